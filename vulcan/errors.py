@@ -1,0 +1,19 @@
+"""Errors that a user can mend."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class UserError(Exception):
+    """A mistake in what the user gave: the message says what, where and what to do, in one line.
+
+    The command line prints it and exits with code 2; nothing is lost by it.
+    """
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """`; did you mean 'x'?` for the known name most like `name`, or an empty string."""
+    found = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
+    return f"; did you mean {found[0]!r}?" if found else ""

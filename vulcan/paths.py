@@ -1,0 +1,34 @@
+"""Where Vulcan keeps what it can make again: decoded traces, compiled kernels, baseline results."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import platformdirs
+
+from vulcan.errors import UserError
+
+
+def cache_directory(*parts: str) -> Path:
+    """The user's cache directory for Vulcan (`VULCAN_CACHE_DIR` overrides it), made if missing.
+
+    Raises UserError where it cannot be written.
+    """
+    root = os.environ.get("VULCAN_CACHE_DIR") or platformdirs.user_cache_dir("vulcan-policies")
+    path = Path(root, *parts)
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(
+            f"cannot write the cache directory {path}: {error.strerror}; set VULCAN_CACHE_DIR to a writable place"
+        ) from error
+    return path
+
+
+def keep_compiled_kernels_in_cache() -> None:
+    """Have numba keep compiled kernels in the user's cache directory; call it before importing numba.
+
+    Beside the source, numba's default, a read-only installation could not keep them.
+    """
+    os.environ.setdefault("NUMBA_CACHE_DIR", str(cache_directory("kernels")))

@@ -1,0 +1,91 @@
+"""Finds tasks by name or path."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Iterator
+from importlib.metadata import entry_points
+from pathlib import Path
+
+from vulcan.errors import UserError, nearest
+from vulcan.task import Task
+
+ENTRY_POINT_GROUP = "vulcan.tasks"
+
+
+def built_in_directory() -> Path:
+    """Where the built-in task packs lie: inside an installed package, or beside it in a checkout."""
+    package = Path(__file__).parent
+    installed = package / "_tasks"
+    return installed if installed.is_dir() else package.parent / "tasks"
+
+
+def known_tasks() -> dict[str, str]:
+    """Every task that can be named, with where it comes from; the first place to know a name has it."""
+    found: dict[str, str] = {}
+    for name, place in _known():
+        found.setdefault(name, place)
+    return found
+
+
+def find_task(name_or_path: str) -> Task:
+    """The task of a name, or the one declared in a directory or a `task.py`. Raises UserError."""
+    if "/" in name_or_path or name_or_path.endswith(".py") or name_or_path in (".", ".."):
+        return _load_file(Path(name_or_path))
+    for name, place in _known():
+        if name == name_or_path:
+            return _load_entry_point(name) if place == ENTRY_POINT_GROUP else _load_file(Path(place))
+    known = known_tasks()
+    raise UserError(
+        f"no task is called {name_or_path!r}{nearest(name_or_path, known)} (known: {', '.join(sorted(known))}; "
+        "a task of your own is named by its directory, as ./tasks/mine)"
+    )
+
+
+def _known() -> Iterator[tuple[str, str]]:
+    for place in _packs(Path("tasks")):
+        yield place.name, str(place)
+    for entry in entry_points(group=ENTRY_POINT_GROUP):
+        yield entry.name, ENTRY_POINT_GROUP
+    for place in _packs(built_in_directory()):
+        yield place.name, str(place)
+
+
+def _packs(directory: Path) -> list[Path]:
+    return sorted(path.parent.resolve() for path in directory.glob("*/task.py"))
+
+
+def _load_entry_point(name: str) -> Task:
+    (entry, *_) = entry_points(group=ENTRY_POINT_GROUP, name=name)
+    try:
+        task = entry.load()
+    except (ImportError, AttributeError) as error:
+        raise UserError(f"task {name!r}: its entry point {entry.value!r} does not load: {error}") from error
+    return _checked(task, entry.value)
+
+
+def _load_file(path: Path) -> Task:
+    if path.is_dir():
+        path = path / "task.py"
+    if not path.is_file():
+        raise UserError(f"no task at {path}: a task is a directory with a task.py in it")
+    path = path.resolve()
+    module_name = f"vulcan_task_{path.parent.name}"
+    spec = importlib.util.spec_from_file_location(module_name, path)
+    if spec is None or spec.loader is None:
+        raise UserError(f"{path} is not a Python module")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[module_name] = module
+    sys.path.insert(0, str(path.parent))  # so that a task may keep its evaluator in a file beside it
+    try:
+        spec.loader.exec_module(module)
+    except (ImportError, SyntaxError, ValueError, TypeError, NameError, AttributeError) as error:
+        raise UserError(f"{path} does not load: {type(error).__name__}: {error}") from error
+    return _checked(getattr(module, "TASK", None), str(path))
+
+
+def _checked(task: object, place: str) -> Task:
+    if not isinstance(task, Task):
+        raise UserError(f"{place} defines no TASK of type vulcan.task.Task")
+    return task

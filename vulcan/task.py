@@ -1,0 +1,277 @@
+"""What a user declares: what a policy may see, what it decides, and what counts as good.
+
+One `Task` drives everything else: the prompt, the checker's rules, the memory layout of a compiled policy,
+the properties to prove and the exported module's signature are all derived from it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+Metrics = Mapping[str, float]
+"""What one evaluation of one instance measured, by metric name."""
+
+Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
+
+LARGEST_EXACT_INTEGER = float(2**53)
+"""Policies compute in float64, where integers are exact up to here."""
+
+_NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
+
+
+def _check_name(name: str, what: str) -> None:
+    if not _NAME.match(name):
+        raise ValueError(f"{what} {name!r}: a name is lower-case letters, digits and underscores")
+
+
+@dataclass(frozen=True, slots=True)
+class Feature:
+    """A quantity that a policy may read.
+
+    `low` and `high` bound every value the evaluator will ever show; interval analysis and proofs rely on them.
+    `unknown` is what a statistic of the feature gives before it has observed anything.
+    """
+
+    name: str
+    type: Literal["int", "float", "bool"]
+    unit: str
+    low: float
+    high: float
+    meaning: str
+    unknown: float = 0.0
+
+    def __post_init__(self) -> None:
+        _check_name(self.name, "feature")
+        if not self.low <= self.high:
+            raise ValueError(f"feature {self.name!r}: low {self.low} is above high {self.high}")
+        if not abs(self.low) < float("inf") or not abs(self.high) < float("inf"):
+            raise ValueError(f"feature {self.name!r}: its range must be finite")
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """An argument that is itself one feature, such as `now`."""
+
+    feature: Feature
+
+    @property
+    def name(self) -> str:
+        return self.feature.name
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """An argument that stands for the thing being ranked, such as `obj`; its features are read as `obj.size`.
+
+    `key` names the feature that identifies the entity, the only argument a `History` is asked with.
+    `population` is the global argument (such as `cache`) under which percentiles over all live entities are
+    read: `cache.size.percentile(0.9)`.
+    """
+
+    name: str
+    meaning: str
+    features: tuple[Feature, ...]
+    key: str
+    population: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Global:
+    """An argument that groups features of the whole system, such as `cache`; read as `cache.used`."""
+
+    name: str
+    meaning: str
+    features: tuple[Feature, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """An argument that remembers the entities that left most recently, such as a ghost list.
+
+    Asked as `ghost.contains(obj.id)`, `ghost.count(obj.id)` and `ghost.age(obj.id)`; `count` repeats the entity
+    feature named by `count_of` as it was on leaving, `age` is the time since then, both 0 for an absent entity.
+    """
+
+    name: str
+    meaning: str
+    entity: str
+    count_of: str
+    age_unit: str
+
+
+Argument = Scalar | Entity | Global | History
+
+
+@dataclass(frozen=True, slots=True)
+class Mechanism:
+    """How the evaluator uses a policy's numbers. *When* it calls the policy is part of the interface."""
+
+    name: str
+    meaning: str
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """The function that a policy must define."""
+
+    function: str
+    arguments: tuple[Argument, ...]
+    returns: str
+
+    def __post_init__(self) -> None:
+        _check_name(self.function, "function")
+        names = [argument.name for argument in self.arguments]
+        for name in names:
+            _check_name(name, "argument")
+        if len(set(names)) != len(names):
+            raise ValueError(f"function {self.function!r}: two arguments share a name")
+
+    def features(self) -> Iterator[tuple[str, Feature]]:
+        """Every plain feature with the name it is read by: `now`, `obj.size`, `cache.used`."""
+        for argument in self.arguments:
+            match argument:
+                case Scalar(feature):
+                    yield feature.name, feature
+                case Entity() | Global():
+                    for feature in argument.features:
+                        yield f"{argument.name}.{feature.name}", feature
+                case History():
+                    pass
+
+    @property
+    def entity(self) -> Entity | None:
+        return next((a for a in self.arguments if isinstance(a, Entity)), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Rank(Signature):
+    """RANK: a score for each entity; the mechanism picks from the scores."""
+
+    mechanisms: tuple[Mechanism, ...] = ()
+
+    def __post_init__(self) -> None:
+        Signature.__post_init__(self)
+        if sum(isinstance(a, Entity) for a in self.arguments) != 1:
+            raise ValueError(f"function {self.function!r}: RANK takes exactly one entity")
+        if not self.mechanisms:
+            raise ValueError(f"function {self.function!r}: RANK names at least one mechanism")
+
+
+@dataclass(frozen=True, slots=True)
+class Value(Signature):
+    """VALUE: one number, which the mechanism clamps to [low, high]."""
+
+    low: float = 0.0
+    high: float = LARGEST_EXACT_INTEGER
+    mechanisms: tuple[Mechanism, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Objective:
+    """What is good: turns an instance's metrics into one score, higher being better.
+
+    `score(metrics, references)` sees the candidate's metrics on an instance and the metrics that every policy
+    in `references` (names of the evaluator's baselines) has there.
+    """
+
+    name: str
+    metric: str
+    meaning: str
+    score: Callable[[Metrics, Mapping[str, Metrics]], float]
+    references: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Property:
+    """Something every policy of the task should satisfy, to be proved or refuted.
+
+    `kind` is `bounded` (the result stays within [low, high]), `nondecreasing` (it does not decrease when
+    `subject` grows, all else equal) or `independent` (it does not depend on `subject`).
+    """
+
+    name: str
+    kind: Literal["bounded", "nondecreasing", "independent"]
+    meaning: str
+    subject: str | None = None
+    low: float | None = None
+    high: float | None = None
+    required: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """Which share of the evidence the search sees, which chooses the winner, and which is touched once.
+
+    `by` is `time` (each instance is cut along time, later parts entered with the state the earlier ones left)
+    or `none` (one set for everything, as in the published papers).
+    """
+
+    train: float = 0.6
+    validation: float = 0.2
+    test: float = 0.2
+    by: Literal["time", "none"] = "time"
+
+    def __post_init__(self) -> None:
+        shares = (self.train, self.validation, self.test)
+        if min(shares) <= 0 or abs(sum(shares) - 1.0) > 1e-9:
+            raise ValueError(f"split {shares}: three positive shares that add up to 1 are needed")
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """An option of the task's evaluator, offered on the command line as `--name`."""
+
+    name: str
+    type: Literal["text", "int", "float", "flag"]
+    meaning: str
+    default: Json = None
+    repeatable: bool = False
+    choices: tuple[str, ...] = ()
+
+    @property
+    def option(self) -> str:
+        return "--" + self.name.replace("_", "-")
+
+
+@dataclass(frozen=True)
+class Task:
+    """A complete declaration. `evaluator` is an import path, `package.module:Class`.
+
+    `directory` is where the task pack lies: `prompt.md.j2` and `policies/*.py` are looked for there.
+    `operations` bounds the operations of one call of the policy.
+    """
+
+    name: str
+    summary: str
+    signature: Rank | Value
+    evaluator: str
+    objectives: tuple[Objective, ...]
+    directory: Path
+    settings: tuple[Setting, ...] = ()
+    properties: tuple[Property, ...] = ()
+    split: Split = field(default_factory=Split)
+    operations: int = 10_000
+    advice: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        _check_name(self.name, "task")
+        if not self.objectives:
+            raise ValueError(f"task {self.name!r} declares no objective")
+
+    def objective(self, name: str | None = None) -> Objective:
+        """The objective of that name; the first one where none is named. Raises KeyError."""
+        if name is None:
+            return self.objectives[0]
+        for objective in self.objectives:
+            if objective.name == name:
+                return objective
+        raise KeyError(name)
+
+    def seed_policies(self) -> dict[str, str]:
+        """The source of each policy shipped with the task, by name, in alphabetical order."""
+        folder = self.directory / "policies"
+        return {path.stem: path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.py"))}
