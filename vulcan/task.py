@@ -33,7 +33,8 @@ class Feature:
     """A quantity that a policy may read.
 
     `low` and `high` bound every value the evaluator will ever show; interval analysis and proofs rely on them.
-    `unknown` is what a statistic of the feature gives before it has observed anything.
+    `unknown` is what a statistic of the feature gives before it has observed anything. `resolution` is the bits
+    behind the leading one that population percentiles keep of a value: they err by at most 2**-resolution of it.
     """
 
     name: str
@@ -43,13 +44,16 @@ class Feature:
     high: float
     meaning: str
     unknown: float = 0.0
+    resolution: int = 7
 
     def __post_init__(self) -> None:
         _check_name(self.name, "feature")
+        if not 1 <= self.resolution <= 16:
+            raise ValueError(f"feature {self.name!r}: resolution {self.resolution} is not from 1 to 16")
         if not self.low <= self.high:
             raise ValueError(f"feature {self.name!r}: low {self.low} is above high {self.high}")
-        if not abs(self.low) < float("inf") or not abs(self.high) < float("inf"):
-            raise ValueError(f"feature {self.name!r}: its range must be finite")
+        if not max(abs(self.low), abs(self.high)) <= 1e300:
+            raise ValueError(f"feature {self.name!r}: its range must stay within 1e300")
 
 
 @dataclass(frozen=True, slots=True)

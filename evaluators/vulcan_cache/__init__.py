@@ -1,0 +1,10 @@
+"""A trace-driven simulator of cache eviction.
+
+    from vulcan_cache import simulate
+
+runs a policy of the task `cache_eviction`; `vulcan_cache.baselines` has the known policies.
+"""
+
+from vulcan_cache.simulate import Result, simulate
+
+__all__ = ["Result", "simulate"]

@@ -1,0 +1,13 @@
+"""Anvil, the policy language: safe by construction, total, and compiled to native code.
+
+policy = check(source, task)        # or Rejected, saying where and why
+policy.plan                         # what it needs
+policy.native(layout).score         # the address of its machine code
+policy.reference()                  # the same under CPython
+"""
+
+from vulcan.anvil.layout import HistorySlots, Layout, Slot
+from vulcan.anvil.policy import Policy, check
+from vulcan.anvil.rejection import Rejected, Violation
+
+__all__ = ["HistorySlots", "Layout", "Policy", "Rejected", "Slot", "Violation", "check"]

@@ -1,0 +1,36 @@
+"""Where the kernels keep what policies read: one 64-byte record an object, and the globals of the cache."""
+
+from vulcan.anvil.layout import HistorySlots, Layout, Slot
+
+# Float64 slots of an object's record. POSITION is an int64: where it stands in the heap or among the residents, -1
+# where it is not resident.
+SIZE, COUNT, LAST_ACCESS, INSERTION, POSITION, LEFT, LEFT_COUNT, LEFT_AT = range(8)
+RECORD = 8
+
+# Float64 slots of the globals. OLDEST is the lowest sequence number of an eviction that the ghost list remembers.
+NOW, USED, CAPACITY, OBJECTS, EVICTED_PRIORITY, OLDEST, GLOBALS = range(7)
+
+LAYOUT = Layout(
+    features={
+        "now": Slot("globals", NOW),
+        "obj.id": Slot("key"),
+        "obj.size": Slot("entity", SIZE),
+        "obj.count": Slot("entity", COUNT),
+        "obj.last_access": Slot("entity", LAST_ACCESS),
+        "obj.insertion": Slot("entity", INSERTION),
+        "cache.used": Slot("globals", USED),
+        "cache.capacity": Slot("globals", CAPACITY),
+        "cache.objects": Slot("globals", OBJECTS),
+        "cache.evicted_priority": Slot("globals", EVICTED_PRIORITY),
+    },
+    global_slots=GLOBALS,
+    histories={
+        "ghost": HistorySlots(
+            left=Slot("entity", LEFT),
+            oldest=Slot("globals", OLDEST),
+            count=Slot("entity", LEFT_COUNT),
+            left_at=Slot("entity", LEFT_AT),
+            now=Slot("globals", NOW),
+        )
+    },
+)

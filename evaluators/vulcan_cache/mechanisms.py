@@ -1,0 +1,308 @@
+"""The kernels that run a policy over a trace, one a mechanism.
+
+What makes them fast: objects are dense ids, so that there is no hash table; an object's record is one cache line,
+fetched a dozen requests ahead; indices are unsigned, for numba wraps signed ones; the heap has four children a node
+and keeps its priorities in an array of their own; the policy is called by its address.
+
+Both kernels have one signature. They start with an empty cache at request 0 and count from `measure_from`.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit, types
+
+from vulcan_cache.layout import (
+    CAPACITY,
+    COUNT,
+    EVICTED_PRIORITY,
+    INSERTION,
+    LAST_ACCESS,
+    LEFT,
+    LEFT_AT,
+    LEFT_COUNT,
+    NOW,
+    OBJECTS,
+    OLDEST,
+    POSITION,
+    SIZE,
+    USED,
+)
+from vulcan_cache.native import call_event, call_score, prefetch
+
+U = np.uint64
+AHEAD = U(12)
+WORST = 1e300  # priorities are held within +-1e300, the declared range of cache.evicted_priority
+MOST_SAMPLED = 1024
+
+_F = types.Array(types.float64, 1, "C")
+_I = types.Array(types.int64, 1, "C")
+_SIGNATURE = types.UniTuple(types.int64, 3)(
+    types.UniTuple(types.int64, 4),  # addresses of score, enter, update, leave; 0 where the plan has no statistics
+    types.Array(types.uint32, 1, "C", readonly=True),  # objects
+    types.Array(types.uint32, 1, "C", readonly=True),  # sizes
+    _F,  # globals
+    _F,  # records
+    _I,  # the same memory, for positions
+    _F,  # statistics
+    types.uint64,  # statistics an object
+    types.int64,  # capacity, bytes
+    types.int64,  # measure from
+    types.int64,  # objects drawn at an eviction
+    types.uint64,  # seed of the draw
+)
+_kernel = njit(_SIGNATURE, cache=True, nogil=True, error_model="numpy")
+_helper = njit(nogil=True, error_model="numpy")
+
+
+@_helper
+def _bounded(priority):
+    return min(max(priority, -WORST), WORST)
+
+
+@_helper
+def _enter(globals_, records, at, size, now):
+    records[at | U(SIZE)] = size
+    records[at | U(COUNT)] = 1.0
+    records[at | U(LAST_ACCESS)] = now
+    records[at | U(INSERTION)] = now
+    globals_[USED] += size
+    globals_[OBJECTS] += 1.0
+
+
+@_helper
+def _leave(globals_, records, positions, at, evictions, now, priority):
+    """The object leaves and goes on the ghost list, which holds as many as the cache held."""
+    records[at | U(LEFT)] = evictions
+    records[at | U(LEFT_COUNT)] = records[at | U(COUNT)]
+    records[at | U(LEFT_AT)] = now
+    globals_[OLDEST] = max(globals_[OLDEST], evictions + 1.0 - globals_[OBJECTS])
+    positions[at | U(POSITION)] = -1
+    globals_[USED] -= records[at | U(SIZE)]
+    globals_[OBJECTS] -= 1.0
+    globals_[EVICTED_PRIORITY] = priority
+
+
+@_helper
+def _up(priorities, entries, positions, i):
+    """Move the entry at i towards the root. An entry is the time of its last touch above its object's id."""
+    priority = priorities[i]
+    entry = entries[i]
+    while i > U(0):
+        parent = (i - U(1)) >> U(2)
+        above = priorities[parent]
+        if priority < above or (priority == above and entry < entries[parent]):
+            moved = entries[parent]
+            priorities[i] = above
+            entries[i] = moved
+            positions[((moved & U(0xFFFFFFFF)) << U(3)) | U(POSITION)] = np.int64(i)
+            i = parent
+        else:
+            break
+    priorities[i] = priority
+    entries[i] = entry
+    positions[((entry & U(0xFFFFFFFF)) << U(3)) | U(POSITION)] = np.int64(i)
+
+
+@_helper
+def _down(priorities, entries, positions, i, n):
+    priority = priorities[i]
+    entry = entries[i]
+    while True:
+        child = (i << U(2)) + U(1)
+        if child >= n:
+            break
+        best = child
+        least = priorities[child]
+        least_entry = entries[child]
+        end = min(child + U(4), n)
+        child += U(1)
+        while child < end:
+            other = priorities[child]
+            if other < least or (other == least and entries[child] < least_entry):
+                best = child
+                least = other
+                least_entry = entries[child]
+            child += U(1)
+        if least < priority or (least == priority and least_entry < entry):
+            priorities[i] = least
+            entries[i] = least_entry
+            positions[((least_entry & U(0xFFFFFFFF)) << U(3)) | U(POSITION)] = np.int64(i)
+            i = best
+        else:
+            break
+    priorities[i] = priority
+    entries[i] = entry
+    positions[((entry & U(0xFFFFFFFF)) << U(3)) | U(POSITION)] = np.int64(i)
+
+
+@_kernel
+def heap(policy, objects, sizes, globals_, records, positions, statistics, width, capacity, measure_from, draws, seed):
+    """A priority queue: an object is scored when it is touched; the lowest score leaves, the oldest touch of equals.
+
+    `draws` and `seed` are not used.
+    """
+    score, enter, update, leave = policy
+    room = float(capacity)
+    globals_[CAPACITY] = room
+    globals_[OLDEST] = 1.0
+    most = U(records.shape[0] >> 3)
+    priorities = np.empty(most + U(1), np.float64)
+    entries = np.empty(most + U(1), np.uint64)
+    n = U(0)
+    evictions = 0.0
+    misses = missed_bytes = bypassed = 0
+    end = U(objects.shape[0])
+    r = U(0)
+    while r < end:
+        if r + AHEAD < end:
+            ahead = U(objects[r + AHEAD])
+            prefetch(records, ahead << U(3))
+            if width > U(0):
+                prefetch(statistics, ahead * width)
+        key = U(objects[r])
+        at = key << U(3)
+        row = key * width
+        now = float(r)
+        globals_[NOW] = now
+        position = positions[at | U(POSITION)]
+        if position >= 0:
+            records[at | U(COUNT)] += 1.0
+            records[at | U(LAST_ACCESS)] = now
+            if update != 0:
+                call_event(update, globals_, records, at, statistics, row, float(key))
+            priority = _bounded(call_score(score, globals_, records, at, statistics, row, float(key)))
+            i = U(position)
+            before = priorities[i]
+            priorities[i] = priority
+            entries[i] = (r << U(32)) | key
+            if priority < before:
+                _up(priorities, entries, positions, i)
+            else:
+                _down(priorities, entries, positions, i, n)
+        else:
+            size = float(sizes[r])
+            if r >= U(measure_from):
+                misses += 1
+                missed_bytes += sizes[r]
+                bypassed += size > room
+            if size <= room:
+                while globals_[USED] + size > room:
+                    victim = entries[U(0)] & U(0xFFFFFFFF)
+                    place = victim << U(3)
+                    if leave != 0:
+                        call_event(leave, globals_, records, place, statistics, victim * width, float(victim))
+                    evictions += 1.0
+                    _leave(globals_, records, positions, place, evictions, now, priorities[U(0)])
+                    n -= U(1)
+                    if n > U(0):
+                        priorities[U(0)] = priorities[n]
+                        entries[U(0)] = entries[n]
+                        _down(priorities, entries, positions, U(0), n)
+                _enter(globals_, records, at, size, now)
+                if enter != 0:
+                    call_event(enter, globals_, records, at, statistics, row, float(key))
+                priorities[n] = _bounded(call_score(score, globals_, records, at, statistics, row, float(key)))
+                entries[n] = (r << U(32)) | key
+                n += U(1)
+                _up(priorities, entries, positions, n - U(1))
+        r += U(1)
+    return misses, missed_bytes, bypassed
+
+
+@_kernel
+def sample(
+    policy, objects, sizes, globals_, records, positions, statistics, width, capacity, measure_from, draws, seed
+):
+    """When space is needed, `draws` residents are drawn (all, if there are no more) and scored; the lowest leaves.
+
+    The draw is a xorshift64 generator started at `seed`, with replacement; of equal scores the first drawn leaves.
+    """
+    score, enter, update, leave = policy
+    room = float(capacity)
+    globals_[CAPACITY] = room
+    globals_[OLDEST] = 1.0
+    residents = np.empty((records.shape[0] >> 3) + 1, np.uint32)
+    drawn = np.empty(MOST_SAMPLED, np.uint64)
+    state = U(seed)
+    n = U(0)
+    evictions = 0.0
+    misses = missed_bytes = bypassed = 0
+    end = U(objects.shape[0])
+    r = U(0)
+    while r < end:
+        if r + AHEAD < end:
+            ahead = U(objects[r + AHEAD])
+            prefetch(records, ahead << U(3))
+            if width > U(0):
+                prefetch(statistics, ahead * width)
+        key = U(objects[r])
+        at = key << U(3)
+        row = key * width
+        now = float(r)
+        globals_[NOW] = now
+        if positions[at | U(POSITION)] >= 0:
+            records[at | U(COUNT)] += 1.0
+            records[at | U(LAST_ACCESS)] = now
+            if update != 0:
+                call_event(update, globals_, records, at, statistics, row, float(key))
+        else:
+            size = float(sizes[r])
+            if r >= U(measure_from):
+                misses += 1
+                missed_bytes += sizes[r]
+                bypassed += size > room
+            if size <= room:
+                while globals_[USED] + size > room:
+                    tries = min(n, U(draws))
+                    k = U(0)
+                    while k < tries:
+                        if n > U(draws):
+                            state ^= state << U(13)
+                            state ^= state >> U(7)
+                            state ^= state << U(17)
+                            drawn[k] = ((state >> U(32)) * n) >> U(32)
+                        else:
+                            drawn[k] = k
+                        prefetch(residents, drawn[k])
+                        k += U(1)
+                    k = U(0)
+                    while k < tries:
+                        prefetch(records, U(residents[drawn[k]]) << U(3))
+                        k += U(1)
+                    least = math.inf
+                    chosen = U(0)
+                    k = U(0)
+                    while k < tries:
+                        other = U(residents[drawn[k]])
+                        priority = _bounded(
+                            call_score(score, globals_, records, other << U(3), statistics, other * width, float(other))
+                        )
+                        if priority < least:
+                            least = priority
+                            chosen = drawn[k]
+                        k += U(1)
+                    victim = U(residents[chosen])
+                    place = victim << U(3)
+                    if leave != 0:
+                        call_event(leave, globals_, records, place, statistics, victim * width, float(victim))
+                    evictions += 1.0
+                    _leave(globals_, records, positions, place, evictions, now, least)
+                    n -= U(1)
+                    moved = residents[n]
+                    residents[chosen] = moved
+                    positions[(U(moved) << U(3)) | U(POSITION)] = np.int64(chosen)
+                    positions[place | U(POSITION)] = -1  # last, for the victim may be the one that was moved
+                _enter(globals_, records, at, size, now)
+                if enter != 0:
+                    call_event(enter, globals_, records, at, statistics, row, float(key))
+                residents[n] = key
+                positions[at | U(POSITION)] = np.int64(n)
+                n += U(1)
+        r += U(1)
+    return misses, missed_bytes, bypassed
+
+
+MECHANISMS = {"heap": heap, "sample": sample}

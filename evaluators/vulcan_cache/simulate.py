@@ -1,0 +1,92 @@
+"""Running a policy over a trace."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vulcan.anvil import Policy
+from vulcan_cache.layout import LAYOUT, POSITION, RECORD
+
+_GOLDEN = 0x9E3779B97F4A7C15
+_MASK = (1 << 64) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """Counts over the measured requests. `bypassed` are misses of objects larger than the cache."""
+
+    requests: int
+    bytes: int
+    misses: int
+    missed_bytes: int
+    bypassed: int
+
+    @property
+    def miss_ratio(self) -> float:
+        return self.misses / self.requests if self.requests else 0.0
+
+    @property
+    def byte_miss_ratio(self) -> float:
+        return self.missed_bytes / self.bytes if self.bytes else 0.0
+
+
+def simulate(
+    policy: Policy,
+    objects: NDArray[np.uint32],
+    sizes: NDArray[np.uint32],
+    capacity: int,
+    *,
+    mechanism: str = "sample",
+    sample_size: int = 16,
+    sample_seed: int = 1,
+    measure_from: int = 0,
+    object_count: int | None = None,
+) -> Result:
+    """Run a policy of the task `cache_eviction` over a trace, starting with an empty cache.
+
+    `objects` and `sizes` have shape (requests,): dense ids in order of first appearance, and bytes. `capacity` is
+    in bytes. Requests from `measure_from` on are counted. `mechanism` is `sample` or `heap`.
+    """
+    from vulcan_cache.mechanisms import MECHANISMS
+
+    count = object_count if object_count is not None else int(objects.max(initial=0)) + 1
+    native = policy.native(LAYOUT)
+    records = _aligned(count * RECORD)
+    positions = records.view(np.int64)
+    positions[POSITION::RECORD] = -1
+    width = native.entity_slots
+    misses, missed_bytes, bypassed = MECHANISMS[mechanism](
+        (native.score, native.enter, native.update, native.leave),
+        objects,
+        sizes,
+        native.new_globals(),
+        records,
+        positions,
+        np.zeros(max(1, count * width)),
+        np.uint64(width),
+        capacity,
+        measure_from,
+        sample_size,
+        np.uint64(generator_state(sample_seed)),
+    )
+    measured = sizes[measure_from:]
+    return Result(len(measured), int(measured.sum(dtype=np.int64)), misses, missed_bytes, bypassed)
+
+
+def generator_state(seed: int) -> int:
+    """Where the generator of the mechanism `sample` starts: splitmix64 of the seed, but never 0."""
+    z = (seed + 1) * _GOLDEN & _MASK
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 & _MASK
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EB & _MASK
+    return (z ^ (z >> 31)) or _GOLDEN
+
+
+def _aligned(slots: int) -> NDArray[Any]:
+    """Zeroed float64, each record of 8 in one cache line."""
+    block = np.zeros(slots + RECORD)
+    offset = (-block.ctypes.data // 8) % RECORD
+    return block[offset : offset + slots]

@@ -1,0 +1,5 @@
+"""First in, first out."""
+
+
+def priority(now, obj, cache, ghost):
+    return obj.insertion

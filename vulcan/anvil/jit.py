@@ -1,0 +1,76 @@
+"""From LLVM's textual IR to callable machine code."""
+
+from __future__ import annotations
+
+import ctypes
+from functools import cache
+from typing import Any
+
+import llvmlite.binding as llvm
+
+from vulcan.anvil.population import runtime_addresses
+
+LIBRARY = {"pow": 2, "fmod": 2, **dict.fromkeys(
+    ("exp", "expm1", "log", "log1p", "log2", "log10", "tanh", "atan", "sin", "cos"), 1)}  # fmt: skip
+"""Functions of the mathematical library that policies call, with the number of their arguments.
+
+They are called by address, under names that LLVM does not know, so that it neither folds nor replaces them: the
+result is then bit for bit what CPython computes with the same library.
+"""
+
+
+@cache
+def _just_in_time() -> Any:
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    return llvm.create_lljit_compiler(_target_machine()), _target_machine()
+
+
+def _target_machine() -> Any:
+    return llvm.Target.from_default_triple().create_target_machine(
+        opt=2, jit=True, cpu=llvm.get_host_cpu_name(), features=llvm.get_host_cpu_features().flatten()
+    )
+
+
+@cache
+def _symbols() -> dict[str, int]:
+    library = ctypes.CDLL(None)
+    symbols = {f"anvil_{name}": ctypes.cast(getattr(library, name), ctypes.c_void_p).value for name in LIBRARY}
+    return {name: address for name, address in symbols.items() if address is not None} | runtime_addresses()
+
+
+def link(text: str, exported: tuple[str, ...]) -> Any:
+    """Machine code of the module; a mapping from each exported name to its address, valid while it lives."""
+    jit, target = _just_in_time()
+    module = llvm.parse_assembly(text)
+    _optimise(module, target)
+    library = llvm.JITLibraryBuilder().add_object_img(target.emit_object(module))
+    for name, address in _symbols().items():
+        library.import_symbol(name, address)
+    for name in exported:
+        library.export_symbol(name)
+    return library.link(jit, exported[0])
+
+
+def _optimise(module: Any, target: Any) -> None:
+    """The passes that matter for straight-line arithmetic: LLVM's whole pipeline takes three times as long."""
+    builder = llvm.create_pass_builder(target, llvm.create_pipeline_tuning_options(speed_level=2))
+    over_module = llvm.newpassmanagers.create_new_module_pass_manager()
+    over_module.add_always_inliner_pass()
+    over_module.run(module, builder)
+    over_function = llvm.newpassmanagers.create_new_function_pass_manager()
+    over_function.add_sroa_pass()
+    over_function.add_instruction_combine_pass()
+    over_function.add_simplify_cfg_pass()
+    over_function.add_new_gvn_pass()
+    over_function.add_instruction_combine_pass()
+    over_function.add_simplify_cfg_pass()
+    for function in module.functions:
+        if not function.is_declaration:
+            over_function.run(function, builder)
+
+
+def warm_up() -> None:
+    """Load all that compiling will need, so that a process may then give up its access to files."""
+    _just_in_time()
+    _symbols()

@@ -1,0 +1,208 @@
+"""Writes the LLVM IR of one function.
+
+Guards of total arithmetic stand only where interval analysis cannot show that they are needless.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from vulcan.anvil import intervals
+from vulcan.anvil import program as p
+from vulcan.anvil.intervals import Environment, Interval
+from vulcan.anvil.layout import Slot
+from vulcan.anvil.llvm_builder import Builder, constant
+from vulcan.anvil.llvm_operations import EMIT
+
+if TYPE_CHECKING:
+    from vulcan.anvil.llvm_module import ModuleText
+
+ENTRY_ARGUMENTS = "ptr %globals, ptr %entity, ptr %statistics, double %key"
+MOST_INLINED = 1_000
+"""Operations of a call up to which helpers are inlined: beyond it the code could grow without need."""
+
+_PREDICATES = {"<": "olt", "<=": "ole", ">": "ogt", ">=": "oge", "==": "oeq", "!=": "une"}
+
+
+class Writer(Builder):
+    """Writes one function: expressions give the name of a register, statements add lines."""
+
+    def __init__(self, module: ModuleText, function: p.Function) -> None:
+        super().__init__()
+        self.module = module
+        self.of = function
+        self.loops: list[tuple[str, str]] = []
+        self.bounds = module.bounds
+        self.environment: Environment = {}
+        self.returned: Interval | None = None
+        self.turns: list[str] = []
+
+    def read(self, slot: Slot) -> str:
+        return "%key" if slot.base == "key" else self.load(self.element(f"%{slot.base}", slot.index))
+
+    def population(self, feature: str) -> str:
+        return self.let(f"ptrtoint ptr {self.element('%globals', self.module.populations[feature])} to i64")
+
+    # Functions and statements
+
+    def function(self) -> str:
+        is_entry = self.of is self.module.program.entry
+        self.block(self.of.body)
+        if self.open:
+            self.put("unreachable")  # the checker made sure that every path returns
+        names = sorted(p.assigned_names(self.of.body) | (set() if is_entry else set(self.of.arguments)))
+        head = [f"  %v.{name} = alloca double" for name in names] + [f"  {t} = alloca i64" for t in self.turns]
+        if is_entry:
+            opening = f"define double @{self.module.symbol('score')}({ENTRY_ARGUMENTS}) nounwind {{"
+        else:
+            arguments = ", ".join(f"double %a.{name}" for name in self.of.arguments)
+            inlining = "alwaysinline" if self.module.plan.operations <= MOST_INLINED else "noinline"
+            opening = f"define internal double @{self.helper(self.of.name)}({arguments}) nounwind {inlining} {{"
+            head += [f"  store double %a.{name}, ptr %v.{name}" for name in self.of.arguments]
+            self.bounds.helpers = {**self.bounds.helpers, self.of.name: self.returned or intervals.ANYTHING}
+        return "\n".join((opening, "entry:", *head, *self.lines, "}"))
+
+    def helper(self, name: str) -> str:
+        return f"{self.module.prefix}_helper_{name}"
+
+    def block(self, body: tuple[p.Statement, ...]) -> None:
+        for statement in body:
+            if not self.open:
+                return
+            self.statement(statement)
+
+    def statement(self, statement: p.Statement) -> None:
+        match statement:
+            case p.Assign(name, value):
+                register, bounds = self.value(value)
+                self.put(f"store double {register}, ptr %v.{name}")
+                self.environment[name] = bounds
+            case p.Return(value):
+                register, bounds = self.value(value)
+                self.returned = bounds if self.returned is None else self.returned | bounds
+                self.put(f"ret double {register}")
+                self.open = False
+            case p.If():
+                self.branch(statement)
+            case p.Loop():
+                self.loop(statement)
+            case p.Break():
+                self.jump(self.loops[-1][1])
+            case p.Continue():
+                self.jump(self.loops[-1][0])
+
+    def branch(self, statement: p.If) -> None:
+        then, otherwise, after = self.label(), self.label(), self.label()
+        self.fork(self.truth(statement.test), then, otherwise)
+        before = dict(self.environment)
+        self.start(then)
+        self.block(statement.then)
+        then_goes_on, after_then = self.open, self.environment
+        self.jump(after)
+        self.environment = before
+        self.start(otherwise)
+        self.block(statement.otherwise)
+        otherwise_goes_on = self.open
+        self.jump(after)
+        if then_goes_on:
+            self.environment = intervals.join(after_then, self.environment) if otherwise_goes_on else after_then
+        self.start(after)
+        if not (then_goes_on or otherwise_goes_on):
+            self.put("unreachable")
+            self.open = False
+
+    def loop(self, loop: p.Loop) -> None:
+        if not loop.trips:
+            return
+        head, body, step, after = (self.label() for _ in range(4))
+        counter = f"%v.{loop.name}"
+        turn = self.register()
+        self.turns.append(turn)
+        self.put(f"store i64 0, ptr {turn}")
+        self.environment = self.bounds.after_loop(loop, self.environment)
+        widened = dict(self.environment)
+        self.jump(head)
+        self.start(head)
+        now = self.let(f"load i64, ptr {turn}")
+        self.fork(self.let(f"icmp slt i64 {now}, {loop.trips}"), body, after)
+        self.start(body)
+        scaled = self.let(f"add i64 {self.let(f'mul i64 {now}, {loop.step}')}, {loop.start}")
+        self.put(f"store double {self.let(f'sitofp i64 {scaled} to double')}, ptr {counter}")
+        self.loops.append((step, after))
+        self.block(loop.body)
+        self.loops.pop()
+        self.jump(step)
+        self.start(step)
+        self.put(f"store i64 {self.let(f'add i64 {now}, 1')}, ptr {turn}")
+        self.jump(head)
+        self.start(after)
+        self.environment = widened
+
+    # Expressions
+
+    def value(self, e: p.Expression) -> tuple[str, Interval]:
+        return self.register_of(e), self.bounds.of(e, self.environment)
+
+    def register_of(self, e: p.Expression) -> str:
+        match e:
+            case p.Number(value):
+                return constant(value)
+            case p.Parameter(name):
+                return constant(self.bounds.parameters[name].low)
+            case p.Local(name):
+                return self.load(f"%v.{name}")
+            case p.Read(feature):
+                return self.read(self.module.layout.features[feature])
+            case p.Query(history, query):
+                return self.query(history, query)
+            case p.Statistic(kind, feature, argument):
+                if kind == "ewma":
+                    return self.load(self.element("%statistics", self.module.average_slot(e)))
+                cursor = [s for s in self.module.plan.percentiles if s.feature == feature].index(e)
+                return self.call(
+                    "anvil_population_percentile",
+                    f"i64 {self.population(feature)}", f"double {constant(cursor)}", f"double {constant(argument)}",
+                )  # fmt: skip
+            case p.Compare() | p.Operate("not" | "truth"):
+                return self.let(f"uitofp i1 {self.truth(e)} to double")
+            case p.Choose(test, then, otherwise):
+                condition = self.truth(test)
+                return self.select(condition, self.register_of(then), self.register_of(otherwise))
+            case p.Call(function, arguments):
+                values = [f"double {self.register_of(a)}" for a in arguments]
+                return self.call(self.helper(function), *values)
+            case p.Operate(operation, operands):
+                return EMIT[operation](self, *(self.value(operand) for operand in operands))
+
+    def truth(self, e: p.Expression) -> str:
+        """An i1 that says whether the expression is not 0, without going through a number where it can."""
+        match e:
+            case p.Compare(operators, operands):
+                values = [self.register_of(o) for o in operands]
+                tests = [
+                    self.compare(_PREDICATES[op], a, b) for op, a, b in zip(operators, values, values[1:], strict=False)
+                ]
+                return self.all_of(tests, "and")
+            case p.Operate("and" | "or" as operation, operands):
+                return self.all_of([self.truth(o) for o in operands], operation)
+            case p.Operate("not", (operand,)):
+                return self.let(f"xor i1 {self.truth(operand)}, true")
+            case p.Operate("truth", (operand,)):
+                return self.truth(operand)
+            case _:
+                return self.compare("une", self.register_of(e), constant(0.0))
+
+    def all_of(self, tests: list[str], operation: str) -> str:
+        result = tests[0]
+        for test in tests[1:]:
+            result = self.let(f"{operation} i1 {result}, {test}")
+        return result
+
+    def query(self, history: str, query: str) -> str:
+        slots = self.module.layout.histories[history]
+        remembered = self.compare("oge", self.read(slots.left), self.read(slots.oldest))
+        if query == "contains":
+            return self.let(f"uitofp i1 {remembered} to double")
+        if query == "count":
+            return self.select(remembered, self.read(slots.count), constant(0.0))
+        return self.select(remembered, self.op("fsub", self.read(slots.now), self.read(slots.left_at)), constant(0.0))

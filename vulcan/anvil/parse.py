@@ -1,0 +1,51 @@
+"""Source text to Python's syntax tree, with every size bounded before anything walks it."""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from collections import deque
+
+from vulcan.anvil import grammar
+from vulcan.anvil.rejection import Rejected, violation
+
+_CARRIES_NO_MEANING = (ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop)
+
+
+def parse(source: str) -> ast.Module:
+    """The syntax tree of the source. Raises Rejected where it is too large, too deep or not Python."""
+    size = len(source.encode("utf-8", errors="surrogatepass"))
+    if size > grammar.LARGEST_SOURCE:
+        raise Rejected((violation("too-long", 1, 1, f"the source has {size:,} bytes"),))
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # such as a doubtful escape in a docstring: not the user's problem
+            tree = ast.parse(source)
+    except SyntaxError as error:
+        raise Rejected((violation("syntax", error.lineno or 1, max(error.offset or 1, 1), error.msg),)) from None
+    except (ValueError, MemoryError, RecursionError) as error:
+        # a NUL byte, an endless literal, or nesting that the parser itself cannot hold
+        raise Rejected(
+            (violation("syntax", 1, 1, f"Python cannot parse this: {error or 'too deeply nested'}"),)
+        ) from None
+    _bound(tree)
+    return tree
+
+
+def _bound(tree: ast.Module) -> None:
+    """Level by level, not by recursion, for the tree may be deeper than the interpreter's stack."""
+    nodes = 0
+    line, column = 1, 1
+    level: deque[ast.AST] = deque([tree])
+    depth = 0
+    while level:
+        depth += 1
+        for _ in range(len(level)):
+            node = level.popleft()
+            nodes += 1
+            line, column = getattr(node, "lineno", line), getattr(node, "col_offset", column - 1) + 1
+            if nodes > grammar.LARGEST_TREE:
+                raise Rejected((violation("too-large", line, column, "the program has too many syntax nodes"),))
+            if depth > grammar.DEEPEST_TREE:
+                raise Rejected((violation("too-deep", line, column, "the program is nested too deeply"),))
+            level.extend(c for c in ast.iter_child_nodes(node) if not isinstance(c, _CARRIES_NO_MEANING))

@@ -1,0 +1,112 @@
+"""A checked policy, and what can be made of it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from vulcan.anvil import program as p
+from vulcan.anvil.check import check_tree
+from vulcan.anvil.compile import Native, compile_native
+from vulcan.anvil.interpret import Reference
+from vulcan.anvil.layout import Layout
+from vulcan.anvil.parse import parse
+from vulcan.anvil.plan import Plan, make_plan
+from vulcan.task import Task
+
+
+def check(source: str, task: Task) -> Policy:
+    """The policy that the source defines for the task. Raises Rejected, saying where and why."""
+    program = check_tree(parse(source), task.signature)
+    return Policy(source, task, program, make_plan(program, task.operations))
+
+
+@dataclass(frozen=True)
+class Policy:
+    source: str
+    task: Task
+    program: p.Program
+    plan: Plan
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """The numeric constants at the top of the source, which a tuner may change."""
+        return dict(self.program.parameters)
+
+    def with_parameters(self, values: Mapping[str, float]) -> Policy:
+        """The same policy with other parameters. Raises KeyError for a name it has not."""
+        if unknown := values.keys() - self.parameters.keys():
+            raise KeyError(", ".join(sorted(unknown)))
+        parameters = tuple((name, float(values.get(name, old))) for name, old in self.program.parameters)
+        return replace(self, program=replace(self.program, parameters=parameters))
+
+    def native(self, layout: Layout) -> Native:
+        """Machine code that reads its features where the layout says."""
+        return compile_native(self.program, self.plan, self.task.signature, layout)
+
+    def reference(self) -> Reference:
+        """A fresh run of the policy under CPython: an ordinary callable, with the statistics it needs."""
+        return Reference(self.program, self.plan, self.task.signature)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Equal for programs that differ only in comments, layout and the names of locals, parameters and helpers."""
+        return hashlib.sha256(repr(_Canonical(self.program).functions()).encode()).hexdigest()
+
+
+class _Canonical:
+    """A program's functions with names in order of appearance and parameters by their values."""
+
+    def __init__(self, program: p.Program) -> None:
+        self.program = program
+        self.parameters = dict(program.parameters)
+        self.helpers = {f.name: f"f{i}" for i, f in enumerate(program.functions)}
+        self.names: dict[str, str] = {}
+
+    def functions(self) -> list[p.Function]:
+        made = []
+        for function in self.program.functions:
+            self.names = {}
+            is_entry = function is self.program.entry
+            arguments = () if is_entry else tuple(self.name(a) for a in function.arguments)
+            made.append(p.Function(self.helpers[function.name], arguments, self.block(function.body)))
+        return made
+
+    def name(self, name: str) -> str:
+        return self.names.setdefault(name, f"v{len(self.names)}")
+
+    def block(self, body: tuple[p.Statement, ...]) -> tuple[p.Statement, ...]:
+        return tuple(self.statement(s) for s in body)
+
+    def statement(self, statement: p.Statement) -> p.Statement:
+        match statement:
+            case p.Assign(name, value):
+                canonical = self.expression(value)
+                return p.Assign(self.name(name), canonical)
+            case p.If(test, then, otherwise):
+                return p.If(self.expression(test), self.block(then), self.block(otherwise))
+            case p.Loop(name, start, stop, step, body):
+                return p.Loop(self.name(name), start, stop, step, self.block(body))
+            case p.Return(value):
+                return p.Return(self.expression(value))
+            case p.Break() | p.Continue():
+                return statement
+
+    def expression(self, e: p.Expression) -> p.Expression:
+        match e:
+            case p.Parameter(name):
+                return p.Number(self.parameters[name])
+            case p.Local(name):
+                return p.Local(self.name(name))
+            case p.Operate(operation, operands):
+                return p.Operate(operation, tuple(self.expression(o) for o in operands))
+            case p.Compare(operators, operands):
+                return p.Compare(operators, tuple(self.expression(o) for o in operands))
+            case p.Choose(test, then, otherwise):
+                return p.Choose(self.expression(test), self.expression(then), self.expression(otherwise))
+            case p.Call(function, arguments):
+                return p.Call(self.helpers[function], tuple(self.expression(a) for a in arguments))
+            case _:
+                return e

@@ -1,0 +1,35 @@
+"""How finely a population percentile sees its values.
+
+A value is kept with `resolution` bits behind its leading one, cut off towards zero: at most 2**-resolution of it
+is lost, and integers below 2**(resolution + 1) are exact. What is smaller than 2**-20 counts as 0.
+"""
+
+from __future__ import annotations
+
+import struct
+
+LEAST_EXPONENT = -20
+
+
+def bucket_of(value: float, resolution: int) -> int:
+    """The log-linear bucket of a value: 0 for what counts as 0, negative for negative values."""
+    magnitude = abs(value)
+    if magnitude < 2.0**LEAST_EXPONENT:
+        return 0
+    (bits,) = struct.unpack("<q", struct.pack("<d", magnitude))
+    bucket = int(bits >> (52 - resolution)) - first_bucket(resolution)
+    return bucket if value > 0.0 else -bucket
+
+
+def first_bucket(resolution: int) -> int:
+    """Added to a bucket's number it gives the leading bits of its float64."""
+    return ((LEAST_EXPONENT + 1023) << resolution) - 1
+
+
+def value_of(bucket: int, resolution: int) -> float:
+    """The value in the bucket that is nearest to zero."""
+    if bucket == 0:
+        return 0.0
+    bits = (abs(bucket) + first_bucket(resolution)) << (52 - resolution)
+    (magnitude,) = struct.unpack("<d", struct.pack("<q", bits))
+    return float(magnitude) if bucket > 0 else -float(magnitude)

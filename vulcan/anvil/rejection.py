@@ -1,0 +1,36 @@
+"""Why a program was rejected: located, named, and with a hint."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from vulcan.anvil.grammar import RULES
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """One broken rule of the grammar table; `line` and `column` count from 1."""
+
+    rule: str
+    line: int
+    column: int
+    message: str
+    hint: str
+
+    def __str__(self) -> str:
+        return f"line {self.line}, column {self.column}: [{self.rule}] {self.message}; {self.hint}"
+
+
+def violation(rule: str, line: int, column: int, message: str, hint: str | None = None) -> Violation:
+    return Violation(rule, line, column, message, hint or RULES[rule].hint)
+
+
+class Rejected(Exception):
+    """The program is outside the language. A verdict on the program, not a fault of Vulcan."""
+
+    def __init__(self, violations: tuple[Violation, ...]) -> None:
+        super().__init__("; ".join(str(v) for v in violations))
+        self.violations = violations
+
+    def __reduce__(self) -> tuple[type[Rejected], tuple[tuple[Violation, ...]]]:
+        return (Rejected, (self.violations,))
