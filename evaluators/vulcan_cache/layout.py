@@ -10,6 +10,9 @@ RECORD = 8
 # Float64 slots of the globals. OLDEST is the lowest sequence number of an eviction that the ghost list remembers.
 NOW, USED, CAPACITY, OBJECTS, EVICTED_PRIORITY, OLDEST, GLOBALS = range(7)
 
+MOST_SAMPLED = 1024
+"""Objects that the mechanism `sample` can draw at an eviction."""
+
 LAYOUT = Layout(
     features={
         "now": Slot("globals", NOW),

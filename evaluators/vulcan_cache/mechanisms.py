@@ -23,6 +23,7 @@ from vulcan_cache.layout import (
     LEFT,
     LEFT_AT,
     LEFT_COUNT,
+    MOST_SAMPLED,
     NOW,
     OBJECTS,
     OLDEST,
@@ -35,7 +36,6 @@ from vulcan_cache.native import call_event, call_score, prefetch
 U = np.uint64
 AHEAD = U(12)
 WORST = 1e300  # priorities are held within +-1e300, the declared range of cache.evicted_priority
-MOST_SAMPLED = 1024
 
 _F = types.Array(types.float64, 1, "C")
 _I = types.Array(types.int64, 1, "C")

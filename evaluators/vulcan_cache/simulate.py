@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vulcan.anvil import Policy
-from vulcan_cache.layout import LAYOUT, POSITION, RECORD
+from vulcan.errors import UserError
+from vulcan_cache.layout import LAYOUT, MOST_SAMPLED, POSITION, RECORD
 
 _GOLDEN = 0x9E3779B97F4A7C15
 _MASK = (1 << 64) - 1
@@ -49,10 +50,12 @@ def simulate(
     """Run a policy of the task `cache_eviction` over a trace, starting with an empty cache.
 
     `objects` and `sizes` have shape (requests,): dense ids in order of first appearance, and bytes. `capacity` is
-    in bytes. Requests from `measure_from` on are counted. `mechanism` is `sample` or `heap`.
+    in bytes. Requests from `measure_from` on are counted. `mechanism` is `sample` or `heap`. Raises UserError for a
+    `sample_size` that is out of range.
     """
     from vulcan_cache.mechanisms import MECHANISMS
 
+    check_sample_size(sample_size)
     count = object_count if object_count is not None else int(objects.max(initial=0)) + 1
     native = policy.native(LAYOUT)
     records = _aligned(count * RECORD)
@@ -75,6 +78,12 @@ def simulate(
     )
     measured = sizes[measure_from:]
     return Result(len(measured), int(measured.sum(dtype=np.int64)), misses, missed_bytes, bypassed)
+
+
+def check_sample_size(count: int) -> None:
+    """Raises UserError for a number of objects that cannot be drawn at an eviction."""
+    if not 1 <= count <= MOST_SAMPLED:
+        raise UserError(f"sample size {count}: from 1 to {MOST_SAMPLED} objects can be drawn at an eviction")
 
 
 def generator_state(seed: int) -> int:

@@ -1,0 +1,94 @@
+"""Known eviction policies as native kernels: what a candidate is compared with.
+
+Every kernel has one signature, `Kernel`, and one meaning:
+
+* `objects` holds dense ids in order of first appearance, `sizes` the bytes of each request, `next_access` the
+  index of the next request to the same object (negative, or past the end of the trace: there is none).
+* A simulation starts at request 0 with an empty cache. `measure_from` only says which requests are counted.
+* A request for an object that is not resident is a miss, and misses the bytes of this request.
+* A resident object occupies the size it had when it was inserted; a hit never changes that.
+* An object larger than the whole cache is bypassed: a miss that evicts nothing. Any other missed object is
+  admitted (unless the policy itself decides otherwise) after objects have been evicted until it fits, so that
+  the resident bytes never exceed `capacity`.
+* Random numbers come from a generator with a fixed seed: every kernel is deterministic.
+
+This module does not import numba; a policy's module is imported, and its kernel compiled or loaded from disk,
+on first use.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Protocol, cast
+
+from vulcan.evaluator import BaselineKind
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+class Kernel(Protocol):
+    """A simulation of one policy on one trace: returns (misses, missed bytes, bypassed requests)."""
+
+    def __call__(
+        self,
+        objects: NDArray[np.uint32],
+        sizes: NDArray[np.uint32],
+        next_access: NDArray[np.int64],
+        object_count: int,
+        capacity: int,
+        measure_from: int,
+    ) -> tuple[int, int, int]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """One known policy.
+
+    `kind` is `bound` for a policy that sees the future. `module` is the module here that has its kernel.
+    `unit_sizes_only` marks a bound that is one only where all objects have the same size. `version` grows
+    when the policy's results change, so that results kept on disk can be told from new ones.
+    """
+
+    name: str
+    kind: BaselineKind
+    source: str
+    module: str
+    version: int = 1
+    unit_sizes_only: bool = False
+
+    def kernel(self) -> Kernel:
+        """The policy's native kernel; the first call in a process compiles it or loads it from disk."""
+        return cast(Kernel, importlib.import_module(f"{__name__}.{self.module}").simulate)
+
+
+_ALL = (
+    Baseline("fifo", "baseline", "first in, first out", "fifo"),
+    Baseline("lru", "baseline", "least recently used", "lru"),
+    Baseline("lfu", "baseline", "least frequently used, of equals the least recently", "lfu"),
+    Baseline("clock", "baseline", "Corbató, A Paging Experiment with the Multics System, 1968", "clock"),
+    Baseline("sieve", "baseline", "Zhang et al., SIEVE, NSDI 2024", "sieve"),
+    Baseline("s3-fifo", "baseline", "Yang et al., FIFO Queues Are All You Need, SOSP 2023", "s3_fifo"),
+    Baseline("slru", "baseline", "Karedla, Love and Wherry, IEEE Computer 1994 (four segments)", "slru"),
+    Baseline("2q", "baseline", "Johnson and Shasha, 2Q, VLDB 1994 (full version)", "two_q"),
+    Baseline("arc", "baseline", "Megiddo and Modha, ARC, FAST 2003", "arc"),
+    Baseline("lirs", "baseline", "Jiang and Zhang, LIRS, SIGMETRICS 2002", "lirs"),
+    Baseline("gdsf", "baseline", "Cherkasova, GDSF, HPL-98-69R1, 1998", "gdsf"),
+    Baseline("lhd", "baseline", "Beckmann, Chen and Cidon, LHD, NSDI 2018", "lhd"),
+    Baseline("lecar", "baseline", "Vietri et al., LeCaR, HotStorage 2018", "lecar"),
+    Baseline("w-tinylfu", "baseline", "Einziger, Friedman and Manes, TinyLFU, ACM ToS 2017", "w_tinylfu"),
+    Baseline("belady", "bound", "Belady, MIN, IBM Systems Journal 1966", "belady", unit_sizes_only=True),
+    Baseline(
+        "belady-size-sampled",
+        "bound",
+        "of 64 sampled objects the one with the largest size x time to its next request (no proven bound)",
+        "belady_size_sampled",
+    ),
+)
+
+BASELINES: Mapping[str, Baseline] = MappingProxyType({baseline.name: baseline for baseline in _ALL})
+"""Every known policy by name, in the order in which they are shown."""

@@ -1,0 +1,84 @@
+"""ARC: recency list T1 and frequency list T2, their ghosts B1 and B2, whose hits move the target size of T1.
+
+The paper's algorithm with bytes in place of pages: for objects of one size it is the paper's, step by step.
+T1 + B1 stay within the capacity and all four lists within twice the capacity.
+"""
+
+import numpy as np
+
+from vulcan_cache.baselines._lists import empty_lists, move_to_newest, oldest, push_newest, unlink
+from vulcan_cache.baselines._numba import helper, kernel
+
+NOWHERE, T1, T2, B1, B2 = 0, 1, 2, 3, 4
+
+
+@helper
+def _forget(links, queue, listed, place, used, kept_size):
+    """Drop the oldest object of a list altogether."""
+    obj = oldest(links, queue + listed)
+    unlink(links, obj)
+    place[obj] = NOWHERE
+    used[listed] -= kept_size[obj]
+
+
+@helper
+def _move(links, queue, obj, source, target, place, used, kept_size):
+    move_to_newest(links, queue + target, obj)
+    place[obj] = target
+    used[source] -= kept_size[obj]
+    used[target] += kept_size[obj]
+
+
+@kernel
+def simulate(objects, sizes, next_access, object_count, capacity, measure_from):
+    """See `vulcan_cache.baselines.Kernel`."""
+    links = empty_lists(object_count, 5)
+    queue = object_count  # list k has the sentinel queue + k; number 0 stays empty
+    place = np.zeros(object_count, np.uint8)
+    used = np.zeros(5, np.int64)
+    kept_size = np.zeros(object_count, np.int64)
+    target = 0.0
+    misses = missed_bytes = bypassed = 0
+    for now in range(objects.size):
+        obj = np.int64(objects[now])
+        found = np.int64(place[obj])
+        if found in (T1, T2):
+            _move(links, queue, obj, found, T2, place, used, kept_size)
+            continue
+        size = np.int64(sizes[now])
+        if now >= measure_from:
+            misses += 1
+            missed_bytes += size
+        if size > capacity:
+            bypassed += now >= measure_from
+            continue
+        if found == B1:
+            target = min(np.float64(capacity), target + size * max(used[B2] / max(used[B1], 1), 1.0))
+        elif found == B2:
+            target = max(0.0, target - size * max(used[B1] / max(used[B2], 1), 1.0))
+        if found != NOWHERE:
+            unlink(links, obj)
+            place[obj] = NOWHERE
+            used[found] -= kept_size[obj]
+        else:
+            while used[T1] + used[B1] + size > capacity:
+                _forget(links, queue, B1 if used[B1] > 0 else T1, place, used, kept_size)
+            while used.sum() + size > 2 * capacity and used[B2] > 0:
+                _forget(links, queue, B2, place, used, kept_size)
+        while used[T1] + used[T2] + size > capacity:
+            from_t1 = used[T1] > target or (found == B2 and used[T1] == target)
+            if used[T1] > 0 and (from_t1 or used[T2] == 0):
+                _move(links, queue, oldest(links, queue + T1), T1, B1, place, used, kept_size)
+            else:
+                _move(links, queue, oldest(links, queue + T2), T2, B2, place, used, kept_size)
+        kept_size[obj] = size
+        entered = T1 if found == NOWHERE else T2
+        push_newest(links, queue + entered, obj)
+        place[obj] = entered
+        used[entered] += size
+        # Only an object that came back with another size can have broken these two.
+        while used[T1] + used[B1] > capacity:
+            _forget(links, queue, B1, place, used, kept_size)
+        while used.sum() > 2 * capacity:
+            _forget(links, queue, B2 if used[B2] > 0 else B1, place, used, kept_size)
+    return misses, missed_bytes, bypassed

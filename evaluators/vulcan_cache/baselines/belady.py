@@ -1,0 +1,51 @@
+"""Belady's MIN: the object whose next request is furthest in the future is evicted.
+
+Optimal for objects of one size among the policies that admit every object (one that may refuse an object can
+do better); no bound at all where sizes differ, for it ignores them.
+"""
+
+import numpy as np
+
+from vulcan_cache.baselines._heap import change, empty_heap, insert, remove, top
+from vulcan_cache.baselines._numba import helper, kernel
+
+ABSENT = -1
+
+
+@helper
+def _key(upcoming):
+    """Furthest first; an object that is never requested again before all others."""
+    return -np.inf if upcoming < 0 else -np.float64(upcoming)
+
+
+@kernel
+def simulate(objects, sizes, next_access, object_count, capacity, measure_from):
+    """See `vulcan_cache.baselines.Kernel`."""
+    entries, places = empty_heap(object_count)
+    residents = 0
+    resident_size = np.full(object_count, ABSENT, np.int64)
+    used = 0
+    misses = missed_bytes = bypassed = 0
+    for now in range(objects.size):
+        obj = np.int64(objects[now])
+        if resident_size[obj] != ABSENT:
+            change(entries, places, residents, obj, _key(next_access[now]), now)
+            continue
+        size = np.int64(sizes[now])
+        if now >= measure_from:
+            misses += 1
+            missed_bytes += size
+        if size > capacity:
+            bypassed += now >= measure_from
+            continue
+        while used + size > capacity:
+            victim = top(entries)
+            remove(entries, places, residents, victim)
+            residents -= 1
+            used -= resident_size[victim]
+            resident_size[victim] = ABSENT
+        insert(entries, places, residents, obj, _key(next_access[now]), now)
+        residents += 1
+        resident_size[obj] = size
+        used += size
+    return misses, missed_bytes, bypassed

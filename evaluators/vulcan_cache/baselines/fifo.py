@@ -1,0 +1,38 @@
+"""FIFO: the object that was inserted first is evicted."""
+
+import numpy as np
+
+from vulcan_cache.baselines._lists import empty_lists, oldest, push_newest, unlink
+from vulcan_cache.baselines._numba import kernel
+
+ABSENT = -1
+
+
+@kernel
+def simulate(objects, sizes, next_access, object_count, capacity, measure_from):
+    """See `vulcan_cache.baselines.Kernel`."""
+    links = empty_lists(object_count, 1)
+    queue = object_count
+    resident_size = np.full(object_count, ABSENT, np.int64)
+    used = 0
+    misses = missed_bytes = bypassed = 0
+    for now in range(objects.size):
+        obj = np.int64(objects[now])
+        if resident_size[obj] != ABSENT:
+            continue
+        size = np.int64(sizes[now])
+        if now >= measure_from:
+            misses += 1
+            missed_bytes += size
+        if size > capacity:
+            bypassed += now >= measure_from
+            continue
+        while used + size > capacity:
+            victim = oldest(links, queue)
+            unlink(links, victim)
+            used -= resident_size[victim]
+            resident_size[victim] = ABSENT
+        push_newest(links, queue, obj)
+        resident_size[obj] = size
+        used += size
+    return misses, missed_bytes, bypassed

@@ -1,0 +1,98 @@
+"""LeCaR: evicts by LRU or by LFU, drawn with weights learnt from regret.
+
+Each evicted object is remembered in the ghost list of the policy that chose it (half the capacity each), in
+neither where both choose the same object. A request for a ghost multiplies the other policy's weight by
+`exp(0.45 * 0.005 ** (age / residents))`, `age` being the requests since the eviction and `residents` the
+objects in the cache. Weights stay within [0.01, 0.99], as in the authors' program. A returning object starts
+at frequency 1.
+"""
+
+import math
+
+import numpy as np
+
+from vulcan_cache.baselines._heap import change, empty_heap, insert, remove, top
+from vulcan_cache.baselines._lists import empty_lists, move_to_newest, oldest, push_newest, unlink
+from vulcan_cache.baselines._numba import kernel
+from vulcan_cache.baselines._random import random_share
+
+NOWHERE, RESIDENT, LRU_GHOST, LFU_GHOST = 0, 1, 2, 3
+LEARNING_RATE = 0.45
+DISCOUNT = 0.005
+LEAST_WEIGHT = 0.01
+
+
+@kernel
+def simulate(objects, sizes, next_access, object_count, capacity, measure_from):
+    """See `vulcan_cache.baselines.Kernel`."""
+    links = empty_lists(object_count, 4)  # list RESIDENT, LRU_GHOST or LFU_GHOST has the sentinel queue + its number
+    queue = object_count
+    entries, places = empty_heap(object_count)
+    place = np.zeros(object_count, np.uint8)
+    frequency = np.zeros(object_count, np.int64)
+    evicted_at = np.zeros(object_count, np.int64)
+    kept_size = np.zeros(object_count, np.int64)
+    used = np.zeros(4, np.int64)
+    ghost_capacity = capacity // 2
+    residents = draws = 0
+    lru_weight = 0.5
+    misses = missed_bytes = bypassed = 0
+    for now in range(objects.size):
+        obj = np.int64(objects[now])
+        found = np.int64(place[obj])
+        if found == RESIDENT:
+            move_to_newest(links, queue + RESIDENT, obj)
+            frequency[obj] += 1
+            change(entries, places, residents, obj, np.float64(frequency[obj]), now)
+            continue
+        size = np.int64(sizes[now])
+        if now >= measure_from:
+            misses += 1
+            missed_bytes += size
+        if found != NOWHERE:
+            age = np.float64(now - evicted_at[obj])
+            boost = math.exp(LEARNING_RATE * DISCOUNT ** (age / max(residents, 1)))
+            lru_boosted = lru_weight * boost if found == LFU_GHOST else lru_weight
+            lfu_boosted = (1.0 - lru_weight) * boost if found == LRU_GHOST else 1.0 - lru_weight
+            lru_weight = lru_boosted / (lru_boosted + lfu_boosted)
+            lru_weight = min(max(lru_weight, LEAST_WEIGHT), 1.0 - LEAST_WEIGHT)
+            unlink(links, obj)
+            place[obj] = NOWHERE
+            used[found] -= kept_size[obj]
+        if size > capacity:
+            bypassed += now >= measure_from
+            continue
+        while used[RESIDENT] + size > capacity:
+            victim = oldest(links, queue + RESIDENT)
+            lfu_victim = top(entries)
+            ghosts = NOWHERE
+            if victim != lfu_victim:
+                ghosts = LRU_GHOST
+                if random_share(draws) >= lru_weight:
+                    victim = lfu_victim
+                    ghosts = LFU_GHOST
+                draws += 1
+            unlink(links, victim)
+            remove(entries, places, residents, victim)
+            residents -= 1
+            victim_size = kept_size[victim]
+            used[RESIDENT] -= victim_size
+            place[victim] = NOWHERE
+            if ghosts != NOWHERE and victim_size <= ghost_capacity:
+                while used[ghosts] + victim_size > ghost_capacity:
+                    forgotten = oldest(links, queue + ghosts)
+                    unlink(links, forgotten)
+                    place[forgotten] = NOWHERE
+                    used[ghosts] -= kept_size[forgotten]
+                push_newest(links, queue + ghosts, victim)
+                place[victim] = ghosts
+                evicted_at[victim] = now
+                used[ghosts] += victim_size
+        push_newest(links, queue + RESIDENT, obj)
+        frequency[obj] = 1
+        insert(entries, places, residents, obj, 1.0, now)
+        residents += 1
+        place[obj] = RESIDENT
+        kept_size[obj] = size
+        used[RESIDENT] += size
+    return misses, missed_bytes, bypassed

@@ -1,0 +1,216 @@
+"""The evaluator of the task `cache_eviction`: traces and cache sizes in, miss ratios out."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vulcan.anvil import Policy
+from vulcan.errors import UserError
+from vulcan.evaluator import BaselineKind, Instance, SplitName
+from vulcan.paths import cache_directory
+from vulcan.task import Json, Metrics, Split
+from vulcan_cache.baselines import BASELINES
+from vulcan_cache.capacity import capacity_in_bytes
+from vulcan_cache.simulate import Result, check_sample_size, simulate
+from vulcan_traces import EMBEDDED, Trace, load_trace
+
+log = logging.getLogger(__name__)
+
+Columns = tuple[NDArray[np.uint32], NDArray[np.uint32]]
+
+
+class CacheEvaluator:
+    """An instance is a trace, a cache size and the requests that are measured; it always starts with an empty cache.
+
+    A trace is cut along time: the search is measured on its first requests, the winner chosen on the next, and the
+    test on the last, each of the latter two with the cache as the earlier requests left it.
+    """
+
+    def __init__(self) -> None:
+        self._traces: dict[str, Trace] = {}
+        self._columns: dict[tuple[str, bool], Columns] = {}
+
+    def instances(self, settings: Mapping[str, Json], split: Split) -> Sequence[Instance]:
+        """See `vulcan.evaluator.Evaluator`."""
+        check_sample_size(cast(int, settings["sample_size"]))
+        given = cast(list[str], settings["trace"] or [])
+        if given:
+            plan = [(spec, part, bounds) for spec in given for part, bounds in _parts(split)]
+        else:
+            plan = [(spec, cast(SplitName, part), (0.0, 1.0)) for part, specs in EMBEDDED.items() for spec in specs]
+        found = [
+            self._instance(spec, part, bounds, size, settings)
+            for spec, part, bounds in plan
+            for size in cast(list[str], settings["cache_size"])
+        ]
+        return tuple(found)
+
+    def _instance(
+        self, spec: str, part: SplitName, bounds: tuple[float, float], size: str, settings: Mapping[str, Json]
+    ) -> Instance:
+        source: dict[str, Json] = {
+            "trace": spec if ":" in spec and not os.path.exists(spec) else os.path.abspath(spec),
+            **{name: settings[name] for name in ("format", "columns", "skip_bad_lines")},
+        }
+        trace = self._trace(source)
+        unit = bool(settings["unit_sizes"])
+        start, stop = (round(bound * trace.requests) for bound in bounds)
+        if stop <= start:
+            raise UserError(f"{spec}: {trace.requests} requests are too few to cut into parts; use --split none")
+        capacity = capacity_in_bytes(size, trace) if not unit else _unit_capacity(size, trace)
+        return Instance(
+            name=f"{_label(trace.name)}@{size}",
+            split=part,
+            parameters={
+                **source,
+                "digest": trace.digest,
+                "unit_sizes": unit,
+                "capacity": capacity,
+                "measure_from": start,
+                "measure_to": stop,
+                "mechanism": settings["mechanism"],
+                "sample_size": settings["sample_size"],
+                "sample_seed": settings["sample_seed"],
+            },
+        )
+
+    def prepare(self, instances: Sequence[Instance]) -> None:
+        """See `vulcan.evaluator.Evaluator`."""
+        from vulcan_cache import mechanisms  # compiles the kernels, or loads them
+
+        for instance in instances:
+            _check_mechanism(instance, mechanisms.MECHANISMS)
+            self._requests(instance)
+
+    def evaluate(self, policy: Policy, instance: Instance) -> Metrics:
+        """See `vulcan.evaluator.Evaluator`; the metrics are those of `metrics_of`."""
+        p = cast(dict[str, Any], instance.parameters)
+        objects, sizes = self._requests(instance)
+        return metrics_of(
+            simulate(
+                policy, objects, sizes, p["capacity"],
+                mechanism=p["mechanism"], sample_size=p["sample_size"], sample_seed=p["sample_seed"],
+                measure_from=p["measure_from"], object_count=self._trace(p).object_count,
+            )
+        )  # fmt: skip
+
+    def baselines(self) -> Mapping[str, BaselineKind]:
+        """See `vulcan.evaluator.Evaluator`."""
+        return {name: baseline.kind for name, baseline in BASELINES.items()}
+
+    def evaluate_baseline(self, name: str, instance: Instance) -> Metrics:
+        """See `vulcan.evaluator.Evaluator`; a result is kept on disk by trace, cache size and measured requests."""
+        place = _kept_at(name, instance)
+        kept = _read_kept(place)
+        if kept is not None:
+            return kept
+        p = cast(dict[str, Any], instance.parameters)
+        objects, sizes = self._requests(instance)
+        trace = self._trace(p)
+        following = trace.next_access[: len(objects)]
+        start = p["measure_from"]
+        misses, missed_bytes, bypassed = BASELINES[name].kernel()(
+            objects, sizes, following, trace.object_count, p["capacity"], start
+        )
+        measured = sizes[start:]
+        total = int(measured.sum(dtype=np.int64))
+        metrics = metrics_of(Result(len(measured), total, int(misses), int(missed_bytes), int(bypassed)))
+        _keep(place, metrics)
+        return metrics
+
+    def _trace(self, source: Mapping[str, Json]) -> Trace:
+        key = json.dumps([source[name] for name in ("trace", "format", "columns", "skip_bad_lines")])
+        if key not in self._traces:
+            self._traces[key] = load_trace(
+                cast(str, source["trace"]),
+                format=cast("str | None", source["format"]),
+                columns=cast("str | None", source["columns"]),
+                skip_bad_lines=bool(source["skip_bad_lines"]),
+            )
+        return self._traces[key]
+
+    def _requests(self, instance: Instance) -> Columns:
+        """Objects and sizes of all requests up to the last that is measured."""
+        p = instance.parameters
+        trace = self._trace(p)
+        key = (trace.digest, bool(p["unit_sizes"]))
+        if key not in self._columns:
+            sizes = np.ones_like(trace.sizes) if p["unit_sizes"] else np.asarray(trace.sizes)
+            self._columns[key] = (np.asarray(trace.objects), sizes)
+        objects, sizes = self._columns[key]
+        stop = cast(int, p["measure_to"])
+        return objects[:stop], sizes[:stop]
+
+
+def metrics_of(result: Result) -> dict[str, float]:
+    """`miss_ratio` and `byte_miss_ratio` (shares of 1) with the counts behind them."""
+    return {
+        "miss_ratio": result.miss_ratio,
+        "byte_miss_ratio": result.byte_miss_ratio,
+        "requests": float(result.requests),
+        "bytes": float(result.bytes),
+        "misses": float(result.misses),
+        "missed_bytes": float(result.missed_bytes),
+        "bypassed": float(result.bypassed),
+    }
+
+
+def _parts(split: Split) -> list[tuple[SplitName, tuple[float, float]]]:
+    if split.by == "none":
+        return [("train", (0.0, 1.0))]
+    first = split.train
+    second = split.train + split.validation
+    return [("train", (0.0, first)), ("validation", (first, second)), ("test", (second, 1.0))]
+
+
+def _label(name: str) -> str:
+    """A trace's name without its directory and endings."""
+    return Path(name).name.split(".")[0] or name
+
+
+def _unit_capacity(size: str, trace: Trace) -> int:
+    """With unit sizes an object is one byte, so that bytes and objects are the same."""
+    if size.endswith("%"):
+        share = capacity_in_bytes(size, trace) / trace.footprint
+        return max(1, round(share * trace.object_count))
+    return capacity_in_bytes(size.removesuffix("objects").removesuffix("obj"), trace)
+
+
+def _check_mechanism(instance: Instance, known: Mapping[str, object]) -> None:
+    mechanism = instance.parameters["mechanism"]
+    if mechanism not in known:
+        raise UserError(f"no mechanism {mechanism!r} (known: {', '.join(known)})")
+
+
+def _kept_at(name: str, instance: Instance) -> Path:
+    p = instance.parameters
+    identity = [name, BASELINES[name].version] + [
+        p[key] for key in ("digest", "unit_sizes", "capacity", "measure_from", "measure_to")
+    ]
+    return cache_directory("baselines") / f"{hashlib.sha256(json.dumps(identity).encode()).hexdigest()}.json"
+
+
+def _read_kept(place: Path) -> Metrics | None:
+    try:
+        return cast(dict[str, float], json.loads(place.read_text()))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        log.warning("%s cannot be used and is computed again: %s", place, error)
+        return None
+
+
+def _keep(place: Path, metrics: Metrics) -> None:
+    """Write it whole or not at all: several processes may compute the same result."""
+    unfinished = place.with_suffix(f".{os.getpid()}")
+    unfinished.write_text(json.dumps(metrics))
+    unfinished.replace(place)

@@ -1,0 +1,216 @@
+"""What is not a trace is a UserError that says where; nothing is guessed."""
+
+from __future__ import annotations
+
+import gzip
+import logging
+import lzma
+import random
+import struct
+
+import pytest
+import zstandard
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from vulcan.errors import UserError
+from vulcan_traces import load_trace, open_trace
+from vulcan_traces.readers import FORMATS
+from vulcan_traces.source import Source
+
+BAD_LINES = [
+    ("txt", "1\n2\nabc\n4\n", 3, "'abc'"),
+    ("txt", "1\n2\n18446744073709551616\n", 3, "64 bits"),
+    ("lirs", "1\n*\nx\n", 3, "not a whole number"),
+    ("time-id-size", "1 2 3\n2 2\n", 2, "3 fields expected"),
+    ("time-id-size", "1 2 3\n\n2 2 -5\n", 3, "negative"),
+    ("time-id-size", "1 2 3\n2 2 4294967296\n", 2, "over 4294967295 bytes"),
+    ("time-id-size", "1 2 3\nnan 2 3\n", 2, "time is not a number"),
+    ("time-id-size", "1 2 3\n1e999 2 3\n", 2, "time is not a number"),
+    ("arc", "1 1 0 0\n1 0 0 1\n", 2, "count"),
+    ("arc", "1 1 0 0\n1 4000000000 0 1\n", 2, "count"),
+    ("msr", "1,h,0,Read,5,512,1\n1,h,0,Read,5,512\n", 2, "7 fields expected"),
+    ("twitter", "0,k,1,2,3,get,0\n0,,1,2,3,get,0\n", 2, "id is empty"),
+    ("tencent", "0,1,8,0,5\n0,1,8388608,0,5\n", 2, "over 4294967295 bytes"),
+    ("alibaba", "1,R,0,512,7\n1,R,zero,512,7\n", 2, "not a whole number"),
+    ("mooncake", '{"timestamp": 0, "hash_ids": [1]}\n{"timestamp": 0, "hash_ids": ["1"]}\n', 2, "hash_ids"),
+    ("csv", "id,size\n1,2\n1,2.5\n", 3, "size is not a whole number"),
+    ("csv", 'id,size\n"1,2\n', 2, "quoted"),
+    ("csv", "id,size\n\x01,2\n", 2, "control character"),
+]
+
+
+@pytest.mark.parametrize(("format", "text", "line", "why"), BAD_LINES)
+def test_a_malformed_line_is_an_error_with_file_and_line(write, format, text, line, why):
+    path = write("bad.data", text)
+    with pytest.raises(UserError) as error:
+        open_trace(path, format=format)
+    assert str(error.value).startswith(f"{path}, line {line}: ")
+    assert why in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("case", BAD_LINES)
+def test_skipping_counts_malformed_lines_and_warns(write, caplog, case):
+    format, text, line, _ = case
+    path = write("bad.data", text)
+    if format == "csv" and line == 2:  # the only line below the header
+        with pytest.raises(UserError, match="no request: all its 1 lines are malformed"):
+            open_trace(path, format=format, skip_bad_lines=True)
+        return
+    trace = open_trace(path, format=format, skip_bad_lines=True)
+    assert trace.skipped_lines == 1
+    with caplog.at_level(logging.WARNING):
+        again = open_trace(path, format=format, skip_bad_lines=True)
+    assert (again.skipped_lines, again.requests) == (1, trace.requests)
+    assert f"{path}: 1 malformed lines were skipped" in caplog.text
+
+
+def test_a_bad_line_far_into_a_long_file_is_named(write):
+    lines = [f"{i} {i % 99} 4096" for i in range(1_000_000)]
+    lines[987_653] += " 1"
+    with pytest.raises(UserError, match=r"line 987654: 3 fields expected: '987653 \d+ 4096 1'"):
+        open_trace(write("long.tr", "\n".join(lines)))
+
+
+def test_a_cut_binary_trace_names_the_record(write):
+    records = b"".join(struct.pack("<IQIq", i, i, 100, -1) for i in range(5))
+    path = write("t.bin", records[:-7])
+    with pytest.raises(UserError, match="record 5: cut short: 17 of 24 bytes"):
+        open_trace(path, format="oracleGeneral")
+    trace = open_trace(path, format="oracleGeneral", skip_bad_lines=True)
+    assert (trace.requests, trace.skipped_lines) == (4, 1)
+
+
+def test_a_damaged_vscsi_record_is_named(write):
+    records = [struct.pack("<IIIHHQQ", i, 512, 1, 42, 0x0100, i, i) for i in range(300)]
+    records[200] = b"\xff" * 32
+    path = write("t.vscsi", b"".join(records))
+    with pytest.raises(UserError, match="record 201: malformed vscsi record"):
+        open_trace(path)
+    trace = open_trace(path, skip_bad_lines=True)
+    assert (trace.requests, trace.skipped_lines) == (299, 1)
+
+
+@pytest.mark.parametrize("name", ["junk.vscsi", "junk.oracleGeneral.bin", "junk.lis", "junk.jsonl", "junk.csv", "junk"])
+@pytest.mark.parametrize("length", [1, 24, 960, 1000, 4096])
+def test_junk_is_refused_under_any_name(write, name, length):
+    path = write(name, random.Random(length).randbytes(length))
+    with pytest.raises(UserError) as error:
+        open_trace(path)
+    assert str(path) in str(error.value)
+
+
+def test_junk_named_vscsi_is_not_a_vscsi_trace(write):
+    path = write("junk.vscsi", random.Random(1).randbytes(1000))
+    with pytest.raises(UserError, match="not a vscsi trace"):
+        open_trace(path)
+    with pytest.raises(UserError, match="not a vscsi trace"):
+        open_trace(path, format="vscsi")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "the quick brown fox\njumps over\n",
+        "1 2 3 4 5\n6 7 8 9 10\n",
+        "9 2 3\n1 5 6\n",
+        "a,b\n1,2\n",
+        "1,2,3\n4,5,6\n",
+        "key,io_size\n1,2\n",
+        "key,id\n1,2\n",
+    ],
+)
+def test_an_unclear_text_is_refused(write, text):
+    with pytest.raises(UserError, match="format is not clear"):
+        open_trace(write("unclear.txt", text))
+
+
+@pytest.mark.parametrize("content", [b"", gzip.compress(b""), lzma.compress(b""), zstandard.compress(b"")])
+def test_an_empty_file_is_an_error(write, content):
+    for format in (None, *FORMATS):
+        with pytest.raises(UserError, match="the trace is empty"):
+            open_trace(write("empty.trace", content), format=format)
+
+
+def test_a_file_without_requests_is_an_error(write):
+    with pytest.raises(UserError, match="no request"):
+        open_trace(write("t", "*\n*\n"), format="lirs")
+    with pytest.raises(UserError, match="no request"):
+        open_trace(write("t.csv", "id,size\n"), format="csv")
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, lzma.compress, zstandard.compress])
+def test_a_truncated_compressed_file_is_an_error(write, pack):
+    text = "".join(f"{random.Random(i).randrange(10**9)}\n" for i in range(3000)).encode()
+    packed = pack(text)
+    with pytest.raises(UserError, match="damaged or truncated"):
+        open_trace(write("t.txt", packed[: len(packed) // 2]))
+    with pytest.raises(UserError, match="damaged or truncated"):
+        open_trace(write("t.txt", packed[:-1]))
+
+
+def test_what_cannot_be_opened_is_an_error(tmp_path):
+    with pytest.raises(UserError, match="there is no such file"):
+        load_trace(tmp_path / "missing.csv")
+    with pytest.raises(UserError, match="is a directory"):
+        load_trace(tmp_path)
+    with pytest.raises(UserError, match="not a regular file"):
+        load_trace("/dev/null")
+    with pytest.raises(UserError, match="cannot be read"):
+        load_trace("x" * 5000)
+    with pytest.raises(UserError, match="cannot be read"):
+        load_trace("/proc/self/mem")
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ({"format": "vcsci"}, "did you mean 'vscsi'"),
+        ({"columns": "id=1,tme=2"}, "did you mean 'time'"),
+        ({"columns": "time=1"}, "no id"),
+        ({"columns": "id=0"}, "numbered from 1"),
+        ({"columns": "id=4"}, "has 2 columns"),
+        ({"columns": "id=1,size=1"}, "one column twice"),
+        ({"columns": "id=1,id=2"}, "given twice"),
+        ({"columns": "id=keys"}, "no column is named 'keys'"),
+        ({"columns": "id=1,header=yes"}, "'header' alone"),
+        ({"columns": "id"}, "'id=...'"),
+        ({"columns": "id=1,delimiter=ab"}, "one punctuation character"),
+        ({"columns": "id=1,time-unit=h"}, "one of s, ms, us, ns"),
+        ({"columns": ""}, "unknown key ''"),
+        ({"columns": "id=1", "format": "msr"}, "leave one of them out"),
+    ],
+)
+def test_wrong_options_are_errors(write, options, why):
+    with pytest.raises(UserError) as error:
+        open_trace(write("t.csv", "1,2\n3,4\n"), **options)
+    assert why in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+FRAGMENTS = st.sampled_from(
+    [
+        *(b"\n", b",", b" ", b"\t", b"0", b"1", b"-", b"9" * 20, b".5", b"e", b'"', b"*", b"Read", b"get", b"R"),
+        *(b'{"timestamp": 1, "hash_ids": [', b"]}", b"{}", b"id", b"size", b"\r", b"\x00", b"\xff"),
+        *(b"\xef\xbb\xbf", b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\xfd7zXZ\x00"),
+    ]
+)
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(content=st.binary(max_size=300) | st.lists(FRAGMENTS, max_size=60).map(b"".join), skip=st.booleans())
+def test_no_bytes_bring_any_reader_to_another_error(tmp_path, content, skip):
+    path = tmp_path / "fuzz"
+    path.write_bytes(content)
+    for known in FORMATS.values():
+        source = Source(path, skip)
+        try:
+            source.check()
+            raw = known.read(source)
+        except UserError as error:
+            assert str(path) in str(error)
+            continue
+        assert len(raw.keys) == len(raw.sizes) == len(raw.times)
+        if known.recognises is not None:
+            known.recognises(source)

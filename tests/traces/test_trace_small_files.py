@@ -1,0 +1,179 @@
+"""Formats on small files written by hand from their descriptions."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import lzma
+import struct
+
+import numpy as np
+import pytest
+import zstandard
+
+from vulcan_traces import open_trace
+
+MSR = (
+    "128166372003061629,hm,1,Read,383496192,32768,413\n"
+    "128166372016382155,hm,0,Write,383496192,4096,1245\n"
+    "128166372026382245,hm,1,Write,383496192,512,99\n"
+)
+
+
+def test_msr_keys_are_host_disk_and_offset(write):
+    trace = open_trace(write("hm.csv", MSR))
+    assert trace.objects.tolist() == [0, 1, 0]
+    assert trace.sizes.tolist() == [32768, 4096, 512]
+    assert trace.times[1] - trace.times[0] == pytest.approx(1.3320526, abs=5e-6)
+
+
+def test_twitter_sizes_are_key_and_value_together(write):
+    text = (
+        "0,q:q:1:8WTfjZU14ee,17,213,4,get,0\n"
+        "0,yDqF:3q:1AJrrJ1nnCJKKrnGx1A,27,27,5,get,0\n"
+        "1,q:q:1:8WTfjZU14ee,17,300,8,set,3600\n"
+    )
+    trace = open_trace(write("cluster.sample", text))
+    assert trace.objects.tolist() == [0, 1, 0]
+    assert trace.sizes.tolist() == [230, 54, 317]
+    assert trace.times.tolist() == [0, 0, 1]
+
+
+def test_alibaba_keys_are_device_and_offset_in_bytes(write):
+    text = (
+        "419,W,8792731648,16384,1577808144360767\n"
+        "725,R,8792731648,4096,1577808144860767\n"
+        "419,R,8792731648,4096,1577808145360767\n"
+    )
+    trace = open_trace(write("io_traces.csv", text))
+    assert trace.objects.tolist() == [0, 1, 0]
+    assert trace.sizes.tolist() == [16384, 4096, 4096]
+    assert np.diff(trace.times).tolist() == pytest.approx([0.5, 0.5], abs=1e-6)
+
+
+def test_tencent_counts_in_sectors_and_keys_by_volume(write):
+    text = "1538323200,12910952,128,0,1063\n1538323200,6338688,8,1,1627\n1538323201,12910952,8,1,1627\n"
+    trace = open_trace(write("cbs.csv", text))
+    assert trace.objects.tolist() == [0, 1, 2]
+    assert trace.sizes.tolist() == [65536, 4096, 4096]
+
+
+def test_keys_of_two_volumes_do_not_collide(write):
+    lines = [f"0,W,{4096 * block},4096,1" for block in range(3000)]
+    lines += [f"{volume},W,{4096 * block},4096,1" for volume in range(1, 40) for block in range(300)]
+    assert open_trace(write("volumes.csv", "\n".join(lines))).object_count == 3000 + 39 * 300
+
+
+def test_arc_lines_expand_to_runs_of_blocks(write):
+    trace = open_trace(write("P.lis", "100 3 0 0\n101 2 0 1\n"))
+    assert trace.keys[trace.objects].tolist() == [100, 101, 102, 101, 102]
+    assert trace.times.tolist() == [0, 1, 2, 3, 4]
+    assert trace.unit_sized
+
+
+def test_lirs_markers_and_blank_lines_are_no_requests(write):
+    trace = open_trace(write("cs.trace", "5\r\n*\r\n6\r\n\r\n5\r\n"))
+    assert trace.keys[trace.objects].tolist() == [5, 6, 5]
+    assert trace.skipped_lines == 0
+
+
+def test_mooncake_hash_ids_are_one_request_each(write):
+    records = [{"timestamp": 0, "hash_ids": [0, 1]}, {"timestamp": 1500, "hash_ids": []}]
+    records.append({"timestamp": 3000, "hash_ids": [0, 2]})
+    trace = open_trace(write("conversation.jsonl", "\n".join(json.dumps(record) for record in records)))
+    assert trace.keys[trace.objects].tolist() == [0, 1, 0, 2]
+    assert trace.times.tolist() == [0, 0, 3, 3]
+
+
+def test_vscsi_version_2_records(write):
+    records = [
+        struct.pack("<HHIIIQQQ", 0x2A, 0x0200, i, 512 * (i + 1), 1, 77 + i % 2, 1_500_000 * i, 9) for i in range(4)
+    ]
+    trace = open_trace(write("v2.vscsi", b"".join(records)))
+    assert trace.keys[trace.objects].tolist() == [77, 78, 77, 78]
+    assert trace.sizes.tolist() == [512, 1024, 1536, 2048]
+    assert trace.times.tolist() == [0, 1.5, 3, 4.5]
+
+
+@pytest.mark.parametrize(("format", "code"), [("be-u32", ">I"), ("be-i32", ">i"), ("be-i64", ">q")])
+def test_fixed_integers_are_big_endian(write, format, code):
+    numbers = [1, 2**31 - 1, 1] if code != ">i" else [1, -2, 1]
+    trace = open_trace(write("ids", b"".join(struct.pack(code, n) for n in numbers)), format=format)
+    assert trace.keys[trace.objects].view(np.int64).tolist() == numbers
+
+
+def test_text_ids_are_hashed_the_same_on_every_machine(write):
+    trace = open_trace(write("urls.txt", "/a\n/b\n/a\n"))
+    assert trace.objects.tolist() == [0, 1, 0]
+    assert [f"{key:016x}" for key in trace.keys] == HASHES_OF_A_AND_B
+
+
+def fnv1a_splitmix(text: bytes) -> str:
+    mask, value = 2**64 - 1, 0xCBF29CE484222325
+    for byte in text:
+        value = (value ^ byte) * 0x100000001B3 & mask
+    value = value + 0x9E3779B97F4A7C15 & mask
+    value = (value ^ value >> 30) * 0xBF58476D1CE4E5B9 & mask
+    value = (value ^ value >> 27) * 0x94D049BB133111EB & mask
+    return f"{value ^ value >> 31:016x}"
+
+
+HASHES_OF_A_AND_B = [fnv1a_splitmix(b"/a"), fnv1a_splitmix(b"/b")]
+
+
+@pytest.mark.parametrize("delimiter", ["comma", "tab", "semicolon", "pipe", "space", "#"])
+def test_a_table_with_any_delimiter(write, delimiter):
+    sign = {"comma": ",", "tab": "\t", "semicolon": ";", "pipe": "|", "space": "  "}.get(delimiter, delimiter)
+    text = "\n".join(sign.join(row) for row in [("10", "x", "500"), ("20", "y", "600"), ("35", "x", "700")])
+    trace = open_trace(write("t.log", text), columns=f"time=1,id=2,size=3,delimiter={delimiter},time-unit=ms,ids=text")
+    assert trace.objects.tolist() == [0, 1, 0]
+    assert trace.sizes.tolist() == [500, 600, 700]
+    assert trace.times.tolist() == [0.01, 0.02, 0.035]
+
+
+def test_quoted_fields_may_hold_the_delimiter(write):
+    text = 'when,url,bytes\n1.5,"/a,b",10\n2.5,"/a,c",20\n3.5,"/a,b",30\n'
+    trace = open_trace(write("t.csv", text), columns="time=when,id=url,size=bytes")
+    assert trace.objects.tolist() == [0, 1, 0]
+    assert trace.times.tolist() == [1.5, 2.5, 3.5]
+
+
+def test_volumes_of_a_table_tell_equal_ids_apart(write):
+    text = "a;1\nb;1\na;1\n"
+    assert open_trace(write("t", text), columns="volume=1,id=2").objects.tolist() == [0, 1, 0]
+
+
+def test_times_are_read_as_python_reads_them(write):
+    times = ["0", "-1.5", "1538323200.123456", "1e3", "2.5E-3", ".5", "00012.0", "1577808144.360767", "3.0000001"]
+    text = "".join(f"{time},{i}\n" for i, time in enumerate(times))
+    trace = open_trace(write("t", text), columns="time=1,id=2")
+    assert trace.times.tolist() == [float(time) for time in times]
+
+
+def test_the_largest_numbers_fit(write):
+    trace = open_trace(write("t", f"{2**64 - 1},{2**32 - 1}\n-1,0\n-{2**63},1\n"), columns="id=1,size=2")
+    assert trace.keys.tolist() == [2**64 - 1, 2**63]
+    assert trace.sizes.tolist() == [2**32 - 1, 0, 1]
+
+
+def test_a_byte_order_mark_and_a_missing_last_newline_do_not_matter(write):
+    marked = open_trace(write("a.csv", b"\xef\xbb\xbfid,size\n1,5\n2,6"))
+    assert (marked.keys.tolist(), marked.sizes.tolist()) == ([1, 2], [5, 6])
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, lzma.compress, zstandard.compress, bytes])
+def test_compression_is_seen_in_the_bytes_and_not_in_the_name(write, pack):
+    text = "\n".join(str(i % 700) for i in range(20_000)).encode()
+    parts = pack(text + b"\n") + pack(text + b"\n")  # members and frames one after another
+    trace = open_trace(write("ids.csv", parts))
+    assert (trace.requests, trace.object_count) == (40_000, 700)
+
+
+def test_a_text_of_many_blocks_is_read_like_one(write):
+    lines = "".join(f"{i} {i * 7919 % 100_003} {i % 1000 + 1}\n" for i in range(1_200_000))
+    assert len(lines) > 1 << 24
+    trace = open_trace(write("long.tr", lines))
+    index = np.arange(1_200_000)
+    assert np.array_equal(trace.keys[trace.objects], index * 7919 % 100_003)
+    assert np.array_equal(trace.sizes, index % 1000 + 1)
+    assert np.array_equal(trace.times, index)

@@ -1,0 +1,122 @@
+"""Opens traces: from files in any known format, and from generator specifications."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+from pathlib import Path
+
+from vulcan.errors import UserError, nearest
+from vulcan_traces.column_spec import parse_column_spec
+from vulcan_traces.generator_spec import is_generator_spec, parse_generator_spec
+from vulcan_traces.raw_requests import RawRequests
+from vulcan_traces.readers import FORMATS
+from vulcan_traces.readers.csv import read_csv
+from vulcan_traces.readers.format import Format
+from vulcan_traces.source import Source
+from vulcan_traces.store import FORMAT_VERSION, keep_trace, stored_trace
+from vulcan_traces.trace import Trace, build_trace
+
+_COMPRESSIONS = (".gz", ".xz", ".zst")
+
+log = logging.getLogger(__name__)
+
+
+def load_trace(
+    spec: str | os.PathLike[str],
+    *,
+    format: str | None = None,
+    columns: str | None = None,
+    skip_bad_lines: bool = False,
+) -> Trace:
+    """The trace in a file, or the one that a generator specification describes.
+
+    `spec` is a path, or a text such as `zipf:requests=200000,objects=20000,alpha=0.9,seed=1` (see
+    `vulcan_traces.generator_spec`); a file whose name looks so is meant by `./zipf:...`. The rest is for
+    files: see `open_trace`. Raises UserError.
+    """
+    text = os.fspath(spec)
+    if not is_generator_spec(text):
+        return open_trace(Path(text), format=format, columns=columns, skip_bad_lines=skip_bad_lines)
+    if format is not None or columns is not None:
+        raise UserError(f"{text}: format and columns are for trace files, and this is a generated trace")
+    generator = parse_generator_spec(text)
+    digest = _digest("generated", generator.canonical)
+    return stored_trace(generator.name, digest) or keep_trace(build_trace(generator.name, digest, generator.generate()))
+
+
+def open_trace(
+    path: str | os.PathLike[str],
+    *,
+    format: str | None = None,
+    columns: str | None = None,
+    skip_bad_lines: bool = False,
+) -> Trace:
+    """The trace in a file, plain or compressed by gzip, xz or zstd.
+
+    `format` names one of `vulcan_traces.readers.FORMATS`; without it the name's ending and the content have
+    to make it clear. `columns` describes a delimited table (see `vulcan_traces.column_spec`) and implies the
+    format csv. With `skip_bad_lines`, malformed lines are left out, counted in `Trace.skipped_lines` and told
+    in a log warning.
+
+    Decoded traces are kept in the user's cache directory. Raises UserError, in one line, for a file that
+    cannot be read, is empty, is of no clear format, or has a malformed line (or record), which is then named.
+    """
+    source = Source(Path(path), skip_bad_lines)
+    source.check()
+    chosen = _format_of(source, format, columns)
+    spec = parse_column_spec(columns) if columns is not None else None
+    name = source.path.name
+    digest = _digest(source.sha256(), chosen.name, repr(spec), skip_bad_lines)
+    trace = stored_trace(name, digest)
+    if trace is None:
+        raw = chosen.read(source) if spec is None else read_csv(source, spec)
+        trace = keep_trace(_built(source, digest, raw))
+    if trace.skipped_lines:
+        log.warning("%s: %d malformed lines were skipped", path, trace.skipped_lines)
+    return trace
+
+
+def _built(source: Source, digest: str, raw: RawRequests) -> Trace:
+    if not len(raw.keys):
+        skipped = f": all its {raw.skipped_lines} lines are malformed" if raw.skipped_lines else ""
+        raise UserError(f"{source.path}: the trace has no request{skipped}")
+    return build_trace(source.path.name, digest, raw)
+
+
+def _digest(*parts: object) -> str:
+    return hashlib.sha256(json.dumps([FORMAT_VERSION, *parts]).encode()).hexdigest()
+
+
+def _format_of(source: Source, name: str | None, columns: str | None) -> Format:
+    if columns is not None:
+        if name not in (None, "csv"):
+            raise UserError(f"columns describe the format csv, and format is {name!r}; leave one of them out")
+        return FORMATS["csv"]
+    if name is None:
+        return _detected(source)
+    if name not in FORMATS:
+        raise UserError(f"no trace format {name!r}{nearest(name, FORMATS)} (known: {', '.join(FORMATS)})")
+    return FORMATS[name]
+
+
+def _detected(source: Source) -> Format:
+    """The format that the name's ending claims, if the content agrees, or the only one the content allows."""
+    file_name = source.path.name.lower()
+    for compression in _COMPRESSIONS:
+        file_name = file_name.removesuffix(compression)
+    for known in FORMATS.values():
+        if known.recognises is not None and known.suffixes and file_name.endswith(known.suffixes):
+            if known.recognises(source):
+                return known
+            raise UserError(f"{source.path}: not a {known.name} trace, as its name says; give its format if it is one")
+    found = [known for known in FORMATS.values() if known.recognises is not None and known.recognises(source)]
+    if len(found) == 1:
+        return found[0]
+    unclear = f"could be {' or '.join(known.name for known in found)}" if found else "not clear from its content"
+    raise UserError(
+        f"{source.path}: its format is {unclear}; name it (one of {', '.join(FORMATS)}), "
+        "or describe a table by columns such as 'time=1,id=2,size=3'"
+    )

@@ -1,0 +1,42 @@
+"""The trace formats that can be read, one file each."""
+
+from __future__ import annotations
+
+from vulcan_traces.readers import (
+    alibaba,
+    arc,
+    csv,
+    fixed_integers,
+    lirs,
+    mooncake,
+    msr,
+    oracle_general,
+    tencent,
+    time_id_size,
+    twitter,
+    txt,
+    vscsi,
+)
+from vulcan_traces.readers.format import Format
+
+FORMATS: dict[str, Format] = {
+    known.name: known
+    for known in (
+        oracle_general.FORMAT,
+        vscsi.FORMAT,
+        csv.FORMAT,
+        txt.FORMAT,
+        time_id_size.FORMAT,
+        arc.FORMAT,
+        lirs.FORMAT,
+        msr.FORMAT,
+        twitter.FORMAT,
+        tencent.FORMAT,
+        alibaba.FORMAT,
+        mooncake.FORMAT,
+        fixed_integers.BE_U32,
+        fixed_integers.BE_I32,
+        fixed_integers.BE_I64,
+    )
+}
+"""Every format by name."""

@@ -1,0 +1,40 @@
+"""What the package knows of a trace format."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from vulcan_traces.raw_requests import RawRequests
+from vulcan_traces.source import Source
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """One trace format.
+
+    `recognises(source)` looks at the head of a file and is True only where the content leaves no other
+    reading likely; None means that the format cannot be told from content and has to be named. `suffixes` are
+    file name endings, in lower case and without that of a compression, that claim the format. `read(source)`
+    gives all requests and raises UserError.
+    """
+
+    name: str
+    meaning: str
+    read: Callable[[Source], RawRequests]
+    recognises: Callable[[Source], bool] | None = None
+    suffixes: tuple[str, ...] = ()
+
+
+def split_lines(source: Source, delimiter: str | None) -> list[list[str]]:
+    """The fields of the first lines, none where they are not text; None splits at runs of blanks."""
+    if not source.is_text:
+        return []
+    return [
+        [field.strip() for field in line.decode("utf-8", "replace").split(delimiter)] for line in source.first_lines
+    ]
+
+
+def all_integers(fields: list[str]) -> bool:
+    """Whether each field is a whole number, in ASCII digits."""
+    return all(field.isascii() and field.removeprefix("-").isdigit() for field in fields)

@@ -1,0 +1,53 @@
+"""oracleGeneral, the binary format of libCacheSim (Yang et al., github.com/cacheMon/libCacheSim).
+
+Packed little-endian records of 24 bytes: time u32 in seconds, object id u64, size u32 in bytes, and the
+request index of the object's next access i64 (-1 or 2^63 - 1: never). The id and the size are taken as they
+are, a size of 0 too (libCacheSim by default leaves such requests out). The next access is computed anew, for
+the file's own is stale in a trace that was cut or sampled; below -1 it shows that the file is not of this
+format.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from vulcan_traces.raw_requests import RawRequests
+from vulcan_traces.readers.format import Format
+from vulcan_traces.record_table import Records, head_records, read_records
+from vulcan_traces.source import Source
+
+_RECORD = np.dtype([("time", "<u4"), ("id", "<u8"), ("size", "<u4"), ("next", "<i8")])
+_NEVER = (-1, 2**63 - 1)
+_MOST_REQUESTS = 2**40
+
+
+def _convert(records: Records) -> tuple[RawRequests, npt.NDArray[np.bool_]]:
+    requests = RawRequests(
+        records["id"].astype(np.uint64), records["size"].astype(np.uint32), records["time"].astype(np.float64)
+    )
+    return requests, records["next"] < -1
+
+
+def _read(source: Source) -> RawRequests:
+    return read_records(source, _RECORD, _convert, "not an oracleGeneral record: its next access is below -1")
+
+
+def _recognises(source: Source) -> bool:
+    """Each next access lies ahead at a believable distance, and times do not go back."""
+    if source.is_whole and len(source.head) % _RECORD.itemsize:
+        return False
+    records = head_records(source, _RECORD)
+    following = records["next"]
+    ahead = np.isin(following, _NEVER) | ((following > np.arange(len(records))) & (following < _MOST_REQUESTS))
+    in_order = np.all(np.diff(records["time"].astype(np.int64)) >= 0)
+    return bool(len(records) and ahead.all() and in_order)
+
+
+FORMAT = Format(
+    "oracleGeneral",
+    "libCacheSim's binary trace: time, id, size, next access",
+    _read,
+    _recognises,
+    (".oraclegeneral", ".oraclegeneral.bin"),
+)

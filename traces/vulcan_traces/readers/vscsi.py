@@ -1,0 +1,76 @@
+"""vscsi, the disk traces of VMware's vscsiStats, as in the CloudPhysics traces (Waldspurger et al., FAST
+2015).
+
+Little-endian records, recognised by the version in the high byte of `ver`. Version 1, 32 bytes: serial number
+u32, length u32 in bytes, scatter-gather entries u32, command u16, ver u16, block u64, time u64 in
+microseconds. Version 2, 40 bytes: command u16, ver u16, serial number u32, length u32, entries u32, block
+u64, time u64, response time u64. As in libCacheSim an object is the first block number of an I/O and its size
+the length of the I/O; reads and writes count alike. Times keep their microseconds.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from vulcan.errors import UserError
+from vulcan_traces.raw_requests import RawRequests
+from vulcan_traces.readers.format import Format
+from vulcan_traces.record_table import Records, head_records, read_records
+from vulcan_traces.source import Source
+
+_VERSION_1 = np.dtype(
+    [
+        ("sn", "<u4"),
+        ("size", "<u4"),
+        ("sg", "<u4"),
+        ("cmd", "<u2"),
+        ("ver", "<u2"),
+        ("id", "<u8"),
+        ("us", "<u8"),
+    ]
+)
+_VERSION_2 = np.dtype(
+    [
+        ("cmd", "<u2"),
+        ("ver", "<u2"),
+        ("sn", "<u4"),
+        ("size", "<u4"),
+        ("sg", "<u4"),
+        ("id", "<u8"),
+        ("us", "<u8"),
+        ("response", "<u8"),
+    ]
+)
+_LOOKED_AT = 100
+
+
+def _version(source: Source, records: int) -> int:
+    """The version that the first records have: 1 or 2, or 0 where they are of neither."""
+    for version, record in ((2, _VERSION_2), (1, _VERSION_1)):
+        first = head_records(source, record)[:records]
+        if len(first) and np.all(first["ver"] >> 8 == version):
+            return version
+    return 0
+
+
+def _read(source: Source) -> RawRequests:
+    version = _version(source, _LOOKED_AT) or _version(source, 1)
+    if not version:
+        raise UserError(f"{source.path}: not a vscsi trace: record 1 is of neither version 1 nor version 2")
+
+    def convert(records: Records) -> tuple[RawRequests, npt.NDArray[np.bool_]]:
+        requests = RawRequests(records["id"].astype(np.uint64), records["size"].astype(np.uint32), records["us"] / 1e6)
+        return requests, records["ver"] >> 8 != version
+
+    why = f"malformed vscsi record: its version is not {version}, that of the first"
+    return read_records(source, _VERSION_1 if version == 1 else _VERSION_2, convert, why)
+
+
+FORMAT = Format(
+    "vscsi",
+    "VMware's disk trace, versions 1 and 2: block, length, time",
+    _read,
+    lambda source: _version(source, _LOOKED_AT) > 0,
+    (".vscsi",),
+)
