@@ -145,6 +145,8 @@ class CacheEvaluator:
         key = (trace.digest, bool(p["unit_sizes"]))
         if key not in self._columns:
             sizes = np.ones_like(trace.sizes) if p["unit_sizes"] else np.asarray(trace.sizes)
+            if not sizes.all():
+                sizes = np.maximum(sizes, np.uint32(1))  # what takes no space cannot be evicted to make some
             self._columns[key] = (np.asarray(trace.objects), sizes)
         objects, sizes = self._columns[key]
         stop = cast(int, p["measure_to"])

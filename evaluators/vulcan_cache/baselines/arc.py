@@ -63,8 +63,6 @@ def simulate(objects, sizes, next_access, object_count, capacity, measure_from):
         else:
             while used[T1] + used[B1] + size > capacity:
                 _forget(links, queue, B1 if used[B1] > 0 else T1, place, used, kept_size)
-            while used.sum() + size > 2 * capacity and used[B2] > 0:
-                _forget(links, queue, B2, place, used, kept_size)
         while used[T1] + used[T2] + size > capacity:
             from_t1 = used[T1] > target or (found == B2 and used[T1] == target)
             if used[T1] > 0 and (from_t1 or used[T2] == 0):
@@ -76,9 +74,6 @@ def simulate(objects, sizes, next_access, object_count, capacity, measure_from):
         push_newest(links, queue + entered, obj)
         place[obj] = entered
         used[entered] += size
-        # Only an object that came back with another size can have broken these two.
-        while used[T1] + used[B1] > capacity:
-            _forget(links, queue, B1, place, used, kept_size)
         while used.sum() > 2 * capacity:
-            _forget(links, queue, B2 if used[B2] > 0 else B1, place, used, kept_size)
+            _forget(links, queue, B2, place, used, kept_size)
     return misses, missed_bytes, bypassed

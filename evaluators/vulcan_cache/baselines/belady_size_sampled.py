@@ -3,7 +3,8 @@
 `distance` is the number of requests to the object's next one. An object that is never requested again is not
 admitted, and leaves with its last hit. This is an approximation in two ways: the largest product is a greedy
 choice (the optimum for objects of several sizes is NP-hard), and it is looked for among a sample. It usually
-lies below every policy that does not see the future, but nothing guarantees that.
+lies below every policy that does not see the future, but nothing guarantees that: a large object with a near
+next request is admitted even where that costs many small ones, which GDSF may refuse.
 """
 
 import numpy as np

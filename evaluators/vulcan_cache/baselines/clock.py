@@ -39,7 +39,6 @@ def simulate(objects, sizes, next_access, object_count, capacity, measure_from):
             used -= resident_size[victim]
             resident_size[victim] = ABSENT
         push_newest(links, queue, obj)
-        referenced[obj] = False
         resident_size[obj] = size
         used += size
     return misses, missed_bytes, bypassed

@@ -1,0 +1,288 @@
+"""The two executors are one thing: the same outcomes, order and errors."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import CancelledError
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from scoring_toys import LEAST, TOY_TASK, Toy
+
+from vulcan.errors import UserError
+from vulcan.evaluator import Instance
+from vulcan.scoring import Executor, Job, Limits, LocalExecutor, Outcome, Setup, WorkerLost
+from vulcan.scoring.pool import TRIES, Pool
+from vulcan.scoring.ray_executor import RayExecutor
+from vulcan.scoring.ray_runtime import RayRuntime
+from vulcan.scoring.sandbox import Defences
+from vulcan.scoring.setup import Request
+
+TOY = Toy("where_it_runs", "spin", "segfault", "raise_an_error", "nan", "allocate_in_steps", "not_json", "doze")
+Make = Callable[..., Executor]
+
+
+@pytest.fixture(params=["local", pytest.param("ray", marks=pytest.mark.ray)])
+def make(request: pytest.FixtureRequest) -> Iterator[Make]:
+    """Makes an executor of either kind, and closes it."""
+    made: list[Executor] = []
+
+    def make(setup: Setup = TOY.setup, workers: int = 2) -> Executor:
+        if request.param == "local":
+            made.append(LocalExecutor(setup, workers))
+        else:
+            made.append(RayExecutor(setup, workers, request.getfixturevalue("ray_runtime")))
+        return made[-1]
+
+    yield make
+    for executor in made:
+        executor.close()
+
+
+def mixed_jobs() -> list[Job]:
+    policies = [LEAST, "def decide(load, room):\n    return load / (room + 1)\n", "while True:\n    pass\n"]
+    jobs = [TOY.job("honest", kind, source=source) for source in policies for kind in ("honest", "nan")]
+    jobs += [TOY.job(kind) for kind in ("raise_an_error", "segfault", "not_json", "allocate_in_steps")]
+    jobs += [TOY.job("spin", limit=0.2), TOY.job("honest")]
+    return [replace(job, id=number) for number, job in enumerate(jobs)]
+
+
+def without_time(outcomes: list[Outcome]) -> list[Outcome]:
+    return [replace(outcome, seconds=0.0) for outcome in outcomes]
+
+
+def run_all(executor: Executor, jobs: list[Job]) -> list[Outcome]:
+    return [future.result() for future in [executor.submit(job) for job in jobs]]
+
+
+def test_both_satisfy_the_contract(make: Make) -> None:
+    with make(workers=2) as executor:
+        assert isinstance(executor, Executor)
+        assert executor.workers == 2
+        assert executor.name in ("local", "ray")
+
+
+@pytest.mark.ray
+def test_outcomes_are_the_same_on_both_and_with_any_number_of_workers(ray_runtime: RayRuntime) -> None:
+    with LocalExecutor(TOY.setup, 1) as one, LocalExecutor(TOY.setup, 2) as two:
+        expected = without_time(run_all(one, mixed_jobs()))
+        assert without_time(run_all(two, mixed_jobs())) == expected
+    with RayExecutor(TOY.setup, 2, ray_runtime) as ray:
+        assert without_time(run_all(ray, mixed_jobs())) == expected
+    assert [outcome.status for outcome in expected] == [
+        *("scored", "failed", "scored", "failed", "rejected", "rejected"),
+        *("failed", "crashed", "crashed", "memory", "timeout", "scored"),
+    ]
+    assert [outcome.metrics[0][1]["sum"] for outcome in (expected[0], expected[2])] == [
+        25.0,
+        pytest.approx(22.21865, abs=1e-5),
+    ]
+
+
+def test_a_hundred_jobs_come_back_each_as_its_own(make: Make) -> None:
+    with make(workers=2) as executor:
+        sources = [f"def decide(load, room):\n    return {number}\n" for number in range(100)]
+        jobs = [TOY.job("honest", id=number, source=source) for number, source in enumerate(sources)]
+        outcomes = run_all(executor, jobs)
+    assert [(outcome.job, outcome.metrics[0][1]["sum"]) for outcome in outcomes] == [(n, 11.0 * n) for n in range(100)]
+
+
+def test_one_worker_keeps_one_child_and_the_order(make: Make) -> None:
+    finished: list[int] = []
+    with make(workers=1) as executor:
+        futures = [executor.submit(TOY.job("where_it_runs", id=number)) for number in range(100)]
+        for future in futures:
+            future.add_done_callback(lambda done: finished.append(done.result().job))
+        assert len({future.result().metrics[0][1]["pid"] for future in futures}) == 1
+    # a callback added to a finished future runs at once, and in the order of adding
+    assert finished == list(range(100))
+
+
+def test_closing_cancels_what_runs_and_what_waits(make: Make) -> None:
+    executor = make(workers=1)
+    futures = [executor.submit(TOY.job("spin", limit=600)) for _ in range(3)]
+    executor.close()
+    executor.close()
+    for future in futures:
+        with pytest.raises(CancelledError):
+            future.result()
+    with pytest.raises(RuntimeError, match="after shutdown"):
+        executor.submit(TOY.job("honest"))
+
+
+def test_a_set_up_that_fails_is_a_users_error(make: Make) -> None:
+    setup = Setup(TOY_TASK, (Instance("honest", "train", {"prepare": "user_error"}),))
+    with pytest.raises(UserError, match=r"^no such trace: give another$"):
+        make(setup)
+
+
+def test_a_set_up_that_fails_later_is_no_outcome(make: Make, tmp_path: Path) -> None:
+    pack = tmp_path / "toy_task"
+    pack.mkdir()
+    for part in ("task.py", "vulcan_toy_evaluator.py"):
+        (pack / part).symlink_to(Path(TOY_TASK, part))
+    executor = make(replace(TOY.setup, task=str(pack)), workers=1)
+    assert executor.submit(TOY.job("honest")).result().status == "scored"
+    (pack / "task.py").unlink()
+    with pytest.raises(UserError, match="no task at"):
+        executor.submit(TOY.job("segfault")).result()
+
+
+def test_a_job_that_does_not_fit_the_set_up_is_refused(make: Make) -> None:
+    executor = make(workers=1)
+    stranger = Instance("stranger", "train", {})
+    changed = replace(TOY.instances["honest"], parameters={"kind": "nan"})
+    for instance in (stranger, changed):
+        with pytest.raises(ValueError, match="is not part of the set-up"):
+            executor.submit(Job(1, LEAST, (instance,), 1.0))
+    for limit in (0.0, -1.0, 1e6, float("nan")):
+        with pytest.raises(ValueError, match=r"limit .* s is not in"):
+            executor.submit(TOY.job("honest", limit=limit))
+
+
+def test_limits_and_set_ups_that_make_no_sense_are_refused() -> None:
+    with pytest.raises(ValueError, match="every limit must be above 0"):
+        Limits(memory_bytes=0)
+    with pytest.raises(ValueError, match="at least one instance"):
+        Setup(TOY_TASK, ())
+    with pytest.raises(ValueError, match="two instances of one split share a name"):
+        Setup(TOY_TASK, (Instance("same", "test", {}), Instance("same", "test", {"by": 2})))
+    both = Setup(TOY_TASK, (Instance("same", "train", {}), Instance("same", "test", {"by": 2})))
+    assert Setup.from_json(both.to_json()) == both
+
+
+class UnreliableWorker:
+    """Loses its first `losses` jobs."""
+
+    def __init__(self, losses: int) -> None:
+        self.losses = losses
+
+    def start(self) -> Defences:
+        return Defences()
+
+    def serve(self, request: Request) -> Outcome:
+        if self.losses > 0:
+            self.losses -= 1
+            raise WorkerLost("gone")
+        return Outcome(request.job, "scored", (), "", 0.0)
+
+    def interrupt(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
+def test_a_job_that_loses_its_worker_is_run_again_a_bounded_number_of_times() -> None:
+    with Pool("test", TOY.setup, [UnreliableWorker(TRIES - 1)]) as pool:
+        assert pool.submit(TOY.job("honest")).result().status == "scored"
+    with Pool("test", TOY.setup, [UnreliableWorker(TRIES)]) as pool:
+        with pytest.raises(WorkerLost):
+            pool.submit(TOY.job("honest")).result()
+        assert pool.submit(TOY.job("honest")).result().status == "scored"
+    with Pool("test", TOY.setup, [UnreliableWorker(10**6), UnreliableWorker(0)]) as pool:
+        assert {future.result().status for future in [pool.submit(TOY.job("honest")) for _ in range(9)]} == {"scored"}
+
+
+@pytest.mark.ray
+def test_a_job_whose_ray_worker_is_killed_is_run_again(ray_runtime: RayRuntime) -> None:
+    with RayExecutor(TOY.setup, 1, ray_runtime) as executor:
+        (worker,) = executor.actors
+        actor, child = worker.processes()
+        future = executor.submit(TOY.job("doze"))
+        wait_for_sleep(child)
+        os.kill(actor, signal.SIGKILL)
+        outcome = future.result()
+        assert (outcome.status, outcome.metrics[0][1]["sum"]) == ("scored", 25.0)
+        assert not Path(f"/proc/{child}").exists()
+        assert set(worker.processes()).isdisjoint({actor, child})
+
+
+def wait_for_sleep(pid: int) -> None:
+    clock_nanosleep = {"x86_64": "230", "aarch64": "115"}[os.uname().machine]
+    while Path(f"/proc/{pid}/syscall").read_text().split()[0] != clock_nanosleep:
+        pass
+
+
+@pytest.mark.ray
+def test_a_runtime_in_a_process_that_is_connected_uses_that_connection(ray_runtime: RayRuntime) -> None:
+    with RayRuntime(workers=64) as second:
+        ray = second.wait()
+    assert ray.is_initialized()
+    assert ray.cluster_resources()["CPU"] == 2
+
+
+@contextmanager
+def another_process(code: str, **environment: str) -> Iterator[subprocess.Popen]:
+    with subprocess.Popen(
+        [sys.executable, "-c", code],
+        cwd=Path(__file__).parent,
+        env={**os.environ, **environment},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        yield process
+
+
+JOINING = """
+from scoring_toys import Toy
+from vulcan.scoring.ray_executor import RayExecutor
+from vulcan.scoring.ray_runtime import RayRuntime
+toy = Toy()
+with RayRuntime(workers=1) as runtime, RayExecutor(toy.setup, 1, runtime) as executor:
+    outcome = executor.submit(toy.job("honest")).result()
+    assert outcome.status == "scored", outcome
+    print(runtime.joined)
+"""
+
+
+@pytest.mark.ray
+def test_the_variable_ray_address_names_the_cluster_to_join_and_nothing_is_printed(ray_runtime: RayRuntime) -> None:
+    address = ray_runtime.wait().get_runtime_context().gcs_address
+    with another_process(JOINING, RAY_ADDRESS=address) as process:
+        output, errors = process.communicate(timeout=60)
+    assert (output, process.returncode) == (f"{address}\n", 0), errors
+
+
+UNAVAILABLE = """
+from vulcan.scoring.ray_runtime import RayRuntime, RayUnavailable
+with RayRuntime(workers=1, address={address!r}, limit={limit}) as runtime:
+    try:
+        runtime.wait()
+    except RayUnavailable as error:
+        print(error)
+"""
+
+
+@pytest.mark.ray
+@pytest.mark.parametrize(
+    ("address", "limit", "home", "message"),
+    [
+        (None, 0.01, None, "Ray was not up after 0.01 s"),
+        ("127.0.0.1:1", 3, None, "Ray was not up after 3 s"),
+        (None, 30, "/proc/nowhere", "cannot start Ray: FileNotFoundError: "),
+        ("no such address", 30, None, "cannot join Ray at no such address: ValueError: "),
+    ],
+)
+def test_a_ray_that_does_not_start_is_reported_in_one_line(
+    address: str | None, limit: float, home: str | None, message: str
+) -> None:
+    environment = {"HOME": home} if home else {}
+    with another_process(UNAVAILABLE.format(address=address, limit=limit), **environment) as process:
+        output, errors = process.communicate(timeout=60)
+    assert process.returncode == 0, errors
+    assert output.startswith(message)
+    assert output.count("\n") == 1
+
+
+def test_scoring_does_not_import_ray_or_numba() -> None:
+    code = """
+import sys
+import vulcan.scoring, vulcan.scoring.ray_executor
+print({"ray", "numba", "llvmlite"} & set(sys.modules))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"

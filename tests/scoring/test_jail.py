@@ -1,0 +1,255 @@
+"""What a child sees, what it can do, and when it dies."""
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from scoring_toys import TOY_TASK, Toy
+
+from vulcan.errors import UserError
+from vulcan.evaluator import Instance
+from vulcan.scoring import Defences, JailedEvaluator, Limits, Setup
+
+on_linux = pytest.mark.skipif(sys.platform != "linux", reason="these defences are Linux's")
+
+TOY = Toy("forbidden_things", "allowed_things", "environment", "descriptors", "where_it_runs", "doze", "spin")
+
+
+def is_alive(pid: int) -> bool:
+    """Whether the process runs; a zombie does not."""
+    status = Path(f"/proc/{pid}/stat")
+    try:
+        return status.read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def wait_until(condition: Callable[[], bool], seconds: float = 20.0) -> bool:
+    deadline = time.monotonic() + seconds
+    while not condition() and time.monotonic() < deadline:
+        time.sleep(0.005)
+    return condition()
+
+
+def measured(kind: str, toy: Toy = TOY) -> dict[str, float]:
+    evaluator = JailedEvaluator(toy.setup)
+    outcome = evaluator.run(toy.job(kind))
+    evaluator.close()
+    assert outcome.status == "scored", outcome
+    return outcome.metrics[0][1]
+
+
+@on_linux
+def test_all_defences_hold_here() -> None:
+    evaluator = JailedEvaluator(TOY.setup)
+    defences = evaluator.start()
+    evaluator.close()
+    assert defences.complete, defences.notes
+    assert defences.landlock >= 1
+    assert defences.seccomp and defences.no_new_privileges and defences.parent_death_signal
+    assert {"RLIMIT_AS", "RLIMIT_CPU", "RLIMIT_NOFILE", "RLIMIT_FSIZE", "RLIMIT_NPROC", "RLIMIT_CORE"} <= set(
+        defences.limits
+    )
+
+
+@on_linux
+def test_files_sockets_processes_and_signals_are_denied() -> None:
+    errors = measured("forbidden_things")
+    # Python reports a refused thread and a refused limit without an error number
+    assert {what for what, number in errors.items() if number == -1.0} == {"thread", "raise own limits"}
+    assert {number for number in errors.values() if number != -1.0} == {errno.EPERM}
+    assert len(errors) == 18
+
+
+@on_linux
+def test_what_python_needs_is_allowed() -> None:
+    assert set(measured("allowed_things").values()) == {0.0}
+
+
+def test_a_child_inherits_no_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
+    monkeypatch.setenv("https_proxy", "http://user:password@proxy")
+    seen = measured("environment")
+    names = {variable.partition("=")[0] for variable in seen}
+    assert names - {"HOME", "TMPDIR", "LD_LIBRARY_PATH", "LC_CTYPE", "__CF_USER_TEXT_ENCODING"} == {
+        "PATH",
+        "LC_ALL",
+        "PYTHONPATH",
+        "PYTHONHASHSEED",
+        "VULCAN_CACHE_DIR",
+        "NUMBA_CACHE_DIR",
+        "OMP_NUM_THREADS",
+        "OPENBLAS_NUM_THREADS",
+        "MKL_NUM_THREADS",
+        "NUMEXPR_NUM_THREADS",
+        "NUMBA_NUM_THREADS",
+        "VECLIB_MAXIMUM_THREADS",
+    }
+    assert not any("secret" in variable or "password" in variable for variable in seen)
+
+
+def test_a_child_has_no_descriptor_but_its_own_four(tmp_path: Path) -> None:
+    with (tmp_path / "of the parent").open("w") as file:
+        os.set_inheritable(file.fileno(), True)
+        assert len(measured("descriptors")) == 4
+
+
+def test_a_hundred_jobs_share_one_child() -> None:
+    evaluator = JailedEvaluator(TOY.setup)
+    pids = {evaluator.run(TOY.job("where_it_runs", id=n)).metrics[0][1]["pid"] for n in range(100)}
+    assert pids == {evaluator.pid}
+    evaluator.close()
+    assert evaluator.pid is None
+
+
+def test_a_child_is_replaced_after_its_share_of_jobs() -> None:
+    toy = Toy("where_it_runs", jobs_per_child=3)
+    evaluator = JailedEvaluator(toy.setup)
+    pids = [evaluator.run(toy.job("where_it_runs")).metrics[0][1]["pid"] for _ in range(7)]
+    evaluator.close()
+    assert [pids.count(pid) for pid in dict.fromkeys(pids)] == [3, 3, 1]
+
+
+def test_a_child_is_replaced_before_its_processor_time_could_run_out() -> None:
+    toy = Toy("where_it_runs", "doze", cpu_seconds=10)
+    evaluator = JailedEvaluator(toy.setup)
+    first = evaluator.run(toy.job("where_it_runs", limit=9.9)).metrics[0][1]["pid"]
+    evaluator.run(toy.job("doze", limit=9.9))
+    after = evaluator.run(toy.job("where_it_runs", limit=9.9)).metrics[0][1]["pid"]
+    evaluator.close()
+    assert first != after
+
+
+@on_linux
+def test_a_child_has_a_limit_of_processor_time() -> None:
+    toy = Toy("spin", cpu_seconds=1)
+    evaluator = JailedEvaluator(toy.setup)
+    evaluator.start()
+    limits = Path(f"/proc/{evaluator.pid}/limits").read_text().splitlines()
+    evaluator.close()
+    (soft, hard) = next(line.split()[3:5] for line in limits if line.startswith("Max cpu time"))
+    # a second for the job, one for rounding, and what the set-up took
+    assert soft == hard
+    assert 2 <= int(soft) <= 30
+
+
+@on_linux
+@pytest.mark.parametrize("end", ["timeout", "close"])
+def test_helpers_of_an_evaluator_die_with_it(end: str) -> None:
+    instances = (
+        Instance("honest", "train", {"prepare": "helper"}),
+        Instance("helper", "train", {"kind": "helper"}),
+        Instance("spin", "train", {"kind": "spin"}),
+    )
+    toy = Toy()
+    toy.instances = {instance.name: instance for instance in instances}
+    toy.setup = Setup(TOY_TASK, instances)
+    evaluator = JailedEvaluator(toy.setup)
+    pids = evaluator.run(toy.job("helper")).metrics[0][1]
+    child, helper = int(pids["pid"]), int(pids["helper"])
+    assert is_alive(child) and is_alive(helper)
+    assert os.getpgid(helper) == child
+    if end == "timeout":
+        assert evaluator.run(toy.job("spin", limit=0.2)).status == "timeout"
+    else:
+        evaluator.close()
+    assert wait_until(lambda: not is_alive(child) and not is_alive(helper))
+    evaluator.close()
+
+
+PARENT = """
+from scoring_toys import Toy
+from vulcan.scoring import JailedEvaluator
+toy = Toy("spin")
+evaluator = JailedEvaluator(toy.setup)
+evaluator.start()
+print(evaluator.pid, flush=True)
+evaluator.run(toy.job("spin", limit=600))
+"""
+
+
+@on_linux
+def test_a_child_dies_with_its_parent() -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", PARENT], cwd=Path(__file__).parent, stdout=subprocess.PIPE, text=True
+    ) as parent:
+        child = int(parent.stdout.readline())
+        assert wait_until(lambda: is_running(child))
+        parent.kill()
+        parent.wait()
+        assert wait_until(lambda: not is_alive(child))
+
+
+def is_running(pid: int) -> bool:
+    """Whether it is at work, not waiting for anything."""
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "R"
+
+
+@on_linux
+def test_a_job_whose_child_is_killed_from_outside_is_run_again() -> None:
+    evaluator = JailedEvaluator(TOY.setup)
+    evaluator.start()
+    first = evaluator.pid
+    outcomes = []
+    thread = threading.Thread(target=lambda: outcomes.append(evaluator.run(TOY.job("doze"))))
+    thread.start()
+    asleep = {"x86_64": "230", "aarch64": "115"}[os.uname().machine]  # clock_nanosleep
+    assert wait_until(lambda: Path(f"/proc/{first}/syscall").read_text().split()[0] == asleep)
+    os.kill(first, signal.SIGKILL)
+    thread.join()
+    assert evaluator.pid != first
+    evaluator.close()
+    assert (outcomes[0].status, outcomes[0].metrics[0][1]["sum"]) == ("scored", 25.0)
+
+
+def test_a_child_that_died_idle_is_replaced() -> None:
+    evaluator = JailedEvaluator(TOY.setup)
+    evaluator.start()
+    first = evaluator.pid
+    os.kill(first, signal.SIGKILL)
+    assert evaluator.run(TOY.job("honest")).status == "scored"
+    assert evaluator.pid != first
+    evaluator.close()
+
+
+@pytest.mark.parametrize(
+    ("task", "prepare", "message"),
+    [
+        ("./no/such/task", "", "no task at no/such/task"),
+        (TOY_TASK, "user_error", "^no such trace: give another$"),
+        (TOY_TASK, "bug", r"'vulcan_toy_evaluator:ToyEvaluator' does not prepare: ZeroDivisionError: in prepare$"),
+        (TOY_TASK, "die", "its evaluator did not get ready, its process was killed by SIGABRT: the last words$"),
+        (TOY_TASK, "hang", "its evaluator was not ready after 2 s$"),
+    ],
+)
+def test_a_set_up_that_fails_is_a_users_error(task: str, prepare: str, message: str) -> None:
+    setup = Setup(task, (Instance("honest", "train", {"prepare": prepare}),), Limits(setup_seconds=2.0))
+    evaluator = JailedEvaluator(setup)
+    with pytest.raises(UserError, match=message) as caught:
+        evaluator.start()
+    assert "\n" not in str(caught.value)
+    assert evaluator.pid is None
+
+
+def test_a_warm_up_run_that_fails_is_a_users_error() -> None:
+    evaluator = JailedEvaluator(Setup(TOY_TASK, (Instance("bad", "train", {"kind": "nan"}),)))
+    with pytest.raises(UserError, match="its warm-up run is failed: bad: BadMetrics: sum is nan"):
+        evaluator.start()
+
+
+def test_a_missing_working_directory_is_a_users_error(tmp_path: Path) -> None:
+    setup = Setup(TOY_TASK, TOY.setup.instances, directory=str(tmp_path / "gone"))
+    with pytest.raises(UserError, match=r"cannot start a scoring process in .*gone: No such file or directory"):
+        JailedEvaluator(setup).start()
+
+
+def test_missing_defences_are_reported() -> None:
+    assert Defences().complete
+    assert not Defences(notes=("Landlock: not supported",)).complete

@@ -1,0 +1,97 @@
+"""Whatever an evaluation does, it ends in the right outcome, and the next one is none the worse."""
+
+from collections.abc import Iterator
+
+import pytest
+from scoring_toys import LIMIT, Toy
+
+from vulcan.scoring import JailedEvaluator
+
+SHORT = 0.3
+SENT_NONSENSE = "its process sent a malformed reply: "
+
+# kind of behaviour -> seconds it gets, status, message
+ENDS: dict[str, tuple[float, str, str]] = {
+    "spin": (SHORT, "timeout", "took more than 0.3 s"),
+    "spin_without_python": (SHORT, "timeout", "took more than 0.3 s"),
+    "spin_ignoring_signals": (SHORT, "timeout", "took more than 0.3 s"),
+    "sleep": (SHORT, "timeout", "took more than 0.3 s"),
+    "allocate_in_steps": (LIMIT, "memory", "needs more than 256 MiB of memory"),
+    "allocate_at_once": (LIMIT, "memory", "needs more than 256 MiB of memory"),
+    "native_code_runs_out": (LIMIT, "memory", "needs more than 256 MiB of memory"),
+    "segfault": (LIMIT, "crashed", "its process was killed by SIGSEGV"),
+    "abort": (LIMIT, "crashed", "its process was killed by SIGABRT"),
+    "leave": (LIMIT, "crashed", "its process ended with exit code 3"),
+    "system_exit": (LIMIT, "crashed", "its process ended with exit code 0"),
+    "hang_up": (LIMIT, "crashed", "its process was killed by SIGKILL"),
+    "garbage": (LIMIT, "crashed", SENT_NONSENSE + "longer than any reply may be"),
+    "not_json": (LIMIT, "crashed", SENT_NONSENSE + "not JSON"),
+    "wrong_ticket": (LIMIT, "crashed", SENT_NONSENSE + "not the reply to this job"),
+    "reply_in_advance": (LIMIT, "crashed", SENT_NONSENSE + "not the reply to this job"),
+    "half_a_reply": (LIMIT, "crashed", "its process ended with exit code 0"),
+    "raise_an_error": (LIMIT, "failed", "raise_an_error: LookupError: no such thing"),
+    "recurse": (LIMIT, "failed", "recurse: RecursionError: maximum recursion depth exceeded"),
+    "nan": (LIMIT, "failed", "nan: BadMetrics: sum is nan"),
+    "infinite": (LIMIT, "failed", "infinite: BadMetrics: sum is -inf"),
+    "too_large_an_integer": (LIMIT, "failed", "too_large_an_integer: BadMetrics: sum is larger than a float can be"),
+    "text": (LIMIT, "failed", "text: BadMetrics: sum is a str, not a number"),
+    "truth": (LIMIT, "failed", "truth: BadMetrics: sum is a bool, not a number"),
+    "nothing": (LIMIT, "failed", "nothing: BadMetrics: a NoneType is not a mapping of metrics"),
+    "numbered": (LIMIT, "failed", "numbered: BadMetrics: the name of a metric is a int, not a text"),
+    "endless_metrics": (LIMIT, "failed", "its reply takes more than 1048576 bytes"),
+}
+HONEST = (("honest", {"sum": 25.0, "native_sum": 25.0}),)
+TOY = Toy(*ENDS, "print_garbage", "where_it_runs")
+
+
+@pytest.fixture(scope="module")
+def evaluator() -> Iterator[JailedEvaluator]:
+    evaluator = JailedEvaluator(TOY.setup)
+    yield evaluator
+    evaluator.close()
+
+
+@pytest.mark.parametrize("kind", ENDS)
+def test_a_misbehaving_evaluation_ends_as_what_it_is(evaluator: JailedEvaluator, kind: str) -> None:
+    limit, status, message = ENDS[kind]
+    outcome = evaluator.run(TOY.job(kind, limit=limit))
+    assert (outcome.job, outcome.status, outcome.message, outcome.metrics) == (1, status, message, ())
+    after = evaluator.run(TOY.job("honest", id=2))
+    assert (after.job, after.status, after.metrics) == (2, "scored", HONEST)
+
+
+@pytest.mark.parametrize("kind", ["segfault", "allocate_in_steps"])
+def test_an_end_is_the_same_on_a_new_child_and_a_used_one(kind: str) -> None:
+    evaluator = JailedEvaluator(TOY.setup)
+    first = evaluator.run(TOY.job(kind))
+    evaluator.run(TOY.job("honest"))
+    second = evaluator.run(TOY.job(kind))
+    evaluator.close()
+    assert (first.status, first.message) == (second.status, second.message) == ENDS[kind][1:]
+
+
+def test_printing_garbage_changes_nothing(evaluator: JailedEvaluator) -> None:
+    outcome = evaluator.run(TOY.job("print_garbage"))
+    assert outcome.metrics == (("print_garbage", HONEST[0][1]),)
+
+
+def test_an_instance_that_fails_makes_the_candidate_failed(evaluator: JailedEvaluator) -> None:
+    outcome = evaluator.run(TOY.job("honest", "nan", "honest"))
+    assert (outcome.status, outcome.metrics) == ("failed", ())
+
+
+def test_a_rejected_policy_is_no_failure_and_costs_no_child(evaluator: JailedEvaluator) -> None:
+    evaluator.start()
+    pid = evaluator.pid
+    outcome = evaluator.run(TOY.job("honest", source="import os\n"))
+    assert (outcome.status, evaluator.pid) == ("rejected", pid)
+    assert outcome.message.startswith("line 1, column 1: [import] `import os` is not allowed")
+
+
+def test_a_source_with_broken_text_is_rejected(evaluator: JailedEvaluator) -> None:
+    outcome = evaluator.run(TOY.job("honest", source="def decide(load, room):\n    return '\ud800\x00'\n"))
+    assert outcome.status == "rejected"
+
+
+def test_a_source_of_ten_megabytes_is_rejected(evaluator: JailedEvaluator) -> None:
+    assert evaluator.run(TOY.job("honest", source="x = 1\n" * 1_700_000)).status == "rejected"

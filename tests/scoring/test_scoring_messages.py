@@ -1,0 +1,90 @@
+"""Nothing that a child sends is taken on trust."""
+
+from pathlib import Path
+
+import pytest
+
+from vulcan.scoring.job import Outcome
+from vulcan.scoring.messages import MalformedMessage, decode, encode, outcome_of
+from vulcan.scoring.setup import Request
+
+REQUEST = Request(job=7, source="", instances=(0, 1), limit=1.0)
+GOOD = {"ticket": "t", "status": "scored", "metrics": [{"a": 1.0}, {"b": -2.5}], "message": ""}
+
+
+def read(**changes: object) -> Outcome:
+    return outcome_of({**GOOD, **changes}, "t", REQUEST, ("x", "y"), 0.5)
+
+
+def test_a_good_reply_is_an_outcome() -> None:
+    assert read() == Outcome(7, "scored", (("x", {"a": 1.0}), ("y", {"b": -2.5})), "", 0.5)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"ticket": "u"},
+        {"ticket": None},
+        {"status": "timeout"},
+        {"status": "crashed"},
+        {"status": ["scored"]},
+        {"message": 5},
+        {"message": None},
+        {"metrics": None},
+        {"metrics": []},
+        {"metrics": [{"a": 1.0}]},
+        {"metrics": [{"a": 1.0}] * 3},
+        {"metrics": [{"a": 1.0}, {"b": 1}]},
+        {"metrics": [{"a": 1.0}, {"b": True}]},
+        {"metrics": [{"a": 1.0}, {"b": "1.0"}]},
+        {"metrics": [{"a": 1.0}, {"b": float("inf")}]},
+        {"metrics": [{"a": 1.0}, {"b": float("nan")}]},
+        {"metrics": [{"a": 1.0}, [["b", 1.0]]]},
+    ],
+)
+def test_any_other_reply_is_malformed(changes: dict[str, object]) -> None:
+    with pytest.raises(MalformedMessage):
+        read(**changes)
+
+
+def test_metrics_of_what_was_not_scored_are_dropped() -> None:
+    outcome = read(status="failed", message="why")
+    assert outcome == Outcome(7, "failed", (), "why", 0.5)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"", b"{", b"[1]", b"1", b"null", b"\xff\xfe", b'{"a": NaN}', b'{"a": -Infinity}', b"[" * 200_000, b"9" * 5000],
+)
+def test_what_is_not_a_json_object_is_malformed(body: bytes) -> None:
+    with pytest.raises(MalformedMessage):
+        decode(body)
+
+
+def test_a_number_beyond_the_floats_is_no_metric() -> None:
+    with pytest.raises(MalformedMessage):
+        read(metrics=[{"a": 1.0}, decode(b'{"b": 1e999}')])
+
+
+def test_any_text_survives_the_journey() -> None:
+    message = {"source": "\ud800 \x00 ü", "number": 0.1}
+    frame = encode(message)
+    assert int.from_bytes(frame[:4], "big") == len(frame) - 4
+    assert decode(frame[4:]) == message
+
+
+def test_kernel_kills_are_counted_and_told_from_crashes() -> None:
+    from vulcan.scoring.deaths import kernel_kills, verdict
+    from vulcan.scoring.setup import Limits
+
+    limits = Limits(memory_bytes=64 << 20, cpu_seconds=9)
+    assert verdict(-9, "", True, limits) == ("memory", "killed by the kernel, for the host ran out of memory")
+    assert verdict(-9, "", False, limits) == ("crashed", "its process was killed by SIGKILL")
+    assert verdict(-11, "", True, limits) == ("crashed", "its process was killed by SIGSEGV")
+    assert verdict(-24, "", False, limits) == ("timeout", "took more than 9 s of processor time")
+    assert verdict(-6, "terminate: std::bad_alloc", False, limits) == ("memory", "needs more than 64 MiB of memory")
+    assert verdict(-200, "", False, limits) == ("crashed", "its process was killed by signal 200")
+    counters = Path("/proc/vmstat")
+    if counters.exists():
+        line = next(line for line in counters.read_text().splitlines() if line.startswith("oom_kill "))
+        assert kernel_kills() == int(line.split()[1])

@@ -1,0 +1,260 @@
+"""An evaluator of two kinds: honest, and everything that a jail and its keeper must live with."""
+
+import collections
+import ctypes
+import errno
+import itertools
+import os
+import resource
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+from vulcan.anvil import Layout, Slot
+from vulcan.errors import UserError
+
+_libc = ctypes.CDLL(None, use_errno=True)
+_DECIDE = ctypes.CFUNCTYPE(ctypes.c_double, *[ctypes.POINTER(ctypes.c_double)] * 3, ctypes.c_double)
+_LAYOUT = Layout(features={"load": Slot("globals", 0), "room": Slot("globals", 1)}, global_slots=2)
+
+_call_numbers = {
+    "x86_64": {"getpid": 39, "ptrace": 101, "tgkill": 234, "openat": 257},
+    "aarch64": {"openat": 56, "ptrace": 117, "tgkill": 131, "getpid": 172},
+}[os.uname().machine]
+_parent = os.getppid()
+
+helpers: list[subprocess.Popen] = []
+
+
+def honest(policy):
+    """The policy's sum over eleven states, by the reference and by machine code made here and now."""
+    reference, machine_code = policy.reference(), policy.native(_LAYOUT)
+    decide = _DECIDE(machine_code.score)
+    return {
+        "sum": sum(reference({"load": float(n), "room": float(10 - n)}) for n in range(11)),
+        "native_sum": sum(decide((ctypes.c_double * 2)(n, 10 - n), None, None, 0.0) for n in range(11)),
+    }
+
+
+def where_it_runs(policy):
+    return {"pid": os.getpid()}
+
+
+def environment(policy):
+    return {f"{name}={value}": 1 for name, value in os.environ.items()}
+
+
+def descriptors(policy):
+    """Which of the first hundred descriptors are open, asked by a call that the jail lets through."""
+    return {str(n): 1 for n in range(100) if _denied(lambda n=n: os.lseek(n, 0, os.SEEK_CUR)) != errno.EBADF}
+
+
+def _denied(step):
+    """The error number that a step ends with; 0 where it goes through."""
+    try:
+        step()
+    except OSError as error:
+        return error.errno
+    except (RuntimeError, ValueError):  # how Python reports a refused thread and a refused limit
+        return -1
+    return 0
+
+
+def _raw(call, *arguments):
+    def step():
+        if _libc.syscall(_call_numbers[call], *arguments) < 0:
+            raise OSError(ctypes.get_errno(), "system call")
+
+    return step
+
+
+def forbidden_things(policy):
+    return {
+        "open": _denied(lambda: open("/etc/passwd").close()),
+        "open for writing": _denied(lambda: os.close(os.open("escaped", os.O_WRONLY | os.O_CREAT))),
+        "list": _denied(lambda: os.listdir("/")),
+        "unlink": _denied(lambda: os.unlink("no such file")),
+        "stat": _denied(lambda: os.stat("/etc/passwd")),
+        "tcp": _denied(lambda: socket.socket().close()),
+        "unix": _denied(lambda: socket.socket(socket.AF_UNIX).close()),
+        "fork": _denied(os.fork),
+        "exec": _denied(lambda: os.execv("/bin/true", ["true"])),
+        "thread": _denied(lambda: threading.Thread(target=int).start()),
+        "kill parent": _denied(lambda: os.kill(os.getppid(), 0)),
+        "kill all": _denied(lambda: os.kill(-1, 0)),
+        "raw open": _denied(_raw("openat", -100, b"/etc/passwd", 0)),
+        "raw ptrace": _denied(_raw("ptrace", 16, _parent, 0, 0)),
+        "raw signal to parent": _denied(_raw("tgkill", _parent, _parent, 0)),
+        "pipe": _denied(os.pipe),
+        "chdir": _denied(lambda: os.chdir("/")),
+        "raise own limits": _denied(lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))),
+    }
+
+
+def allowed_things(policy):
+    """That the counterparts of the forbidden things do work, so that a refusal is the jail's."""
+    return {
+        "raw getpid": _denied(_raw("getpid")),
+        "raw signal to itself": _denied(_raw("tgkill", os.getpid(), os.getpid(), 0)),
+        "random": _denied(lambda: os.urandom(8)),
+    }
+
+
+def spin(policy):
+    while True:
+        pass
+
+
+def spin_without_python(policy):
+    """Native code that never looks at signals."""
+    collections.deque(itertools.repeat(0), maxlen=0)
+
+
+def spin_ignoring_signals(policy):
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGXCPU, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    spin(policy)
+
+
+def sleep(policy):
+    time.sleep(1000)
+
+
+def doze(policy):
+    """Honest after half a second: long enough to be watched."""
+    time.sleep(0.5)
+    return honest(policy)
+
+
+def allocate_in_steps(policy):
+    kept = []
+    while True:
+        kept.append(bytearray(16 << 20))
+
+
+def allocate_at_once(policy):
+    return {"bytes": len(bytearray(100 << 30))}
+
+
+def native_code_runs_out(policy):
+    os.write(2, b"LLVM ERROR: out of memory\n")
+    os.abort()
+
+
+def segfault(policy):
+    ctypes.string_at(0)
+
+
+def leave(policy):
+    os._exit(3)
+
+
+def system_exit(policy):
+    sys.exit(0)
+
+
+def raise_an_error(policy):
+    raise LookupError("no such\nthing")
+
+
+def recurse(policy):
+    return recurse(policy)
+
+
+def print_garbage(policy):
+    for stream in (sys.stdout, sys.stderr):
+        print("\x00garbage" * 100_000, file=stream, flush=True)
+    os.write(1, b"more garbage")
+    return honest(policy)
+
+
+def _send(data):
+    channel = int(sys.argv[1])
+    while data:
+        data = data[os.write(channel, data) :]
+
+
+def _framed(body):
+    return len(body).to_bytes(4, "big") + body
+
+
+BEHAVIOURS = {
+    behaviour.__name__: behaviour
+    for behaviour in (
+        honest,
+        where_it_runs,
+        environment,
+        descriptors,
+        forbidden_things,
+        allowed_things,
+        spin,
+        spin_without_python,
+        spin_ignoring_signals,
+        sleep,
+        doze,
+        allocate_in_steps,
+        allocate_at_once,
+        native_code_runs_out,
+        segfault,
+        leave,
+        system_exit,
+        raise_an_error,
+        recurse,
+        print_garbage,
+    )
+} | {
+    "abort": lambda _: os.abort(),
+    "nan": lambda _: {"sum": float("nan")},
+    "infinite": lambda _: {"sum": float("-inf")},
+    "too_large_an_integer": lambda _: {"sum": 10**400},
+    "text": lambda _: {"sum": "1.0"},
+    "truth": lambda _: {"sum": True},
+    "nothing": lambda _: None,
+    "numbered": lambda _: {1: 1.0},
+    "endless_metrics": lambda _: {f"metric {n}": 1.0 for n in range(100_000)},
+    "garbage": lambda _: _send(b"\xff" * 64) or time.sleep(1000),
+    "not_json": lambda _: _send(_framed(b"{")) or time.sleep(1000),
+    "wrong_ticket": lambda _: (
+        _send(_framed(b'{"ticket": "0", "status": "scored", "metrics": [{"sum": 1.0}]}')) or time.sleep(1000)
+    ),
+    "half_a_reply": lambda _: _send(b"\x00\x00\x01\x00{") or os._exit(0),
+    "reply_in_advance": lambda _: _send(_framed(b'{"ticket": "0", "status": "scored", "metrics": [{"sum": 1e9}]}')),
+    "hang_up": lambda _: os.close(int(sys.argv[1])) or time.sleep(1000),
+}
+
+
+class ToyEvaluator:
+    def instances(self, settings, split):
+        return ()
+
+    def prepare(self, instances):
+        for instance in instances:
+            match instance.parameters.get("prepare"):
+                case "user_error":
+                    raise UserError("no such trace: give another")
+                case "bug":
+                    raise ZeroDivisionError("in prepare")
+                case "die":
+                    print("the last words", file=sys.stderr)
+                    os.abort()
+                case "hang":
+                    time.sleep(1000)
+                case "helper":
+                    helpers.append(subprocess.Popen(["sleep", "1000"]))
+
+    def evaluate(self, policy, instance):
+        kind = instance.parameters.get("kind", "honest")
+        if kind == "helper":
+            return {"pid": os.getpid(), "helper": helpers[0].pid}
+        if kind == "scale":
+            return {name: value * instance.parameters["by"] for name, value in honest(policy).items()}
+        return BEHAVIOURS[kind](policy)
+
+    def baselines(self):
+        return {}
+
+    def evaluate_baseline(self, name, instance):
+        raise UserError(f"no baseline is called {name!r}")

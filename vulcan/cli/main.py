@@ -1,0 +1,70 @@
+"""`vulcan`: every command, and what becomes of errors."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from typing import Annotated
+
+import typer
+
+from vulcan import __version__
+from vulcan.cli import check, eval_, export, prompt, resume, runs, search, show, task, tasks
+from vulcan.errors import UserError
+
+app = typer.Typer(
+    name="vulcan",
+    help="Machine-written heuristics for computer systems: declare a task, search for a policy, export the winner.",
+    no_args_is_help=True,
+    add_completion=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+)
+task_app = typer.Typer(help="Look into a task.", no_args_is_help=True, rich_markup_mode=None)
+task_app.command("show")(task.show)
+app.command("search", context_settings=search.CONTEXT)(search.search)
+app.command("resume")(resume.resume)
+app.command("runs")(runs.runs)
+app.command("show")(show.show)
+app.command("eval", context_settings=eval_.CONTEXT)(eval_.evaluate)
+app.command("export")(export.export)
+app.command("check")(check.check)
+app.command("prompt", context_settings=prompt.CONTEXT)(prompt.prompt)
+app.command("tasks")(tasks.tasks)
+app.add_typer(task_app, name="task")
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"vulcan {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Machine-written heuristics for computer systems: declare a task, search for a policy, export the winner."""
+
+
+def run() -> None:
+    """The console script. A mistake of the user's is one line and exit code 2; an interruption is exit code 130."""
+    logging.basicConfig(format="vulcan: %(message)s", level=logging.WARNING, stream=sys.stderr)
+    try:
+        app()
+    except UserError as error:
+        _fail(str(error), 2)
+    except KeyboardInterrupt:
+        _fail("interrupted", 130)
+    except BrokenPipeError:
+        sys.stderr.close()  # the reader has what it wanted; Python would complain on exit
+        sys.exit(1)
+
+
+def _fail(message: str, code: int) -> None:
+    line = " ".join(message.split())
+    print(f"vulcan: {line}", file=sys.stderr)  # noqa: T201
+    sys.exit(code)

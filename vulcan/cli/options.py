@@ -1,0 +1,92 @@
+"""Options that commands share, and those that a task adds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from vulcan.errors import UserError, nearest
+from vulcan.task import Json, Setting, Task
+
+TASK_OPTIONS: dict[str, Any] = {"allow_extra_args": True, "ignore_unknown_options": True}
+"""The context of a command that takes the options of a task as well."""
+
+TaskName = Annotated[str, typer.Option("--task", "-t", help="A task's name, or the directory of one of your own.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document (docs/json.md has its shape).")]
+RunsDirectory = Annotated[
+    Path, typer.Option("--runs-dir", envvar="VULCAN_RUNS_DIR", help="Where runs are kept.", show_default=True)
+]
+RUNS = Path("runs")
+
+# Options of the commands themselves, so that a misspelling of one finds it
+_COMMAND_OPTIONS = (
+    "--task", "--model", "--api-base", "--temperature", "--objective", "--strategy", "--rounds", "--samples",
+    "--parents", "--repairs", "--budget-candidates", "--seed", "--split", "--executor", "--workers", "--ray-address",
+    "--limit", "--finalists", "--runs-dir", "--json", "--quiet", "--part", "--round", "--help",
+)  # fmt: skip
+
+
+def task_settings(task: Task, arguments: Sequence[str]) -> dict[str, Json]:
+    """The settings of a task that stand in the arguments which the command itself does not know.
+
+    Raises UserError for an option that the task has not, naming the nearest, and for a value that does not fit.
+    """
+    known = {setting.option: setting for setting in task.settings}
+    found: dict[str, Json] = {}
+    rest = list(arguments)
+    while rest:
+        option, given, value = rest.pop(0).partition("=")
+        if not option.startswith("-"):
+            raise UserError(f"{option!r} is not expected here; options of a task are written --name value")
+        setting = known.get(option)
+        if setting is None:
+            close = nearest(option, (*known, *_COMMAND_OPTIONS))
+            raise UserError(f"no option {option}{close} (`vulcan task show {task.name}` lists those of the task)")
+        if setting.type == "flag":
+            if given:
+                raise UserError(f"{option} takes no value")
+            found[setting.name] = True
+            continue
+        if not given:
+            if not rest or rest[0].startswith("--"):
+                raise UserError(f"{option} needs a value: {setting.meaning}")
+            value = rest.pop(0)
+        parsed = _parsed(setting, value)
+        if setting.repeatable:
+            earlier = found.setdefault(setting.name, [])
+            assert isinstance(earlier, list)
+            earlier.append(parsed)
+        elif setting.name in found:
+            raise UserError(f"{option} is given twice")
+        else:
+            found[setting.name] = parsed
+    return found
+
+
+def _parsed(setting: Setting, value: str) -> Json:
+    if setting.choices and value not in setting.choices:
+        choices = ", ".join(setting.choices)
+        raise UserError(f"{setting.option} {value!r}{nearest(value, setting.choices)} (one of: {choices})")
+    if setting.type == "text":
+        return value
+    try:
+        return int(value) if setting.type == "int" else float(value)
+    except ValueError:
+        raise UserError(f"{setting.option} {value!r} is not a number") from None
+
+
+def describe_settings(task: Task, settings: Mapping[str, Json] | None = None) -> list[tuple[str, str, str]]:
+    """For each setting of a task its option, meaning and default."""
+    rows = []
+    for setting in task.settings:
+        meaning = setting.meaning
+        if setting.choices:
+            meaning += f" ({', '.join(setting.choices)})"
+        if setting.repeatable:
+            meaning += "; may be repeated"
+        default = (settings or {}).get(setting.name, setting.default)
+        rows.append((setting.option, meaning, "" if default is None else str(default)))
+    return rows

@@ -1,0 +1,34 @@
+"""`vulcan prompt`"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from vulcan.cli.options import TASK_OPTIONS, AsJson, TaskName, task_settings
+from vulcan.cli.output import print_json, say
+
+CONTEXT = TASK_OPTIONS
+
+
+def prompt(
+    context: typer.Context,
+    task: TaskName,
+    objective: Annotated[str | None, typer.Option(help="The objective; default: the task's first.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print the prompt with which a model is asked for a first policy."""
+    from vulcan.registry import find_task
+    from vulcan.search.config import complete_settings
+    from vulcan.search.opening import find_objective
+    from vulcan.search.prompts import Prompts
+
+    declared = find_task(task)
+    settings = complete_settings(declared, task_settings(declared, context.args))
+    chosen = find_objective(declared, objective or declared.objectives[0].name)
+    text = Prompts(declared, chosen, settings).propose(1, ())
+    if as_json:
+        print_json({"task": declared.name, "messages": [{"role": "user", "content": text}]})
+    else:
+        say(text)

@@ -1,0 +1,153 @@
+"""The jailed process: `python -m vulcan.scoring.child DESCRIPTOR`, started by `vulcan.scoring.process`.
+
+It is told a set-up, loads the evaluator, warms up all that a job will touch, gives up every right it can, and
+then serves jobs until its parent closes the other end of the socket.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from numbers import Real
+from typing import Any
+
+from vulcan.anvil import Rejected, check
+from vulcan.errors import UserError
+from vulcan.evaluator import Evaluator, Instance, load_evaluator
+from vulcan.registry import find_task
+from vulcan.scoring.attempt import Attempt, one_line
+from vulcan.scoring.deaths import out_of_memory
+from vulcan.scoring.messages import LARGEST_REPLY, Channel, decode, encode
+from vulcan.scoring.sandbox import die_with_parent, lock_down
+from vulcan.scoring.setup import Setup
+from vulcan.task import Task
+
+Reply = dict[str, Any]
+
+
+class Worker:
+    """The task and its evaluator, ready to score candidates."""
+
+    def __init__(self, setup: Setup) -> None:
+        """Raises UserError where the task or its evaluator does not load or prepare."""
+        self.setup = setup
+        self.task = find_task(setup.task)
+        self.evaluator: Evaluator = load_evaluator(self.task)
+        self._settle(f"{self.task.evaluator!r} does not prepare", self._prepare)
+        self._settle("its warm-up run fails", self._warm_up)
+
+    def _settle(self, trouble: str, step: Callable[[], None]) -> None:
+        attempt = Attempt()
+        with attempt:
+            step()
+        if isinstance(attempt.error, UserError):
+            raise attempt.error
+        if attempt.error is not None:
+            raise UserError(f"task {self.task.name!r}: {trouble}: {attempt.failure}")
+
+    def _prepare(self) -> None:
+        self.evaluator.prepare(self.setup.instances)
+
+    def _warm_up(self) -> None:
+        """Go once through all a job does: what is loaded late would need files, and have none."""
+        for source in self.task.seed_policies().values():
+            check(source, self.task)
+        reply = self.serve({"ticket": "", "source": warm_up_policy(self.task), "instances": [0]})
+        if reply["status"] != "scored":
+            raise UserError(f"task {self.task.name!r}: its warm-up run is {reply['status']}: {reply['message']}")
+        self.serve({"ticket": "", "source": "import os", "instances": [0]})
+
+    def serve(self, request: Mapping[str, Any]) -> Reply:
+        """The reply to a job. Ends the process where the evaluator does."""
+        instances = [self.setup.instances[number] for number in request["instances"]]
+        reply = self._score(request["source"], instances) | {"ticket": request["ticket"]}
+        if len(encode(reply)) <= LARGEST_REPLY:
+            return reply
+        return _bad("failed", f"its reply takes more than {LARGEST_REPLY} bytes") | {"ticket": request["ticket"]}
+
+    def _score(self, source: str, instances: Sequence[Instance]) -> Reply:
+        attempt = Attempt()
+        with attempt:
+            policy = check(source, self.task)
+        if attempt.error is not None:
+            return self._ended_by(attempt, "the checker")
+        metrics = []
+        for instance in instances:
+            with attempt:
+                metrics.append(plain_metrics(self.evaluator.evaluate(policy, instance)))
+            if attempt.error is not None:
+                return self._ended_by(attempt, instance.name)
+        return {"status": "scored", "metrics": metrics, "message": ""}
+
+    def _ended_by(self, attempt: Attempt, where: str) -> Reply:
+        match attempt.error:
+            case MemoryError():
+                return _bad("memory", out_of_memory(self.setup.limits))
+            case Rejected():
+                return _bad("rejected", str(attempt.error))
+            case _:
+                return _bad("failed", f"{where}: {attempt.failure}")
+
+
+def _bad(status: str, message: str) -> Reply:
+    return {"status": status, "metrics": [], "message": message}
+
+
+def warm_up_policy(task: Task) -> str:
+    """The first of the task's seed policies, or one that answers 0."""
+    signature = task.signature
+    simplest = f"def {signature.function}({', '.join(a.name for a in signature.arguments)}):\n    return 0.0\n"
+    return next(iter(task.seed_policies().values()), simplest)
+
+
+class BadMetrics(Exception):
+    """An evaluator gave something that is not a mapping of finite numbers by name."""
+
+
+def plain_metrics(metrics: object) -> dict[str, float]:
+    """The metrics as floats. Raises BadMetrics where they are anything but finite numbers by name."""
+    if not isinstance(metrics, Mapping):
+        raise BadMetrics(f"a {type(metrics).__name__} is not a mapping of metrics")
+    return {_name(name): _number(name, value) for name, value in metrics.items()}
+
+
+def _name(name: object) -> str:
+    if not isinstance(name, str):
+        raise BadMetrics(f"the name of a metric is a {type(name).__name__}, not a text")
+    return name
+
+
+def _number(name: str, value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise BadMetrics(f"{name} is a {type(value).__name__}, not a number")
+    try:
+        number = float(value)
+    except OverflowError as error:
+        raise BadMetrics(f"{name} is larger than a float can be") from error
+    if not math.isfinite(number):
+        raise BadMetrics(f"{name} is {number}")
+    return number
+
+
+def main(descriptor: int) -> None:
+    parent_death_signal = die_with_parent()
+    channel = Channel(descriptor)
+    message = channel.receive()
+    if message is None:
+        return
+    setup = Setup.from_json(message.decode())
+    try:
+        worker = Worker(setup)
+    except UserError as error:
+        channel.send({"error": one_line(str(error), 2000)})
+        return
+    defences = lock_down(setup.limits, parent_death_signal=parent_death_signal)
+    channel.send({"defences": asdict(defences)})
+    while (request := channel.receive()) is not None:
+        channel.send(worker.serve(decode(request)))
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))

@@ -1,0 +1,174 @@
+"""The parent's handle of a jailed child that scores candidates."""
+
+from __future__ import annotations
+
+import json
+import logging
+import secrets
+import threading
+import time
+from concurrent.futures import CancelledError
+from contextlib import suppress
+from typing import NoReturn
+
+from vulcan.errors import UserError
+from vulcan.scoring.attempt import one_line
+from vulcan.scoring.deaths import describe, may_be_innocent, verdict
+from vulcan.scoring.job import Job, Outcome, Status
+from vulcan.scoring.messages import MalformedMessage, outcome_of
+from vulcan.scoring.process import ChildDied, ChildProcess, ChildTimeout
+from vulcan.scoring.sandbox import Defences
+from vulcan.scoring.setup import Request, Setup
+
+logger = logging.getLogger(__name__)
+
+
+class JailedEvaluator:
+    """Scores one candidate at a time in a child that is started when needed, and anew whenever it is lost.
+
+    Use it from one thread, and keep that thread: on Linux a child dies with the thread that started it. Any
+    thread may call `interrupt`.
+    """
+
+    def __init__(self, setup: Setup) -> None:
+        self.setup = setup
+        self._child: ChildProcess | None = None
+        self._defences: Defences | None = None  # of a child that is ready
+        self._jobs = 0
+        self._busy_seconds = 0.0
+        self._interrupted = False
+        self._lock = threading.Lock()
+
+    @property
+    def pid(self) -> int | None:
+        """The process id of the child, which is its group's too; None while there is no child."""
+        return self._child.pid if self._child else None
+
+    def start(self) -> Defences:
+        """Start the child if there is none, and wait until it is ready.
+
+        Raises UserError where its set-up fails, CancelledError where it was interrupted.
+        """
+        if self._child is not None and self._defences is not None:
+            return self._defences
+        if self._child is not None:
+            self._end()  # its set-up was left half-way
+        with self._lock:
+            if self._interrupted:
+                raise CancelledError
+            self._child = ChildProcess(self.setup.directory)
+        self._jobs, self._busy_seconds = 0, 0.0
+        self._defences = self._set_up(self._child)
+        return self._defences
+
+    def run(self, job: Job) -> Outcome:
+        """Score the job's candidate. Whatever the candidate does, the result is an outcome.
+
+        Raises ValueError for a job that does not fit the set-up, UserError where the child cannot be started
+        again, CancelledError where it was interrupted.
+        """
+        return self.serve(self.setup.request(job))
+
+    def serve(self, request: Request) -> Outcome:
+        """`run`, for a job that is already in terms of the set-up."""
+        outcome, sure = self._try(request)
+        if not sure:
+            logger.info("job %d is run again in a new process, for it ended so: %s", request.job, outcome.message)
+            outcome, _ = self._try(request)
+        return outcome
+
+    def interrupt(self) -> None:
+        """Kill the child, and start no other."""
+        with self._lock:
+            self._interrupted = True
+            if self._child is not None:
+                self._child.interrupt()
+
+    def close(self) -> None:
+        """Kill the child and wait for its end. The next job starts another, unless it was interrupted."""
+        if self._child is not None:
+            with suppress(CancelledError):
+                self._end()
+
+    def _try(self, request: Request) -> tuple[Outcome, bool]:
+        """The outcome, and whether the job is to blame for it, not an earlier one or somebody outside."""
+        child = self._idle_child(request)
+        is_first = self._jobs == 0
+        self._jobs += 1
+        ticket = secrets.token_hex(8)
+        began = time.monotonic()
+        deadline = began + request.limit
+        message = {"ticket": ticket, "source": request.source, "instances": request.instances}
+        names = tuple(self.setup.instances[number].name for number in request.instances)
+
+        def bad(status: Status, why: str) -> Outcome:
+            return Outcome(request.job, status, (), why, time.monotonic() - began)
+
+        try:
+            child.send(message, deadline)
+            outcome = outcome_of(child.receive(deadline), ticket, request, names, time.monotonic() - began)
+        except ChildTimeout:
+            self._end()
+            return bad("timeout", f"took more than {request.limit:g} s"), True
+        except MalformedMessage as error:
+            self._end()
+            return bad("crashed", f"its process sent a malformed reply: {error}"), is_first
+        except ChildDied:
+            return_code = self._end()
+            outcome = bad(*verdict(return_code, child.errors, child.host_ran_out_of_memory, self.setup.limits))
+            return outcome, is_first and not may_be_innocent(return_code)
+        if outcome.status == "memory":
+            self._end()  # the address space is in pieces
+            return outcome, is_first
+        self._busy_seconds += outcome.seconds
+        return outcome, True
+
+    def _idle_child(self, request: Request) -> ChildProcess:
+        """A child with enough left of its limits for this job."""
+        limits = self.setup.limits
+        if self._child is not None and not (
+            self._jobs < limits.jobs_per_child
+            and self._busy_seconds + request.limit <= limits.cpu_seconds
+            and self._child.is_idle()
+        ):
+            self._end()
+        self.start()
+        assert self._child is not None
+        return self._child
+
+    def _set_up(self, child: ChildProcess) -> Defences:
+        deadline = time.monotonic() + self.setup.limits.setup_seconds
+        try:
+            child.send(json.loads(self.setup.to_json()), deadline)
+            reply = child.receive(deadline)
+        except ChildTimeout:
+            self._refuse(f"was not ready after {self.setup.limits.setup_seconds:g} s")
+        except MalformedMessage as error:
+            self._refuse(f"sent a malformed message: {error}")
+        except ChildDied:
+            return_code = self._end()
+            last_line = one_line((child.errors.strip().splitlines() or ["it printed nothing"])[-1])
+            self._refuse(f"did not get ready, {describe(return_code)}: {last_line}")
+        match reply:
+            case {"defences": dict(defences)}:
+                return Defences.from_json(defences)
+            case {"error": str(text)}:
+                self._end()
+                raise UserError(text)
+        self._refuse("sent neither a report nor an error")
+
+    def _refuse(self, trouble: str) -> NoReturn:
+        if self._child is not None:
+            self._end()
+        raise UserError(f"task {self.setup.task!r}: its evaluator {trouble}")
+
+    def _end(self) -> int:
+        """Be rid of the child. Returns its return code; raises CancelledError where it was interrupted."""
+        assert self._child is not None
+        return_code = self._child.end()
+        with self._lock:
+            self._child = self._defences = None
+            interrupted = self._interrupted
+        if interrupted:
+            raise CancelledError
+        return return_code

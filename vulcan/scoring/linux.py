@@ -1,0 +1,151 @@
+"""Linux's own defences, by raw system calls: no_new_privs, the parent-death signal, Landlock and seccomp.
+
+Documented in prctl(2), landlock(7) and seccomp(2). Each function raises OSError where the kernel refuses.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import struct
+from collections.abc import Iterator
+
+from vulcan.scoring.system_calls import Architecture
+
+PR_SET_PDEATHSIG = 1
+PR_SET_NO_NEW_PRIVS = 38
+
+LANDLOCK_CREATE_RULESET = 444
+LANDLOCK_RESTRICT_SELF = 446
+LANDLOCK_CREATE_RULESET_VERSION = 1
+# The rights of each ABI: LANDLOCK_ACCESS_FS_*, _NET_* and LANDLOCK_SCOPE_* of linux/landlock.h
+FILE_RIGHTS_OF_ABI_1 = (1 << 13) - 1
+FILE_REFER, FILE_REFER_ABI = 1 << 13, 2
+FILE_TRUNCATE, FILE_TRUNCATE_ABI = 1 << 14, 3
+FILE_IOCTL, FILE_IOCTL_ABI = 1 << 15, 5
+TCP_BIND_AND_CONNECT, TCP_ABI = 0b11, 4
+ABSTRACT_SOCKETS_AND_SIGNALS, SCOPE_ABI = 0b11, 6
+
+SECCOMP_SET_MODE_FILTER = 1
+SECCOMP_FILTER_FLAG_TSYNC = 1
+KILL_PROCESS = 0x8000_0000
+DENY_WITH_EPERM = 0x0005_0000 | 1
+ALLOW = 0x7FFF_0000
+
+# Classic BPF: the operations used, and where struct seccomp_data keeps what they look at
+LOAD, JUMP_IF_EQUAL, JUMP_IF_AT_LEAST, RETURN = 0x20, 0x15, 0x35, 0x06
+CALL_NUMBER, CALL_ARCHITECTURE, FIRST_ARGUMENT = 0, 4, 16
+
+Instruction = tuple[int, int, int, int]
+"""Operation, how many instructions to skip if true, if false, and the operand."""
+
+
+class _Program(ctypes.Structure):
+    """struct sock_fprog."""
+
+    _fields_ = (("length", ctypes.c_ushort), ("instructions", ctypes.c_void_p))
+
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def _checked(result: int, what: str) -> int:
+    if result < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"{what}: {os.strerror(number)}")
+    return result
+
+
+def _prctl(option: int, value: int) -> None:
+    zero = ctypes.c_ulong(0)
+    _checked(_libc.prctl(option, ctypes.c_ulong(value), zero, zero, zero), "prctl")
+
+
+def _system_call(number: int, *arguments: object) -> int:
+    return int(_libc.syscall(ctypes.c_long(number), *arguments))
+
+
+def die_with_parent() -> None:
+    """Have the kernel kill this process when the thread that started it ends."""
+    _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def forbid_new_privileges() -> None:
+    _prctl(PR_SET_NO_NEW_PRIVS, 1)
+
+
+def forbid_paths() -> int:
+    """Deny every path, TCP port, outside signal and abstract socket that the kernel's Landlock knows to deny.
+
+    Returns the ABI version of Landlock. Needs `forbid_new_privileges` first.
+    """
+    version = ctypes.c_uint32(LANDLOCK_CREATE_RULESET_VERSION)
+    abi = _checked(_system_call(LANDLOCK_CREATE_RULESET, None, ctypes.c_size_t(0), version), "Landlock")
+    rules = _landlock_attributes(abi)
+    no_flags = ctypes.c_uint32(0)
+    ruleset = _checked(
+        _system_call(LANDLOCK_CREATE_RULESET, rules, ctypes.c_size_t(len(rules)), no_flags), "Landlock rules"
+    )
+    try:
+        _checked(_system_call(LANDLOCK_RESTRICT_SELF, ctypes.c_int(ruleset), no_flags), "Landlock restriction")
+    finally:
+        os.close(ruleset)
+    return abi
+
+
+def _landlock_attributes(abi: int) -> bytes:
+    """struct landlock_ruleset_attr, in the length that this ABI has: all that it can handle is handled."""
+    files = FILE_RIGHTS_OF_ABI_1
+    for right, since in (
+        (FILE_REFER, FILE_REFER_ABI),
+        (FILE_TRUNCATE, FILE_TRUNCATE_ABI),
+        (FILE_IOCTL, FILE_IOCTL_ABI),
+    ):
+        if abi >= since:
+            files |= right
+    fields = [files]
+    if abi >= TCP_ABI:
+        fields.append(TCP_BIND_AND_CONNECT)
+    if abi >= SCOPE_ABI:
+        fields.append(ABSTRACT_SOCKETS_AND_SIGNALS)
+    return struct.pack(f"={len(fields)}Q", *fields)
+
+
+def forbid_system_calls(architecture: Architecture) -> None:
+    """Deny, in every thread, all calls but the allowed ones with EPERM; a foreign call table is death.
+
+    Memory may still be made executable, for candidates are compiled in the child; the calls to themselves of
+    `abort` and `raise` pass, so that a crash is seen for what it is. Needs `forbid_new_privileges` first.
+    """
+    instructions = list(_filter(architecture))
+    code = b"".join(struct.pack("=HBBI", *instruction) for instruction in instructions)
+    buffer = ctypes.create_string_buffer(code, len(code))
+    program = _Program(len(instructions), ctypes.addressof(buffer))
+    mode, flags = ctypes.c_uint(SECCOMP_SET_MODE_FILTER), ctypes.c_uint(SECCOMP_FILTER_FLAG_TSYNC)
+    _checked(_system_call(architecture.seccomp, mode, flags, ctypes.byref(program)), "seccomp")
+
+
+def _filter(architecture: Architecture) -> Iterator[Instruction]:
+    def statement(operation: int, operand: int) -> Instruction:
+        return operation, 0, 0, operand
+
+    def unless_equal_skip_next(operand: int) -> Instruction:
+        return JUMP_IF_EQUAL, 0, 1, operand
+
+    yield statement(LOAD, CALL_ARCHITECTURE)
+    yield JUMP_IF_EQUAL, 1, 0, architecture.audit
+    yield statement(RETURN, KILL_PROCESS)
+    yield statement(LOAD, CALL_NUMBER)
+    if architecture.foreign_from is not None:
+        yield JUMP_IF_AT_LEAST, 0, 1, architecture.foreign_from
+        yield statement(RETURN, KILL_PROCESS)
+    for number in architecture.allowed.values():
+        yield unless_equal_skip_next(number)
+        yield statement(RETURN, ALLOW)
+    yield JUMP_IF_EQUAL, 1, 0, architecture.tgkill
+    yield statement(RETURN, DENY_WITH_EPERM)
+    yield statement(LOAD, FIRST_ARGUMENT)  # the low half: both architectures are little-endian
+    yield unless_equal_skip_next(os.getpid())
+    yield statement(RETURN, ALLOW)
+    yield statement(RETURN, DENY_WITH_EPERM)

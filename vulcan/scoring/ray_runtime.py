@@ -1,0 +1,106 @@
+"""Starts or joins Ray. Ray itself is imported only when that happens."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+from types import TracebackType
+from typing import Any, Self
+
+from vulcan.scoring.attempt import one_line
+
+logger = logging.getLogger(__name__)
+
+# Jobs and outcomes are small: Ray's own default, 30 % of the host's memory, would only be in the way
+_OBJECT_STORE_BYTES = 100 << 20
+
+
+class RayUnavailable(Exception):
+    """Ray could not be started or joined; the message says why, in one line."""
+
+
+class RayRuntime:
+    """A Ray to work with: an existing cluster, or one of our own on this machine that ends with `close`.
+
+    The constructor returns at once, and Ray comes up in the background; `wait` says how that went. `address`
+    names a cluster to join; without one, the variable RAY_ADDRESS does; without both, Ray is started with
+    `workers` processors and without its dashboard. Neither statistics of use nor anything on standard output
+    comes from it. Where this process is connected to a Ray already, that one is used and left as it is.
+    """
+
+    def __init__(self, workers: int, address: str | None = None, limit: float = 60.0) -> None:
+        """`limit` bounds the start in seconds."""
+        self._workers = workers
+        self._address = address or os.environ.get("RAY_ADDRESS") or None
+        self._limit = limit
+        self._settled = threading.Event()
+        self._leave = threading.Event()
+        self._failure: str | None = None
+        # Ray's processes die with the thread that starts them, so this one stays until the end
+        self._keeper = threading.Thread(target=self._keep, name="vulcan-ray", daemon=True)
+        self._keeper.start()
+
+    @property
+    def joined(self) -> str | None:
+        """The address of the cluster that is joined; None where Ray is our own."""
+        return self._address
+
+    def wait(self) -> Any:
+        """The `ray` module, once it is connected. Raises RayUnavailable."""
+        if not self._settled.wait(self._limit):
+            self._leave.set()
+            raise RayUnavailable(f"Ray was not up after {self._limit:g} s")
+        if self._failure is not None:
+            raise RayUnavailable(self._failure)
+        import ray
+
+        return ray
+
+    def close(self) -> None:
+        """Disconnect, and end a Ray of our own. May be called twice. A start under way is not waited for."""
+        self._leave.set()
+        if self._settled.is_set():
+            self._keeper.join(self._limit)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _keep(self) -> None:
+        mine = self._connect()
+        self._settled.set()
+        self._leave.wait()
+        if mine:
+            import ray
+
+            ray.shutdown()
+
+    def _connect(self) -> bool:
+        """Whether a connection was made, which is to be ended."""
+        # read by Ray as it is imported
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "error")
+        try:
+            import ray
+
+            if ray.is_initialized():
+                return False
+            ray.init(**self._arguments())
+        except (ImportError, OSError, RuntimeError, ValueError, AssertionError) as error:
+            where = f"join Ray at {self._address}" if self._address else "start Ray"
+            self._failure = one_line(f"cannot {where}: {type(error).__name__}: {error}", 300)
+            return False
+        return True
+
+    def _arguments(self) -> dict[str, Any]:
+        quiet = {"log_to_driver": False, "logging_level": logging.ERROR, "include_dashboard": False}
+        if self._address:
+            return quiet | {"address": self._address}
+        # "local" and not None, which would join any Ray that happens to run on this machine
+        own = {"address": "local", "num_cpus": self._workers, "object_store_memory": _OBJECT_STORE_BYTES}
+        return quiet | own

@@ -1,0 +1,41 @@
+"""From metrics to the one number that a search maximises."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from statistics import fmean
+
+from vulcan.evaluator import Instance, SplitName
+from vulcan.store.events import BaselineMeasured, InstanceMetrics
+from vulcan.task import Metrics, Objective
+
+
+class Scorer:
+    """An objective with the metrics of its reference policies on every instance."""
+
+    def __init__(self, objective: Objective, instances: Sequence[Instance]) -> None:
+        self.objective = objective
+        self.instances = tuple(instances)
+        self._references: dict[tuple[SplitName, str], dict[str, Metrics]] = {}
+
+    def add_reference(self, policy: str, split: SplitName, metrics: InstanceMetrics) -> None:
+        """What a baseline measured; kept if the objective compares with it."""
+        if policy in self.objective.references:
+            for name, values in metrics:
+                self._references.setdefault((split, name), {})[policy] = values
+
+    def add_baseline(self, event: BaselineMeasured) -> None:
+        self.add_reference(event.policy, event.split, event.metrics)
+
+    def of(self, split: SplitName) -> tuple[Instance, ...]:
+        return tuple(i for i in self.instances if i.split == split)
+
+    def on_instance(self, split: SplitName, instance: str, metrics: Metrics) -> float:
+        """The objective on one instance."""
+        references: Mapping[str, Metrics] = self._references.get((split, instance), {})
+        return float(self.objective.score(metrics, references))
+
+    def mean(self, split: SplitName, metrics: InstanceMetrics) -> float:
+        """The mean objective over all instances of a split; an instance that is missing is an error."""
+        measured = dict(metrics)
+        return fmean(self.on_instance(split, i.name, measured[i.name]) for i in self.of(split))

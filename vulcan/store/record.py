@@ -1,0 +1,84 @@
+"""A run as it stands: the sum of its events."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from vulcan.evaluator import Instance, SplitName
+from vulcan.store.events import (
+    BaselineMeasured,
+    Chosen,
+    Confirmed,
+    Event,
+    Judged,
+    Prepared,
+    Proposed,
+    Started,
+    Stopped,
+)
+
+
+@dataclass
+class RunRecord:
+    """What a run's events amount to. `add` takes them in one by one."""
+
+    config: dict[str, Any] = field(default_factory=dict)
+    version: str = ""
+    instances: tuple[Instance, ...] = ()
+    baselines: dict[tuple[str, SplitName], BaselineMeasured] = field(default_factory=dict)
+    proposals: dict[int, Proposed] = field(default_factory=dict)
+    candidates: dict[int, Judged] = field(default_factory=dict)
+    confirmed: dict[tuple[int, SplitName], Confirmed] = field(default_factory=dict)
+    chosen: Chosen | None = None
+    stopped: Stopped | None = None
+    _fingerprints: dict[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, events: Iterable[Event]) -> RunRecord:
+        record = cls()
+        for event in events:
+            record.add(event)
+        return record
+
+    def add(self, event: Event) -> None:
+        self.stopped = None
+        match event:
+            case Started(config, version):
+                self.config, self.version = config, version
+            case Prepared(instances):
+                self.instances = tuple(Instance(**instance) for instance in instances)  # type: ignore[arg-type]
+            case BaselineMeasured(policy, _, split):
+                self.baselines[policy, split] = event
+            case Proposed(proposal):
+                self.proposals[proposal] = event
+            case Judged(candidate):
+                self.candidates[candidate] = event
+                if event.verdict not in ("duplicate", "rejected", "no-reply") and event.fingerprint is not None:
+                    self._fingerprints[event.fingerprint] = candidate
+            case Confirmed(candidate, split):
+                self.confirmed[candidate, split] = event
+            case Chosen():
+                self.chosen = event
+            case Stopped():
+                self.stopped = event
+
+    def candidate_with(self, fingerprint: str) -> int | None:
+        """The candidate that was scored, or failed to be, for an equal program."""
+        return self._fingerprints.get(fingerprint)
+
+    def ranked(self) -> list[Judged]:
+        """Scored candidates, the best first; of equals the earlier."""
+        scored = [c for c in self.candidates.values() if c.score is not None and c.verdict == "scored"]
+        return sorted(scored, key=lambda c: (-(c.score or 0.0), c.candidate))
+
+    def best_baseline(self, split: SplitName) -> BaselineMeasured | None:
+        """The baseline of the highest score on a split; bounds do not take part."""
+        known = [b for (_, s), b in self.baselines.items() if s == split and b.kind == "baseline"]
+        return max(known, key=lambda b: b.score, default=None)
+
+    def verdicts(self) -> dict[str, int]:
+        """How many candidates came to each verdict."""
+        return dict(Counter(c.verdict for c in self.candidates.values()))
