@@ -1,0 +1,26 @@
+"""Language models: what a search asks of them, and the providers and servers that answer."""
+
+from vulcan.models.base import (
+    Message,
+    ModelRefused,
+    ModelUnavailable,
+    Parent,
+    Proposer,
+    Reply,
+    Request,
+)
+from vulcan.models.open import open_proposer
+from vulcan.models.reply import NoSource, extract_source
+
+__all__ = [
+    "Message",
+    "ModelRefused",
+    "ModelUnavailable",
+    "NoSource",
+    "Parent",
+    "Proposer",
+    "Reply",
+    "Request",
+    "extract_source",
+    "open_proposer",
+]

@@ -1,0 +1,98 @@
+"""What is particular to an OpenAI-compatible endpoint."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import closing
+
+import pytest
+from chat_server import ChatServer, answer, fail, raw
+
+from vulcan.errors import UserError
+from vulcan.models import Message, ModelRefused, Request, open_proposer
+from vulcan.models.endpoint import EndpointModel
+from vulcan.models.settings import CallSettings
+
+REQUEST = Request(0, 0, (Message("user", "Write one."),), (), 1)
+
+
+@pytest.fixture(autouse=True)
+def no_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+
+
+def test_a_server_that_needs_no_key_is_sent_none() -> None:
+    with ChatServer([answer("hello")]) as server, closing(open_proposer("toy", api_base=server.url)) as model:
+        assert isinstance(model, EndpointModel)
+        assert model.propose(REQUEST).text == "hello"
+        assert server.requests[0].headers["authorization"] == "Bearer none"
+
+
+def test_a_server_that_does_need_a_key_leads_to_the_variable() -> None:
+    with (
+        ChatServer([fail(401, "who are you?")]) as server,
+        closing(open_proposer("toy", api_base=server.url)) as model,
+        pytest.raises(ModelRefused, match=r"set OPENAI_API_KEY to a key .* \(it is not set\)"),
+    ):
+        model.propose(REQUEST)
+
+
+def test_a_web_page_is_told_from_a_model_at_once() -> None:
+    with ChatServer([raw(b"<html>Welcome</html>", kind="text/html; charset=utf-8")]) as server:
+        with (
+            closing(open_proposer("toy", api_base=server.url)) as model,
+            pytest.raises(ModelRefused, match=r"answers with a web page.* /v1"),
+        ):
+            model.propose(REQUEST)
+        assert len(server.requests) == 1
+
+
+def test_text_in_parts_is_joined_and_foreign_words_for_the_limit_are_known() -> None:
+    body = (
+        b'{"choices": [{"finish_reason": "MAX_TOKENS", "message": {"role": "assistant", "content": '
+        b'[{"type": "text", "text": "one "}, {"type": "text", "text": "two"}]}}]}'
+    )
+    with ChatServer([raw(body)]) as server, closing(open_proposer("toy", api_base=server.url)) as model:
+        reply = model.propose(REQUEST)
+    assert (reply.text, reply.finish, reply.model) == ("one two", "length", "toy")
+
+
+def test_a_password_in_the_address_is_not_shown() -> None:
+    with ChatServer([fail(404, "no such model")]) as server:
+        address = server.url.replace("http://", "http://alice:opensesame@")
+        with (
+            closing(open_proposer("toy", api_base=address)) as model,
+            pytest.raises(ModelRefused) as caught,
+        ):
+            model.propose(REQUEST)
+    assert server.url in str(caught.value)
+    assert "opensesame" not in str(caught.value)
+
+
+@pytest.mark.parametrize("address", ["localhost:8000/v1", "ftp://host/v1", "http://", "", "http://host:no/v1"])
+def test_an_address_that_cannot_be_right_is_refused(address: str) -> None:
+    with pytest.raises(UserError, match="is not the address of a server"):
+        open_proposer("toy", api_base=address)
+
+
+def test_a_key_that_cannot_be_right_is_refused_without_showing_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-“quoted”")
+    with pytest.raises(UserError, match="OPENAI_API_KEY") as caught:
+        open_proposer("toy", api_base="http://localhost:8000/v1")
+    assert "quoted" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("make", "complaint"),
+    [
+        (lambda: CallSettings(timeout=0), "time limit of 0 s"),
+        (lambda: CallSettings(timeout=float("nan")), "time limit of nan s"),
+        (lambda: CallSettings(temperature=-1), "temperature -1"),
+        (lambda: CallSettings(max_tokens=0), "0 tokens a reply"),
+        (lambda: open_proposer("  ", api_base="http://localhost:8000/v1"), "has no name"),
+    ],
+)
+def test_settings_that_no_server_could_keep_are_refused(make: Callable[[], object], complaint: str) -> None:
+    with pytest.raises(UserError, match=complaint):
+        make()

@@ -1,0 +1,222 @@
+"""Which program is taken out of a reply."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from vulcan.models import NoSource, Reply, extract_source
+from vulcan.models.reply import LONGEST_REPLY
+
+SOURCE = "def priority(now):\n    return now\n"
+OTHER = "def priority(now):\n    return -now\n"
+HELPER = "def helper(now):\n    return 2 * now\n"
+
+
+def taken(text: str, finish: str = "stop") -> str:
+    return extract_source(Reply(text, "m", finish, None, None, None, 0.0), "priority")
+
+
+def rule(text: str, finish: str = "stop") -> str:
+    with pytest.raises(NoSource) as caught:
+        taken(text, finish)
+    assert caught.value.message
+    assert caught.value.hint
+    return caught.value.rule
+
+
+def block(source: str, info: str = "python", fence: str = "```") -> str:
+    return f"{fence}{info}\n{source}{fence}\n"
+
+
+@pytest.mark.parametrize("fence", ["```", "~~~", "`````", "~~~~"])
+@pytest.mark.parametrize("info", ["python", "", "Python", "py", " python", "{.python .numberLines}", "python:p.py"])
+def test_the_only_block_is_taken_whatever_its_fence(fence: str, info: str) -> None:
+    assert taken(f"Here it is.\n\n{block(SOURCE, info, fence)}\nIt is fast.") == SOURCE
+
+
+@pytest.mark.parametrize("info", ["anvil", "text", "priority.py"])
+def test_an_unusual_info_string_does_not_hide_the_program(info: str) -> None:
+    assert taken(block(SOURCE, info)) == SOURCE
+
+
+def test_the_last_block_that_defines_the_function_is_taken() -> None:
+    assert taken(block(SOURCE) + "Better:\n" + block(OTHER) + "Use:\n" + block("x = priority(1)\n")) == OTHER
+    assert taken(block(HELPER) + block(SOURCE) + block(HELPER)) == SOURCE
+
+
+def test_blocks_of_other_languages_do_not_count_beside_python() -> None:
+    shell = block("def priority(\n", "bash")
+    assert taken(shell + block(SOURCE) + shell) == SOURCE
+    assert taken(block("pip install vulcan\n", "sh") + block(HELPER)) == HELPER
+    assert taken(block("{}\n", "json") + block(SOURCE, "")) == SOURCE
+
+
+def test_the_only_block_is_taken_though_it_lacks_the_function_for_the_checker_says_more() -> None:
+    assert taken(block(HELPER)) == HELPER
+
+
+def test_several_blocks_without_the_function_are_refused() -> None:
+    assert rule(block(HELPER) + block(HELPER)) == "missing-function"
+    assert rule(block("int priority(int now);\n", "c")) == "missing-function"
+
+
+def test_a_name_that_only_begins_alike_is_another_function() -> None:
+    assert taken(block(SOURCE) + block("def priority_of(now):\n    return 1\n")) == SOURCE
+
+
+def test_indented_fences_lose_their_indentation() -> None:
+    assert taken("1. First:\n   ```python\n   def priority(now):\n       return now\n   ```\n") == SOURCE
+    assert taken("```python\n    def priority(now):\n        return now\n```") == SOURCE
+    ragged = '   ```python\n   def priority(now):\n       """Newest\nfirst."""\n       return now\n   ```\n'
+    assert taken(ragged) == 'def priority(now):\n    """Newest\nfirst."""\n    return now\n'
+    assert taken("\t```python\n\tdef priority(now):\n\t    return now\n\t```\n") == SOURCE
+
+
+@pytest.mark.parametrize("end", ["\r\n", "\r"])
+def test_foreign_line_ends_are_read(end: str) -> None:
+    assert taken(("Here:\n" + block(SOURCE)).replace("\n", end)) == SOURCE
+
+
+def test_a_fence_is_closed_by_one_of_its_kind_only() -> None:
+    quoting = 'def priority(now):\n    """\n```\n    """\n    return now\n'
+    assert taken(block(quoting, fence="````")) == quoting
+    assert taken(block(quoting, fence="~~~")) == quoting
+
+
+def test_code_in_a_line_of_prose_is_no_fence() -> None:
+    assert taken("```python``` is the tag.\n" + block(SOURCE)) == SOURCE
+
+
+def test_a_reply_that_is_the_program_itself_is_taken() -> None:
+    assert taken(SOURCE) == SOURCE
+    assert taken("\ufeff" + SOURCE) == SOURCE
+
+
+@pytest.mark.parametrize("text", ["", "   \n", "I cannot.", HELPER, "Here:\n" + SOURCE, "```python\n```\n"])
+def test_a_reply_without_a_program_is_refused(text: str) -> None:
+    assert rule(text) == "no-code-block"
+
+
+def test_a_truncated_reply_is_refused() -> None:
+    assert rule("```python\n" + SOURCE) == "truncated-reply"
+    assert rule(block(SOURCE), finish="length") == "truncated-reply"
+    assert rule(SOURCE, finish="length") == "truncated-reply"
+    assert rule(block(SOURCE) + "Better:\n```python\ndef priority(now):\n    ret") == "truncated-reply"
+    assert rule("<think>\nFirst, " + block(SOURCE)) == "truncated-reply"
+
+
+def test_a_stray_fence_at_the_end_opens_nothing() -> None:
+    assert taken(block(SOURCE) + "Done.\n```\n") == SOURCE
+
+
+@pytest.mark.parametrize("tag", ["think", "thinking", "thought", "reasoning"])
+def test_reasoning_is_passed_over(tag: str) -> None:
+    assert taken(f"<{tag}>\nMaybe:\n{block(OTHER)}</{tag}>\n{block(SOURCE)}") == SOURCE
+    assert taken(f"{block(SOURCE)}<{tag}>\nOr rather:\n{block(OTHER)}</{tag}>\n") == SOURCE
+    assert rule(f"<{tag}>\n{block(OTHER)}</{tag}>\nI give up.") == "no-code-block"
+
+
+def test_reasoning_whose_opening_tag_the_server_swallowed_is_passed_over() -> None:
+    assert taken(f"Maybe:\n{block(OTHER)}</think>\n{block(SOURCE)}") == SOURCE
+
+
+def test_long_reasoning_does_not_make_a_reply_too_long() -> None:
+    assert taken("<think>" + "hmm " * LONGEST_REPLY + "</think>" + "\n" + block(SOURCE)) == SOURCE
+
+
+def test_a_giant_reply_is_refused() -> None:
+    filler = block(SOURCE)
+    assert taken(filler + "x" * (LONGEST_REPLY - len(filler))) == SOURCE
+    assert rule(filler + "x" * (LONGEST_REPLY - len(filler) + 1)) == "reply-too-long"
+    assert rule(filler + "é" * (LONGEST_REPLY // 2)) == "reply-too-long"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<think>" * 36_000,
+        "<think>\n" * 100_000 + "</think>",
+        "<think></think>\n" * 100_000,
+        "```\n" * 60_000,
+        "```python\n```\n" * 15_000,
+        "`" * 250_000,
+        " " * 250_000 + "```",
+        "def priority(x):\n  return " + "-" * 60_000 + "1\n",
+        "def priority(x):\n  return " + "(" * 60_000,
+        "def priority(x):\n  return x" + ".a" * 30_000 + "\n",
+        "def priority(x):\n" + "".join(" " * n + "if x:\n" for n in range(1, 350)),
+        "def priority(x):\n  return '\x00'\n",
+        "def priority(x):\n  return '\ud800'\n",
+        "\ud800" * 1000 + block(SOURCE, "\ud800"),
+    ],
+    ids=lambda text: repr(text[:30]),
+)
+@pytest.mark.filterwarnings("ignore::SyntaxWarning")
+def test_hostile_text_gives_a_source_or_a_reason(text: str) -> None:
+    for reply in (text, block(text)):
+        try:
+            assert taken(reply)
+        except NoSource as refused:
+            assert refused.rule
+
+
+PIECES = st.sampled_from(
+    [
+        "```",
+        "~~~",
+        "````",
+        "`",
+        "python",
+        " ",
+        "\n",
+        "\r\n",
+        "\t",
+        "<think>",
+        "</think>",
+        "<reasoning>",
+        SOURCE,
+        HELPER,
+        "def priority(",
+        "    ",
+        '"""',
+        "\\",
+        "\x00",
+        "\u2028",
+        "\ud800",
+    ]
+)
+ANY_TEXT = st.one_of(
+    st.text(st.characters(exclude_categories=())),
+    st.lists(st.one_of(PIECES, st.text(max_size=5)), max_size=30).map("".join),
+)
+
+
+@settings(max_examples=500, deadline=None)
+@given(ANY_TEXT, st.sampled_from(["stop", "length", "unknown"]))
+def test_any_text_gives_a_source_or_a_reason(text: str, finish: str) -> None:
+    try:
+        source = taken(text, finish)
+    except NoSource as refused:
+        assert refused.rule in {"no-code-block", "missing-function", "truncated-reply", "reply-too-long"}
+        assert str(refused) == f"{refused.rule}: {refused.message}; {refused.hint}"
+    else:
+        assert finish != "length"
+        assert source.strip()
+        assert source.endswith("\n")
+
+
+@given(
+    st.lists(st.sampled_from([SOURCE, OTHER, HELPER]), min_size=1, max_size=4),
+    st.sampled_from(["```", "~~~"]),
+)
+def test_what_is_taken_is_one_of_the_blocks(sources: list[str], fence: str) -> None:
+    text = "words\n".join(block(source, fence=fence) for source in sources)
+    defining = [source for source in sources if source != HELPER]
+    if defining:
+        assert taken(text) == defining[-1]
+    elif len(sources) == 1:
+        assert taken(text) == HELPER
+    else:
+        assert rule(text) == "missing-function"

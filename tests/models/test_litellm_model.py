@@ -1,0 +1,149 @@
+"""What is particular to litellm: names, keys, prices, and that it keeps quiet."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from chat_server import ChatServer, answer
+
+from vulcan.models import Message, ModelRefused, Request, open_proposer
+from vulcan.models.litellm_model import LitellmModel
+from vulcan.models.settings import CallSettings
+
+REQUEST = Request(0, 0, (Message("user", "Write one."),), (), 1)
+
+
+@pytest.fixture(autouse=True)
+def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+
+
+def price(name: str, monkeypatch: pytest.MonkeyPatch, usage: tuple[int, int] | None) -> float | None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-0123456789")
+    with ChatServer([answer("hello", usage=usage)]) as server:
+        monkeypatch.setenv("OPENAI_API_BASE", server.url)
+        with closing(open_proposer(name)) as model:
+            assert isinstance(model, LitellmModel)
+            return model.propose(REQUEST).dollars
+
+
+def test_the_price_is_that_of_the_price_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    # $2.50 and $10 a million tokens, in and out
+    assert price("openai/gpt-4o", monkeypatch, (100_000, 20_000)) == pytest.approx(0.25 + 0.20)
+
+
+def test_a_price_that_is_not_known_is_none_and_not_zero(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert price("openai/no-such-model", monkeypatch, (100_000, 20_000)) is None
+    assert price("openai/gpt-4o", monkeypatch, None) is None
+    import litellm  # only now: the model above has set it up
+
+    litellm.register_model({"openai/listed-for-nothing": {"input_cost_per_token": 0, "output_cost_per_token": 0}})
+    assert price("openai/listed-for-nothing", monkeypatch, (100_000, 20_000)) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "variable"),
+    [
+        ("gpt-4o", "OPENAI_API_KEY"),
+        ("anthropic/claude-sonnet-4-5", "ANTHROPIC_API_KEY"),
+        ("gemini/gemini-2.5-pro", "GEMINI_API_KEY or GOOGLE_API_KEY"),
+        ("openrouter/some/model", "OPENROUTER_API_KEY"),
+    ],
+)
+def test_a_missing_key_is_told_before_any_call(
+    name: str, variable: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    for unset in variable.split(" or "):
+        monkeypatch.delenv(unset, raising=False)
+    with pytest.raises(
+        ModelRefused, match=rf"{name!r} needs a key of \w+: set {variable.split(maxsplit=1)[0]}"
+    ) as caught:
+        open_proposer(name)
+    assert variable in str(caught.value)
+    assert capfd.readouterr().out == ""
+
+
+def test_a_provider_that_needs_no_key_is_opened() -> None:
+    with closing(open_proposer("ollama/llama3")) as model:
+        assert model.name == "ollama/llama3"
+
+
+def test_an_unknown_provider_suggests_the_nearest(capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(ModelRefused, match="did you mean 'anthropic'") as caught:
+        open_proposer("antropic/claude-sonnet-4-5")
+    assert "--api-base" in str(caught.value)
+    assert capfd.readouterr().out == ""
+
+
+def test_parameters_that_a_model_does_not_take_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-0123456789")
+    with ChatServer([answer("hello")]) as server:
+        monkeypatch.setenv("OPENAI_API_BASE", server.url)
+        with closing(open_proposer("openai/o3", settings=CallSettings(temperature=0.3, max_tokens=500))) as model:
+            model.propose(REQUEST)
+    body = server.requests[0].body
+    assert "temperature" not in body
+    assert body["max_completion_tokens"] == 500
+
+
+ALONE = """
+import os, socket, sys
+import vulcan.models
+assert "litellm" not in sys.modules and "openai" not in sys.modules, "loaded before they are needed"
+
+def refuse(*args):
+    raise SystemExit("a connection was tried")
+
+socket.socket.connect = socket.getaddrinfo = refuse
+try:
+    vulcan.models.open_proposer("openai/gpt-4o")
+except vulcan.models.ModelRefused as refused:
+    sys.stderr.write(str(refused))
+"""
+
+
+def test_loading_litellm_is_late_quiet_off_the_network_and_reads_no_env_file(tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("OPENAI_API_KEY=sk-0123456789\n")
+    kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+    done = subprocess.run(
+        [sys.executable, "-c", ALONE], cwd=tmp_path, env=kept, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (0, "")
+    assert done.stderr == "model 'openai/gpt-4o' needs a key of openai: set OPENAI_API_KEY in the environment"
+
+
+ASK_AND_END = """
+import os, sys
+from vulcan.models import Message, Request, open_proposer
+model = open_proposer(sys.argv[1], api_base=sys.argv[2] or None)
+sys.stdout.write(model.propose(Request(0, 0, (Message("user", "Write one."),), (), 1)).text)
+if sys.argv[3] == "close":
+    model.close()
+"""
+
+
+@pytest.mark.parametrize(
+    ("way", "last"), [("endpoint", "close"), ("endpoint", "leave open"), ("litellm", "leave open")]
+)
+def test_a_process_that_called_a_model_ends_without_a_word(way: str, last: str) -> None:
+    with ChatServer([answer("hello")]) as server:
+        environment = {
+            **os.environ,
+            "OPENAI_API_KEY": "sk-0123456789",
+            "OPENAI_API_BASE": server.url,
+            "LITELLM_LOG": "DEBUG",
+        }
+        model = ["toy", server.url] if way == "endpoint" else ["openai/toy", ""]
+        done = subprocess.run(
+            [sys.executable, "-c", ASK_AND_END, *model, last],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "hello", "")

@@ -1,0 +1,327 @@
+"""Both ways to a model, the `openai` package and litellm, against a real server that misbehaves."""
+
+from __future__ import annotations
+
+import logging
+import socket
+import threading
+import traceback
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from chat_server import (
+    Behaviour,
+    ChatServer,
+    Exchange,
+    Received,
+    answer,
+    cut_off,
+    drip,
+    fail,
+    hang_up,
+    raw,
+    stall,
+    stall_after_headers,
+)
+
+from vulcan.errors import UserError
+from vulcan.models import Message, ModelRefused, ModelUnavailable, NoSource, Proposer, Request, extract_source
+from vulcan.models.endpoint import EndpointModel
+from vulcan.models.litellm_model import LitellmModel
+from vulcan.models.remote import RemoteModel
+from vulcan.models.retry import RetryPolicy
+from vulcan.models.settings import CallSettings
+
+KEY = "sk-very-secret-0123456789"
+REQUEST = Request(
+    proposal=3,
+    turn=0,
+    messages=(Message("system", "You write policies."), Message("user", "Write one.")),
+    parents=(),
+    seed=11,
+)
+
+Open = Callable[..., RemoteModel]
+
+
+class Waits:
+    """Stands in for the clock: notes each wait and returns at once."""
+
+    def __init__(self) -> None:
+        self.seconds: list[float] = []
+
+    def __call__(self, seconds: float) -> bool:
+        self.seconds.append(seconds)
+        return False
+
+
+@pytest.fixture(params=["endpoint", "litellm"])
+def open_model(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Open]:
+    """Opens a model of the server; `name`, time limit, attempts and the wait can be chosen."""
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    opened: list[RemoteModel] = []
+
+    def open_(url: str, wait: Callable[[float], bool] | None = None, **settings: object) -> RemoteModel:
+        settings = {"timeout": 10.0, "retry": RetryPolicy(attempts=3), **settings}
+        chosen = CallSettings(**settings)  # type: ignore[arg-type]
+        if request.param == "endpoint":
+            opened.append(EndpointModel("toy", url, chosen, wait or Waits()))
+        else:
+            monkeypatch.setenv("OPENAI_API_BASE", url)
+            opened.append(LitellmModel("openai/toy", chosen, wait or Waits()))
+        return opened[-1]
+
+    yield open_
+    for model in opened:
+        model.close()
+
+
+def test_a_reply_carries_the_text_the_tokens_and_the_models_own_name(open_model: Open) -> None:
+    with ChatServer([answer("hello", usage=(123, 45), model="toy-2025-01")]) as server:
+        reply = open_model(server.url).propose(REQUEST)
+    assert (reply.text, reply.finish, reply.model) == ("hello", "stop", "toy-2025-01")
+    assert (reply.tokens_in, reply.tokens_out) == (123, 45)
+    assert reply.dollars is None  # nobody knows the price of a toy
+    assert reply.seconds > 0
+
+
+def test_the_server_gets_the_chat_the_key_and_the_sampling_that_was_set(open_model: Open) -> None:
+    with ChatServer([answer("hello")]) as server:
+        open_model(server.url, temperature=0.5, max_tokens=700).propose(REQUEST)
+        open_model(server.url).propose(REQUEST)
+    first, second = server.requests
+    assert first.path == "/v1/chat/completions"
+    assert first.headers["authorization"] == f"Bearer {KEY}"
+    assert first.body["model"] == "toy"
+    assert first.body["messages"] == [
+        {"role": "system", "content": "You write policies."},
+        {"role": "user", "content": "Write one."},
+    ]
+    assert (first.body["temperature"], first.body["max_tokens"]) == (0.5, 700)
+    assert "temperature" not in second.body
+    assert "max_tokens" not in second.body
+
+
+def test_tokens_that_the_server_did_not_count_are_unknown(open_model: Open) -> None:
+    with ChatServer([answer("hello", usage=None)]) as server:
+        reply = open_model(server.url).propose(REQUEST)
+    assert (reply.tokens_in, reply.tokens_out, reply.dollars) == (None, None, None)
+
+
+def test_a_message_without_content_is_an_empty_reply(open_model: Open) -> None:
+    with ChatServer([answer(None, finish="content_filter")]) as server:
+        reply = open_model(server.url).propose(REQUEST)
+    assert (reply.text, reply.finish) == ("", "content_filter")
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "status", "advice"),
+    [
+        (fail(401, "no such key"), 401, "set OPENAI_API_KEY"),
+        (fail(403, "this key may not"), 403, "set OPENAI_API_KEY"),
+        (fail(404, "the model `toy` does not exist", code="model_not_found"), 404, "check the model's name"),
+        (fail(400, "temperature is too high"), 400, "change the model or its settings"),
+        (fail(422, "unknown field"), 422, "change the model or its settings"),
+        (fail(402, "pay first"), 402, "no credit left"),
+        (fail(429, "You exceeded your current quota", code="insufficient_quota"), 429, "no credit left"),
+    ],
+)
+def test_a_permanent_error_is_one_clear_line_after_one_call(
+    open_model: Open, behaviour: Behaviour, status: int, advice: str
+) -> None:
+    with ChatServer([behaviour]) as server:
+        model = open_model(server.url)
+        with pytest.raises(ModelRefused) as caught:
+            model.propose(REQUEST)
+    line = str(caught.value)
+    assert len(server.requests) == 1
+    assert "\n" not in line
+    assert f"status {status}" in line
+    assert repr(model.name) in line
+    assert advice in line
+    assert ("openai" if model.name == "openai/toy" else server.url) in line
+    assert isinstance(caught.value, UserError)
+
+
+def test_the_wait_that_the_server_asks_for_is_kept(open_model: Open) -> None:
+    waits = Waits()
+    with ChatServer([fail(429, "slow down", Retry_After="7"), answer("hello")]) as server:
+        reply = open_model(server.url, waits).propose(REQUEST)
+    assert reply.text == "hello"
+    assert len(waits.seconds) == 1
+    assert 7.0 <= waits.seconds[0] <= 7.7
+
+
+def test_a_wait_asked_for_in_milliseconds_is_kept(open_model: Open) -> None:
+    waits = Waits()
+    slow = fail(429, "slow down", retry_after_ms="4000")
+    with ChatServer([slow, answer("hello")]) as server:
+        open_model(server.url, waits).propose(REQUEST)
+    assert 4.0 <= waits.seconds[0] <= 4.4
+
+
+def test_a_server_error_is_tried_again(open_model: Open, caplog: pytest.LogCaptureFixture) -> None:
+    waits = Waits()
+    with ChatServer([fail(500, "boom"), answer("hello")]) as server:
+        reply = open_model(server.url, waits).propose(REQUEST)
+    assert reply.text == "hello"
+    assert len(server.requests) == 2
+    assert 0.5 <= waits.seconds[0] <= 1.0
+    (record,) = [r for r in caplog.records if r.name == "vulcan.models.retry"]
+    assert "attempt 1 of 3 failed: status 500: boom" in record.getMessage()
+
+
+LASTING_FAULTS = [
+    fail(500, "boom"),
+    fail(503, "overloaded"),
+    fail(529, "overloaded"),
+    fail(429, "slow down"),
+    cut_off,
+    hang_up,
+    raw(b'{"choices": ['),
+    raw(b"{}"),
+    raw(b"null"),
+    raw(b"[]"),
+    raw(b'{"choices": []}'),
+    raw(b'{"choices": [{"message": null}]}'),
+    raw(b'{"error": {"message": "upstream is gone", "code": 502}}'),
+    raw(b"all is well", kind="text/plain"),
+]
+
+
+def test_a_fault_that_stays_is_given_up_after_the_last_attempt(open_model: Open) -> None:
+    waits = Waits()
+    with ChatServer(lambda request: LASTING_FAULTS[request.number // 3]) as server:
+        model = open_model(server.url, waits)
+        for number in range(len(LASTING_FAULTS)):
+            with pytest.raises(ModelUnavailable, match="gave up after 3 failed attempts") as caught:
+                model.propose(REQUEST)
+            assert len(server.requests) == 3 * (number + 1)
+            assert len(waits.seconds) == 2 * (number + 1)
+            assert "\n" not in str(caught.value)
+
+
+def test_a_server_that_does_not_run_is_unavailable(open_model: Open) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{free.getsockname()[1]}/v1"  # bound but not listening: connections are refused
+        with pytest.raises(ModelUnavailable, match="gave up after 3 failed attempts"):
+            open_model(url).propose(REQUEST)
+
+
+@pytest.mark.parametrize("behaviour", [stall, stall_after_headers, drip])
+def test_a_stalled_reply_ends_at_the_clients_own_limit(open_model: Open, behaviour: Behaviour) -> None:
+    with ChatServer([behaviour]) as server:
+        model = open_model(server.url, timeout=0.4, retry=RetryPolicy(attempts=2))
+        with pytest.raises(ModelUnavailable, match=r"no complete reply within 0\.4 s|timed out"):
+            model.propose(REQUEST)
+        assert len(server.requests) == 2
+
+
+def test_a_stall_is_got_over(open_model: Open) -> None:
+    with ChatServer([stall_after_headers, answer("hello")]) as server:
+        assert open_model(server.url, timeout=0.4).propose(REQUEST).text == "hello"
+
+
+def test_a_reply_cut_at_the_token_limit_says_so(open_model: Open) -> None:
+    text = "```python\ndef priority(now):\n    return now\n```\nThis works bec"
+    with ChatServer([answer(text, finish="length")]) as server:
+        reply = open_model(server.url).propose(REQUEST)
+    assert reply.finish == "length"
+    with pytest.raises(NoSource) as caught:
+        extract_source(reply, "priority")
+    assert caught.value.rule == "truncated-reply"
+
+
+def test_replies_with_no_and_with_three_code_blocks(open_model: Open) -> None:
+    block = "```python\ndef {0}(now):\n    return {1}\n```\n"
+    three = block.format("priority", 1) + block.format("priority", 2) + block.format("helper", 3)
+    with ChatServer([answer("I would rather not."), answer(three)]) as server:
+        model = open_model(server.url)
+        with pytest.raises(NoSource) as caught:
+            extract_source(model.propose(REQUEST), "priority")
+        assert caught.value.rule == "no-code-block"
+        source = extract_source(model.propose(REQUEST), "priority")
+    assert source == "def priority(now):\n    return 2\n"
+
+
+def test_eight_threads_call_side_by_side(open_model: Open) -> None:
+    together = threading.Barrier(8, timeout=10)
+
+    def script(request: Received) -> Behaviour:
+        def behave(exchange: Exchange) -> None:
+            together.wait()  # nobody is answered before all eight have asked
+            answer(request.body["messages"][0]["content"])(exchange)
+
+        return behave
+
+    def ask(model: Proposer, number: int) -> str:
+        request = Request(number, 0, (Message("user", f"number {number}"),), (), number)
+        return model.propose(request).text
+
+    with ChatServer(script) as server, ThreadPoolExecutor(8) as pool:
+        models = [open_model(server.url), open_model(server.url)]
+        for model in models:
+            texts = list(pool.map(lambda n, model=model: ask(model, n), range(8)))
+            assert texts == [f"number {n}" for n in range(8)]
+
+
+def test_waits_repeat_with_the_seed_and_differ_between_proposals(open_model: Open) -> None:
+    def waits_of(proposal: int) -> list[float]:
+        waits = Waits()
+        with ChatServer([fail(500, "boom")]) as server:
+            model = open_model(server.url, waits, retry=RetryPolicy(attempts=5))
+            with pytest.raises(ModelUnavailable):
+                model.propose(Request(proposal, 0, REQUEST.messages, (), seed=5))
+        return waits.seconds
+
+    assert waits_of(1) == waits_of(1)
+    assert waits_of(1) != waits_of(2)
+
+
+def test_closing_cuts_off_a_call_in_flight(open_model: Open) -> None:
+    arrived = threading.Event()
+
+    def behave(exchange: Exchange) -> None:
+        arrived.set()
+        stall(exchange)
+
+    with ChatServer([behave]) as server, ThreadPoolExecutor(1) as pool:
+        waits = Waits()
+        model = open_model(server.url, waits, timeout=60.0)
+        call = pool.submit(model.propose, REQUEST)
+        assert arrived.wait(10)
+        model.close()
+        with pytest.raises(ModelUnavailable, match="closed"):
+            call.result(10)
+        with pytest.raises(ModelUnavailable, match="closed"):
+            model.propose(REQUEST)
+        assert len(server.requests) == 1
+        assert waits.seconds == []
+
+
+def test_a_call_that_nobody_waits_for_is_not_made_again(open_model: Open) -> None:
+    with ChatServer([fail(500, "boom")]) as server:
+        model = open_model(server.url, lambda seconds: True)
+        with pytest.raises(ModelUnavailable, match="stopped before another attempt"):
+            model.propose(REQUEST)
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("status", [401, 400, 429, 500])
+def test_the_key_is_never_shown_even_by_a_server_that_repeats_it(
+    open_model: Open, status: int, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    with ChatServer([fail(status, f"the key {KEY} is\nno good")]) as server:
+        with pytest.raises((ModelRefused, ModelUnavailable)) as caught:
+            open_model(server.url).propose(REQUEST)
+        assert server.requests[0].headers["authorization"] == f"Bearer {KEY}"
+    out, err = capfd.readouterr()
+    shown = "".join(traceback.format_exception(caught.value)) + repr(caught.value) + out + err + caplog.text
+    assert "the key [hidden] is no good" in shown
+    assert KEY not in shown
+    assert caught.value.__context__ is None
+    assert out == ""

@@ -1,0 +1,100 @@
+"""When, and how often, a call is made again."""
+
+from __future__ import annotations
+
+import random
+from datetime import UTC, datetime
+from statistics import mean
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vulcan.errors import UserError
+from vulcan.models.base import ModelUnavailable
+from vulcan.models.retry import PassingFault, RetryPolicy, seconds_asked, with_retries
+
+NOW = datetime(2025, 6, 1, 12, 0, 0, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("header", "seconds"),
+    [
+        ("0", 0.0),
+        ("7", 7.0),
+        ("1.5", 1.5),
+        ("Sun, 01 Jun 2025 12:01:30 GMT", 90.0),
+        ("Sun, 01 Jun 2025 11:00:00 GMT", 0.0),
+        ("-3", None),
+        ("nan", None),
+        ("inf", None),
+        ("soon", None),
+        ("", None),
+        (None, None),
+    ],
+)
+def test_retry_after_is_seconds_or_a_date(header: str | None, seconds: float | None) -> None:
+    assert seconds_asked(header, NOW) == seconds
+
+
+@given(st.text())
+def test_no_header_breaks_its_reader(header: str) -> None:
+    seconds = seconds_asked(header, NOW)
+    assert seconds is None or seconds >= 0
+
+
+def test_the_wait_doubles_up_to_the_longest() -> None:
+    policy = RetryPolicy(first_wait=1.0, longest_wait=10.0)
+    jitter = random.Random(1)
+    means = [mean(policy.wait_after(n, None, jitter) for _ in range(2000)) for n in range(1, 7)]
+    assert means == pytest.approx([0.75, 1.5, 3.0, 6.0, 7.5, 7.5], rel=0.03)
+
+
+def test_the_wait_asked_for_is_kept_up_to_the_cap() -> None:
+    policy = RetryPolicy(longest_asked_wait=60.0)
+    jitter = random.Random(1)
+    assert 20.0 <= policy.wait_after(1, 20.0, jitter) <= 22.0
+    assert 60.0 <= policy.wait_after(1, 86_400.0, jitter) <= 66.0
+    assert policy.wait_after(4, 0.0, jitter) >= 4.0  # a wait of nothing does not shorten the backoff
+
+
+def test_a_very_long_row_of_failures_still_has_a_wait() -> None:
+    assert RetryPolicy().wait_after(5000, None, random.Random(1)) <= 30.0
+
+
+def test_the_calls_are_bounded_and_there_is_no_wait_after_the_last() -> None:
+    calls: list[int] = []
+    waits: list[float] = []
+
+    def call() -> None:
+        calls.append(1)
+        raise PassingFault("busy")
+
+    with pytest.raises(ModelUnavailable, match="M: gave up after 4 failed attempts, the last: busy"):
+        with_retries(
+            call,
+            RetryPolicy(attempts=4),
+            what="M",
+            jitter=random.Random(1),
+            wait=lambda seconds: bool(waits.append(seconds)),
+        )
+    assert (len(calls), len(waits)) == (4, 3)
+
+
+def test_an_error_of_another_kind_is_not_tried_again() -> None:
+    calls: list[int] = []
+
+    def call() -> None:
+        calls.append(1)
+        raise UserError("no such model")
+
+    with pytest.raises(UserError):
+        with_retries(call, RetryPolicy(), what="M", jitter=random.Random(1), wait=lambda seconds: False)
+    assert len(calls) == 1
+
+
+def test_a_policy_that_never_calls_is_refused() -> None:
+    with pytest.raises(UserError, match="at least 1"):
+        RetryPolicy(attempts=0)
+    with pytest.raises(UserError, match="negative"):
+        RetryPolicy(first_wait=-1.0)

@@ -1,0 +1,82 @@
+"""What a search asks of a model, what it gets back, and the two ways in which that fails."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, Protocol, runtime_checkable
+
+from vulcan.errors import UserError
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One turn of a chat."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Parent:
+    """An earlier candidate that the proposal builds on; a higher score is better."""
+
+    candidate: int
+    source: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One call for a candidate.
+
+    `messages` is the whole chat so far; `turn` counts the calls of one proposal, from 0, so that a repair is
+    turn 1 or later. `parents` and `seed` serve proposers that write programs themselves; a language model
+    sees of the parents what stands in `messages`, and its replies are repeatable by recording only.
+    """
+
+    proposal: int
+    turn: int
+    messages: tuple[Message, ...]
+    parents: tuple[Parent, ...]
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a model answered.
+
+    `model` is the name the server gave of the model that answered. `finish` is why it ended: "stop", "length"
+    (cut off at the token limit), another word of the server's, or "unknown". Tokens are None where the server
+    does not count them, `dollars` where the price is not known. `seconds` runs from the request to the
+    reply, retries and the waits between them included.
+    """
+
+    text: str
+    model: str
+    finish: str
+    tokens_in: int | None
+    tokens_out: int | None
+    dollars: float | None
+    seconds: float
+
+
+@runtime_checkable
+class Proposer(Protocol):
+    """A source of candidates. `propose` may be called from many threads at once."""
+
+    @property
+    def name(self) -> str: ...
+
+    def propose(self, request: Request) -> Reply:
+        """One reply. Raises ModelRefused (permanent) or ModelUnavailable (retries are used up)."""
+
+    def close(self) -> None:
+        """Cut off calls in flight, whose `propose` then raises ModelUnavailable, and free what is held."""
+
+
+class ModelRefused(UserError):
+    """A permanent error: a wrong key, an unknown model, a request not accepted. Never retried."""
+
+
+class ModelUnavailable(Exception):
+    """A passing fault (rate limit, server error, time-out, lost connection) outlasted every retry."""

@@ -1,0 +1,25 @@
+"""Finds the proposer that a model's name stands for."""
+
+from __future__ import annotations
+
+from vulcan.errors import UserError
+from vulcan.models.base import Proposer
+from vulcan.models.settings import CallSettings
+
+
+def open_proposer(name: str, *, api_base: str | None = None, settings: CallSettings | None = None) -> Proposer:
+    """The model `name` of the OpenAI-compatible server at `api_base`, or else of the provider in its name.
+
+    Makes no call. Raises UserError for a name, an address or a key that cannot be right; the caller closes
+    the proposer.
+    """
+    if not name.strip():
+        raise UserError("the model has no name: give one, such as openai/gpt-4o, with --model")
+    settings = settings or CallSettings()
+    if api_base is not None:
+        from vulcan.models.endpoint import EndpointModel
+
+        return EndpointModel(name, api_base, settings)
+    from vulcan.models.litellm_model import LitellmModel
+
+    return LitellmModel(name, settings)

@@ -1,0 +1,104 @@
+"""When a call that failed for a passing reason is made again."""
+
+from __future__ import annotations
+
+import logging
+import math
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import TypeVar
+
+from vulcan.errors import UserError
+from vulcan.models.base import ModelUnavailable
+
+_log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+Wait = Callable[[float], bool]
+"""Waits that many seconds; True where nobody wants the result any more. `threading.Event().wait` is one."""
+
+
+class PassingFault(Exception):
+    """A call failed for a reason that may pass; the server asked to wait `retry_after` seconds."""
+
+    def __init__(self, message: str, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+@dataclass(frozen=True, slots=True)
+class RetryPolicy:
+    """At most `attempts` calls, with waits in seconds between them.
+
+    The wait after the n-th failure is drawn from the upper half of `first_wait * 2**(n - 1)`, at most
+    `longest_wait`. Where the server names a wait (Retry-After, RFC 9110 section 10.2.3) it is at least that
+    one, up to `longest_asked_wait`, and up to a tenth longer, so that many callers do not return at one
+    instant.
+    """
+
+    attempts: int = 5
+    first_wait: float = 1.0
+    longest_wait: float = 30.0
+    longest_asked_wait: float = 120.0
+
+    def __post_init__(self) -> None:
+        if self.attempts < 1:
+            raise UserError(f"{self.attempts} attempts a call: at least 1 is needed")
+        if min(self.first_wait, self.longest_wait, self.longest_asked_wait) < 0:
+            raise UserError("the waits between attempts cannot be negative")
+
+    def wait_after(self, failures: int, asked: float | None, jitter: random.Random) -> float:
+        """Seconds to wait after that many failures in a row (1 or more)."""
+        backoff = min(self.first_wait * 2.0 ** min(failures - 1, 60), self.longest_wait)
+        backoff *= jitter.uniform(0.5, 1.0)
+        if asked is None:
+            return backoff
+        return max(backoff, min(asked, self.longest_asked_wait) * jitter.uniform(1.0, 1.1))
+
+
+def with_retries(call: Callable[[], T], policy: RetryPolicy, *, what: str, jitter: random.Random, wait: Wait) -> T:
+    """The result of `call`, made again after each PassingFault. Raises ModelUnavailable when giving up."""
+    for attempt in range(1, policy.attempts + 1):
+        try:
+            return call()
+        except PassingFault as fault:
+            reason, asked = str(fault), fault.retry_after
+        if attempt == policy.attempts:
+            break
+        seconds = policy.wait_after(attempt, asked, jitter)
+        _log.warning(
+            "%s: attempt %d of %d failed: %s; trying again in %.1f s",
+            what,
+            attempt,
+            policy.attempts,
+            reason,
+            seconds,
+        )
+        if wait(seconds):
+            raise ModelUnavailable(f"{what}: stopped before another attempt; the last failed: {reason}")
+    raise ModelUnavailable(f"{what}: gave up after {policy.attempts} failed attempts, the last: {reason}")
+
+
+def seconds_asked(value: str | None, now: datetime | None = None) -> float | None:
+    """The wait that a Retry-After header asks for: a number of seconds, or a date; None for anything else."""
+    if value is None:
+        return None
+    try:
+        seconds = float(value)
+    except ValueError:
+        return _seconds_until(value, now or datetime.now(UTC))
+    return seconds if math.isfinite(seconds) and seconds >= 0 else None
+
+
+def _seconds_until(date: str, now: datetime) -> float | None:
+    try:
+        then = parsedate_to_datetime(date)
+    except (ValueError, OverflowError):
+        return None
+    if then.tzinfo is None:
+        then = then.replace(tzinfo=UTC)
+    return max(0.0, (then - now).total_seconds())
