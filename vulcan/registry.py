@@ -31,7 +31,7 @@ def known_tasks() -> dict[str, str]:
 
 def find_task(name_or_path: str) -> Task:
     """The task of a name, or the one declared in a directory or a `task.py`. Raises UserError."""
-    if "/" in name_or_path or name_or_path.endswith(".py") or name_or_path in (".", ".."):
+    if _is_path(name_or_path):
         return _load_file(Path(name_or_path))
     for name, place in _known():
         if name == name_or_path:
@@ -89,3 +89,12 @@ def _checked(task: object, place: str) -> Task:
     if not isinstance(task, Task):
         raise UserError(f"{place} defines no TASK of type vulcan.task.Task")
     return task
+
+
+def task_reference(name_or_path: str) -> str:
+    """The same name, or the same path made absolute, so that it means the same in another process."""
+    return str(Path(name_or_path).resolve()) if _is_path(name_or_path) else name_or_path
+
+
+def _is_path(name_or_path: str) -> bool:
+    return "/" in name_or_path or name_or_path.endswith(".py") or name_or_path in (".", "..")

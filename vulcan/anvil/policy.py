@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from vulcan.anvil import program as p
 from vulcan.anvil.check import check_tree
-from vulcan.anvil.compile import Native, compile_native
 from vulcan.anvil.interpret import Reference
 from vulcan.anvil.layout import Layout
 from vulcan.anvil.parse import parse
 from vulcan.anvil.plan import Plan, make_plan
 from vulcan.task import Task
+
+if TYPE_CHECKING:
+    from vulcan.anvil.compile import Native
 
 
 def check(source: str, task: Task) -> Policy:
@@ -36,14 +40,21 @@ class Policy:
         return dict(self.program.parameters)
 
     def with_parameters(self, values: Mapping[str, float]) -> Policy:
-        """The same policy with other parameters. Raises KeyError for a name it has not."""
+        """The same policy with other parameters.
+
+        Raises KeyError for a name it has not, ValueError for a value that is not a finite number.
+        """
         if unknown := values.keys() - self.parameters.keys():
             raise KeyError(", ".join(sorted(unknown)))
+        if endless := sorted(name for name, value in values.items() if not math.isfinite(value)):
+            raise ValueError(f"parameter {', '.join(endless)}: not a finite number")
         parameters = tuple((name, float(values.get(name, old))) for name, old in self.program.parameters)
         return replace(self, program=replace(self.program, parameters=parameters))
 
     def native(self, layout: Layout) -> Native:
         """Machine code that reads its features where the layout says."""
+        from vulcan.anvil.compile import compile_native  # loads numba, which checking a policy does not need
+
         return compile_native(self.program, self.plan, self.task.signature, layout)
 
     def reference(self) -> Reference:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vulcan.anvil.plan import Plan
-from vulcan.anvil.rejection import Rejected
 from vulcan.cli.files import read_policy
 from vulcan.cli.options import AsJson, TaskName
 from vulcan.cli.output import print_json, say
+
+if TYPE_CHECKING:
+    from vulcan.anvil.plan import Plan
 
 
 def check(
@@ -24,6 +25,7 @@ def check(
 
     Exit code 1 if it is rejected.
     """
+    from vulcan.anvil import Rejected
     from vulcan.anvil import check as check_policy
     from vulcan.registry import find_task
 

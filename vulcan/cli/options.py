@@ -25,7 +25,7 @@ RUNS = Path("runs")
 _COMMAND_OPTIONS = (
     "--task", "--model", "--api-base", "--temperature", "--objective", "--strategy", "--rounds", "--samples",
     "--parents", "--repairs", "--budget-candidates", "--seed", "--split", "--executor", "--workers", "--ray-address",
-    "--limit", "--finalists", "--runs-dir", "--json", "--quiet", "--part", "--round", "--help",
+    "--limit", "--finalists", "--runs-dir", "--json", "--quiet", "--part", "--help",
 )  # fmt: skip
 
 

@@ -26,19 +26,24 @@ def tell(text: str) -> None:
 
 
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], highlight: Sequence[bool] = ()) -> None:
-    """A table on standard output: the first column to the left, all others to the right."""
+    """A table on standard output: numbers to the right, words to the left."""
     from rich import box
     from rich.console import Console
     from rich.table import Table
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for number, column in enumerate(columns):
-        table.add_column(column, justify="left" if number == 0 else "right", no_wrap=number > 0)
+        numeric = bool(rows) and all(_is_number(row[number]) for row in rows)
+        table.add_column(column, justify="right" if numeric else "left", no_wrap=numeric)
     for number, row in enumerate(rows):
         style = "bold" if number < len(highlight) and highlight[number] else None
         table.add_row(*row, style=style)
     width = None if sys.stdout.isatty() else 200
     Console(width=width, highlight=False, markup=False).print(table)
+
+
+def _is_number(cell: str) -> bool:
+    return cell == "-" or cell.lstrip("+-").replace(".", "", 1).isdigit()
 
 
 def number(value: float | None, places: int = 4) -> str:

@@ -6,11 +6,10 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import cast
 
 from vulcan import __version__
 from vulcan.errors import UserError, nearest
-from vulcan.evaluator import BaselineKind, Evaluator, Instance, SplitName, load_evaluator
+from vulcan.evaluator import Evaluator, Instance, SplitName, load_evaluator
 from vulcan.search.config import SearchConfig
 from vulcan.search.score import Scorer
 from vulcan.store import RunRecord, Store
@@ -56,7 +55,7 @@ def measure_baselines(
     with ThreadPoolExecutor(os.cpu_count() or 1) as threads:
         for policy in evaluator.baselines():
             told(policy)
-            results = threads.map(lambda i, p=policy: evaluator.evaluate_baseline(p, i), instances)  # type: ignore[misc]
+            results = threads.map(lambda i, p=policy: evaluator.evaluate_baseline(p, i), instances)
             measured[policy] = {
                 (instance.split, instance.name): dict(metrics)
                 for instance, metrics in zip(instances, results, strict=True)
@@ -81,7 +80,7 @@ def baseline_events(
             metrics_of = tuple((i.name, measured[policy][split, i.name]) for i in scorer.of(split))
             if metrics_of:
                 score = scorer.mean(split, metrics_of)
-                yield BaselineMeasured(policy, cast(BaselineKind, kind), split, score, metrics_of)
+                yield BaselineMeasured(policy, kind, split, score, metrics_of)
 
 
 def open_run(

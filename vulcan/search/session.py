@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Protocol
 
 from vulcan.errors import UserError, nearest
 from vulcan.evaluator import Instance, load_evaluator
@@ -17,9 +18,9 @@ from vulcan.search.config import SearchConfig
 from vulcan.search.opening import find_instances, find_objective, make_scorer, open_run
 from vulcan.search.prompts import mechanism_of
 from vulcan.search.strategy import make_strategy
-from vulcan.search.study import Listener, Study
+from vulcan.search.study import Study
 from vulcan.store import RunRecord, Store
-from vulcan.store.events import Stopped
+from vulcan.store.events import Event, Stopped
 from vulcan.task import Task
 
 log = logging.getLogger(__name__)
@@ -55,6 +56,19 @@ def _processors() -> int:
     return os.cpu_count() or 1
 
 
+class Display(Protocol):
+    """Shows a search to whoever started it."""
+
+    def preparing(self, what: str) -> None:
+        """Something is made ready that takes a while."""
+
+    def begin(self, study: Study) -> None:
+        """The search proper begins, or goes on."""
+
+    def __call__(self, event: Event) -> None:
+        """Something happened."""
+
+
 def check_config(task: Task, config: SearchConfig) -> tuple[Instance, ...]:
     """All that can be wrong with a search before anything is written; what it will measure on. Raises UserError."""
     find_objective(task, config.objective)
@@ -72,9 +86,7 @@ def open_model(task: Task, config: SearchConfig) -> Proposer:
         return OfflineEvolve(task)
     if config.model.startswith("offline/"):
         raise UserError(f"no offline generator {config.model!r}: there is {OFFLINE}")
-    return open_proposer(
-        config.model, api_base=config.api_base, settings=CallSettings(temperature=config.temperature)
-    )
+    return open_proposer(config.model, api_base=config.api_base, settings=CallSettings(temperature=config.temperature))
 
 
 def run_search(
@@ -83,22 +95,22 @@ def run_search(
     store: Store,
     instances: Sequence[Instance],
     machines: Machines,
-    listeners: Sequence[Listener] = (),
-    told: Callable[[str], None] = lambda _: None,
+    display: Display,
 ) -> Study:
-    """Open the run or go on with it, search, and choose the winner. `told` is shown what is being prepared.
+    """Open the run or go on with it, search, and choose the winner.
 
     Raises UserError, ModelRefused or WorkerLost after the store has been told; the run can then be resumed.
     """
 
     def prepare() -> None:
-        open_run(task, config, store, instances, told)
+        open_run(task, config, store, instances, display.preparing)
 
     with _stop_is_told(store), executor_for(config, instances, machines, prepare) as executor:
         record = RunRecord.of(store.events())
         scorer = make_scorer(find_objective(task, config.objective), record)
-        study = Study(task, config, store, scorer, executor, listeners)
+        study = Study(task, config, store, scorer, executor, (display,))
         proposer = open_model(task, config)
+        display.begin(study)
         try:
             study.run(proposer)
         finally:

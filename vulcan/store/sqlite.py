@@ -111,6 +111,12 @@ class SQLiteStore:
         hints = get_type_hints(EVENTS[kind])
         return EVENTS[kind](**{name: _as_declared(value, hints[name]) for name, value in data.items()})
 
+    def begun(self) -> str:
+        """When the first event was appended, in ISO 8601; an empty string where there is none."""
+        with self._lock:
+            row = self._db.execute("SELECT min(time) FROM events").fetchone()
+        return str(row[0] or "")
+
     def keep_call(self, call: CallRecord) -> None:
         with self._lock:
             self._db.execute("BEGIN IMMEDIATE")

@@ -1,0 +1,115 @@
+"""Requests a second of the cache engine beside libCacheSim's own C code, and the time to compile a candidate.
+
+Zipf(1.0) requests over many objects of log-normal sizes, a cache of 10% of the footprint. All contestants run in one
+process, in turn; figures are medians over turns.
+"""
+
+from __future__ import annotations
+
+import statistics
+import tempfile
+import time
+from pathlib import Path
+
+import libcachesim
+import numpy as np
+
+from benchmarks.harness import Goal, arguments, finish, interleaved, ratio
+from vulcan.anvil import check
+from vulcan.models import Request
+from vulcan.models.offline import OfflineEvolve
+from vulcan.registry import find_task
+from vulcan_cache import simulate
+from vulcan_cache.layout import LAYOUT
+from vulcan_traces import Trace, load_trace
+
+CANDIDATES = 60
+
+
+def main() -> None:
+    options = arguments(__doc__ or "")
+    requests, objects, repetitions = (2_000_000, 200_000, 3) if options.quick else (5_000_000, 500_000, 7)
+    trace = load_trace(
+        f"zipf:requests={requests},objects={objects},alpha=1.0,seed=1,sizes=lognormal,size_median=4096,size_sigma=1.2"
+    )
+    capacity = trace.footprint // 10
+    task = find_task("cache_eviction")
+    policies = {name: check(source, task) for name, source in task.seed_policies().items()}
+    columns = (np.asarray(trace.objects), np.asarray(trace.sizes))
+
+    with tempfile.TemporaryDirectory() as directory:
+        file = _write_oracle_general(trace, Path(directory) / "trace.oracleGeneral")
+
+        def engine(policy: str, mechanism: str) -> float:
+            result = simulate(
+                policies[policy], *columns, capacity, mechanism=mechanism, object_count=trace.object_count
+            )
+            return result.miss_ratio
+
+        def peer(name: str) -> float:
+            reader = libcachesim.TraceReader(str(file), libcachesim.TraceType.ORACLE_GENERAL_TRACE)
+            cache = getattr(libcachesim, name)(capacity, hashpower=20)
+            return float(cache.process_trace(reader)[0])
+
+        contestants = {
+            "vulcan heap, gdsf": lambda: engine("gdsf", "heap"),
+            "vulcan heap, lru": lambda: engine("lru", "heap"),
+            "vulcan sample 16, gdsf": lambda: engine("gdsf", "sample"),
+            "vulcan sample 16, lru": lambda: engine("lru", "sample"),
+            "libcachesim LRU": lambda: peer("LRU"),
+            "libcachesim GDSF": lambda: peer("GDSF"),
+            "libcachesim S3FIFO": lambda: peer("S3FIFO"),
+        }
+        ratios = {name: run() for name, run in contestants.items()}
+        seconds = interleaved(contestants, repetitions)
+    compile_ms = _compile_milliseconds()
+    lru, gdsf = seconds["libcachesim LRU"], seconds["libcachesim GDSF"]
+    goals = [
+        Goal("heap with gdsf, times libcachesim's GDSF", ratio(gdsf, seconds["vulcan heap, gdsf"]), 10),
+        Goal("heap with gdsf, times libcachesim's LRU", ratio(lru, seconds["vulcan heap, gdsf"]), 2),
+        Goal("sample 16 with gdsf, times libcachesim's LRU", ratio(lru, seconds["vulcan sample 16, gdsf"]), 1),
+        Goal("milliseconds to compile a candidate, median", statistics.median(compile_ms), 10, at_least=False),
+    ]
+    rows = {
+        name: {"mreq_per_s": requests / statistics.median(times) / 1e6, "miss_ratio": ratios[name], "seconds": times}
+        for name, times in seconds.items()
+    }
+    table = [
+        f"{requests:,} requests, {trace.object_count:,} objects, cache {capacity:,} bytes (10% of the footprint)",
+        "",
+    ]
+    table += [
+        f"{name:24} {row['mreq_per_s']:8.1f} Mreq/s   miss ratio {row['miss_ratio']:.4f}" for name, row in rows.items()
+    ]
+    finish(options, {"requests": requests, "engines": rows, "compile_ms": compile_ms}, table, goals)
+
+
+def _compile_milliseconds() -> list[float]:
+    """Check and compile programs of the offline generator, after a few that do not count."""
+    task = find_task("cache_eviction")
+    generator = OfflineEvolve(task)
+    sources = [
+        generator.propose(Request(number, 0, (), (), seed=7)).text.split("```python\n")[1].split("```")[0]
+        for number in range(CANDIDATES)
+    ]
+    times = []
+    for number, source in enumerate([*sources[:5], *sources]):
+        began = time.perf_counter()
+        check(source, task).native(LAYOUT)
+        if number >= 5:
+            times.append((time.perf_counter() - began) * 1e3)
+    return times
+
+
+def _write_oracle_general(trace: Trace, path: Path) -> Path:
+    rows = np.zeros(trace.requests, np.dtype([("time", "<u4"), ("id", "<u8"), ("size", "<u4"), ("next", "<i8")]))
+    rows["time"] = np.arange(trace.requests) // 1000
+    rows["id"] = trace.objects
+    rows["size"] = trace.sizes
+    rows["next"] = np.where(trace.next_access < 0, -1, trace.next_access + 1)
+    rows.tofile(path)
+    return path
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,102 @@
+"""`vulcan eval`"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from vulcan.cli.files import read_policy
+from vulcan.cli.options import TASK_OPTIONS, AsJson, TaskName, task_settings
+from vulcan.cli.output import number, print_json, print_table, say
+from vulcan.errors import UserError
+from vulcan.evaluator import Instance
+
+CONTEXT = TASK_OPTIONS
+_PARTS = ("whole", "train", "validation", "test")
+
+
+def evaluate(
+    context: typer.Context,
+    policy: Annotated[Path, typer.Argument(help="A policy, or a module that `vulcan export` wrote.")],
+    task: TaskName,
+    part: Annotated[
+        str,
+        typer.Option(
+            help="What to measure on: the `whole`, or the part that a search calls train, validation or test."
+        ),
+    ] = "whole",
+    objective: Annotated[str | None, typer.Option(help="The objective; default: the task's first.")] = None,
+    limit: Annotated[float, typer.Option(help="Seconds that the policy may take on all instances.")] = 600.0,
+    as_json: AsJson = False,
+) -> None:
+    """Measure a policy beside every baseline, in the sandbox. Exit code 1 if the policy is rejected or fails.
+
+    \b
+    Example:
+      vulcan eval best.py --task cache_eviction --trace my.csv --cache-size 10%
+    """
+    from vulcan.anvil import Rejected, check
+    from vulcan.evaluator import load_evaluator
+    from vulcan.registry import find_task, task_reference
+    from vulcan.scoring import Job, LocalExecutor, Setup
+    from vulcan.search.config import SearchConfig, complete_settings
+    from vulcan.search.opening import baseline_events, find_instances, find_objective
+    from vulcan.search.score import Scorer
+
+    if part not in _PARTS:
+        raise UserError(f"part {part!r} is not one of {', '.join(_PARTS)}")
+    source = read_policy(policy)
+    declared = find_task(task)
+    config = SearchConfig(
+        task=task_reference(task),
+        settings=complete_settings(declared, task_settings(declared, context.args)),
+        objective=objective or declared.objectives[0].name,
+        split="none" if part == "whole" else "task",
+        limit=limit,
+    )
+    chosen = find_objective(declared, config.objective)
+    try:
+        check(source, declared)
+    except Rejected as rejected:
+        for violation in rejected.violations:
+            typer.echo(f"rejected: {violation}", err=True)
+        raise typer.Exit(1) from None
+    evaluator = load_evaluator(declared)
+    wanted = "train" if part == "whole" else part
+    instances = tuple(i for i in find_instances(declared, config, evaluator) if i.split == wanted)
+    if not instances:
+        raise UserError(f"there is no instance in the part {part!r}")
+    scorer = Scorer(chosen, instances)
+    baselines = list(baseline_events(chosen, evaluator, instances, lambda _: None))
+    for event in baselines:
+        scorer.add_baseline(event)
+    with LocalExecutor(Setup(task=config.task, instances=instances), 1) as executor:
+        outcome = executor.submit(Job(0, source, instances, limit)).result()
+    if outcome.status != "scored":
+        typer.echo(f"{outcome.status}: {outcome.message}", err=True)
+        raise typer.Exit(1)
+    measured = [(policy.stem, "candidate", outcome.metrics)] + [(b.policy, b.kind, b.metrics) for b in baselines]
+    rows = [
+        _row(name, kind, instance, dict(metrics)[instance.name], scorer)
+        for instance in instances
+        for name, kind, metrics in measured
+    ]
+    if as_json:
+        print_json({"task": declared.name, "part": part, "objective": chosen.name, "rows": rows})
+        return
+    columns = list(dict.fromkeys(o.metric for o in declared.objectives))
+    for instance in instances:
+        mine = sorted((r for r in rows if r["instance"] == instance.name), key=lambda r: -float(r["score"]))
+        say(f"\n{instance.name}, {'all of it' if part == 'whole' else f'the part {part!r}'}")
+        print_table(
+            ("policy", "kind", *columns, f"score ({chosen.name})"),
+            [(r["policy"], r["kind"], *(number(r[c]) for c in columns), number(r["score"])) for r in mine],
+            [r["kind"] == "candidate" for r in mine],
+        )
+
+
+def _row(name: str, kind: str, instance: Instance, metrics: dict[str, float], scorer: Any) -> dict[str, Any]:
+    score = scorer.on_instance(instance.split, instance.name, metrics)
+    return {"policy": name, "kind": kind, "instance": instance.name, **metrics, "score": score}
