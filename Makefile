@@ -1,0 +1,50 @@
+# Everything a new checkout needs: `make demo` and `make test` do all the set-up themselves.
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN = $(VENV)/bin
+
+.PHONY: demo test test-slow lint docs wheel-check bench clean
+
+# The main job, end to end, with no key and no server: search, export, and measure the export on held-out requests
+demo: $(VENV)/.installed
+	$(BIN)/vulcan search --task cache_eviction --runs-dir runs/demo
+	$(BIN)/vulcan export "$$(ls -td runs/demo/*/ | head -n 1)" --format python -o runs/demo/best.py
+	$(BIN)/vulcan eval runs/demo/best.py --task cache_eviction --part test
+
+test: $(VENV)/.tests-installed
+	$(BIN)/python -m pytest -m "not slow"
+
+test-slow: $(VENV)/.tests-installed
+	$(BIN)/python -m pytest -m slow
+
+lint: $(VENV)/.tests-installed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+# What is generated from code: docs/anvil.md
+docs: $(VENV)/.installed
+	$(BIN)/python -m vulcan.anvil.language docs/anvil.md
+
+# The wheel must work without the checkout: a clean environment elsewhere, and a small search
+wheel-check: $(VENV)/.tests-installed
+	sh .ci/wheel-check $(BIN)/python
+
+bench: $(VENV)/.tests-installed
+	$(BIN)/python -m benchmarks.cache_engine
+
+clean:
+	rm -rf $(VENV) build dist
+
+$(VENV)/bin/python:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Vulcan needs Python 3.11 or newer")'
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(VENV)/.tests-installed: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+	@touch $@ $(VENV)/.installed
