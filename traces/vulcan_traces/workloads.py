@@ -14,14 +14,14 @@ _TRAIN = (
     # key-value cache: small values, and a quarter of the requests for keys that never come again
     "scan-mix:name=kv-one-hit-wonders,seed=12,objects=30000,alpha=1.0,scan_share=0,once_share=0.25,"
     "sizes=lognormal,size_median=300,size_sigma=1.0,size_max=1048576",
-    # content delivery: sizes over orders of magnitude, small objects being the popular ones
-    "zipf:name=cdn-popular-is-small,seed=13,objects=30000,alpha=0.8,"
-    "sizes=lognormal,size_median=65536,size_sigma=1.8,size_correlation=-0.4",
-)
-_VALIDATION = (
     # web: what is popular changes all the time
     "drift:name=web-drift,seed=14,objects=40000,alpha=0.9,period=2000,churn=0.05,"
-    "sizes=lognormal,size_median=12000,size_sigma=1.3",
+    "sizes=lognormal,size_median=12000,size_sigma=0.8",
+)
+_VALIDATION = (
+    # content delivery: sizes that vary, small objects being the more popular
+    "zipf:name=cdn-popular-is-small,seed=13,objects=30000,alpha=0.8,"
+    "sizes=lognormal,size_median=65536,size_sigma=1.0,size_correlation=-0.2",
     # analytics: queries loop over tables that are larger than the cache; pages of one size
     "scan-mix:name=analytics-loop,seed=15,objects=8000,alpha=0.8,scan_share=0.05,loop_share=0.45,"
     "loop_objects=6000,loop_burst=200",
@@ -33,7 +33,7 @@ _TEST = (
     "sizes=pareto,size_min=4096,size_shape=1.5,size_max=524288",
     # video: heavy-tailed sizes, and a hot set that moves
     "drift:name=video-drift,seed=17,objects=30000,alpha=1.0,period=1000,churn=0.03,"
-    "sizes=pareto,size_min=100000,size_shape=1.1,size_correlation=-0.2,size_max=100000000",
+    "sizes=pareto,size_min=100000,size_shape=2.5,size_correlation=-0.2,size_max=100000000",
 )
 
 EMBEDDED: dict[str, tuple[str, ...]] = {"train": _TRAIN, "validation": _VALIDATION, "test": _TEST}
