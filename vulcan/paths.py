@@ -7,6 +7,7 @@ from pathlib import Path
 
 import platformdirs
 
+from vulcan import __version__
 from vulcan.errors import UserError
 
 
@@ -31,4 +32,18 @@ def keep_compiled_kernels_in_cache() -> None:
 
     Beside the source, numba's default, a read-only installation could not keep them.
     """
-    os.environ.setdefault("NUMBA_CACHE_DIR", str(cache_directory("kernels")))
+    os.environ.setdefault("NUMBA_CACHE_DIR", str(cache_directory("kernels", _kernels_version())))
+
+
+def _kernels_version() -> str:
+    """Different for kernels of different source.
+
+    numba itself only looks whether the kernel's own file has changed, not the files of the helpers that it calls.
+    """
+    checkout = Path(__file__).parent.parent
+    if not (checkout / "pyproject.toml").is_file():
+        return __version__
+    files = [Path(__file__).parent / "anvil" / "population.py"]
+    files += [file for folder in ("evaluators", "traces") for file in (checkout / folder).rglob("*.py")]
+    newest = max(file.stat().st_mtime_ns for file in files)
+    return f"{__version__}-{newest:x}"

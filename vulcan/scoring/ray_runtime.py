@@ -84,7 +84,6 @@ class RayRuntime:
         """Whether a connection was made, which is to be ended."""
         # read by Ray as it is imported
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-        os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "error")
         try:
             import ray
 

@@ -6,7 +6,7 @@ so that an entry is one place in memory. `places[object]` is the index of the ob
 
 import numpy as np
 
-from vulcan_cache.baselines._numba import helper
+from vulcan_cache.baselines._numba import helper, inlined
 
 
 @helper
@@ -15,7 +15,7 @@ def empty_heap(object_count):
     return np.empty(3 * object_count, np.float64), np.empty(object_count, np.uint32)
 
 
-@helper
+@inlined
 def _put(entries, places, index, key, tie, obj):
     entries[3 * index] = key
     entries[3 * index + 1] = tie
@@ -23,14 +23,14 @@ def _put(entries, places, index, key, tie, obj):
     places[np.int64(obj)] = index
 
 
-@helper
+@inlined
 def _before(entries, index, key, tie):
     """Whether the entry at the index comes before (key, tie)."""
     there = entries[3 * index]
     return there < key or (there == key and entries[3 * index + 1] < tie)
 
 
-@helper
+@inlined
 def _settle(entries, places, size, index, key, tie, obj):
     """Let an entry rise or sink from a free index to where it belongs."""
     start = index
@@ -55,19 +55,19 @@ def _settle(entries, places, size, index, key, tie, obj):
     _put(entries, places, index, key, tie, obj)
 
 
-@helper
+@inlined
 def insert(entries, places, size, obj, key, tie):
     """Add an object to a heap of `size` entries."""
     _settle(entries, places, size + 1, size, key, np.float64(tie), np.float64(obj))
 
 
-@helper
+@inlined
 def change(entries, places, size, obj, key, tie):
     """Give an object of the heap another (key, tie)."""
     _settle(entries, places, size, np.int64(places[obj]), key, np.float64(tie), np.float64(obj))
 
 
-@helper
+@inlined
 def remove(entries, places, size, obj):
     """Take an object out of a heap of `size` entries."""
     last = 3 * (size - 1)

@@ -17,3 +17,6 @@ kernel = njit(_SIGNATURE, cache=True, nogil=True, error_model="numpy")
 
 helper = njit(nogil=True, error_model="numpy")
 """Decorates what kernels call: compiled, and inlined by LLVM, only where a kernel is compiled."""
+
+inlined = njit(nogil=True, error_model="numpy", inline="always")
+"""A helper that numba itself inlines: LLVM leaves a large one as a call, which counts references of its arrays."""

@@ -1,0 +1,123 @@
+"""Each kernel counts what its slow reference counts, request by request the same decisions."""
+
+import numpy as np
+import pytest
+from baseline_traces import columns, real_trace
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from slow_reference import SLOW_POLICIES, simulate_slowly
+
+from vulcan_cache.baselines import BASELINES
+
+NAMES = list(BASELINES)
+
+
+def both(name, trace, capacity, measure_from):
+    arguments = (trace.objects, trace.sizes, trace.next_access)
+    fast = BASELINES[name].kernel()(*arguments, trace.object_count, capacity, measure_from)
+    return fast, simulate_slowly(SLOW_POLICIES[name], *arguments, capacity, measure_from)
+
+
+@st.composite
+def small_cases(draw):
+    """Up to 150 requests of up to 25 objects; sizes equal, fixed for each object, or new at each request."""
+    ids = draw(st.lists(st.integers(0, draw(st.integers(1, 24))), min_size=1, max_size=150))
+    sizing = draw(st.sampled_from(["unit", "by object", "by request"]))
+    count = len(ids) if sizing == "by request" else 25
+    largest = draw(st.sampled_from([3, 20, 200]))
+    drawn = draw(st.lists(st.integers(1, largest), min_size=count, max_size=count))
+    if sizing == "unit":
+        sizes, capacity = [1] * len(ids), draw(st.integers(1, 30))
+    else:
+        sizes = drawn if sizing == "by request" else [drawn[obj] for obj in ids]
+        capacity = draw(st.integers(1, 12 * largest))
+    return columns(np.array(ids), np.array(sizes)), capacity, draw(st.integers(0, len(ids) + 1))
+
+
+@pytest.mark.parametrize("name", NAMES)
+@settings(max_examples=150, deadline=None, derandomize=True)
+@given(case=small_cases())
+def test_on_small_random_traces(name, case):
+    fast, slow = both(name, *case)
+    assert fast == slow
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("unit", [True, False], ids=["unit sizes", "real sizes"])
+def test_on_a_real_trace(name, unit):
+    trace = real_trace("tencent/tencentBlock.ns3300.sample.csv").prefix(3000)
+    trace = trace.with_unit_sizes() if unit else trace
+    fast, slow = both(name, trace, trace.footprint // 20, measure_from=700)
+    assert fast == slow
+    assert 0 < fast[0] < 2300
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_on_tiny_caches(name):
+    """From one byte up, where a part of the cache may have no room for any object."""
+    rng = np.random.default_rng(7)
+    for capacity in range(1, 9):
+        for _ in range(12):
+            trace = columns(rng.integers(0, 6, 80), rng.integers(1, 5, 80))
+            fast, slow = both(name, trace, capacity, measure_from=0)
+            assert fast == slow
+
+
+@pytest.mark.parametrize("name", ["arc", "lecar", "lirs", "w-tinylfu"])
+def test_policies_that_adapt_over_a_longer_time(name):
+    """A hot set of ten objects beside a loop and a scan: counters saturate and weights reach their limits."""
+    rng = np.random.default_rng(3)
+    index = np.arange(12_000)
+    hot = rng.integers(0, 10, len(index))
+    loop = 100 + index % 47
+    scan = 1000 + index
+    ids = np.choose(rng.choice(3, len(index), p=[0.5, 0.4, 0.1]), [hot, loop, scan])
+    for capacity in (30, 45):
+        fast, slow = both(name, columns(ids, np.ones(len(ids))), capacity, measure_from=1000)
+        assert fast == slow
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_on_objects_almost_as_large_as_the_cache(name):
+    rng = np.random.default_rng(11)
+    for _ in range(12):
+        trace = columns(rng.integers(0, 12, 150), rng.choice([1, 2, 3, 7, 993, 1000], 150))
+        fast, slow = both(name, trace, 1000, measure_from=0)
+        assert fast == slow
+
+
+@pytest.mark.parametrize("name", ["arc", "lecar", "lirs", "w-tinylfu"])
+def test_when_frequency_is_right_for_long_and_then_recency(name):
+    """LeCaR's weight goes to one limit, then to the other, and back."""
+    hot = list(range(20))
+    frequency_wins = hot * 30 + [obj for turn in range(400) for obj in (hot[turn % 20], 100 + turn)]
+    recency_wins = [obj for turn in range(0, 800, 2) for obj in (1000 + turn, 1001 + turn) * 3]
+    ids = np.array(frequency_wins * 3 + recency_wins + frequency_wins)
+    for capacity in (20, 25):
+        fast, slow = both(name, columns(ids, np.ones(len(ids))), capacity, measure_from=0)
+        assert fast == slow
+
+
+def test_w_tinylfu_when_bursts_fill_its_counters():
+    rng = np.random.default_rng(5)
+    for capacity in range(6, 13):
+        ids = np.repeat(rng.integers(0, 16, 250), rng.integers(1, 40, 250))
+        fast, slow = both("w-tinylfu", columns(ids, np.ones(len(ids))), capacity, measure_from=0)
+        assert fast == slow
+
+
+def test_lhd_when_it_has_learnt_from_what_it_saw():
+    """Long enough for two reconfigurations, which the short traces above never reach."""
+    trace = real_trace("caffeine/lirs/sprite.trace.gz").prefix(70_000)
+    fast, slow = both("lhd", trace, 300, measure_from=32_768)
+    assert fast == slow
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_successor_past_the_end_means_never_as_a_negative_one_does(name):
+    trace = real_trace("caffeine/lirs/2_pools.trace.gz").prefix(5000)
+    late = np.where(trace.next_access < 0, np.iinfo(np.int64).max, trace.next_access)
+    kernel = BASELINES[name].kernel()
+    assert kernel(trace.objects, trace.sizes, late, trace.object_count, 60, 0) == kernel(
+        trace.objects, trace.sizes, trace.next_access, trace.object_count, 60, 0
+    )
