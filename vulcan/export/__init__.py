@@ -1,0 +1,12 @@
+"""A policy as a module that runs without Vulcan.
+
+    files = find_exporter("python").export(policy, provenance)
+
+`policy_source` reads the policy back out of an exported module.
+"""
+
+from vulcan.export.exporter import EXPORTERS, Exporter, PythonExporter, find_exporter
+from vulcan.export.provenance import Provenance
+from vulcan.export.read_back import policy_source
+
+__all__ = ["EXPORTERS", "Exporter", "Provenance", "PythonExporter", "find_exporter", "policy_source"]

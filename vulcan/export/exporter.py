@@ -1,0 +1,43 @@
+"""The contract of an exporter, and the exporters there are."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from vulcan.anvil import Policy
+from vulcan.errors import UserError, nearest
+from vulcan.export.module import python_module
+from vulcan.export.provenance import Provenance
+from vulcan.export.template import load_template
+
+
+class Exporter(Protocol):
+    """Turns a policy into files that run without Vulcan."""
+
+    @property
+    def format(self) -> str:
+        """The name that the exporter is chosen by."""
+
+    def export(self, policy: Policy, provenance: Provenance) -> dict[str, str]:
+        """The text of each file, by file name; the main one first. Raises UserError."""
+
+
+class PythonExporter:
+    """One Python module that imports nothing but `math`."""
+
+    format = "python"
+
+    def export(self, policy: Policy, provenance: Provenance) -> dict[str, str]:
+        """See `Exporter`: one file, named after the task."""
+        return {f"{policy.task.name}.py": python_module(policy, provenance, load_template(policy.task))}
+
+
+EXPORTERS: dict[str, Exporter] = {exporter.format: exporter for exporter in (PythonExporter(),)}
+
+
+def find_exporter(format: str) -> Exporter:
+    """The exporter of a format. Raises UserError where there is none."""
+    if format not in EXPORTERS:
+        raise UserError(f"no export format is called {format!r}{nearest(format, EXPORTERS)} "
+                        f"(known: {', '.join(EXPORTERS)})")  # fmt: skip
+    return EXPORTERS[format]

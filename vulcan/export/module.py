@@ -1,0 +1,87 @@
+"""Puts an exported Python module together."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Iterator, Mapping
+
+from vulcan.anvil import Policy
+from vulcan.export import runtime
+from vulcan.export.fit import fitted
+from vulcan.export.provenance import Provenance
+from vulcan.export.python_source import python_source
+from vulcan.export.python_statistics import POPULATION, python_statistics
+from vulcan.export.quote import docstring, quoted
+from vulcan.export.read_back import MARKER, POLICY
+from vulcan.export.source_text import source_text
+from vulcan.export.template import Template
+from vulcan.task import Json
+
+FORMAT_VERSION = 1
+_LARGEST = "_LARGEST"
+
+
+def python_module(policy: Policy, provenance: Provenance, template: Template) -> str:
+    """The text of a module that imports nothing but `math`: the policy, and what the template makes of it."""
+    signature, plan = policy.task.signature, policy.plan
+    own = {"math", MARKER, POLICY, _LARGEST, "_USES", "_Entity", "_Statistics", *_functions(), *template.names}
+    source = python_source(policy.program, plan, signature, taken=own, annotations=template.annotations)
+    statistics = python_statistics(plan, signature, template.annotations) if template.text or plan.statistics else ""
+    needed = {*source.runtime, *([POPULATION] if plan.populations else [])}
+    code = [
+        *source.functions,
+        *(inspect.getsource(_functions()[name]).rstrip() for name in _functions() if name in needed),
+        *([statistics] if statistics else []),
+        *([template.text.rstrip()] if template.text else []),
+    ]
+    constants = [
+        *([f"{_LARGEST} = {runtime._LARGEST!r}"] if any(_refers(part, _LARGEST) for part in code) else []),
+        *(_settings(template, provenance) if template.settings else []),
+        *([_uses(policy)] if template.text else []),
+    ]
+    head = [
+        docstring(_documentation(policy, provenance)),
+        *(["import math"] if any(_refers(part, "math") for part in code) else []),
+        f"{MARKER} = {FORMAT_VERSION}",
+        *([source.parameters] if source.parameters else []),
+        *(["\n".join(constants)] if constants else []),
+    ]
+    tail = (
+        "# The policy as it was searched, in the language Anvil; `vulcan eval` and `vulcan check` read it from here\n"
+        f"{POLICY} = {quoted(source_text(policy))}\n"
+    )
+    return "\n\n\n".join(["\n\n".join(head), *code, tail])
+
+
+def _functions() -> Mapping[str, type]:
+    """The functions and classes of the runtime, in the order they are written in."""
+    return {
+        name: value for name, value in vars(runtime).items() if getattr(value, "__module__", None) == runtime.__name__
+    }
+
+
+def _documentation(policy: Policy, provenance: Provenance) -> str:
+    about = policy.program.documentation or f"A policy of the task {provenance.task}."
+    return "\n".join((about, "", *provenance.lines()))
+
+
+def _settings(template: Template, provenance: Provenance) -> Iterator[str]:
+    for name, default in template.settings.items():
+        value: Json = provenance.settings.get(name.lower(), default)
+        yield f"{name} = {_literal(default if value is None else value)}"
+
+
+def _uses(policy: Policy) -> str:
+    names = (*policy.plan.features, *(f"{query.history}.{query.query}" for query in policy.plan.queries))
+    elements: list[ast.expr] = [ast.Constant(name) for name in sorted(names)]
+    written = ast.Call(ast.Name("frozenset"), [ast.Set(elements)] if elements else [], [])
+    return "\n".join(fitted("_USES = ", written)).replace("'", '"')
+
+
+def _literal(value: Json) -> str:
+    return '"' + value + '"' if isinstance(value, str) and value.replace(".", "_").isidentifier() else repr(value)
+
+
+def _refers(code: str, name: str) -> bool:
+    return any(isinstance(node, ast.Name) and node.id == name for node in ast.walk(ast.parse(code)))

@@ -1,0 +1,171 @@
+"""What exported Python modules carry with them: total arithmetic, and percentiles over a population.
+
+Each function and class here is copied, by its source, into the modules that use it. So they need nothing but `math`
+and each other, and mean exactly what `vulcan.anvil.semantics` and `vulcan.anvil.quantise` define.
+"""
+
+import math
+
+_LARGEST = 1.7976931348623157e308
+
+
+def _saturate(x: float) -> float:
+    """x, or the largest finite number of its sign."""
+    return min(max(x, -_LARGEST), _LARGEST)
+
+
+def _divide(a: float, b: float) -> float:
+    """a / b; 0 where b is 0."""
+    return min(max(a / b, -_LARGEST), _LARGEST) if b != 0.0 else 0.0
+
+
+def _floor_divide(a: float, b: float) -> float:
+    """a // b; 0 where b is 0."""
+    return min(max(a // b, -_LARGEST), _LARGEST) if b != 0.0 else 0.0
+
+
+def _modulo(a: float, b: float) -> float:
+    """a % b; 0 where b is 0."""
+    return a % b if b != 0.0 else 0.0
+
+
+def _power(a: float, b: float) -> float:
+    """a ** b; 0 for 0 to a negative power and for a negative number to a fraction; saturates."""
+    if (a == 0.0 and b < 0.0) or (a < 0.0 and b != math.floor(b)):
+        return 0.0
+    try:
+        return math.pow(a, b)
+    except OverflowError:
+        return -_LARGEST if a < 0.0 and b % 2.0 == 1.0 else _LARGEST
+
+
+def _exp(x: float) -> float:
+    """e to the x; saturates."""
+    try:
+        return math.exp(x)
+    except OverflowError:
+        return _LARGEST
+
+
+def _expm1(x: float) -> float:
+    """e to the x, less 1; saturates."""
+    try:
+        return math.expm1(x)
+    except OverflowError:
+        return _LARGEST
+
+
+def _log(x: float) -> float:
+    """Natural logarithm; 0 where x <= 0."""
+    return math.log(x) if x > 0.0 else 0.0
+
+
+def _log1p(x: float) -> float:
+    """log(1 + x); 0 where x <= -1."""
+    return math.log1p(x) if x > -1.0 else 0.0
+
+
+def _log2(x: float) -> float:
+    """Logarithm to base 2; 0 where x <= 0."""
+    return math.log2(x) if x > 0.0 else 0.0
+
+
+def _log10(x: float) -> float:
+    """Logarithm to base 10; 0 where x <= 0."""
+    return math.log10(x) if x > 0.0 else 0.0
+
+
+def _sqrt(x: float) -> float:
+    """Square root; 0 where x is negative."""
+    return math.sqrt(x) if x > 0.0 else 0.0
+
+
+def _truncate(x: float) -> float:
+    """x without its fraction, as a float; keeps the sign of a zero."""
+    return math.copysign(float(math.trunc(x)), x)
+
+
+def _floor(x: float) -> float:
+    """The largest integer not above x, as a float; keeps the sign of a zero."""
+    return float(math.floor(x)) if x != 0.0 else x
+
+
+def _ceil(x: float) -> float:
+    """The smallest integer not below x, as a float; keeps the sign of a zero."""
+    return math.copysign(float(math.ceil(x)), x)
+
+
+def _round(x: float) -> float:
+    """The nearest integer, halves to the even one, as a float; keeps the sign of a zero."""
+    return math.copysign(float(round(x)), x)
+
+
+class _Population:
+    """Percentiles over the latest values of all live entities, each operation logarithmic (a Fenwick tree).
+
+    A value is seen with `resolution` bits behind its leading one, cut off towards zero; below 2**-20 it is 0. The
+    tree counts the values in each such bucket, from bucket `lowest` on.
+    """
+
+    def __init__(self, lowest: int, buckets: int, resolution: int, unknown: float) -> None:
+        self._lowest = lowest
+        self._resolution = resolution
+        self._unknown = unknown
+        self._tree = [0] * (buckets + 1)
+        self._live = 0
+
+    def add(self, value: float) -> int:
+        """Count a value; gives the bucket it is in, to be handed back when it changes or leaves."""
+        index = self._index(value)
+        self._count(index, 1)
+        return index
+
+    def move(self, index: int, value: float) -> int:
+        """A counted value has changed."""
+        new = self._index(value)
+        if new != index:
+            self._count(index, -1)
+            self._count(new, 1)
+        return new
+
+    def remove(self, index: int) -> None:
+        """A counted value has left."""
+        self._count(index, -1)
+
+    def percentile(self, share: float) -> float:
+        """The value that a share of all does not exceed (nearest rank)."""
+        if self._live == 0:
+            return self._unknown
+        rank = max(1, math.ceil(share * self._live))
+        index = 0
+        step = 1 << (len(self._tree).bit_length() - 1)
+        while step:
+            if index + step < len(self._tree) and self._tree[index + step] < rank:
+                index += step
+                rank -= self._tree[index]
+            step >>= 1
+        return self._value(index + self._lowest)
+
+    def _count(self, index: int, step: int) -> None:
+        self._live += step
+        index += 1
+        while index < len(self._tree):
+            self._tree[index] += step
+            index += index & -index
+
+    def _index(self, value: float) -> int:
+        magnitude = abs(value)
+        bucket = 0
+        if magnitude >= 2.0**-20:
+            mantissa, exponent = math.frexp(magnitude)
+            leading = int((2.0 * mantissa - 1.0) * (1 << self._resolution))
+            bucket = ((exponent + 19) << self._resolution) + leading + 1
+        if value < 0.0:
+            bucket = -bucket
+        return min(max(bucket - self._lowest, 0), len(self._tree) - 2)
+
+    def _value(self, bucket: int) -> float:
+        if bucket == 0:
+            return 0.0
+        exponent, leading = divmod(abs(bucket) - 1, 1 << self._resolution)
+        return math.copysign(math.ldexp(1.0 + leading / (1 << self._resolution), exponent - 20), bucket)

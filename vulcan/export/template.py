@@ -1,0 +1,93 @@
+"""The part of an exported module that a task pack writes: how a policy is used at run time.
+
+A pack may have a file `export/python.py`: an ordinary Python module that imports nothing but `math` and has, above
+the line `# --- exported modules have the policy above this line ---`, stand-ins for what the exporter writes:
+
+    def FUNCTION(ARGUMENTS) -> float     the policy, with the task's arguments; annotate them with (quoted) classes of
+                                         the template, and the policy written in its place is annotated likewise
+    class _Entity                        base class of the entity argument, with slots for its statistics
+    class _Statistics                    base class of the argument under which populations are read; it has
+                                         enter(entity), update(entity) and leave(entity), to be called when an entity
+                                         has entered (with its features set), was touched, and leaves
+    _USES                                a frozenset of the features that the policy reads as numbers and of the
+                                         queries that it asks of a history: {"now", "obj.size", "ghost.contains"}
+    NAME = ...                           for settings of the task, in capitals: written with their values in the
+                                         search that the policy comes from, or as they stand
+
+So the file works, can be linted and can be tested as it is. What is below the line goes into the exported module
+unchanged. All numbers that the policy reads must be floats, within the ranges that the task declares.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from vulcan.errors import UserError
+from vulcan.task import Json, Task
+
+CUT = "# --- exported modules have the policy above this line ---"
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """`text` is what goes into the module; the rest is what the stand-ins above it say."""
+
+    text: str = ""
+    settings: Mapping[str, Json] = field(default_factory=dict)
+    annotations: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names that the text defines at its top level."""
+        names: set[str] = set(self.settings)
+        for node in ast.parse(self.text).body:
+            match node:
+                case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+                    names.add(name)
+                case ast.Assign(targets=targets):
+                    names |= {target.id for target in targets if isinstance(target, ast.Name)}
+                case ast.AnnAssign(target=ast.Name(id=name)):
+                    names.add(name)
+                case _:
+                    pass
+        return frozenset(names)
+
+
+def load_template(task: Task) -> Template:
+    """The task's template; an empty one where it has none. Raises UserError where it cannot be used."""
+    path = task.directory / "export" / "python.py"
+    if not path.is_file():
+        return Template()
+    try:
+        source = path.read_text(encoding="utf-8")
+        stand_ins, cut, text = source.partition(f"\n{CUT}\n")
+        tree = ast.parse(stand_ins)
+        ast.parse(text)
+    except (OSError, SyntaxError, ValueError) as error:
+        raise UserError(f"task {task.name!r}: its template {path} cannot be read: {error}") from error
+    if not cut:
+        raise UserError(f"task {task.name!r}: its template {path} lacks the line {CUT!r}")
+    return Template(text.strip("\n") + "\n", _settings(tree, task), _annotations(tree, task))
+
+
+def _settings(tree: ast.Module, task: Task) -> dict[str, Json]:
+    known = {setting.name.upper() for setting in task.settings}
+    found: dict[str, Json] = {}
+    for node in tree.body:
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Constant(value=value)) if name in known:
+                if isinstance(value, bool | int | float | str):
+                    found[name] = value
+            case _:
+                pass
+    return found
+
+
+def _annotations(tree: ast.Module, task: Task) -> dict[str, str]:
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef) and node.name == task.signature.function:
+            annotated = ((a.arg, a.annotation) for a in node.args.args)
+            return {name: ast.unparse(kind).replace("'", '"') for name, kind in annotated if kind is not None}
+    return {}
