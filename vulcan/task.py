@@ -112,10 +112,17 @@ Argument = Scalar | Entity | Global | History
 
 @dataclass(frozen=True, slots=True)
 class Mechanism:
-    """How the evaluator uses a policy's numbers. *When* it calls the policy is part of the interface."""
+    """How the evaluator uses a policy's numbers. *When* it calls the policy is part of the interface.
+
+    `meaning` is whole sentences; it may name the task's settings in braces, as `{sample_size}`.
+    """
 
     name: str
     meaning: str
+
+    def spelled(self, settings: Mapping[str, Json]) -> str:
+        """The meaning under these settings."""
+        return self.meaning.format(**settings)
 
 
 @dataclass(frozen=True, slots=True)

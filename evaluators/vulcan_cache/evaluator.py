@@ -59,7 +59,7 @@ class CacheEvaluator:
     ) -> Instance:
         source: dict[str, Json] = {
             "trace": spec if ":" in spec and not os.path.exists(spec) else os.path.abspath(spec),
-            **{name: settings[name] for name in ("format", "columns", "skip_bad_lines")},
+            **{name: settings[name] for name in ("trace_format", "columns", "skip_bad_lines")},
         }
         trace = self._trace(source)
         unit = bool(settings["unit_sizes"])
@@ -128,11 +128,11 @@ class CacheEvaluator:
         return metrics
 
     def _trace(self, source: Mapping[str, Json]) -> Trace:
-        key = json.dumps([source[name] for name in ("trace", "format", "columns", "skip_bad_lines")])
+        key = json.dumps([source[name] for name in ("trace", "trace_format", "columns", "skip_bad_lines")])
         if key not in self._traces:
             self._traces[key] = load_trace(
                 cast(str, source["trace"]),
-                format=cast("str | None", source["format"]),
+                format=cast("str | None", source["trace_format"]),
                 columns=cast("str | None", source["columns"]),
                 skip_bad_lines=bool(source["skip_bad_lines"]),
             )

@@ -91,14 +91,15 @@ GHOST = History(
 
 SAMPLE = Mechanism(
     "sample",
-    "when space is needed, 16 objects of the cache are drawn at random, `priority` is called for each at that moment, "
-    "and the one with the lowest priority is evicted. So `now - obj.last_access` is the object's true idle time",
+    "When space is needed, {sample_size} objects of the cache are drawn at random, `priority` is called for each at that "
+    "moment, and the one with the lowest priority is evicted. So `now - obj.last_access` is the object's true idle time.",
 )
 HEAP = Mechanism(
     "heap",
     "`priority` is called for an object when it enters the cache and whenever it is requested, and kept; when space is "
     "needed, the object with the lowest kept priority is evicted, the longest untouched of equals. So "
-    "`now - obj.last_access` is 0 whenever `priority` is called, and a priority stays as it is until the next request for its object",
+    "`now - obj.last_access` is 0 whenever `priority` is called, and a priority stays as it is until the next request for its "
+    "object.",
 )
 
 TASK = Task(
@@ -130,7 +131,7 @@ TASK = Task(
         Setting("mechanism", "text", "how priorities are used", "sample", choices=("sample", "heap")),
         Setting("sample_size", "int", "objects drawn at an eviction by the mechanism `sample`", 16),
         Setting("sample_seed", "int", "seed of that draw", 1),
-        Setting("format", "text", "the format of the trace files; default: detected"),
+        Setting("trace_format", "text", "the format of the trace files; default: detected"),
         Setting("columns", "text", "where a CSV or text trace has its columns"),
         Setting("skip_bad_lines", "flag", "leave out lines that cannot be read, and say how many"),
         Setting("unit_sizes", "flag", "count every object as one byte"),

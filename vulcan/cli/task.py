@@ -19,6 +19,7 @@ def show(
     """Print a task's interface as a model sees it, with its objectives, properties and settings."""
     from vulcan.anvil.language import describe_language
     from vulcan.registry import find_task
+    from vulcan.search.config import complete_settings
 
     task = find_task(name)
     if as_json:
@@ -28,7 +29,7 @@ def show(
     say(describe_language(task))
     say("\n## Mechanisms\n")
     for mechanism in task.signature.mechanisms:
-        say(f"- {mechanism.name}: {mechanism.meaning}.")
+        say(f"- {mechanism.name}: {mechanism.spelled(complete_settings(task, {}))}")
     say("\n## Objectives\n")
     for objective in task.objectives:
         say(f"- {objective.name}: {objective.meaning}")
