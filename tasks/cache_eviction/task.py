@@ -91,15 +91,16 @@ GHOST = History(
 
 SAMPLE = Mechanism(
     "sample",
-    "When space is needed, {sample_size} objects of the cache are drawn at random, `priority` is called for each at that "
-    "moment, and the one with the lowest priority is evicted. So `now - obj.last_access` is the object's true idle time.",
+    "When space is needed, {sample_size} objects of the cache are drawn at random, `priority` is called for each at "
+    "that moment, and the one with the lowest priority is evicted. So `now - obj.last_access` is the object's true "
+    "idle time.",
 )
 HEAP = Mechanism(
     "heap",
-    "`priority` is called for an object when it enters the cache and whenever it is requested, and kept; when space is "
-    "needed, the object with the lowest kept priority is evicted, the longest untouched of equals. So "
-    "`now - obj.last_access` is 0 whenever `priority` is called, and a priority stays as it is until the next request for its "
-    "object.",
+    "`priority` is called for an object when it enters the cache and whenever it is requested, and kept; when space "
+    "is needed, the object with the lowest kept priority is evicted, the longest untouched of equals. So "
+    "`now - obj.last_access` is 0 whenever `priority` is called, and a priority stays as it is until the next request "
+    "for its object.",
 )
 
 TASK = Task(

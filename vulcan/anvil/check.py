@@ -71,10 +71,10 @@ class _Checker:
                     pass
                 case ast.Import() | ast.ImportFrom():
                     self.report("import", node, f"`{_snippet(node)}` is not allowed")
-                case (
-                    ast.Assign(targets=[ast.Name(id=name)], value=value)
-                    | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
-                ):
+                case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                    self.parameter(name, value, node)
+                case ast.AnnAssign(target=ast.Name(id=name), annotation=annotation, value=ast.expr() as value):
+                    self.annotation(annotation)
                     self.parameter(name, value, node)
                 case ast.FunctionDef(name=name):
                     if name in self.helpers or (entry is not None and name == entry.name):
@@ -83,6 +83,8 @@ class _Checker:
                         entry = node
                     else:
                         self.taken(name, node)
+                        if name in self.parameters:
+                            self.report("shadowing", node, f"{name!r} is a parameter and a function")
                         self.helpers[name] = node
                 case _:
                     self.report("top-level", node, f"{_kind(node)} at the top level")
@@ -108,6 +110,8 @@ class _Checker:
         if name in self.parameters:
             self.report("shadowing", node, f"parameter {name!r} is set twice")
             return
+        if name in self.helpers:
+            self.report("shadowing", node, f"{name!r} is a parameter and a function")
         sign = 1.0
         while isinstance(value, ast.UnaryOp) and isinstance(value.op, ast.USub | ast.UAdd):
             sign = -sign if isinstance(value.op, ast.USub) else sign
@@ -156,7 +160,11 @@ class _Checker:
         annotations = [a.annotation for a in spec.args if a.annotation is not None]
         for annotation in [*annotations, *([node.returns] if node.returns is not None else [])]:
             self.annotation(annotation)
+        if getattr(node, "type_params", None):
+            self.report("annotation", node, f"{node.name!r} has type parameters")
         names = tuple(a.arg for a in spec.args)
+        if len(set(names)) < len(names):
+            self.report("shadowing", node, f"two arguments of {node.name!r} share a name")
         if node.name == self.signature.function:
             if names != tuple(self.arguments):
                 self.report(
@@ -188,8 +196,8 @@ class _Checker:
             try:
                 statement, stops = self.statement(node, scope)
             except _Stop:
-                for name in _stored_names(node):
-                    scope.assigned.add(name)  # its uses are not at fault
+                scope.assigned |= _stored_names(node)  # its uses are not at fault
+                ends = ends or _may_leave(node)  # and no `return` is missing after it
                 continue
             if not ends:
                 done.extend(statement)
@@ -418,12 +426,13 @@ class _Checker:
             wanted = len(self.helpers[name].args.args)
             if len(node.args) != wanted:
                 raise self.stop("call", node, f"{name!r} takes {wanted} arguments, not {len(node.args)}")
-            return p.Call(name, self.each(tuple(node.args), scope))
+            return p.Call(name, self.each(tuple(node.args), scope), _at(node))
         if name == self.signature.function:
             raise self.stop("recursion", node, f"{name!r} is called by the program itself")
         owner, _, method = name.rpartition(".")
         head = name.partition(".")[0]
-        if scope.function == self.signature.function and owner and head in self.arguments:
+        offered = self.signature.entity is not None and scope.function == self.signature.function
+        if offered and owner and head in self.arguments:
             if isinstance(self.arguments[head], History):
                 return self.query(owner, method, node)
             return self.statistic(owner, method, node)
@@ -444,11 +453,12 @@ class _Checker:
         return p.Query(owner, query)
 
     def statistic(self, owner: str, method: str, node: ast.Call) -> p.Expression:
-        kind = grammar.STATISTICS.get(method)
+        offered = self.statistics()
+        kind = offered.get(method)
         if kind is None:
             raise self.stop(
-                "statistic", node, f"`{_snippet(node)}` is not a statistic{nearest(method, grammar.STATISTICS)}",
-                "there are " + ", ".join(self.spell_statistic(k) for k in grammar.STATISTICS.values()),
+                "statistic", node, f"`{_snippet(node)}` is not a statistic{nearest(method, offered)}",
+                "there are " + ", ".join(map(self.spell_statistic, offered.values())),
             )  # fmt: skip
         feature = self.statistic_feature(owner, kind)
         if feature is None:
@@ -465,6 +475,12 @@ class _Checker:
                 f"write {kind.argument} as a number from {kind.low:g} to {kind.high:g}",
             )  # fmt: skip
         return p.Statistic(method, feature, argument)
+
+    def statistics(self) -> dict[str, grammar.StatisticKind]:
+        """Those that the task offers: of a population only where it names one."""
+        entity = self.signature.entity
+        has_population = entity is not None and entity.population is not None
+        return {n: k for n, k in grammar.STATISTICS.items() if k.scope == "entity" or has_population}
 
     def statistic_feature(self, owner: str, kind: grammar.StatisticKind) -> str | None:
         """The entity's feature that the statistic is of, or None where it is not offered on `owner`."""
@@ -530,6 +546,10 @@ def _stored_names(node: ast.stmt) -> set[str]:
     return {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
 
 
+def _may_leave(node: ast.stmt) -> bool:
+    return any(isinstance(n, ast.Return | ast.Break | ast.Continue) for n in ast.walk(node))
+
+
 def _is_docstring(node: ast.stmt) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
 
@@ -548,7 +568,10 @@ def _at(node: ast.AST) -> p.Position:
 
 
 def _snippet(node: ast.AST) -> str:
-    text = ast.unparse(node).partition("\n")[0]
+    try:
+        text = ast.unparse(node).partition("\n")[0]
+    except ValueError:  # an integer of more digits than Python prints, or an f-string that it cannot write back
+        return _kind(node).strip("`")
     return text if len(text) <= 60 else text[:57] + "..."
 
 

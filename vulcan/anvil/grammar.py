@@ -17,6 +17,8 @@ LARGEST_SOURCE = 16 * 1024
 LARGEST_TREE = 1_000
 DEEPEST_TREE = 100
 DEEPEST_LOOPS = 3
+DEEPEST_CALLS = 150
+"""Levels of statements, expressions and helper calls within one another, helpers counted where they are called."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +101,7 @@ FUNCTIONS: dict[str, Operation] = {
 CONSTANTS: dict[str, float] = {"math.pi": math.pi, "math.e": math.e}
 
 OPERATIONS: dict[str, Operation] = {
-    operation.name: operation
-    for table in (BINARY, UNARY, BOOLEAN, FUNCTIONS)
-    for operation in table.values()
+    operation.name: operation for table in (BINARY, UNARY, BOOLEAN, FUNCTIONS) for operation in table.values()
 }
 
 
@@ -232,7 +232,7 @@ RULES: dict[str, Rule] = _rules(
     Rule("loop-depth", "four nested loops", "nest loops at most 3 deep"),
     Rule("loop-else", "for ...: ... else: ...", "write the else part after the loop"),
     Rule("return", "return", "end every path of a function with `return` and a number"),
-    Rule("operations", "a loop of 4000 in a loop of 4000", "use fewer or shorter loops"),
+    Rule("operations", "a loop of 4000 in a loop of 4000", "use fewer or shorter loops, and call helpers less often"),
 )
 
-BUILT_IN_NAMES = frozenset({"math", "range", *(name for name in FUNCTIONS if "." not in name)})
+BUILT_IN_NAMES = frozenset({"math", "range", "__debug__", *(name for name in FUNCTIONS if "." not in name)})

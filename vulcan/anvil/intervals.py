@@ -61,6 +61,8 @@ class Bounds:
     """Bounds of the expressions of one program, as last seen by the walk over it."""
 
     features: Mapping[str, Interval]
+    unknown: Mapping[str, Interval]
+    """What a statistic of a feature is where nothing was observed."""
     parameters: Mapping[str, Interval]
     helpers: Mapping[str, Interval]
 
@@ -75,7 +77,7 @@ class Bounds:
             case p.Read(feature):
                 return self.features[feature]
             case p.Statistic(_, feature, _):
-                return _widened(self.features[feature] | point(0.0))
+                return _widened(self.features[feature] | self.unknown[feature] | point(0.0))
             case p.Query(history, query):
                 return self.features[f"{history}.{query}"]
             case p.Compare():
@@ -130,7 +132,7 @@ def _divide(a: Interval, b: Interval) -> Interval:
     high = 0.0 if a.low >= 0.0 and b.high <= 0.0 else most
     if b.has_zero or low < 0.0:
         return Interval(low, high)
-    return Interval(a.low / b.high, high)
+    return clamped(a.low / b.high, high)
 
 
 def _floor_divide(a: Interval, b: Interval) -> Interval:

@@ -19,14 +19,35 @@ result is then bit for bit what CPython computes with the same library.
 """
 
 
+LINKS_BEFORE_RENEWAL = 64
+"""A linker keeps some 10 KB of every library it ever linked, so it is replaced; its code lives on while it is used."""
+
+
+class _Linker:
+    """LLVM's just-in-time linker, renewed every now and then."""
+
+    def __init__(self) -> None:
+        self._links = 0
+        self._current: Any = None
+
+    def get(self) -> Any:
+        if self._links % LINKS_BEFORE_RENEWAL == 0:
+            self._current = llvm.create_lljit_compiler(_new_target_machine())
+        self._links += 1
+        return self._current
+
+
+_linker = _Linker()
+
+
 @cache
-def _just_in_time() -> Any:
+def _target_machine() -> Any:
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
-    return llvm.create_lljit_compiler(_target_machine()), _target_machine()
+    return _new_target_machine()
 
 
-def _target_machine() -> Any:
+def _new_target_machine() -> Any:
     return llvm.Target.from_default_triple().create_target_machine(
         opt=2, jit=True, cpu=llvm.get_host_cpu_name(), features=llvm.get_host_cpu_features().flatten()
     )
@@ -41,23 +62,32 @@ def _symbols() -> dict[str, int]:
 
 def link(text: str, exported: tuple[str, ...]) -> Any:
     """Machine code of the module; a mapping from each exported name to its address, valid while it lives."""
-    jit, target = _just_in_time()
+    target = _target_machine()
     module = llvm.parse_assembly(text)
-    _optimise(module, target)
+    _optimise(module)
     library = llvm.JITLibraryBuilder().add_object_img(target.emit_object(module))
     for name, address in _symbols().items():
-        library.import_symbol(name, address)
+        if f"@{name}(" in text:
+            library.import_symbol(name, address)
     for name in exported:
         library.export_symbol(name)
-    return library.link(jit, exported[0])
+    return library.link(_linker.get(), exported[0])
 
 
-def _optimise(module: Any, target: Any) -> None:
+def _optimise(module: Any) -> None:
+    builder, over_module, over_function = _passes()
+    over_module.run(module, builder)
+    for function in module.functions:
+        if not function.is_declaration:
+            over_function.run(function, builder)
+
+
+@cache
+def _passes() -> tuple[Any, Any, Any]:
     """The passes that matter for straight-line arithmetic: LLVM's whole pipeline takes three times as long."""
-    builder = llvm.create_pass_builder(target, llvm.create_pipeline_tuning_options(speed_level=2))
+    builder = llvm.create_pass_builder(_target_machine(), llvm.create_pipeline_tuning_options(speed_level=2))
     over_module = llvm.newpassmanagers.create_new_module_pass_manager()
     over_module.add_always_inliner_pass()
-    over_module.run(module, builder)
     over_function = llvm.newpassmanagers.create_new_function_pass_manager()
     over_function.add_sroa_pass()
     over_function.add_instruction_combine_pass()
@@ -65,12 +95,11 @@ def _optimise(module: Any, target: Any) -> None:
     over_function.add_new_gvn_pass()
     over_function.add_instruction_combine_pass()
     over_function.add_simplify_cfg_pass()
-    for function in module.functions:
-        if not function.is_declaration:
-            over_function.run(function, builder)
+    return builder, over_module, over_function
 
 
 def warm_up() -> None:
     """Load all that compiling will need, so that a process may then give up its access to files."""
-    _just_in_time()
+    _target_machine()
+    _passes()
     _symbols()

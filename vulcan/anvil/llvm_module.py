@@ -52,7 +52,8 @@ class ModuleText:
             ranges[f"{history}.contains"] = intervals.TRUTH
             ranges[f"{history}.count"] = Interval(0.0, 2.0**53, True)
             ranges[f"{history}.age"] = Interval(0.0, 2.0**53)
-        self.bounds = Bounds(ranges, {n: intervals.point(v) for n, v in self.program.parameters}, {})
+        unknown = {name: intervals.point(f.unknown) for name, f in declared.items()}
+        self.bounds = Bounds(ranges, unknown, {n: intervals.point(v) for n, v in self.program.parameters}, {})
 
     def text(self) -> str:
         parts = [Writer(self, function).function() for function in self.program.functions]

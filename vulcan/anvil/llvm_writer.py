@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 ENTRY_ARGUMENTS = "ptr %globals, ptr %entity, ptr %statistics, double %key"
 MOST_INLINED = 1_000
-"""Operations of a call up to which helpers are inlined: beyond it the code could grow without need."""
+"""The size up to which all helpers are inlined: beyond it the code could grow without end."""
 
 _PREDICATES = {"<": "olt", "<=": "ole", ">": "ogt", ">=": "oge", "==": "oeq", "!=": "une"}
 
@@ -56,7 +56,7 @@ class Writer(Builder):
             opening = f"define double @{self.module.symbol('score')}({ENTRY_ARGUMENTS}) nounwind {{"
         else:
             arguments = ", ".join(f"double %a.{name}" for name in self.of.arguments)
-            inlining = "alwaysinline" if self.module.plan.operations <= MOST_INLINED else "noinline"
+            inlining = "alwaysinline" if self.module.plan.inlined_size <= MOST_INLINED else "noinline"
             opening = f"define internal double @{self.helper(self.of.name)}({arguments}) nounwind {inlining} {{"
             head += [f"  store double %a.{name}, ptr %v.{name}" for name in self.of.arguments]
             self.bounds.helpers = {**self.bounds.helpers, self.of.name: self.returned or intervals.ANYTHING}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import warnings
 from collections import deque
 
@@ -23,12 +24,13 @@ def parse(source: str) -> ast.Module:
             tree = ast.parse(source)
     except SyntaxError as error:
         raise Rejected((violation("syntax", error.lineno or 1, max(error.offset or 1, 1), error.msg),)) from None
-    except (ValueError, MemoryError, RecursionError) as error:
-        # a NUL byte, an endless literal, or nesting that the parser itself cannot hold
-        raise Rejected(
-            (violation("syntax", 1, 1, f"Python cannot parse this: {error or 'too deeply nested'}"),)
-        ) from None
+    except ValueError as error:  # a NUL byte or half a surrogate pair
+        raise Rejected((violation("syntax", 1, 1, f"Python cannot parse this: {error}"),)) from None
+    except (MemoryError, RecursionError):
+        raise Rejected((violation("too-deep", 1, 1, "nested too deeply for Python's own parser"),)) from None
     _bound(tree)
+    if not source.isascii():
+        _count_columns_in_characters(tree, source)
     return tree
 
 
@@ -49,3 +51,11 @@ def _bound(tree: ast.Module) -> None:
             if depth > grammar.DEEPEST_TREE:
                 raise Rejected((violation("too-deep", line, column, "the program is nested too deeply"),))
             level.extend(c for c in ast.iter_child_nodes(node) if not isinstance(c, _CARRIES_NO_MEANING))
+
+
+def _count_columns_in_characters(tree: ast.Module, source: str) -> None:
+    """Python's trees count columns in bytes of UTF-8; whoever reads a violation counts characters."""
+    lines = [line.encode("utf-8") for line in re.split("\r\n|\r|\n", source)]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.expr | ast.stmt | ast.arg):
+            node.col_offset = len(lines[node.lineno - 1][: node.col_offset].decode("utf-8", errors="replace"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from vulcan.anvil import grammar
 from vulcan.anvil import program as p
 from vulcan.anvil.rejection import Rejected, violation
 
@@ -15,13 +16,15 @@ class Plan:
     """The features, statistics and history queries that a program uses, and the bound on its work.
 
     `operations` bounds the operations of one call: each operation, comparison, choice, feature read, statistic and
-    assignment counts one, loops multiply, helpers count where they are called.
+    assignment counts one, loops multiply, helpers count where they are called. `inlined_size` counts what would have
+    to be compiled if every helper were written out where it is called: both branches of an `if`, loops once.
     """
 
     features: tuple[str, ...]
     statistics: tuple[p.Statistic, ...]
     queries: tuple[p.Query, ...]
     operations: int
+    inlined_size: int
 
     @property
     def averages(self) -> tuple[p.Statistic, ...]:
@@ -47,7 +50,11 @@ class Plan:
 
 
 def make_plan(program: p.Program, limit: int) -> Plan:
-    """The plan of a program. Raises Rejected where one call could take more than `limit` operations."""
+    """The plan of a program.
+
+    Raises Rejected where one call could take more than `limit` operations, or helpers nest too deeply.
+    """
+    _Depth(program).check()
     used = [e for function in program.functions for e in p.expressions(function.body)]
     operations, heaviest = _Counter(program).count()
     if operations > limit:
@@ -59,7 +66,7 @@ def make_plan(program: p.Program, limit: int) -> Plan:
                     "operations",
                     line,
                     column,
-                    f"one call may take {operations:,} operations, over the limit of {limit:,}{where}",
+                    f"one call may take {_spelled(operations)} operations, over the limit of {limit:,}{where}",
                 ),
             )
         )
@@ -68,19 +75,26 @@ def make_plan(program: p.Program, limit: int) -> Plan:
         statistics=tuple(sorted({e for e in used if isinstance(e, p.Statistic)})),
         queries=tuple(sorted({e for e in used if isinstance(e, p.Query)}, key=lambda q: (q.history, q.query))),
         operations=operations,
+        inlined_size=_Counter(program, written=True).count()[0],
     )
 
 
+def _spelled(count: int) -> str:
+    return f"{count:,}" if count < 10**15 else "more than 10^15"
+
+
 class _Counter:
-    def __init__(self, program: p.Program) -> None:
+    """Counts operations: those that one call may take, or those `written` once helpers are put in place."""
+
+    def __init__(self, program: p.Program, written: bool = False) -> None:
         self.program = program
+        self.written = written
         self.helpers: dict[str, int] = {}
         self.loops: list[tuple[int, p.Loop]] = []
 
     def count(self) -> tuple[int, p.Loop | None]:
         """Operations of one call of the entry, and the outermost loop that takes the most of them."""
         for function in self.program.functions:
-            self.loops = []
             self.helpers[function.name] = self.block(function.body)
         _, heaviest = max(self.loops, key=lambda pair: pair[0], default=(0, None))
         return self.helpers[self.program.entry.name], heaviest
@@ -93,9 +107,10 @@ class _Counter:
             case p.Assign(_, value) | p.Return(value):
                 return 1 + self.expression(value)
             case p.If(test, then, otherwise):
-                return 1 + self.expression(test) + max(self.block(then), self.block(otherwise))
+                branches = self.block(then), self.block(otherwise)
+                return 1 + self.expression(test) + (sum(branches) if self.written else max(branches))
             case p.Loop(body=body):
-                total = statement.trips * (1 + self.block(body))
+                total = (1 if self.written else statement.trips) * (1 + self.block(body))
                 self.loops.append((total, statement))
                 return total
             case _:
@@ -106,3 +121,42 @@ class _Counter:
         if isinstance(expression, p.Call):
             own += self.helpers[expression.function]
         return own + sum(self.expression(part) for part in p.children(expression))
+
+
+class _Depth:
+    """How deeply statements, expressions and calls of helpers stand within one another.
+
+    The tree is bounded before, but each helper starts a tree of its own; the reference walks them all by recursion.
+    """
+
+    def __init__(self, program: p.Program) -> None:
+        self.program = program
+        self.helpers: dict[str, int] = {}
+
+    def check(self) -> None:
+        for function in self.program.functions:
+            self.helpers[function.name] = self.block(function.body)
+
+    def block(self, body: tuple[p.Statement, ...]) -> int:
+        return max(map(self.statement, body), default=0)
+
+    def statement(self, statement: p.Statement) -> int:
+        match statement:
+            case p.Assign(_, value) | p.Return(value):
+                return 1 + self.expression(value)
+            case p.If(test, then, otherwise):
+                return 1 + max(self.expression(test), self.block(then), self.block(otherwise))
+            case p.Loop(body=body):
+                return 1 + self.block(body)
+            case _:
+                return 1
+
+    def expression(self, expression: p.Expression) -> int:
+        depth = 1 + max(map(self.expression, p.children(expression)), default=0)
+        if isinstance(expression, p.Call):
+            depth = max(depth, 1 + self.helpers[expression.function])
+            if depth > grammar.DEEPEST_CALLS:
+                message = f"the call of {expression.function!r} is nested {depth} deep, its helpers counted"
+                hint = f"let helpers call fewer helpers: {grammar.DEEPEST_CALLS} levels in all at the most"
+                raise Rejected((violation("too-deep", *expression.at, message, hint),))
+        return depth

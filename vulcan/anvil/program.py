@@ -74,10 +74,11 @@ class Choose:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call of one of the module's own helpers."""
+    """A call of one of the module's own helpers. `at` is where it stands in the source."""
 
     function: str
     arguments: tuple[Expression, ...]
+    at: Position = field(default=(0, 0), compare=False)
 
 
 Expression = Number | Parameter | Local | Read | Statistic | Query | Operate | Compare | Choose | Call

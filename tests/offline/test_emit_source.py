@@ -1,0 +1,152 @@
+"""A program written out is the program that was read."""
+
+import pytest
+from breeding import arbitrary, rounds
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from offline_tasks import RANK_TASK, TOY_TASKS
+
+from vulcan.anvil import check, grammar
+from vulcan.anvil import program as p
+from vulcan.anvil.emit_source import emit_source
+from vulcan.task import Task
+
+TRICKY = '''"""It says \\"\\"\\"this\\"\\"\\" and C:\\\\path\\x07.
+
+  and ends so: \\""""
+import math
+A = -3
+B = 1e300
+UNUSED = 1 / 3 if False else 2
+'''.replace("1 / 3 if False else 2", "0.1")  # every parameter is one number
+
+BODY = '''
+
+def h(x, y):
+    """Helps, in
+
+    three lines."""
+    if x:
+        pass
+    else:
+        x = x - y
+    return x if x > y > 2 else -x ** -y
+
+def k(z):
+    return h(z, (z and 2) or not z) // 3 % (4 - (5 - z)) - (1 - 2) / (3 / 4)
+
+def urgency(clock, parcel, store, sent):
+    s = 0
+    for i in range(2, 10, 3):
+        for j in range(-2, 2):
+            for n in range(3):
+                if i == j:
+                    continue
+                elif j > 1:
+                    break
+                else:
+                    s += (-i) ** 2 ** j * (2 ** 3) ** n
+    t = (s if A else B) if (1 if s else 2) else (3 if s else 4)
+    u = (1 < 2) < 3 != (4 or 5) or (not (s and t and (u_ or 1))) if False else 0
+    return k(s) * (t + u) + math.pi + min(t, -2, +u) - int(t) + sent.age(parcel.id) * store.weight.percentile(.9) \\
+        + parcel.visits.ewma(1) + math.sqrt(--s) + bool(u) + math.atan(1e-9)
+'''.replace("u_", "s")
+
+
+def program_of(source: str, task: Task = RANK_TASK) -> p.Program:
+    return check(source, task).program
+
+
+def assert_kept(source: str, task: Task) -> str:
+    policy = check(source, task)
+    written = emit_source(policy.program, task.signature)
+    again = check(written, task)
+    assert again.fingerprint == policy.fingerprint, written
+    assert again.parameters == policy.parameters
+    assert again.program.documentation == policy.program.documentation
+    assert [f.name for f in again.program.functions] == [f.name for f in policy.program.functions]
+    assert [f.documentation for f in again.program.functions] == [f.documentation for f in policy.program.functions]
+    assert emit_source(again.program, task.signature) == written
+    return written
+
+
+def test_a_program_with_everything_in_it_is_kept() -> None:
+    written = assert_kept(TRICKY + BODY, RANK_TASK)
+    assert "A = -3\nB = 1e+300\nUNUSED = 0.1\n" in written
+    assert "return x if x > y > 2 else -x ** -y" in written
+    assert "            elif j > 1:" in written
+    assert "t = (s if A else B) if (1 if s else 2) else 3 if s else 4" in written
+
+
+@pytest.mark.parametrize(
+    ("source", "written"),
+    [
+        ("(clock + 1) * 2", "(clock + 1) * 2"),
+        ("((clock * 1) + 2)", "clock * 1 + 2"),
+        ("clock - (1 - 2)", "clock - (1 - 2)"),
+        ("(clock - 1) - 2", "clock - 1 - 2"),
+        ("(-clock) ** 2", "(-clock) ** 2"),
+        ("-(clock ** 2)", "-clock ** 2"),
+        ("(clock ** 2) ** 3", "(clock ** 2) ** 3"),
+        ("clock ** (2 ** 3)", "clock ** 2 ** 3"),
+        ("math.pow(clock, -2)", "clock ** -2"),
+        ("not (clock and 1)", "not (clock and 1)"),
+        ("(not clock) + 1", "(not clock) + 1"),
+        ("(clock and 1) and 2", "(clock and 1) and 2"),
+        ("(clock and 1) or 2", "clock and 1 or 2"),
+        ("(clock < 1) < 2", "(clock < 1) < 2"),
+        ("1.0", "1"),
+        ("1e20", "1e+20"),
+    ],
+)
+def test_parentheses_are_as_few_as_can_be(source: str, written: str) -> None:
+    text = assert_kept(f"def urgency(clock, parcel, store, sent):\n    return {source}\n", RANK_TASK)
+    assert text.endswith(f"    return {written}\n")
+
+
+@pytest.mark.parametrize("task", TOY_TASKS)
+def test_generated_programs_are_kept(task: Task) -> None:
+    for seed in range(6):
+        for policies in rounds(task, arbitrary, seed=seed, count=5, samples=10):
+            for policy in policies:
+                assert_kept(policy.source, task)
+
+
+_LEAVES = st.one_of(
+    st.floats(0.0, 1e300).map(p.Number),
+    st.sampled_from([
+        p.Parameter("A"), p.Read("clock"), p.Read("parcel.price"), p.Statistic("ewma", "parcel.visits", 0.25),
+        p.Statistic("percentile", "parcel.weight", 0.9), p.Query("sent", "age"),
+    ]),
+)  # fmt: skip
+
+
+def _operations(parts: st.SearchStrategy[p.Expression]) -> st.SearchStrategy[p.Expression]:
+    operates = [
+        st.tuples(*[parts] * max(least, 1 if most == 1 else 2)).map(
+            lambda operands, name=name: p.Operate(name, operands)
+        )
+        for name, (least, most) in ((o.name, o.arguments) for o in grammar.OPERATIONS.values())
+    ]
+    comparison = st.sampled_from(sorted(grammar.COMPARISONS.values()))
+    return st.one_of(
+        *operates,
+        st.builds(p.Choose, parts, parts, parts),
+        st.tuples(comparison, comparison, parts, parts, parts).map(lambda x: p.Compare(x[:2], x[2:])),
+    )
+
+
+@settings(max_examples=400, deadline=None, derandomize=True)
+@given(st.recursive(_LEAVES, _operations, max_leaves=25))
+def test_any_expression_is_kept(e: p.Expression) -> None:
+    entry = p.Function("urgency", ("clock", "parcel", "store", "sent"), (p.Return(e),))
+    program = p.Program((("A", -0.5),), (entry,))
+    written = emit_source(program, RANK_TASK.signature)
+    assert program_of(written) == program, written
+
+
+@settings(max_examples=200, deadline=None, derandomize=True)
+@given(st.text(max_size=60))
+def test_any_docstring_is_kept(text: str) -> None:
+    cleaned = check(f"{text!r}\ndef urgency(clock, parcel, store, sent):\n    return 1\n", RANK_TASK).program
+    assert program_of(emit_source(cleaned, RANK_TASK.signature)).documentation == cleaned.documentation

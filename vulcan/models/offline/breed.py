@@ -1,0 +1,180 @@
+"""Generate and verify: from parents to one new valid policy that does not behave as they do."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from vulcan.anvil import Policy, Rejected, check
+from vulcan.anvil import program as p
+from vulcan.anvil.emit_source import emit_source
+from vulcan.models.offline.crossover import CROSSOVERS
+from vulcan.models.offline.draft import Draft
+from vulcan.models.offline.flatten import flatten
+from vulcan.models.offline.focus import Focus, names_of, parts_of
+from vulcan.models.offline.fresh import fresh, simplest
+from vulcan.models.offline.mutate import MUTATIONS
+from vulcan.models.offline.probe import Behaviour, Probe
+from vulcan.models.offline.tidy import has_idle_part, tidy
+from vulcan.models.offline.tree import is_larger, size
+from vulcan.models.offline.vocabulary import Vocabulary
+
+_TRIES = 40
+_LARGEST = 60
+"""Nodes of an expression that are welcome; a parent that has more may keep as many."""
+
+_FRESH_RANK = 0.03
+_FRESH_VALUE = 0.25
+_FRESH_AT_FIRST = 0.4
+_FRESH_HALVES = 20
+"""The share of new programs. It starts high, for the first parents may be poor, and half of what it has above its
+floor is gone 20 proposals on. For a VALUE the floor is higher: its scale counts, so that a wrong form rarely becomes
+the right one in steps that each improve it."""
+
+_CROSSOVER = 0.22
+_FROM_BEST = 0.6
+
+
+@dataclass(frozen=True, slots=True)
+class Genome:
+    """A parent: its policy, and its expression and behaviour where it has one; `label` is for descriptions."""
+
+    policy: Policy
+    expression: p.Expression | None
+    behaviour: Behaviour | None
+    label: str = "a parent"
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        return self.policy.parameters
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    description: str
+    policy: Policy
+
+
+@dataclass(frozen=True, slots=True)
+class _Attempt:
+    """A new expression in its place, and how it came about; `excused` clashes of units are its parent's already."""
+
+    focus: Focus
+    expression: p.Expression
+    draft: Draft
+    excused: int
+    description: str
+
+
+class Breeder:
+    """Writes policies of one task."""
+
+    def __init__(self, words: Vocabulary) -> None:
+        self._words = words
+        self._probe = Probe(words)
+
+    def genome(self, source: str) -> Genome:
+        """What there is to work on in a policy's source. Raises Rejected."""
+        policy = check(source, self._words.task)
+        e = flatten(policy.program)
+        return Genome(policy, e, None if e is None else self._probe.behaviour(e, policy.parameters))
+
+    def write(self, rng: random.Random, parents: Sequence[Genome], proposal: int) -> Written:
+        """A valid policy, unlike each of the parents. `parents` has the best first, and may be empty.
+
+        `proposal` counts the proposals of the search, from 0.
+        """
+        floor = _FRESH_RANK if self._words.ranks else _FRESH_VALUE
+        share = floor + _FRESH_AT_FIRST * 0.5 ** (proposal / _FRESH_HALVES)
+        is_new = not parents or rng.random() < share
+        prints = {g.policy.fingerprint for g in parents}
+        for _ in range(_TRIES):
+            attempt = self._attempt(rng, [] if is_new else parents)
+            if attempt is None or not self._is_welcome(attempt, parents):
+                continue
+            written = self._checked(attempt)
+            if written is not None and written.policy.fingerprint not in prints:
+                return written
+        draft = Draft(rng, self._words)
+        written = self._checked(_new(draft, fresh(draft))) or self._checked(_new(draft, simplest(draft)))
+        if written is None:
+            raise AssertionError("reading a declared feature is a valid policy")
+        return written
+
+    def _attempt(self, rng: random.Random, parents: Sequence[Genome]) -> _Attempt | None:
+        if not parents:
+            draft = Draft(rng, self._words)
+            return _new(draft, tidy(draft, fresh(draft)))
+        best_first = [0, *sorted(range(1, len(parents)), key=lambda _: rng.random())]
+        if len(parents) > 1 and rng.random() > _FROM_BEST:
+            best_first[0], best_first[1] = best_first[1], best_first[0]
+        one, *others = (parents[index] for index in best_first)
+        if others and rng.random() < _CROSSOVER:
+            return self._crossed(rng, one, others[0])
+        return self._mutated(rng, one)
+
+    def _crossed(self, rng: random.Random, one: Genome, other: Genome) -> _Attempt | None:
+        if other.expression is None:
+            return None
+        focus, draft = self._begin(rng, one)
+        excused = draft.clashes(focus.expression)
+        _, done, crossover = draft.pick([(weight, (weight, name, f)) for weight, name, f in CROSSOVERS])
+        made = crossover(draft, focus.expression, other.expression, other.parameters)
+        if made is None:
+            return None
+        said = f"crossed {one.label} (the first) with {other.label} (the second): {done}"
+        if draft.chance(0.2):
+            _, also, mutation = draft.pick([(weight, (weight, name, f)) for weight, name, f in MUTATIONS])
+            changed = mutation(draft, made)
+            if changed is not None:
+                made, said = changed, f"{said}; then {also}"
+        return _Attempt(focus, tidy(draft, made), draft, excused, said)
+
+    def _mutated(self, rng: random.Random, one: Genome) -> _Attempt | None:
+        focus, draft = self._begin(rng, one)
+        excused = draft.clashes(focus.expression)
+        made, done = focus.expression, []
+        for _ in range(draft.pick(((6.0, 1), (2.5, 2), (0.5, 3)))):
+            _, name, mutation = draft.pick([(weight, (weight, name, f)) for weight, name, f in MUTATIONS])
+            changed = mutation(draft, made)
+            if changed is not None:
+                made = changed
+                done.append(name)
+        if not done:
+            return None
+        return _Attempt(focus, tidy(draft, made), draft, excused, f"changed {one.label}: {', then '.join(done)}")
+
+    def _begin(self, rng: random.Random, genome: Genome) -> tuple[Focus, Draft]:
+        if genome.expression is not None:
+            return Focus(genome.expression), Draft(rng, self._words, genome.parameters)
+        focus = rng.choice(parts_of(genome.policy.program))
+        return focus, Draft(rng, self._words, genome.parameters, names_of(genome.policy.program))
+
+    def _is_welcome(self, attempt: _Attempt, parents: Sequence[Genome]) -> bool:
+        """Whether it is small enough, mixes no more units than its parents, and does something of its own."""
+        e, draft = attempt.expression, attempt.draft
+        sizes = [size(g.expression) for g in parents if g.expression is not None]
+        if attempt.focus.program is None and is_larger(e, max([_LARGEST, *sizes])):
+            return False
+        if draft.clashes(e) > attempt.excused or has_idle_part(e):
+            return False
+        if attempt.focus.program is not None:
+            return not is_larger(e, max(_LARGEST, size(attempt.focus.expression)))
+        behaviour = self._probe.behaviour(e, draft.parameters)
+        return not self._probe.is_flat(behaviour) and behaviour not in [g.behaviour for g in parents]
+
+    def _checked(self, attempt: _Attempt) -> Written | None:
+        task = self._words.task
+        said = f"The offline generator (offline/evolve, not a language model) {attempt.description}."
+        program = attempt.focus.rebuilt(
+            attempt.expression, attempt.draft.parameters, task.signature, f"Written by {said[0].lower()}{said[1:]}"
+        )
+        try:
+            return Written(said, check(emit_source(program, task.signature), task))
+        except Rejected:
+            return None
+
+
+def _new(draft: Draft, e: p.Expression) -> _Attempt:
+    return _Attempt(Focus(e), e, draft, 0, "wrote a new program from the task's features")

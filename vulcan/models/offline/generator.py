@@ -1,0 +1,58 @@
+"""The proposer `offline/evolve`: the offline generator, which is not a language model."""
+
+from __future__ import annotations
+
+import functools
+import logging
+import random
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+
+from vulcan.anvil import Rejected
+from vulcan.models.base import Parent, Reply, Request
+from vulcan.models.offline.breed import Breeder, Genome
+from vulcan.models.offline.vocabulary import vocabulary
+from vulcan.task import Task
+
+NAME = "offline/evolve"
+
+log = logging.getLogger(__name__)
+
+
+class OfflineEvolve:
+    """Writes Anvil programs by itself, by typed mutation and crossover over a task's declared features.
+
+    It reads the task's signature and the request's parents, and no messages. A reply follows from `seed`,
+    `proposal`, `turn` and `parents` of its request alone. Safe to call from many threads.
+    """
+
+    def __init__(self, task: Task) -> None:
+        self._breeder = Breeder(vocabulary(task))
+        self._genome = functools.lru_cache(maxsize=64)(self._breeder.genome)  # a round's proposals share their parents
+
+    @property
+    def name(self) -> str:
+        return NAME
+
+    def propose(self, request: Request) -> Reply:
+        started = time.perf_counter()
+        rng = random.Random(f"{request.seed}:{request.proposal}:{request.turn}")
+        written = self._breeder.write(rng, self._genomes(request.parents), request.proposal)
+        text = f"{written.description}\n\n```python\n{written.policy.source}```\n"
+        return Reply(text, NAME, "stop", None, None, 0.0, time.perf_counter() - started)
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+    def _genomes(self, parents: Sequence[Parent]) -> list[Genome]:
+        """The parents that are programs of this task, the best first."""
+        found: list[Genome] = []
+        for parent in sorted(parents, key=lambda parent: -parent.score):
+            try:
+                genome = self._genome(parent.source)
+            except Rejected as rejected:
+                log.warning("candidate %d cannot be a parent: %s", parent.candidate, rejected)
+                continue
+            found.append(replace(genome, label=f"candidate {parent.candidate}"))
+        return found

@@ -1,0 +1,66 @@
+"""Expressions as trees: their parts, addressed by the way down from the root."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from vulcan.anvil import program as p
+
+Path = tuple[int, ...]
+
+
+def places(e: p.Expression, path: Path = ()) -> Iterator[tuple[Path, p.Expression]]:
+    """Every part with its path, outer ones before their own parts."""
+    yield path, e
+    for index, part in enumerate(p.children(e)):
+        yield from places(part, (*path, index))
+
+
+def size(e: p.Expression) -> int:
+    return 1 + sum(size(part) for part in p.children(e))
+
+
+def is_larger(e: p.Expression, most: int) -> bool:
+    """Whether it has more than `most` nodes, at no more work than counting to that."""
+    return any(index >= most for index, _ in enumerate(places(e)))
+
+
+def with_children(e: p.Expression, parts: tuple[p.Expression, ...]) -> p.Expression:
+    match e:
+        case p.Operate() | p.Compare():
+            return replace(e, operands=parts)
+        case p.Choose():
+            return p.Choose(*parts)
+        case p.Call():
+            return replace(e, arguments=parts)
+        case _:
+            return e
+
+
+def replaced(e: p.Expression, path: Path, new: p.Expression) -> p.Expression:
+    """The tree with another part at the path."""
+    if not path:
+        return new
+    parts = list(p.children(e))
+    parts[path[0]] = replaced(parts[path[0]], path[1:], new)
+    return with_children(e, tuple(parts))
+
+
+def at(e: p.Expression, path: Path) -> p.Expression:
+    for index in path:
+        e = p.children(e)[index]
+    return e
+
+
+def parameters_of(e: p.Expression) -> list[str]:
+    """The parameters it uses, each once, in order of appearance."""
+    return list(dict.fromkeys(part.name for _, part in places(e) if isinstance(part, p.Parameter)))
+
+
+def is_constant(e: p.Expression) -> bool:
+    return not any(isinstance(part, p.Read | p.Statistic | p.Query | p.Local | p.Call) for _, part in places(e))
+
+
+def operate(operation: str, *operands: p.Expression) -> p.Operate:
+    return p.Operate(operation, operands)
