@@ -1,0 +1,236 @@
+"""Writes well-typed programs of the policy language, from a source of choices: `below(n)` gives one of 0..n-1."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from random import Random
+from typing import TypeVar
+
+from hypothesis import strategies as st
+
+from vulcan.anvil import grammar
+from vulcan.task import History, Signature
+
+T = TypeVar("T")
+Below = Callable[[int], int]
+
+LITERALS = (
+    "0", "1", "2", "3", "7", "-1", "0.5", "0.1", "1e-3", "100", "1_000", "0x10", "True", "False", "-0.0", "1e16",
+    "9007199254740993", "1e300", "1.7976931348623157e308", "5e-324", "2.2250738585072014e-308", "1e-320", "709.8",
+    "-745.2", "1.5", "2.5", "-2.5", "1e-20", "0.3333333333333333", "4503599627370497.5", "1e154",
+)  # fmt: skip
+ORDINARY = ("0", "1", "2", "3", "7", "0.5", "0.1", "100", "1.5", "2.5", "0.001", "True", "0.3333333333333333", "10")
+BINARY = ("+", "-", "*", "/", "//", "%", "**")
+ALPHAS = ("0.001", "0.3", "0.5", "1", "1.0", "0.97")
+SHARES = ("0", "0.1", "0.5", "0.9", "1", "0.07", "0.333", "0.99")
+
+
+@dataclass
+class _Scope:
+    arguments: tuple[str, ...]
+    assigned: set[str] = field(default_factory=set)
+    loops: int = 0
+    entry: bool = False
+
+
+class Writer:
+    """`statistics` and `extremes` say whether the program may use derived statistics and extreme constants."""
+
+    def __init__(self, signature: Signature, below: Below, statistics: bool = True, extremes: bool = True) -> None:
+        self.signature = signature
+        self.below = below
+        self.statistics = statistics
+        self.literals = LITERALS if extremes else ORDINARY
+        self.budget = 60
+        self.parameters: list[str] = []
+        self.helpers: list[tuple[str, int]] = []
+        self.reads = [name for name, _ in signature.features()]
+
+    def pick(self, options: Sequence[T]) -> T:
+        return options[self.below(len(options))]
+
+    def chance(self, one_in: int) -> bool:
+        return self.below(one_in) == one_in - 1
+
+    # The module
+
+    def module(self) -> str:
+        lines: list[str] = ["import math"]
+        for i in range(self.below(3)):
+            annotation = ": float" if self.chance(4) else ""
+            self.parameters.append(f"P{i}")
+            lines.append(f"P{i}{annotation} = {self.pick(self.literals)}")
+        for i in range(self.below(4)):
+            arity = self.below(4)
+            arguments = tuple(f"a{k}" for k in range(arity))
+            lines.append(f"def f{i}({', '.join(arguments)}):")
+            lines += self.function(_Scope(arguments), statements=self.below(3))
+            self.helpers.append((f"f{i}", arity))
+        self.budget = max(self.budget, 40)
+        lines.append(f"def {self.signature.function}({', '.join(a.name for a in self.signature.arguments)}):")
+        lines += self.function(_Scope((), entry=True), statements=1 + self.below(5))
+        return "\n".join(lines) + "\n"
+
+    def function(self, scope: _Scope, statements: int) -> list[str]:
+        lines, ends = self.block(scope, statements, 1)
+        return lines if ends else [*lines, f"    return {self.expression(scope, 4)}"]
+
+    # Statements
+
+    def block(self, scope: _Scope, count: int, depth: int) -> tuple[list[str], bool]:
+        lines: list[str] = []
+        ends = False
+        for _ in range(count):
+            more, ends = self.statement(scope, depth)
+            lines += more
+            if ends:
+                break
+        return lines or ["    " * depth + "pass"], ends
+
+    def statement(self, scope: _Scope, depth: int) -> tuple[list[str], bool]:
+        indent = "    " * depth
+        kind = self.below(12)
+        if self.budget <= 0 or depth > 5:
+            kind = min(kind, 6)
+        if kind <= 3 or (kind <= 5 and not scope.assigned):
+            name = f"x{self.below(4)}"
+            annotation = self.pick(("", "", "", ": float", ": int"))
+            line = f"{indent}{name}{annotation} = {self.expression(scope, 4)}"
+            scope.assigned.add(name)
+            return [line], False
+        if kind <= 5:
+            name = self.pick(sorted(scope.assigned))
+            return [f"{indent}{name} {self.pick(BINARY)}= {self.expression(scope, 3)}"], False
+        if kind == 6:
+            return [indent + self.pick(("pass", '"a remark"'))], False
+        if kind <= 9:
+            return self.branch(scope, depth)
+        if scope.loops < (2 if scope.entry else 1):
+            return self.loop(scope, depth), False
+        return [f"{indent}pass"], False
+
+    def branch(self, scope: _Scope, depth: int) -> tuple[list[str], bool]:
+        indent = "    " * depth
+        before = set(scope.assigned)
+        lines, left, all_end = [], [], True
+        for keyword in ("if", *["elif"] * self.below(3)):
+            scope.assigned = set(before)
+            lines.append(f"{indent}{keyword} {self.expression(scope, 3)}:")
+            ended = self.arm(scope, depth + 1, lines)
+            all_end = all_end and ended
+            if not ended:
+                left.append(scope.assigned)
+        scope.assigned = set(before)
+        if self.chance(2):
+            lines.append(f"{indent}else:")
+            ended = self.arm(scope, depth + 1, lines)
+        else:
+            ended = False
+        if not ended:
+            left.append(scope.assigned)
+        scope.assigned = set.intersection(*left) if left else before
+        return lines, all_end and ended
+
+    def arm(self, scope: _Scope, depth: int, lines: list[str]) -> bool:
+        inner, ends = self.block(scope, 1 + self.below(2), depth)
+        lines += inner
+        if ends or not self.chance(4):
+            return ends
+        leave = ["return"] if not scope.loops else ["return", "break", "continue"]
+        word = self.pick(leave)
+        lines.append("    " * depth + (f"return {self.expression(scope, 3)}" if word == "return" else word))
+        return True
+
+    def loop(self, scope: _Scope, depth: int) -> list[str]:
+        name = self.pick(("i", "j", "x0"))
+        bounds = self.pick(("3", "2", "0", "1, 4", "5, 0, -2", "-3, 3, 2", "2, 2", "0, -2, -1"))
+        before = set(scope.assigned)
+        scope.assigned.add(name)
+        scope.loops += 1
+        inner, _ = self.block(scope, 1 + self.below(3), depth + 1)
+        scope.loops -= 1
+        runs = bounds not in ("0", "2, 2")
+        scope.assigned = before | {name} if runs else before
+        return [f"{'    ' * depth}for {name} in range({bounds}):", *inner]
+
+    # Expressions
+
+    def expression(self, scope: _Scope, depth: int) -> str:
+        self.budget -= 1
+        if depth == 0 or self.budget <= 0:
+            return self.leaf(scope)
+        part = lambda: self.expression(scope, depth - 1)  # noqa: E731
+        match self.below(10):
+            case 0 | 1:
+                return self.leaf(scope)
+            case 2 | 3 | 4:
+                return f"({part()} {self.pick(BINARY)} {part()})"
+            case 5:
+                return f"({self.pick(('-', '+', 'not '))}{part()})"
+            case 6:
+                word = self.pick((" and ", " or "))
+                return f"({word.join(part() for _ in range(2 + self.below(2)))})"
+            case 7:
+                text = part()
+                for _ in range(1 + self.below(2)):
+                    text += f" {self.pick(tuple(grammar.COMPARISONS.values()))} {part()}"
+                return f"({text})"
+            case 8:
+                return f"({part()} if {part()} else {part()})"
+            case _:
+                return self.call(scope, depth)
+
+    def call(self, scope: _Scope, depth: int) -> str:
+        if self.helpers and self.chance(3):
+            name, arity = self.pick(self.helpers)
+        else:
+            name = self.pick(tuple(grammar.FUNCTIONS))
+            least, most = grammar.FUNCTIONS[name].arguments
+            arity = least if most is not None else least + self.below(3)
+        return f"{name}({', '.join(self.expression(scope, depth - 1) for _ in range(arity))})"
+
+    def leaf(self, scope: _Scope) -> str:
+        local = [*scope.arguments, *sorted(scope.assigned)]
+        kind = self.below(10)
+        if kind <= 2 and local:
+            return self.pick(local)
+        if kind == 3 and self.parameters:
+            return self.pick(self.parameters)
+        if kind == 4:
+            return self.pick((*self.literals, *grammar.CONSTANTS))
+        if scope.entry and kind >= 8:
+            return self.derived() if self.statistics else self.query()
+        if scope.entry and kind >= 5:
+            return self.pick(self.reads)
+        return self.pick(self.literals) if not local or self.chance(3) else self.pick(local)
+
+    def derived(self) -> str:
+        entity = self.signature.entity
+        assert entity is not None
+        feature = self.pick([f.name for f in entity.features if f.name != entity.key])
+        match self.below(3):
+            case 0:
+                return f"{entity.name}.{feature}.ewma({self.pick(ALPHAS)})"
+            case 1:
+                return f"{entity.population}.{feature}.percentile({self.pick(SHARES)})"
+            case _:
+                return self.query()
+
+    def query(self) -> str:
+        entity = self.signature.entity
+        histories = [a.name for a in self.signature.arguments if isinstance(a, History)]
+        assert entity is not None
+        return f"{self.pick(histories)}.{self.pick(tuple(grammar.HISTORY_QUERIES))}({entity.name}.{entity.key})"
+
+
+def programs(signature: Signature, statistics: bool = True, extremes: bool = True) -> st.SearchStrategy[str]:
+    @st.composite
+    def program(draw: st.DrawFn) -> str:
+        return Writer(signature, lambda n: draw(st.integers(0, n - 1)), statistics, extremes).module()
+
+    return program()
+
+
+def random_program(signature: Signature, random: Random, statistics: bool = True, extremes: bool = True) -> str:
+    return Writer(signature, random.randrange, statistics, extremes).module()

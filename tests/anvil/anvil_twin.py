@@ -1,0 +1,108 @@
+"""One policy run twice side by side: by the reference, and as machine code on real memory with guard words."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import struct
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+
+from vulcan.anvil import Layout, Policy, Slot
+from vulcan.anvil.interpret import Reference
+
+_GUARD = 8
+_UNTOUCHED = -1234.5678
+_POINTER = ctypes.c_void_p
+_OBSERVE = ctypes.CFUNCTYPE(None, _POINTER, _POINTER, _POINTER, ctypes.c_double)
+
+Values = Mapping[str, float]
+"""A value for each plain feature, and for `HISTORY.contains`, `.count` and `.age`."""
+
+
+def bits(value: float) -> str:
+    return struct.pack(">d", value).hex()
+
+
+def _guarded(size: int) -> np.ndarray:
+    block = np.full(size + 2 * _GUARD, _UNTOUCHED)
+    block[_GUARD : _GUARD + size] = 0.0
+    return block
+
+
+class Twin:
+    """Asserts at every score that both give the same bits and a finite number; `check_memory` that no more was written
+    than the layout and the plan allow."""
+
+    def __init__(self, policy: Policy, layout: Layout) -> None:
+        self.policy = policy
+        self.layout = layout
+        self.native = policy.native(layout)
+        self.reference: Reference = policy.reference()
+        fresh = self.native.new_globals()
+        self.globals = _guarded(len(fresh))
+        self.globals.view(np.int64)[_GUARD:-_GUARD] = fresh.view(np.int64)
+        slots: list[Slot] = [*layout.features.values()]
+        for history in layout.histories.values():
+            slots += [history.left, history.count, history.left_at]
+        self.record_size = 1 + max(slot.index for slot in slots if slot.base == "entity")
+        self.entities: dict[float, tuple[np.ndarray, np.ndarray]] = {}
+        self.live: set[float] = set()
+
+    def memory(self, key: float) -> tuple[np.ndarray, np.ndarray]:
+        if key not in self.entities:
+            self.entities[key] = _guarded(self.record_size), _guarded(self.native.entity_slots)
+        return self.entities[key]
+
+    def show(self, key: float, values: Values) -> tuple[int, int, int, float]:
+        """Write the values where the layout wants them, and give the arguments of a native call."""
+        record, statistics = self.memory(key)
+        bases = {"globals": self.globals, "entity": record}
+
+        def put(slot: Slot, value: float) -> None:
+            bases[slot.base][_GUARD + slot.index] = value
+
+        for name, slot in self.layout.features.items():
+            if slot.base != "key":
+                put(slot, values[name])
+        for name, slots in self.layout.histories.items():
+            remembered = values[f"{name}.contains"] != 0.0
+            put(slots.oldest, 7.0)
+            put(slots.left, 7.0 if remembered else 6.0)
+            put(slots.count, values[f"{name}.count"] if remembered else 99.0)
+            put(slots.left_at, values["now"] - values[f"{name}.age"] if remembered else 0.0)
+        blocks = (self.globals, record, statistics)
+        return (*(block.ctypes.data + 8 * _GUARD for block in blocks), key)  # type: ignore[return-value]
+
+    def observe(self, key: float, values: Values) -> None:
+        """The entity enters, or is touched."""
+        arguments = self.show(key, values)
+        address = self.native.update if key in self.live else self.native.enter
+        if address:
+            _OBSERVE(address)(*arguments)
+        self.reference.observe(key, values)
+        self.live.add(key)
+
+    def leave(self, key: float) -> None:
+        record, statistics = self.memory(key)
+        if self.native.leave:
+            blocks = (self.globals, record, statistics)
+            _OBSERVE(self.native.leave)(*(block.ctypes.data + 8 * _GUARD for block in blocks), key)
+        self.reference.forget(key)
+        self.live.remove(key)
+
+    def score(self, key: float, values: Values) -> float:
+        native = self.native.function(*self.show(key, values))
+        reference = self.reference(values, key)
+        assert math.isfinite(reference), f"{reference} of {values} by\n{self.policy.source}"
+        assert bits(native) == bits(reference), (
+            f"native {native!r}, reference {reference!r} of {values} by\n{self.policy.source}"
+        )
+        return native
+
+    def check_memory(self) -> None:
+        blocks: Iterable[np.ndarray] = [self.globals, *(b for pair in self.entities.values() for b in pair)]
+        for block in blocks:
+            assert (block[:_GUARD] == _UNTOUCHED).all()
+            assert (block[-_GUARD:] == _UNTOUCHED).all()

@@ -1,0 +1,136 @@
+"""Interval analysis is sound: no value that a program can compute lies outside the bounds it was given."""
+
+# ruff: noqa: E501 (short programs are shown on one line each)
+
+import itertools
+from random import Random
+
+import pytest
+from anvil_programs import programs
+from anvil_toy import TOY, TOY_LAYOUT, returning
+from anvil_twin import Twin
+from anvil_values import values_for
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from vulcan.anvil import Policy, Rejected, check, grammar, intervals
+from vulcan.anvil.intervals import Bounds, Interval
+from vulcan.anvil.llvm_module import ModuleText
+from vulcan.anvil.llvm_writer import Writer
+
+QUICK = settings(
+    max_examples=250, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow], database=None
+)
+
+
+def module_of(policy: Policy) -> ModuleText:
+    places = dict.fromkeys(policy.plan.populations, TOY_LAYOUT.global_slots)
+    return ModuleText(policy.program, policy.plan, TOY.signature, TOY_LAYOUT, places, "policy")
+
+
+def bounds_of_result(policy: Policy) -> Interval:
+    """The bounds of what the program returns, all its statements followed."""
+    module = module_of(policy)
+    for function in policy.program.functions:
+        writer = Writer(module, function)
+        writer.function()
+    assert writer.returned is not None
+    return writer.returned
+
+
+def inside(value: float, bounds: Interval) -> bool:
+    return bounds.low <= value <= bounds.high and (value.is_integer() or not bounds.whole)
+
+
+@QUICK
+@given(source=programs(TOY.signature), seed=st.integers(0, 2**32))
+def test_a_program_s_result_lies_within_its_bounds(source, seed):
+    try:
+        policy = check(source, TOY)
+    except Rejected:
+        assume(False)
+    bounds = bounds_of_result(policy)
+    random = Random(seed)
+    reference = policy.reference()
+    for _ in range(12):
+        values = values_for(TOY.signature, random)
+        reference.observe(1.0, values)
+        result = reference(values, 1.0)
+        assert inside(result, bounds), f"{result!r} outside {bounds} for {values} by\n{source}"
+
+
+ENDS = (0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, -3.0, 7.0, 1e-320, -1e-300, 1e300, -1e300, 1e16, 2.5, 745.0, 1e154, 2.0**53,
+        intervals.LARGEST, -intervals.LARGEST)  # fmt: skip
+
+
+@st.composite
+def operand(draw: st.DrawFn) -> tuple[Interval, list[float]]:
+    """An interval, and values within it: its ends and what lies between."""
+    end = st.one_of(st.sampled_from(ENDS), st.floats(-1e3, 1e3), st.floats(allow_nan=False, allow_infinity=False))
+    low, high = sorted((draw(end) + 0.0, draw(end) + 0.0))  # of -0.0 it makes 0.0
+    whole = draw(st.booleans()) and abs(low) <= 2**53 and abs(high) <= 2**53
+    if whole:
+        low, high = round(low) + 0.0, round(high) + 0.0
+    inner = draw(st.lists(st.floats(low, high), max_size=3))
+    values = [low, high, *(x for x in (0.0, 1.0, -1.0) if low <= x <= high), *inner]
+    return Interval(low, high, whole), [x for x in values if not whole or x.is_integer()]
+
+
+@pytest.mark.parametrize("name", sorted(intervals.OPERATION_BOUNDS))
+def test_bounds_of_each_operation_hold_for_all_values_within_its_operands(name):
+    operation = grammar.OPERATIONS[name]
+    least, _ = operation.arguments
+
+    @settings(max_examples=150, deadline=None, derandomize=True, database=None)
+    @given(st.lists(operand(), min_size=least, max_size=least))
+    def hold(operands):
+        bounds = intervals.OPERATION_BOUNDS[name](*(interval for interval, _ in operands))
+        assert abs(bounds.low) <= intervals.LARGEST
+        assert abs(bounds.high) <= intervals.LARGEST
+        for values in itertools.product(*(values for _, values in operands)):
+            result = operation.evaluate(*values)
+            assert inside(result, bounds), f"{name}{values} = {result!r} is outside {bounds}"
+
+    hold()
+
+
+def test_every_operation_of_the_table_has_bounds():
+    assert set(intervals.OPERATION_BOUNDS) == set(grammar.OPERATIONS)
+
+
+@pytest.mark.parametrize(
+    ("expression", "low", "high"),
+    [
+        ("item.signed", -5.5, 7.25),
+        ("item.flag + 1", 1.0, 2.0),
+        ("item.whole * item.whole", -1e6, 1e6),
+        ("1 / item.positive", 2.0**-40, 1.0),
+        ("abs(item.below)", 1.0, 1000.0),
+        ("item.whole % 10", 0.0, 10.0),
+        ("item.signed > 0", 0.0, 1.0),
+        ("min(item.signed, item.flag)", -5.5, 1.0),
+    ],
+)
+def test_bounds_are_as_tight_as_the_ranges_allow(expression, low, high):
+    bounds = bounds_of_result(check(returning(expression), TOY))
+    assert (bounds.low, bounds.high) == (low, high)
+
+
+def test_a_divisor_shown_not_to_be_zero_costs_no_guard():
+    guarded = module_of(check(returning("1 / item.whole"), TOY)).text()
+    free = module_of(check(returning("1 / item.positive"), TOY)).text()
+    assert "select" in guarded
+    assert "select" not in free
+
+
+def test_infinite_bounds_do_not_hide_a_zero():
+    # the quotient saturates, so the difference is 0: a guard of the last division stands on those bounds
+    source = "def rate(now, item, world, past):\n    x = 1e300 / 1e-300\n    y = x - x\n    return 1 / y\n"
+    assert Twin(check(source, TOY), TOY_LAYOUT).score(1.0, values_for(TOY.signature, Random(0))) == 0.0
+
+
+def test_bounds_of_a_constructed_expression_are_those_of_its_parts():
+    policy = check(returning("item.signed * 2 + item.flag"), TOY)
+    bounds: Bounds = module_of(policy).bounds
+    (statement,) = policy.program.entry.body
+    assert bounds.of(statement.value, {}) == Interval(-11.0, 15.5)
