@@ -6,22 +6,15 @@ It accepts by the grammar table and a task's signature; what is not named there 
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
 
 from vulcan.anvil import grammar
 from vulcan.anvil import program as p
-from vulcan.anvil.rejection import Rejected, Violation, violation
-from vulcan.anvil.semantics import LARGEST
-from vulcan.errors import nearest
-from vulcan.task import Feature, History, Scalar, Signature
+from vulcan.anvil.check_expressions import ExpressionChecker, Scope, Stop
+from vulcan.anvil.rejection import Rejected
+from vulcan.anvil.syntax import is_docstring, kind_of, may_leave, snippet, stored_names
+from vulcan.task import Signature
 
 _MOST_VIOLATIONS = 10
-
-
-class _Stop(Exception):
-    """This part of the tree cannot be understood; the violation is recorded already."""
 
 
 def check_tree(tree: ast.Module, signature: Signature) -> p.Program:
@@ -29,38 +22,7 @@ def check_tree(tree: ast.Module, signature: Signature) -> p.Program:
     return _Checker(signature).module(tree)
 
 
-@dataclass
-class _Scope:
-    """What one function knows: its names, and which of them hold a value on every path so far."""
-
-    function: str
-    assigned: set[str]
-    seen: set[str] = field(default_factory=set)
-    loops: int = 0
-
-
-class _Checker:
-    def __init__(self, signature: Signature) -> None:
-        self.signature = signature
-        self.violations: list[Violation] = []
-        self.parameters: dict[str, float] = {}
-        self.helpers: dict[str, ast.FunctionDef] = {}
-        self.calls: dict[str, list[tuple[str, ast.AST]]] = {}
-        self.arguments = {argument.name: argument for argument in signature.arguments}
-        self.features: dict[str, Feature] = dict(signature.features())
-
-    # Reporting
-
-    def report(self, rule: str, node: ast.AST | None, message: str, hint: str | None = None) -> None:
-        line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0) + 1
-        self.violations.append(violation(rule, line, column, message, hint))
-
-    def stop(self, rule: str, node: ast.AST | None, message: str, hint: str | None = None) -> _Stop:
-        self.report(rule, node, message, hint)
-        return _Stop()
-
-    # The module
-
+class _Checker(ExpressionChecker):
     def module(self, tree: ast.Module) -> p.Program:
         entry: ast.FunctionDef | None = None
         for index, node in enumerate(tree.body):
@@ -70,7 +32,7 @@ class _Checker:
                 case ast.Import(names=[ast.alias(name="math", asname=None)]):
                     pass
                 case ast.Import() | ast.ImportFrom():
-                    self.report("import", node, f"`{_snippet(node)}` is not allowed")
+                    self.report("import", node, f"`{snippet(node)}` is not allowed")
                 case ast.Assign(targets=[ast.Name(id=name)], value=value):
                     self.parameter(name, value, node)
                 case ast.AnnAssign(target=ast.Name(id=name), annotation=annotation, value=ast.expr() as value):
@@ -87,7 +49,7 @@ class _Checker:
                             self.report("shadowing", node, f"{name!r} is a parameter and a function")
                         self.helpers[name] = node
                 case _:
-                    self.report("top-level", node, f"{_kind(node)} at the top level")
+                    self.report("top-level", node, f"{kind_of(node)} at the top level")
         if entry is None:
             self.report("no-function", tree.body[0] if tree.body else None, f"no function {self.spelled()}")
         functions = {name: self.function(node) for name, node in self.helpers.items()}
@@ -119,7 +81,7 @@ class _Checker:
         if isinstance(value, ast.Constant) and isinstance(value.value, int | float):
             try:
                 self.parameters[name] = sign * self.number(value)
-            except _Stop:
+            except Stop:
                 self.parameters[name] = 0.0  # so that its uses are not reported as well
         else:
             self.report("parameter", node, f"parameter {name!r} is not one number")
@@ -136,11 +98,11 @@ class _Checker:
     def function(self, node: ast.FunctionDef) -> p.Function | None:
         before = len(self.violations)
         names = self.function_arguments(node)
-        scope = _Scope(node.name, set() if node.name == self.signature.function else set(names))
-        scope.seen |= scope.assigned | _stored_names(node)
+        scope = Scope(node.name, set() if node.name == self.signature.function else set(names))
+        scope.seen |= scope.assigned | stored_names(node)
         body = list(node.body)
         documentation = ast.get_docstring(node) or ""
-        if documentation or _is_docstring(body[0]):
+        if documentation or is_docstring(body[0]):
             body = body[1:]
         statements, ends = self.block(body, scope)
         if not ends:
@@ -180,7 +142,7 @@ class _Checker:
 
     def annotation(self, node: ast.expr) -> None:
         if not (isinstance(node, ast.Name) and node.id in ("int", "float", "bool")):
-            self.report("annotation", node, f"the annotation `{_snippet(node)}`")
+            self.report("annotation", node, f"the annotation `{snippet(node)}`")
 
     def local_name(self, name: str, node: ast.AST) -> None:
         self.taken(name, node)
@@ -189,22 +151,22 @@ class _Checker:
 
     # Statements: each gives what it becomes, and whether it never goes on to the next
 
-    def block(self, nodes: list[ast.stmt], scope: _Scope) -> tuple[tuple[p.Statement, ...], bool]:
+    def block(self, nodes: list[ast.stmt], scope: Scope) -> tuple[tuple[p.Statement, ...], bool]:
         done: list[p.Statement] = []
         ends = False
         for node in nodes:
             try:
                 statement, stops = self.statement(node, scope)
-            except _Stop:
-                scope.assigned |= _stored_names(node)  # its uses are not at fault
-                ends = ends or _may_leave(node)  # and no `return` is missing after it
+            except Stop:
+                scope.assigned |= stored_names(node)  # its uses are not at fault
+                ends = ends or may_leave(node)  # and no `return` is missing after it
                 continue
             if not ends:
                 done.extend(statement)
             ends = ends or stops
         return tuple(done), ends
 
-    def statement(self, node: ast.stmt, scope: _Scope) -> tuple[tuple[p.Statement, ...], bool]:
+    def statement(self, node: ast.stmt, scope: Scope) -> tuple[tuple[p.Statement, ...], bool]:
         match node:
             case ast.Assign(targets=[ast.Name(id=name) as target], value=value):
                 return self.assign(name, target, value, scope), False
@@ -231,18 +193,18 @@ class _Checker:
             case ast.Expr(value=ast.Constant(value=str())):
                 return (), False
             case ast.Import() | ast.ImportFrom():
-                raise self.stop("import", node, f"`{_snippet(node)}` inside a function")
+                raise self.stop("import", node, f"`{snippet(node)}` inside a function")
             case _:
-                raise self.stop("statement", node, f"{_kind(node)} is not in the language")
+                raise self.stop("statement", node, f"{kind_of(node)} is not in the language")
 
-    def assign(self, name: str, target: ast.Name, value: ast.expr, scope: _Scope) -> tuple[p.Statement, ...]:
+    def assign(self, name: str, target: ast.Name, value: ast.expr, scope: Scope) -> tuple[p.Statement, ...]:
         self.local_name(name, target)
         expression = self.expression(value, scope)
         scope.assigned.add(name)
         return (p.Assign(name, expression),)
 
     def branch(
-        self, test: ast.expr, body: list[ast.stmt], orelse: list[ast.stmt], scope: _Scope
+        self, test: ast.expr, body: list[ast.stmt], orelse: list[ast.stmt], scope: Scope
     ) -> tuple[tuple[p.Statement, ...], bool]:
         condition = self.expression(test, scope)
         before = set(scope.assigned)
@@ -258,7 +220,7 @@ class _Checker:
             scope.assigned &= after_then
         return (p.If(condition, then, otherwise),), then_ends and otherwise_ends and bool(orelse)
 
-    def loop(self, node: ast.For, scope: _Scope) -> tuple[tuple[p.Statement, ...], bool]:
+    def loop(self, node: ast.For, scope: Scope) -> tuple[tuple[p.Statement, ...], bool]:
         if node.orelse:
             self.report("loop-else", node.orelse[0], "a loop with an else part")
         if not isinstance(node.target, ast.Name):
@@ -295,214 +257,7 @@ class _Checker:
             case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() as value)) if abs(value) < 2**31:
                 return -value
             case _:
-                raise self.stop("loop-bounds", node, f"the bound `{_snippet(node)}` is not an integer literal")
-
-    # Expressions
-
-    def expression(self, node: ast.expr, scope: _Scope) -> p.Expression:
-        match node:
-            case ast.Constant():
-                return p.Number(self.number(node))
-            case ast.Name(id=name):
-                return self.name(name, node, scope)
-            case ast.Attribute():
-                return self.attribute(node)
-            case ast.BinOp(left=left, op=op, right=right):
-                return self.operate(grammar.BINARY, op, self.each((left, right), scope), node)
-            case ast.UnaryOp(op=op, operand=operand):
-                return self.operate(grammar.UNARY, op, self.each((operand,), scope), node)
-            case ast.BoolOp(op=op, values=values):
-                return self.operate(grammar.BOOLEAN, op, self.each(tuple(values), scope), node)
-            case ast.Compare(left=left, ops=ops, comparators=comparators):
-                for comparison in ops:
-                    if type(comparison) not in grammar.COMPARISONS:
-                        raise self.stop("operator", node, f"the comparison `{_snippet(node)}`")
-                operands = self.each((left, *comparators), scope)
-                return p.Compare(tuple(grammar.COMPARISONS[type(o)] for o in ops), operands)
-            case ast.IfExp(test=test, body=body, orelse=orelse):
-                condition, then, otherwise = self.each((test, body, orelse), scope)
-                return p.Choose(condition, then, otherwise)
-            case ast.Call():
-                return self.call(node, scope)
-            case _:
-                raise self.stop("expression", node, f"{_kind(node)} is not in the language")
-
-    def each(self, nodes: tuple[ast.expr, ...], scope: _Scope) -> tuple[p.Expression, ...]:
-        """All of them, even after one has failed, so that one reply names every fault."""
-        made: list[p.Expression] = []
-        for node in nodes:
-            try:
-                made.append(self.expression(node, scope))
-            except _Stop:
-                continue
-        if len(made) < len(nodes):
-            raise _Stop
-        return tuple(made)
-
-    def operate(
-        self,
-        table: Mapping[Any, grammar.Operation],
-        op: ast.AST,
-        operands: tuple[p.Expression, ...],
-        node: ast.AST,
-    ) -> p.Expression:
-        operation = table.get(type(op))
-        if operation is None:
-            raise self.stop("operator", node, f"the operator of `{_snippet(node)}`")
-        return p.Operate(operation.name, operands, _at(node))
-
-    def number(self, node: ast.Constant) -> float:
-        value = node.value
-        if not isinstance(value, int | float):
-            raise self.stop("constant", node, f"the constant `{_snippet(node)}`")
-        try:
-            number = float(value)
-        except OverflowError:
-            number = float("inf")
-        if not abs(number) <= LARGEST:
-            raise self.stop("constant", node, "a number too large for a float64")
-        return number
-
-    def name(self, name: str, node: ast.Name, scope: _Scope) -> p.Expression:
-        argument = self.arguments.get(name)
-        if argument is not None and scope.function == self.signature.function:
-            if isinstance(argument, Scalar):
-                return p.Read(name)
-            raise self.stop("argument-use", node, f"{name!r} is not a number", self.readable(name))
-        if name in self.parameters:
-            return p.Parameter(name)
-        return self.local(name, node, scope)
-
-    def local(self, name: str, node: ast.AST, scope: _Scope) -> p.Expression:
-        if name in scope.assigned:
-            return p.Local(name)
-        if name in scope.seen:
-            raise self.stop("unassigned", node, f"{name!r} may be used before it is assigned")
-        known = [*scope.seen, *self.parameters, *self.arguments, *self.helpers]
-        raise self.stop("name", node, f"{name!r} is not defined{nearest(name, known)}")
-
-    def readable(self, name: str) -> str:
-        argument = self.arguments[name]
-        if isinstance(argument, History) and self.signature.entity is not None:
-            key = f"{argument.entity}.{self.signature.entity.key}"
-            return "ask it: " + ", ".join(f"{name}.{query}({key})" for query in grammar.HISTORY_QUERIES)
-        return "read one of " + ", ".join(f for f in self.features if f.startswith(name + "."))
-
-    def attribute(self, node: ast.Attribute) -> p.Expression:
-        dotted = _dotted(node)
-        if dotted in grammar.CONSTANTS:
-            return p.Number(grammar.CONSTANTS[dotted])
-        if dotted in self.features:
-            return p.Read(dotted)
-        owner = dotted.partition(".")[0]
-        if owner == "math":
-            known = ", ".join((*grammar.CONSTANTS, *(n for n in grammar.FUNCTIONS if n.startswith("math."))))
-            raise self.stop(
-                "function", node, f"`{_snippet(node)}` is not in the language", f"of math there are {known}"
-            )
-        if owner in self.arguments:
-            spelled = nearest(dotted, self.features)
-            raise self.stop("feature", node, f"`{_snippet(node)}` is not declared{spelled}", self.readable(owner))
-        raise self.stop("expression", node, f"`{_snippet(node)}` is not in the language")
-
-    def call(self, node: ast.Call, scope: _Scope) -> p.Expression:
-        if node.keywords or any(isinstance(a, ast.Starred) for a in node.args):
-            self.report("call", node, f"`{_snippet(node)}` passes arguments otherwise than by position")
-            raise _Stop
-        name = _dotted(node.func)
-        if name in grammar.FUNCTIONS:
-            operation = grammar.FUNCTIONS[name]
-            least, most = operation.arguments
-            if len(node.args) < least or (most is not None and len(node.args) > most):
-                raise self.stop(
-                    "call",
-                    node,
-                    f"`{_snippet(node)}`: wrong number of arguments",
-                    f"write {operation.syntax}",
-                )
-            return p.Operate(operation.name, self.each(tuple(node.args), scope), _at(node))
-        if name in self.helpers:
-            self.calls.setdefault(scope.function, []).append((name, node))
-            wanted = len(self.helpers[name].args.args)
-            if len(node.args) != wanted:
-                raise self.stop("call", node, f"{name!r} takes {wanted} arguments, not {len(node.args)}")
-            return p.Call(name, self.each(tuple(node.args), scope), _at(node))
-        if name == self.signature.function:
-            raise self.stop("recursion", node, f"{name!r} is called by the program itself")
-        owner, _, method = name.rpartition(".")
-        head = name.partition(".")[0]
-        offered = self.signature.entity is not None and scope.function == self.signature.function
-        if offered and owner and head in self.arguments:
-            if isinstance(self.arguments[head], History):
-                return self.query(owner, method, node)
-            return self.statistic(owner, method, node)
-        known = nearest(name, [*grammar.FUNCTIONS, *self.helpers])
-        raise self.stop("function", node, f"`{_snippet(node.func)}` is not a function of the language{known}")
-
-    def query(self, owner: str, query: str, node: ast.Call) -> p.Expression:
-        argument = self.arguments.get(owner)
-        entity = self.signature.entity
-        if not isinstance(argument, History) or entity is None or query not in grammar.HISTORY_QUERIES:
-            raise self.stop("history", node, f"`{_snippet(node)}`", self.readable(owner.partition(".")[0]))
-        if len(node.args) != 1 or _dotted(node.args[0]) != f"{argument.entity}.{entity.key}":
-            raise self.stop(
-                "history",
-                node,
-                f"`{_snippet(node)}` asks about something other than {argument.entity}.{entity.key}",
-            )
-        return p.Query(owner, query)
-
-    def statistic(self, owner: str, method: str, node: ast.Call) -> p.Expression:
-        offered = self.statistics()
-        kind = offered.get(method)
-        if kind is None:
-            raise self.stop(
-                "statistic", node, f"`{_snippet(node)}` is not a statistic{nearest(method, offered)}",
-                "there are " + ", ".join(map(self.spell_statistic, offered.values())),
-            )  # fmt: skip
-        feature = self.statistic_feature(owner, kind)
-        if feature is None:
-            raise self.stop(
-                "statistic",
-                node,
-                f"`{_snippet(node)}`: {method} is not offered there",
-                f"write {self.spell_statistic(kind)}",
-            )
-        argument = self.literal(node.args[0]) if len(node.args) == 1 else None
-        if argument is None or not kind.low <= argument <= kind.high:
-            raise self.stop(
-                "statistic-argument", node, f"`{_snippet(node)}`",
-                f"write {kind.argument} as a number from {kind.low:g} to {kind.high:g}",
-            )  # fmt: skip
-        return p.Statistic(method, feature, argument)
-
-    def statistics(self) -> dict[str, grammar.StatisticKind]:
-        """Those that the task offers: of a population only where it names one."""
-        entity = self.signature.entity
-        has_population = entity is not None and entity.population is not None
-        return {n: k for n, k in grammar.STATISTICS.items() if k.scope == "entity" or has_population}
-
-    def statistic_feature(self, owner: str, kind: grammar.StatisticKind) -> str | None:
-        """The entity's feature that the statistic is of, or None where it is not offered on `owner`."""
-        entity = self.signature.entity
-        head, _, name = owner.partition(".")
-        if entity is None or name == entity.key or name not in {f.name for f in entity.features}:
-            return None
-        where = entity.name if kind.scope == "entity" else entity.population
-        return f"{entity.name}.{name}" if head == where else None
-
-    def spell_statistic(self, kind: grammar.StatisticKind) -> str:
-        entity = self.signature.entity
-        return kind.syntax.format(
-            entity=entity.name if entity else "entity",
-            population=entity.population if entity else "population",
-            feature="FEATURE",
-        )
-
-    def literal(self, node: ast.expr) -> float | None:
-        if isinstance(node, ast.Constant) and isinstance(node.value, int | float) and not isinstance(node.value, bool):
-            return float(node.value) if abs(node.value) < 2**53 else None
-        return None
+                raise self.stop("loop-bounds", node, f"the bound `{snippet(node)}` is not an integer literal")
 
     # The call graph
 
@@ -539,65 +294,3 @@ class _Checker:
                     found.add(callee)
                     pending.append(callee)
         return found
-
-
-def _stored_names(node: ast.stmt) -> set[str]:
-    """Every name that the statement, or a statement inside it, assigns."""
-    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-
-
-def _may_leave(node: ast.stmt) -> bool:
-    return any(isinstance(n, ast.Return | ast.Break | ast.Continue) for n in ast.walk(node))
-
-
-def _is_docstring(node: ast.stmt) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
-
-
-def _dotted(node: ast.expr) -> str:
-    """`a.b.c` for a chain of attributes on a name; an empty string for anything else."""
-    parts: list[str] = []
-    while isinstance(node, ast.Attribute):
-        parts.append(node.attr)
-        node = node.value
-    return ".".join([node.id, *reversed(parts)]) if isinstance(node, ast.Name) else ""
-
-
-def _at(node: ast.AST) -> p.Position:
-    return getattr(node, "lineno", 0), getattr(node, "col_offset", -1) + 1
-
-
-def _snippet(node: ast.AST) -> str:
-    try:
-        text = ast.unparse(node).partition("\n")[0]
-    except ValueError:  # an integer of more digits than Python prints, or an f-string that it cannot write back
-        return _kind(node).strip("`")
-    return text if len(text) <= 60 else text[:57] + "..."
-
-
-_KINDS: dict[type[ast.AST], str] = {
-    ast.While: "`while`",
-    ast.Lambda: "`lambda`",
-    ast.ClassDef: "a class",
-    ast.FunctionDef: "a function inside a function",
-    ast.Global: "`global`",
-    ast.Nonlocal: "`nonlocal`",
-    ast.Try: "`try`",
-    ast.With: "`with`",
-    ast.Raise: "`raise`",
-    ast.Assert: "`assert`",
-    ast.Delete: "`del`",
-    ast.Subscript: "a subscript",
-    ast.NamedExpr: "`:=`",
-    ast.JoinedStr: "an f-string",
-    ast.ListComp: "a comprehension",
-    ast.GeneratorExp: "a comprehension",
-    ast.Assign: "an assignment to anything but one plain name",
-    ast.Expr: "an expression whose value is not used",
-    ast.Break: "`break` outside a loop",
-    ast.Continue: "`continue` outside a loop",
-}
-
-
-def _kind(node: ast.AST) -> str:
-    return _KINDS.get(type(node), f"{type(node).__name__.lower()}")

@@ -1,0 +1,254 @@
+"""The checker's half that reads expressions: by the grammar table, and by what the task's signature declares."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from vulcan.anvil import grammar
+from vulcan.anvil import program as p
+from vulcan.anvil.rejection import Violation, violation
+from vulcan.anvil.semantics import LARGEST
+from vulcan.anvil.syntax import dotted, kind_of, position, snippet
+from vulcan.errors import nearest
+from vulcan.task import Feature, History, Scalar, Signature
+
+
+class Stop(Exception):
+    """This part of the tree cannot be understood; the violation is recorded already."""
+
+
+@dataclass
+class Scope:
+    """What one function knows: its names, and which of them hold a value on every path so far."""
+
+    function: str
+    assigned: set[str]
+    seen: set[str] = field(default_factory=set)
+    loops: int = 0
+
+
+class ExpressionChecker:
+    """What is known of the module so far, the violations found in it, and how its expressions are read."""
+
+    def __init__(self, signature: Signature) -> None:
+        self.signature = signature
+        self.violations: list[Violation] = []
+        self.parameters: dict[str, float] = {}
+        self.helpers: dict[str, ast.FunctionDef] = {}
+        self.calls: dict[str, list[tuple[str, ast.AST]]] = {}
+        self.arguments = {argument.name: argument for argument in signature.arguments}
+        self.features: dict[str, Feature] = dict(signature.features())
+
+    def report(self, rule: str, node: ast.AST | None, message: str, hint: str | None = None) -> None:
+        line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0) + 1
+        self.violations.append(violation(rule, line, column, message, hint))
+
+    def stop(self, rule: str, node: ast.AST | None, message: str, hint: str | None = None) -> Stop:
+        self.report(rule, node, message, hint)
+        return Stop()
+
+    def expression(self, node: ast.expr, scope: Scope) -> p.Expression:
+        match node:
+            case ast.Constant():
+                return p.Number(self.number(node))
+            case ast.Name(id=name):
+                return self.name(name, node, scope)
+            case ast.Attribute():
+                return self.attribute(node)
+            case ast.BinOp(left=left, op=op, right=right):
+                return self.operate(grammar.BINARY, op, self.each((left, right), scope), node)
+            case ast.UnaryOp(op=op, operand=operand):
+                return self.operate(grammar.UNARY, op, self.each((operand,), scope), node)
+            case ast.BoolOp(op=op, values=values):
+                return self.operate(grammar.BOOLEAN, op, self.each(tuple(values), scope), node)
+            case ast.Compare(left=left, ops=ops, comparators=comparators):
+                for comparison in ops:
+                    if type(comparison) not in grammar.COMPARISONS:
+                        raise self.stop("operator", node, f"the comparison `{snippet(node)}`")
+                operands = self.each((left, *comparators), scope)
+                return p.Compare(tuple(grammar.COMPARISONS[type(o)] for o in ops), operands)
+            case ast.IfExp(test=test, body=body, orelse=orelse):
+                condition, then, otherwise = self.each((test, body, orelse), scope)
+                return p.Choose(condition, then, otherwise)
+            case ast.Call():
+                return self.call(node, scope)
+            case _:
+                raise self.stop("expression", node, f"{kind_of(node)} is not in the language")
+
+    def each(self, nodes: tuple[ast.expr, ...], scope: Scope) -> tuple[p.Expression, ...]:
+        """All of them, even after one has failed, so that one reply names every fault."""
+        made: list[p.Expression] = []
+        for node in nodes:
+            try:
+                made.append(self.expression(node, scope))
+            except Stop:
+                continue
+        if len(made) < len(nodes):
+            raise Stop
+        return tuple(made)
+
+    def operate(
+        self,
+        table: Mapping[Any, grammar.Operation],
+        op: ast.AST,
+        operands: tuple[p.Expression, ...],
+        node: ast.AST,
+    ) -> p.Expression:
+        operation = table.get(type(op))
+        if operation is None:
+            raise self.stop("operator", node, f"the operator of `{snippet(node)}`")
+        return p.Operate(operation.name, operands, position(node))
+
+    def number(self, node: ast.Constant) -> float:
+        value = node.value
+        if not isinstance(value, int | float):
+            raise self.stop("constant", node, f"the constant `{snippet(node)}`")
+        try:
+            number = float(value)
+        except OverflowError:
+            number = float("inf")
+        if not abs(number) <= LARGEST:
+            raise self.stop("constant", node, "a number too large for a float64")
+        return number
+
+    def name(self, name: str, node: ast.Name, scope: Scope) -> p.Expression:
+        argument = self.arguments.get(name)
+        if argument is not None and scope.function == self.signature.function:
+            if isinstance(argument, Scalar):
+                return p.Read(name)
+            raise self.stop("argument-use", node, f"{name!r} is not a number", self.readable(name))
+        if name in self.parameters:
+            return p.Parameter(name)
+        return self.local(name, node, scope)
+
+    def local(self, name: str, node: ast.AST, scope: Scope) -> p.Expression:
+        if name in scope.assigned:
+            return p.Local(name)
+        if name in scope.seen:
+            raise self.stop("unassigned", node, f"{name!r} may be used before it is assigned")
+        known = [*scope.seen, *self.parameters, *self.arguments, *self.helpers]
+        raise self.stop("name", node, f"{name!r} is not defined{nearest(name, known)}")
+
+    def readable(self, name: str) -> str:
+        argument = self.arguments[name]
+        if isinstance(argument, History) and self.signature.entity is not None:
+            key = f"{argument.entity}.{self.signature.entity.key}"
+            return "ask it: " + ", ".join(f"{name}.{query}({key})" for query in grammar.HISTORY_QUERIES)
+        return "read one of " + ", ".join(f for f in self.features if f.startswith(name + "."))
+
+    def attribute(self, node: ast.Attribute) -> p.Expression:
+        name = dotted(node)
+        if name in grammar.CONSTANTS:
+            return p.Number(grammar.CONSTANTS[name])
+        if name in self.features:
+            return p.Read(name)
+        owner = name.partition(".")[0]
+        if owner == "math":
+            known = ", ".join((*grammar.CONSTANTS, *(n for n in grammar.FUNCTIONS if n.startswith("math."))))
+            raise self.stop("function", node, f"`{snippet(node)}` is not in the language", f"of math there are {known}")
+        if owner in self.arguments:
+            spelled = nearest(name, self.features)
+            raise self.stop("feature", node, f"`{snippet(node)}` is not declared{spelled}", self.readable(owner))
+        raise self.stop("expression", node, f"`{snippet(node)}` is not in the language")
+
+    def call(self, node: ast.Call, scope: Scope) -> p.Expression:
+        if node.keywords or any(isinstance(a, ast.Starred) for a in node.args):
+            self.report("call", node, f"`{snippet(node)}` passes arguments otherwise than by position")
+            raise Stop
+        name = dotted(node.func)
+        if name in grammar.FUNCTIONS:
+            operation = grammar.FUNCTIONS[name]
+            least, most = operation.arguments
+            if len(node.args) < least or (most is not None and len(node.args) > most):
+                raise self.stop(
+                    "call",
+                    node,
+                    f"`{snippet(node)}`: wrong number of arguments",
+                    f"write {operation.syntax}",
+                )
+            return p.Operate(operation.name, self.each(tuple(node.args), scope), position(node))
+        if name in self.helpers:
+            self.calls.setdefault(scope.function, []).append((name, node))
+            wanted = len(self.helpers[name].args.args)
+            if len(node.args) != wanted:
+                raise self.stop("call", node, f"{name!r} takes {wanted} arguments, not {len(node.args)}")
+            return p.Call(name, self.each(tuple(node.args), scope), position(node))
+        if name == self.signature.function:
+            raise self.stop("recursion", node, f"{name!r} is called by the program itself")
+        owner, _, method = name.rpartition(".")
+        head = name.partition(".")[0]
+        offered = self.signature.entity is not None and scope.function == self.signature.function
+        if offered and owner and head in self.arguments:
+            if isinstance(self.arguments[head], History):
+                return self.query(owner, method, node)
+            return self.statistic(owner, method, node)
+        known = nearest(name, [*grammar.FUNCTIONS, *self.helpers])
+        raise self.stop("function", node, f"`{snippet(node.func)}` is not a function of the language{known}")
+
+    def query(self, owner: str, query: str, node: ast.Call) -> p.Expression:
+        argument = self.arguments.get(owner)
+        entity = self.signature.entity
+        if not isinstance(argument, History) or entity is None or query not in grammar.HISTORY_QUERIES:
+            raise self.stop("history", node, f"`{snippet(node)}`", self.readable(owner.partition(".")[0]))
+        if len(node.args) != 1 or dotted(node.args[0]) != f"{argument.entity}.{entity.key}":
+            raise self.stop(
+                "history",
+                node,
+                f"`{snippet(node)}` asks about something other than {argument.entity}.{entity.key}",
+            )
+        return p.Query(owner, query)
+
+    def statistic(self, owner: str, method: str, node: ast.Call) -> p.Expression:
+        offered = self.statistics()
+        kind = offered.get(method)
+        if kind is None:
+            raise self.stop(
+                "statistic", node, f"`{snippet(node)}` is not a statistic{nearest(method, offered)}",
+                "there are " + ", ".join(map(self.spell_statistic, offered.values())),
+            )  # fmt: skip
+        feature = self.statistic_feature(owner, kind)
+        if feature is None:
+            raise self.stop(
+                "statistic",
+                node,
+                f"`{snippet(node)}`: {method} is not offered there",
+                f"write {self.spell_statistic(kind)}",
+            )
+        argument = self.literal(node.args[0]) if len(node.args) == 1 else None
+        if argument is None or not kind.low <= argument <= kind.high:
+            raise self.stop(
+                "statistic-argument", node, f"`{snippet(node)}`",
+                f"write {kind.argument} as a number from {kind.low:g} to {kind.high:g}",
+            )  # fmt: skip
+        return p.Statistic(method, feature, argument)
+
+    def statistics(self) -> dict[str, grammar.StatisticKind]:
+        """Those that the task offers: of a population only where it names one."""
+        entity = self.signature.entity
+        has_population = entity is not None and entity.population is not None
+        return {n: k for n, k in grammar.STATISTICS.items() if k.scope == "entity" or has_population}
+
+    def statistic_feature(self, owner: str, kind: grammar.StatisticKind) -> str | None:
+        """The entity's feature that the statistic is of, or None where it is not offered on `owner`."""
+        entity = self.signature.entity
+        head, _, name = owner.partition(".")
+        if entity is None or name == entity.key or name not in {f.name for f in entity.features}:
+            return None
+        where = entity.name if kind.scope == "entity" else entity.population
+        return f"{entity.name}.{name}" if head == where else None
+
+    def spell_statistic(self, kind: grammar.StatisticKind) -> str:
+        entity = self.signature.entity
+        return kind.syntax.format(
+            entity=entity.name if entity else "entity",
+            population=entity.population if entity else "population",
+            feature="FEATURE",
+        )
+
+    def literal(self, node: ast.expr) -> float | None:
+        if isinstance(node, ast.Constant) and isinstance(node.value, int | float) and not isinstance(node.value, bool):
+            return float(node.value) if abs(node.value) < 2**53 else None
+        return None
