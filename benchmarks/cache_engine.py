@@ -28,7 +28,7 @@ CANDIDATES = 60
 
 def main() -> None:
     options = arguments(__doc__ or "")
-    requests, objects, repetitions = (2_000_000, 200_000, 3) if options.quick else (5_000_000, 500_000, 7)
+    requests, objects, repetitions = 5_000_000, 500_000, 3 if options.quick else 7
     trace = load_trace(
         f"zipf:requests={requests},objects={objects},alpha=1.0,seed=1,sizes=lognormal,size_median=4096,size_sigma=1.2"
     )

@@ -9,7 +9,7 @@ import typer
 
 from vulcan.cli.files import read_policy
 from vulcan.cli.options import TASK_OPTIONS, AsJson, TaskName, task_settings
-from vulcan.cli.output import number, print_json, print_table, say
+from vulcan.cli.output import number, print_json, print_table, say, tell
 from vulcan.errors import UserError
 from vulcan.evaluator import Instance
 
@@ -60,8 +60,9 @@ def evaluate(
     try:
         check(source, declared)
     except Rejected as rejected:
-        for violation in rejected.violations:
-            typer.echo(f"rejected: {violation}", err=True)
+        first, *others = rejected.violations
+        more = f" (and {len(others)} more: see `vulcan check`)" if others else ""
+        tell(f"rejected: {first}{more}")
         raise typer.Exit(1) from None
     evaluator = load_evaluator(declared)
     wanted = "train" if part == "whole" else part
@@ -75,7 +76,7 @@ def evaluate(
     with LocalExecutor(Setup(task=config.task, instances=instances), 1) as executor:
         outcome = executor.submit(Job(0, source, instances, limit)).result()
     if outcome.status != "scored":
-        typer.echo(f"{outcome.status}: {outcome.message}", err=True)
+        tell(f"{outcome.status}: {outcome.message}")
         raise typer.Exit(1)
     measured = [(policy.stem, "candidate", outcome.metrics)] + [(b.policy, b.kind, b.metrics) for b in baselines]
     rows = [

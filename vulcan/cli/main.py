@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -50,18 +50,33 @@ def options(
     """Machine-written heuristics for computer systems: declare a task, search for a policy, export the winner."""
 
 
+# Of click, or of typer's own copy of it: a command, option or argument that is wrong
+_Misuse: Any = typer.BadParameter.__base__
+
+
 def run() -> None:
     """The console script. A mistake of the user's is one line and exit code 2; an interruption is exit code 130."""
     logging.basicConfig(format="vulcan: %(message)s", level=logging.WARNING, stream=sys.stderr)
     try:
-        app()
+        sys.exit(app(standalone_mode=False))
+    except _Misuse as misuse:
+        _fail_misused(misuse)
     except UserError as error:
         _fail(str(error), 2)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, typer.Abort):
         _fail("interrupted", 130)
     except BrokenPipeError:
         sys.stderr.close()  # the reader has what it wanted; Python would complain on exit
         sys.exit(1)
+
+
+def _fail_misused(misuse: Any) -> None:
+    message = misuse.format_message()
+    if message.startswith("Usage:"):  # nothing at all was asked for: the message is the help
+        typer.echo(message, err=True)
+        sys.exit(2)
+    command = misuse.ctx.command_path if misuse.ctx else "vulcan"
+    _fail(f"{message.rstrip('.')} (`{command} --help` says what there is)", 2)
 
 
 def _fail(message: str, code: int) -> None:

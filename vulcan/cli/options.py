@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from vulcan.errors import UserError, nearest
-from vulcan.task import Json, Setting, Task
+if TYPE_CHECKING:
+    from vulcan.task import Json, Setting, Task
 
 TASK_OPTIONS: dict[str, Any] = {"allow_extra_args": True, "ignore_unknown_options": True}
 """The context of a command that takes the options of a task as well."""
@@ -34,6 +34,8 @@ def task_settings(task: Task, arguments: Sequence[str]) -> dict[str, Json]:
 
     Raises UserError for an option that the task has not, naming the nearest, and for a value that does not fit.
     """
+    from vulcan.errors import UserError, nearest
+
     known = {setting.option: setting for setting in task.settings}
     found: dict[str, Json] = {}
     rest = list(arguments)
@@ -67,6 +69,8 @@ def task_settings(task: Task, arguments: Sequence[str]) -> dict[str, Json]:
 
 
 def _parsed(setting: Setting, value: str) -> Json:
+    from vulcan.errors import UserError, nearest
+
     if setting.choices and value not in setting.choices:
         choices = ", ".join(setting.choices)
         raise UserError(f"{setting.option} {value!r}{nearest(value, setting.choices)} (one of: {choices})")

@@ -11,6 +11,7 @@ from vulcan.cli.progress import Progress
 from vulcan.cli.summary import document, print_summary
 from vulcan.errors import UserError
 from vulcan.evaluator import Instance
+from vulcan.models import ModelRefused
 from vulcan.scoring import WorkerLost
 from vulcan.search.config import SearchConfig
 from vulcan.search.costs import Costs
@@ -42,6 +43,8 @@ def search_in(
     except KeyboardInterrupt:
         tell(f"interrupted; nothing is lost: go on with `vulcan resume {named}`")
         raise
+    except ModelRefused as error:
+        raise UserError(f"{error}; then go on with `vulcan resume {named}`") from error
     except WorkerLost as error:
         raise UserError(
             f"scoring failed by no fault of a candidate: {error}; go on with `vulcan resume {named}`"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from statistics import fmean
 
+from vulcan.errors import UserError
 from vulcan.evaluator import Instance, SplitName
 from vulcan.store.events import BaselineMeasured, InstanceMetrics
 from vulcan.task import Metrics, Objective
@@ -31,9 +33,12 @@ class Scorer:
         return tuple(i for i in self.instances if i.split == split)
 
     def on_instance(self, split: SplitName, instance: str, metrics: Metrics) -> float:
-        """The objective on one instance."""
+        """The objective on one instance. Raises UserError where the task's declaration of it gives no number."""
         references: Mapping[str, Metrics] = self._references.get((split, instance), {})
-        return float(self.objective.score(metrics, references))
+        score = float(self.objective.score(metrics, references))
+        if not math.isfinite(score):
+            raise UserError(f"objective {self.objective.name!r} is {score} on {instance}: its scores must be finite")
+        return score
 
     def mean(self, split: SplitName, metrics: InstanceMetrics) -> float:
         """The mean objective over all instances of a split; an instance that is missing is an error."""

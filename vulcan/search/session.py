@@ -13,10 +13,10 @@ from vulcan.errors import UserError, nearest
 from vulcan.evaluator import Instance, load_evaluator
 from vulcan.models import Proposer, open_proposer
 from vulcan.models.settings import CallSettings
-from vulcan.scoring import Executor, LocalExecutor, Setup
+from vulcan.scoring import Executor, LocalExecutor, Setup, WorkerLost
 from vulcan.search.config import SearchConfig
 from vulcan.search.opening import find_instances, find_objective, make_scorer, open_run
-from vulcan.search.prompts import mechanism_of
+from vulcan.search.prompts import Prompts
 from vulcan.search.strategy import make_strategy
 from vulcan.search.study import Study
 from vulcan.store import RunRecord, Store
@@ -71,9 +71,8 @@ class Display(Protocol):
 
 def check_config(task: Task, config: SearchConfig) -> tuple[Instance, ...]:
     """All that can be wrong with a search before anything is written; what it will measure on. Raises UserError."""
-    find_objective(task, config.objective)
     make_strategy(config)
-    mechanism_of(task, config.settings)
+    Prompts(task, find_objective(task, config.objective), config.settings).propose(1, ())
     open_model(task, config).close()
     return find_instances(task, config, load_evaluator(task))
 
@@ -125,7 +124,7 @@ def _stop_is_told(store: Store) -> Iterator[None]:
     except KeyboardInterrupt:
         store.append(Stopped("interrupted"))
         raise
-    except UserError as error:
+    except (UserError, WorkerLost) as error:
         store.append(Stopped("error", str(error)))
         raise
 

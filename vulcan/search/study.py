@@ -103,6 +103,7 @@ class Study:
 
     def ask(self) -> Proposal | None:
         """The next proposal to answer; None where all are made, or others need their verdict first."""
+        self._settle()
         for flight in self._flights.values():
             if flight.repair is not None:
                 proposal, flight.repair, flight.told = flight.repair, None, False
@@ -136,7 +137,7 @@ class Study:
         Raises ValueError for a proposal that is not open.
         """
         flight = self._open_flight(proposal)
-        reply = replace(reply, text=reply.text.encode(errors="replace").decode())  # half a surrogate pair is no text
+        reply = _storable(reply)
         call = _call_record(proposal, reply)
         self.store.keep_call(call)
         self.costs.add(call)
@@ -155,6 +156,11 @@ class Study:
         flight = self._open_flight(proposal)
         flight.told = True
         flight.unanswered = why
+        self._settle()
+
+    def wait_for_scores(self) -> None:
+        """Wait until every program that was told is scored: then `ask` gives all that can be asked."""
+        wait([flight.scoring for flight in self._flights.values() if flight.scoring is not None])
         self._settle()
 
     def run(self, proposer: Proposer, parallel: int | None = None) -> None:
@@ -255,11 +261,12 @@ class Study:
     def _settle(self) -> None:
         while self._flights and next(iter(self._flights.values())).settled:
             number, flight = self._flights.popitem(last=False)
-            self._emit(*self._events_of(flight))
+            events = self._events_of(flight)
+            self.settled += 1
+            self._emit(*events)
             for reading in flight.readings:
                 if reading.policy is not None:
                     self._in_scoring.pop(reading.policy.fingerprint, None)
-            self.settled += 1
             self._unanswered_in_row = self._unanswered_in_row + 1 if flight.unanswered else 0
             if self._unanswered_in_row >= MOST_UNANSWERED:
                 raise UserError(
@@ -334,13 +341,20 @@ class Study:
             return Reply(
                 kept.reply, kept.model, kept.finish, kept.tokens_in, kept.tokens_out, kept.dollars, kept.seconds
             )
-        return proposer.propose(proposal.request())
+        reply = _storable(proposer.propose(proposal.request()))
+        self.store.keep_call(_call_record(proposal, reply))  # here, and not when it is told: it may have been paid for
+        return reply
 
     def _open_flight(self, proposal: Proposal) -> _Flight:
         flight = self._flights.get(proposal.number)
         if flight is None or flight.told or flight.proposal.turn != proposal.turn:
             raise ValueError(f"proposal {proposal.number}, turn {proposal.turn}, is not open")
         return flight
+
+
+def _storable(reply: Reply) -> Reply:
+    """The same without halves of surrogate pairs, which are no text."""
+    return replace(reply, text=reply.text.encode(errors="replace").decode())
 
 
 def _call_record(proposal: Proposal, reply: Reply) -> CallRecord:

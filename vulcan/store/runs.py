@@ -38,9 +38,8 @@ def find_run(run: str, runs: Path) -> Path:
 
 
 def run_directories(runs: Path) -> list[Path]:
-    """Every run, the oldest first."""
-    found = [file.parent for file in runs.glob(f"*/{FILE}")]
-    return sorted(found, key=lambda place: (place / FILE).stat().st_ctime)
+    """Every run, by name."""
+    return sorted(file.parent for file in runs.glob(f"*/{FILE}"))
 
 
 def open_store(run: Path) -> SQLiteStore:
@@ -54,7 +53,11 @@ def create_store(run: Path) -> SQLiteStore:
 @contextmanager
 def alone_in(run: Path) -> Iterator[None]:
     """Hold the run against other searches; the lock goes with the process. Raises UserError where it is taken."""
-    with open(run / LOCK, "w") as file:
+    try:
+        file = open(run / LOCK, "w")  # noqa: SIM115 (closed below; an error of the block is none of this file's)
+    except OSError as error:
+        raise UserError(f"cannot write to the run {run}: {error.strerror}") from error
+    with file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -11,7 +11,8 @@ import hashlib
 import json
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -67,28 +68,51 @@ class SQLiteStore:
         self._lock = threading.Lock()
         if not create and not path.is_file():
             raise UserError(f"{path.parent} holds no run: there is no {path.name} in it")
-        try:
+        with ExitStack() as on_failure, self._faults():
             self._db = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
-            self._db.execute("PRAGMA journal_mode = WAL")
+            on_failure.callback(self._db.close)
             self._db.execute("PRAGMA busy_timeout = 10000")
+            if not create:
+                self._check_format()  # before anything is written to a file that may not be ours
+            self._db.execute("PRAGMA journal_mode = WAL")
             if create:
                 self._db.executescript(f"BEGIN; {_SCHEMA} PRAGMA user_version = {FORMAT}; COMMIT;")
-            found = self._db.execute("PRAGMA user_version").fetchone()[0]
-        except sqlite3.Error as error:
-            raise UserError(f"cannot open the run's file {path}: {error}") from error
-        if found != FORMAT:
-            raise UserError(f"{path} is of format {found}, and this Vulcan reads format {FORMAT}")
+            on_failure.pop_all()
 
-    def append(self, *events: Event) -> None:
-        with self._lock:
+    def _check_format(self) -> None:
+        found = self._db.execute("PRAGMA user_version").fetchone()[0]
+        if found != FORMAT:
+            raise UserError(f"{self.path} is of format {found}, and this Vulcan reads format {FORMAT}")
+
+    @contextmanager
+    def _faults(self) -> Iterator[None]:
+        """What SQLite cannot do (no run's file, a damaged one, a full disk) is for the user to mend."""
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise UserError(f"cannot use the run's file {self.path}: {error}") from error
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        """All of the block or nothing of it; on disk when it is left."""
+        with self._lock, self._faults():
             self._db.execute("BEGIN IMMEDIATE")
             try:
-                for event in events:
-                    self._insert(event)
+                yield
+                self._db.execute("COMMIT")
             except BaseException:
-                self._db.execute("ROLLBACK")
+                if self._db.in_transaction:  # a full disk has ended it already
+                    self._db.execute("ROLLBACK")
                 raise
-            self._db.execute("COMMIT")
+
+    def _rows(self, query: str, values: Sequence[object] = ()) -> list[Any]:
+        with self._lock, self._faults():
+            return self._db.execute(query, values).fetchall()
+
+    def append(self, *events: Event) -> None:
+        with self._transaction():
+            for event in events:
+                self._insert(event)
 
     def _insert(self, event: Event) -> None:
         kind = type(event).__name__
@@ -100,9 +124,7 @@ class SQLiteStore:
         )
 
     def events(self) -> Iterator[Event]:
-        with self._lock:
-            rows = self._db.execute("SELECT kind, data FROM events ORDER BY id").fetchall()
-        for kind, data in rows:
+        for kind, data in self._rows("SELECT kind, data FROM events ORDER BY id"):
             yield self._event(kind, json.loads(data))
 
     def _event(self, kind: str, data: dict[str, Any]) -> Event:
@@ -113,25 +135,18 @@ class SQLiteStore:
 
     def begun(self) -> str:
         """When the first event was appended, in ISO 8601; an empty string where there is none."""
-        with self._lock:
-            row = self._db.execute("SELECT min(time) FROM events").fetchone()
-        return str(row[0] or "")
+        ((first,),) = self._rows("SELECT min(time) FROM events")
+        return str(first or "")
 
     def keep_call(self, call: CallRecord) -> None:
-        with self._lock:
-            self._db.execute("BEGIN IMMEDIATE")
-            try:
-                self._db.execute(
-                    "INSERT OR IGNORE INTO calls VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                    (
-                        call.proposal, call.turn, _now(), self._text(json.dumps(call.messages)), self._text(call.reply),
-                        call.model, call.finish, call.tokens_in, call.tokens_out, call.dollars, call.seconds,
-                    ),
-                )  # fmt: skip
-            except BaseException:
-                self._db.execute("ROLLBACK")
-                raise
-            self._db.execute("COMMIT")
+        with self._transaction():
+            self._db.execute(
+                "INSERT OR IGNORE INTO calls VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    call.proposal, call.turn, _now(), self._text(json.dumps(call.messages)), self._text(call.reply),
+                    call.model, call.finish, call.tokens_in, call.tokens_out, call.dollars, call.seconds,
+                ),
+            )  # fmt: skip
 
     def call(self, proposal: int, turn: int) -> CallRecord | None:
         return next(self._calls("WHERE proposal = ? AND turn = ?", (proposal, turn)), None)
@@ -140,12 +155,11 @@ class SQLiteStore:
         return self._calls("ORDER BY proposal, turn", ())
 
     def _calls(self, condition: str, values: tuple[int, ...]) -> Iterator[CallRecord]:
-        with self._lock:
-            rows = self._db.execute(
-                "SELECT proposal, turn, messages, reply, model, finish, tokens_in, tokens_out, dollars, seconds "
-                f"FROM calls {condition}",
-                values,
-            ).fetchall()
+        rows = self._rows(
+            "SELECT proposal, turn, messages, reply, model, finish, tokens_in, tokens_out, dollars, seconds "
+            f"FROM calls {condition}",
+            values,
+        )
         for proposal, turn, messages, reply, *rest in rows:
             chat = tuple((role, content) for role, content in json.loads(self._read_text(messages)))
             yield CallRecord(proposal, turn, chat, self._read_text(reply), *rest)
@@ -156,9 +170,8 @@ class SQLiteStore:
         return key
 
     def _read_text(self, key: str) -> str:
-        with self._lock:
-            row = self._db.execute("SELECT text FROM texts WHERE hash = ?", (key,)).fetchone()
-        return str(row[0])
+        ((text,),) = self._rows("SELECT text FROM texts WHERE hash = ?", (key,))
+        return str(text)
 
     def close(self) -> None:
         with self._lock:

@@ -1,0 +1,174 @@
+"""A mistake of the user's ends in one line and exit code 2 (1 for a rejected policy), and leaves nothing behind."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from chat_server import ChatServer, fail
+from console import LRU, MOOD_TASK, SETTINGS, ZIPF, Console, Result, one_line
+
+from vulcan.cli.main import run
+
+CACHE = ("search", "--task", "cache_eviction", "--executor", "local")
+MOOD = ("search", "--task", MOOD_TASK, "--executor", "local", "--budget-candidates", "1")
+EVAL = ("eval", "lru.py", "--task", "cache_eviction", "--trace", ZIPF)
+
+MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
+    "unknown task": (("search", "--task", "cache_evicton"), "did you mean 'cache_eviction'?"),
+    "no task": (("search",), "--task"),
+    "unknown option of a search": ((*CACHE, "--no-such-option", "1"), "no option --no-such-option"),
+    "missing trace": ((*CACHE, "--trace", "/nonexistent"), "/nonexistent"),
+    "unreadable trace": ((*CACHE, "--trace", "junk.vscsi"), "junk.vscsi"),
+    "cache size 0": ((*CACHE, "--trace", ZIPF, "--cache-size", "0"), "0"),
+    "negative cache size": ((*CACHE, "--trace", ZIPF, "--cache-size=-5%"), "-5%"),
+    "one cache size twice": ((*CACHE, "--trace", ZIPF, "--cache-size", "5%", "--cache-size", "5%"), "two instances"),
+    "runs directory that cannot be": ((*MOOD, "--runs-dir", "/proc/nowhere"), "cannot write runs to /proc/nowhere"),
+    "budget that is no number": ((*MOOD[:-1], "few"), "--budget-candidates"),
+    "missing policy": (("eval", "none.py", "--task", "cache_eviction"), "cannot read the policy none.py"),
+    "no such run": (("show", "nosuchrun"), "no run 'nosuchrun'"),
+    "run that is no run": (("show", "notrun"), "run.db"),
+}  # fmt: skip
+
+MORE_MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
+    "no such command": (("serach",), "No such command 'serach'"),
+    "no such option": (("runs", "--jsn"), "--jsn"),
+    "argument too many": (("tasks", "--json", "extra"), "extra"),
+    "misspelt option of a task": ((*CACHE, "--cache-sise", "10%"), "did you mean '--cache-size'?"),
+    "option of a task without its value": ((*MOOD, "--weight"), "--weight needs a value"),
+    "option of a task given twice": ((*MOOD, "--weight", "1", "--weight", "2"), "--weight is given twice"),
+    "flag of a task with a value": ((*MOOD, "--hurry=yes"), "--hurry takes no value"),
+    "setting that is no number": ((*MOOD, "--weight", "much"), "--weight 'much' is not a number"),
+    "setting that is no choice": ((*MOOD, "--style", "fanci"), "did you mean 'fancy'?"),
+    "word that belongs to nothing": ((*MOOD, "now"), "'now' is not expected here"),
+    "trace that is a directory": ((*CACHE, "--trace", "."), "irectory"),
+    "trace of no known format": ((*CACHE, "--trace", "bad.csv"), "its format is not clear"),
+    "trace with a malformed line": ((*CACHE, "--trace", "bad.csv", "--columns", "time=1,id=2"), "bad.csv, line 3"),
+    "no such generator": ((*CACHE, "--trace", "zip:requests=10"), "zip"),
+    "cache size that is none": ((*CACHE, "--trace", ZIPF, "--cache-size", "big"), "big"),
+    "no such mechanism": ((*CACHE, "--trace", ZIPF, "--mechanism", "heep"), "did you mean 'heap'?"),
+    "runs directory that is a file": ((*MOOD, "--runs-dir", "lru.py/runs"), "name another place with --runs-dir"),
+    "budget 0": ((*MOOD[:-1], "0"), "budget-candidates is 0"),
+    "no such objective": ((*MOOD, "--objective", "gian"), "did you mean 'gain'?"),
+    "no such executor": ((*MOOD, "--executor", "rya"), "did you mean 'ray'?"),
+    "policy that is a directory": (("check", ".", "--task", "cache_eviction"), "cannot read the policy"),
+    "no such part": ((*EVAL, "--part", "tset"), "part 'tset'"),
+    "no such run to resume": (("resume", "nosuchrun"), "no run 'nosuchrun'"),
+    "candidate that is no number": (("show", "run", "best"), "candidate"),
+    "no such task to show": (("task", "show", "x"), "no task is called 'x'"),
+}  # fmt: skip
+
+
+FILES = ["bad.csv", "empty", "junk.vscsi", "lru.py", "notrun"]
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory where all the mistakes are made."""
+    place = tmp_path_factory.mktemp("mistakes")
+    (place / "junk.vscsi").write_bytes(bytes(range(7, 256)) * 5)
+    (place / "bad.csv").write_text("1,a\n2,b\nthree\n4,d\n")
+    (place / "lru.py").write_text(LRU)
+    (place / "empty").mkdir()
+    (place / "notrun").mkdir()
+    (place / "notrun" / "run.db").write_text("no database, but a file of that name" * 100)
+    return place
+
+
+def nothing_is_left_in(place: Path) -> bool:
+    left = sorted(path.name for path in place.iterdir())
+    return left == FILES and [path.name for path in (place / "notrun").iterdir()] == ["run.db"]
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_is_told_in_one_line(place: Path, mistake: str) -> None:
+    command, says = MISTAKES[mistake]
+    line = one_line(Console(place)(*command))
+    assert line.startswith("vulcan: ")
+    assert says in line
+    assert nothing_is_left_in(place)
+
+
+@pytest.mark.parametrize("mistake", MORE_MISTAKES)
+def test_so_is_this_one(
+    place: Path, mistake: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The same in this process, which spares the start of one for each."""
+    command, says = MORE_MISTAKES[mistake]
+    monkeypatch.chdir(place)
+    monkeypatch.setattr(sys, "argv", ["vulcan", *command])
+    for name in SETTINGS:
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(SystemExit) as ended:
+        run()
+    said = capsys.readouterr()
+    line = one_line(Result(command, int(ended.value.code or 0), said.out, said.err))
+    assert line.startswith("vulcan: ")
+    assert says in line
+    assert nothing_is_left_in(place)
+
+
+@pytest.mark.parametrize(
+    ("source", "rule"),
+    [
+        ("def priority(now, obj, cache, ghost):\n    while True:\n        pass\n", "while"),
+        ("def priority(now, obj, cache, ghost):\n    return obj.colour\n", "colour"),
+    ],
+)
+def test_a_rejected_policy_is_exit_code_1(vulcan: Console, source: str, rule: str) -> None:
+    (vulcan.directory / "bad.py").write_text(source)
+    checked = vulcan("check", "bad.py", "--task", "cache_eviction")
+    assert checked.returncode == 1
+    assert checked.stderr == ""
+    assert checked.stdout.startswith("rejected: bad.py\n")
+    assert rule in checked.stdout
+    line = one_line(vulcan("eval", "bad.py", "--task", "cache_eviction", "--trace", ZIPF, "--json"), code=1)
+    assert line.startswith("rejected: line ")
+    assert rule in line
+
+
+def test_a_policy_that_fails_on_the_evaluator_is_exit_code_1(vulcan: Console) -> None:
+    source = "def decide(load, room):\n    if load + room == 0:\n        return 104\n    return load\n"
+    (vulcan.directory / "bad.py").write_text(source)
+    line = one_line(vulcan("eval", "bad.py", "--task", MOOD_TASK), code=1)
+    assert line == "failed: light: LookupError: no such mood"
+
+
+def test_a_wrong_key_stops_a_search_that_can_go_on(vulcan: Console) -> None:
+    with ChatServer([fail(401, "Incorrect API key provided: sk-of-mine-0123456789")]) as server:
+        line = one_line(
+            vulcan(*MOOD, "--model", "toy", "--api-base", server.url, "--quiet", OPENAI_API_KEY="sk-of-mine-0123456789")
+        )
+    assert line.startswith("vulcan: model 'toy' at http://127.0.0.1")
+    assert "status 401" in line
+    assert "of-mine" not in line
+    (run,) = (vulcan.directory / "runs").iterdir()
+    assert line.endswith(f"key that this server accepts; then go on with `vulcan resume runs/{run.name}`")
+    assert b"of-mine" not in (run / "run.db").read_bytes()
+    (row,) = vulcan.document("runs")["runs"]
+    assert row["state"] == "error"
+
+
+def test_an_unknown_candidate_of_a_run(vulcan: Console) -> None:
+    run = vulcan.search("--budget-candidates", "1")["run"]
+    assert one_line(vulcan("show", run, "99")) == f"vulcan: {run} has no candidate 99: they go from 1 to 3"
+    assert "has no policy of number 99" in one_line(vulcan("export", run, "--candidate", "99"))
+    assert "cannot write lru.py/x.py" in one_line(_export_into_a_file(vulcan, run))
+    assert "wasm" in one_line(vulcan("export", run, "--format", "wasm"))
+
+
+def _export_into_a_file(vulcan: Console, run: str) -> Result:
+    (vulcan.directory / "lru.py").write_text(LRU)
+    return vulcan("export", run, "-o", "lru.py/x.py")
+
+
+def test_a_damaged_run_does_not_hide_the_others(vulcan: Console) -> None:
+    good = vulcan.search("--budget-candidates", "1")["run"]
+    bad = vulcan.directory / "runs" / "bad"
+    bad.mkdir()
+    (bad / "run.db").write_text("nothing" * 999)
+    result = vulcan("runs")
+    assert result.returncode == 0
+    assert Path(good).name in result.stdout
+    assert result.stderr == "vulcan: cannot use the run's file runs/bad/run.db: file is not a database\n"

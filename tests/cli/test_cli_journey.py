@@ -1,0 +1,258 @@
+"""From a search to a policy on disk, as a user goes: every command on the way, and its JSON document."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from console import LRU, MOOD_TASK, ZIPF, Console
+
+from vulcan.store.events import VERDICTS
+
+WHERE = ("--task", "cache_eviction", "--trace", ZIPF, "--cache-size", "5%", "--cache-size", "20%")
+
+
+@pytest.fixture(scope="module")
+def journey(tmp_path_factory: pytest.TempPathFactory) -> tuple[Console, dict[str, Any]]:
+    """A search of a dozen candidates on a generated trace at two sizes, and its summary."""
+    vulcan = Console(tmp_path_factory.mktemp("journey"))
+    summary = vulcan.document("search", *WHERE, "--budget-candidates", "12", "--executor", "local", "--samples", "6")
+    return vulcan, summary
+
+
+def query(run: str, directory: Path, sql: str) -> list[Any]:
+    with closing(sqlite3.connect(directory / run / "run.db")) as db:
+        return db.execute(sql).fetchall()
+
+
+def test_a_search_sums_itself_up(journey: tuple[Console, dict[str, Any]]) -> None:
+    vulcan, summary = journey
+    assert set(summary) == {
+        "run", "task", "state", "best", "train", "validation", "test", "candidates", "cost",
+    }  # fmt: skip
+    assert summary["task"] == "cache_eviction"
+    assert summary["state"] == "finished"
+    assert (vulcan.directory / summary["run"] / "run.db").is_file()
+    assert set(summary["candidates"]) == set(VERDICTS)
+    assert sum(summary["candidates"].values()) >= 12 + 4  # four policies come with the task
+    assert summary["candidates"]["scored"] >= 8
+    assert summary["cost"] == {
+        "calls": 12, "tokens_in": 0, "tokens_out": 0, "dollars": 0.0, "calls_of_unknown_price": 0,
+    }  # fmt: skip
+    assert set(summary["best"]) == {"candidate", "source", "chosen_on"}
+    assert summary["best"]["chosen_on"] == "validation"
+    for split in ("train", "validation", "test"):
+        part = summary[split]
+        assert set(part) == {"score", "instances", "best_baseline", "baselines", "bounds"}
+        assert len(part["instances"]) == 2
+        assert len(part["baselines"]) >= 14
+        assert part["baselines"]["fifo"] == 0.0
+        assert part["best_baseline"]["score"] == max(part["baselines"].values())
+        assert part["best_baseline"]["policy"] not in part["bounds"]
+        assert part["bounds"]["belady"] > part["baselines"]["lru"] > 0.0
+        assert part["score"] >= part["baselines"]["lru"]
+
+
+def test_the_run_is_shown_as_the_search_summed_it_up(journey: tuple[Console, dict[str, Any]]) -> None:
+    vulcan, summary = journey
+    assert vulcan.document("show", summary["run"]) == summary
+    name = Path(summary["run"]).name
+    assert vulcan.document("show", name) == {**summary, "run": f"runs/{name}"}
+    text = vulcan.good("show", name).stdout
+    assert summary["best"]["source"].strip() in text
+    assert f"candidate {summary['best']['candidate']}" in text
+    for baseline in ("belady", "lru", "s3-fifo"):
+        assert baseline in text
+
+
+def test_a_candidate_is_shown_with_its_source_lineage_and_metrics(journey: tuple[Console, dict[str, Any]]) -> None:
+    vulcan, summary = journey
+    best = summary["best"]["candidate"]
+    shown = vulcan.document("show", summary["run"], str(best))
+    assert set(shown) == {
+        "candidate", "verdict", "source", "proposal", "turn", "lineage", "duplicate_of", "operations", "feedback",
+        "rules", "scores", "metrics",
+    }  # fmt: skip
+    assert (shown["candidate"], shown["verdict"], shown["source"]) == (best, "scored", summary["best"]["source"])
+    assert shown["scores"] == {split: summary[split]["score"] for split in ("train", "validation", "test")}
+    assert [row["split"] for row in shown["metrics"]] == ["train"] * 2 + ["validation"] * 2 + ["test"] * 2
+    for split, score in shown["scores"].items():
+        scores = [row["score"] for row in shown["metrics"] if row["split"] == split]
+        assert score == pytest.approx(sum(scores) / 2, abs=1e-12)
+    fifo = dict(
+        query(
+            summary["run"], vulcan.directory,
+            "SELECT instance, value FROM baselines WHERE policy = 'fifo' AND split = 'test' AND metric = 'miss_ratio'",
+        )
+    )  # fmt: skip
+    for row in shown["metrics"][4:]:
+        ratio = row["metrics"]["miss_ratio"]
+        assert row["score"] == pytest.approx((fifo[row["instance"]] - ratio) / fifo[row["instance"]], abs=1e-12)
+    (last,) = query(summary["run"], vulcan.directory, "SELECT max(id) FROM candidates")[0]
+    child = vulcan.document("show", summary["run"], str(last))
+    assert child["proposal"]["round"] == 2
+    assert child["lineage"][0] == sorted(child["proposal"]["parents"])
+    assert len(child["lineage"][0]) == 2
+    text = vulcan.good("show", summary["run"], str(best)).stdout
+    assert shown["source"].strip() in text
+
+
+def test_the_exported_policy_measures_as_the_store_says(journey: tuple[Console, dict[str, Any]]) -> None:
+    vulcan, summary = journey
+    out = vulcan.directory / "new" / "best.py"
+    written = vulcan.document("export", summary["run"], "--format", "python", "-o", str(out))
+    assert written == {
+        "run": summary["run"], "candidate": summary["best"]["candidate"], "format": "python", "files": [str(out)],
+    }  # fmt: skip
+    measured = vulcan.document("eval", str(out), *WHERE, "--part", "test")
+    assert set(measured) == {"task", "part", "objective", "rows"}
+    sql = "SELECT instance, value FROM scores WHERE split = 'test' AND metric = 'miss_ratio'"
+    stored = dict(query(summary["run"], vulcan.directory, sql))
+    own = {r["instance"]: r["miss_ratio"] for r in measured["rows"] if r["kind"] == "candidate"}
+    assert own == stored
+    assert len(own) == 2
+    scores = [r["score"] for r in measured["rows"] if r["kind"] == "candidate"]
+    assert summary["test"]["score"] == pytest.approx(sum(scores) / 2, abs=1e-12)
+    for name, score in summary["test"]["baselines"].items():
+        rows = [r["score"] for r in measured["rows"] if r["policy"] == name]
+        assert score == pytest.approx(sum(rows) / 2, abs=1e-12)
+
+
+def test_another_candidate_can_be_exported(journey: tuple[Console, dict[str, Any]]) -> None:
+    vulcan, summary = journey
+    written = vulcan.document("export", summary["run"], "--candidate", "4", "-o", "lru.py")
+    assert written["candidate"] == 4
+    measured = vulcan.document("eval", "lru.py", "--task", "cache_eviction", "--trace", ZIPF, "--mechanism", "heap")
+    own = next(r["miss_ratio"] for r in measured["rows"] if r["kind"] == "candidate")
+    lru = next(r["miss_ratio"] for r in measured["rows"] if r["policy"] == "lru" and r["kind"] == "baseline")
+    assert own == lru  # candidate 4 is the task's own lru.py; by the heap it is exactly that
+
+
+def test_eval_measures_a_policy_beside_all_baselines(vulcan: Console) -> None:
+    (vulcan.directory / "mine.py").write_text(LRU)
+    document = vulcan.document("eval", "mine.py", *WHERE)
+    assert (document["task"], document["part"], document["objective"]) == ("cache_eviction", "whole", "object")
+    rows = document["rows"]
+    instances = list(dict.fromkeys(r["instance"] for r in rows))
+    assert len(instances) == 2
+    for instance in instances:
+        here = [r for r in rows if r["instance"] == instance]
+        kinds = [r["kind"] for r in here]
+        assert kinds.count("candidate") == 1
+        assert kinds.count("baseline") >= 14
+        assert kinds.count("bound") >= 2
+        ratios = {r["policy"]: r["miss_ratio"] for r in here}
+        assert all(0.0 < ratio < 1.0 for ratio in ratios.values())
+        assert ratios["belady"] == min(r for p, r in ratios.items() if p != "belady-size-sampled")
+        assert abs(ratios["mine"] - ratios["lru"]) < 0.02  # sampled, so not to the last request
+        assert {"policy", "kind", "instance", "miss_ratio", "byte_miss_ratio", "score"} <= set(here[0])
+        assert {r["requests"] for r in here} == {20000.0}
+    table = vulcan.good("eval", "mine.py", "--task", "cache_eviction", "--trace", ZIPF).stdout
+    assert "miss_ratio" in table
+    assert "mine" in table
+
+
+def test_check_says_what_a_policy_needs(vulcan: Console) -> None:
+    (vulcan.directory / "mine.py").write_text(
+        "def priority(now, obj, cache, ghost):\n    return obj.count.ewma(0.5) + ghost.count(obj.id) / obj.size\n"
+    )
+    document = vulcan.document("check", "mine.py", "--task", "cache_eviction")
+    assert (document["policy"], document["accepted"]) == ("mine.py", True)
+    assert set(document["plan"]) == {"features", "statistics", "history", "operations", "bytes_per_entity"}
+    assert set(document["plan"]["features"]) >= {"obj.size"}
+    assert len(document["plan"]["statistics"]) == 1
+    assert len(document["plan"]["history"]) == 1
+    text = vulcan.good("check", "mine.py", "--task", "cache_eviction").stdout
+    assert f"at most {document['plan']['operations']}" in text
+
+    (vulcan.directory / "bad.py").write_text(
+        "import os\ndef priority(now, obj, cache, ghost):\n    return os.getpid()\n"
+    )
+    result = vulcan("check", "bad.py", "--task", "cache_eviction", "--json")
+    assert result.returncode == 1
+    rejected = json.loads(result.stdout)
+    assert rejected["accepted"] is False
+    assert {"rule", "line", "hint"} <= set(rejected["violations"][0])
+
+
+def test_tasks_and_their_interfaces(vulcan: Console) -> None:
+    (task,) = vulcan.document("tasks")["tasks"]
+    assert (task["name"], set(task)) == ("cache_eviction", {"name", "place", "summary"})
+    shown = vulcan.document("task", "show", "cache_eviction")
+    assert set(shown) == {
+        "task", "summary", "kind", "function", "arguments", "features", "returns", "mechanisms", "objectives",
+        "properties", "settings", "operations",
+    }  # fmt: skip
+    assert (shown["kind"], shown["function"], shown["arguments"]) == (
+        "rank",
+        "priority",
+        ["now", "obj", "cache", "ghost"],
+    )
+    assert {"obj.size", "obj.count", "cache.used", "now"} <= {f["reads"] for f in shown["features"]}
+    text = vulcan.good("task", "show", "cache_eviction").stdout
+    for setting in shown["settings"]:
+        assert "--" + setting["name"].replace("_", "-") in text
+
+
+def test_a_prompt_is_printed(vulcan: Console) -> None:
+    (message,) = vulcan.document("prompt", "--task", "cache_eviction", "--mechanism", "heap")["messages"]
+    assert message["role"] == "user"
+    assert "def priority(now, obj, cache, ghost)" in message["content"]
+    printed = vulcan.good("prompt", "--task", "cache_eviction", "--mechanism", "heap").stdout
+    assert printed.rstrip("\n") == message["content"].rstrip("\n")
+    assert message["content"] != vulcan.document("prompt", "--task", "cache_eviction")["messages"][0]["content"]
+
+
+def test_runs_are_listed_the_oldest_first(vulcan: Console) -> None:
+    assert vulcan.document("runs") == {"runs": []}
+    assert vulcan.good("runs").stdout == "no runs in runs\n"
+    made = [Path(vulcan.search("--seed", seed, "--budget-candidates", "1")["run"]).name for seed in ("1", "2")]
+    rows = vulcan.document("runs")["runs"]
+    assert [row["run"] for row in rows] == made
+    for row in rows:
+        assert set(row) == {"run", "task", "model", "state", "candidates", "best", "train", "test"}
+        assert (row["task"], row["model"], row["state"]) == (MOOD_TASK, "offline/evolve", "finished")
+        assert row["candidates"] >= 3
+        assert row["test"] is not None
+    text = vulcan.good("runs").stdout
+    assert text.index(made[0]) < text.index(made[1])
+
+
+def test_a_task_of_ones_own_by_its_path(vulcan: Console) -> None:
+    summary = vulcan.search("--weight", "3", "--budget-candidates", "4")
+    assert summary["task"] == MOOD_TASK
+    assert summary["test"]["instances"] == ["heavy"]
+    shown = vulcan.document("show", summary["run"], "1")
+    assert {row["metrics"]["weight"] for row in shown["metrics"] if row["instance"] == "heavy"} == {3.0}
+    out = vulcan.document("export", summary["run"], "-o", "best.py")
+    assert out["files"] == ["best.py"]
+    rows = vulcan.document("eval", "best.py", "--task", MOOD_TASK, "--weight", "3", "--part", "test")["rows"]
+    (own,) = [r["score"] for r in rows if r["kind"] == "candidate"]
+    assert own == summary["test"]["score"]
+
+
+def test_progress_goes_to_standard_error_and_the_last_line_says_what_to_type_next(vulcan: Console) -> None:
+    result = vulcan.good(
+        "search", "--task", MOOD_TASK, "--budget-candidates", "3", "--executor", "local", "--workers", "1"
+    )
+    (run,) = (vulcan.directory / "runs").iterdir()
+    assert f"run runs/{run.name}: task mood_task" in result.stderr
+    assert "best baseline 0.0000 (half)" in result.stderr
+    last = result.stdout.strip().splitlines()[-1]
+    assert f"`vulcan show runs/{run.name}`" in last
+    assert f"`vulcan export runs/{run.name} --format python -o best.py`" in last
+    assert "\x1b[" not in result.stdout + result.stderr
+    quiet = vulcan.good("resume", run.name, "--executor", "local", "--quiet")
+    assert quiet.stderr == ""
+
+
+def test_without_a_split_the_tables_say_that_nothing_was_held_out(vulcan: Console) -> None:
+    summary = vulcan.search("--split", "none", "--budget-candidates", "2")
+    assert summary["validation"] is None
+    assert summary["test"] is None
+    assert summary["best"]["chosen_on"] == "train"
+    assert "Nothing was held out" in vulcan.good("show", summary["run"]).stdout

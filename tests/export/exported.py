@@ -1,0 +1,106 @@
+"""Exports policies and runs what comes out."""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+from vulcan.anvil import Policy, check
+from vulcan.export import Provenance, find_exporter
+from vulcan.registry import find_task
+
+TASK = find_task("cache_eviction")
+
+RICH = (
+    '''"""Everything at once.
+
+With a "quote", a back\\\\slash and '''
+    + '"'
+    + '''."""
+import math
+
+WEIGHT = 0.5
+l = -2
+Cache = 3
+_divide = 1e300
+
+
+def decay(age, len):
+    """Old things fade."""
+    total = 0
+    for i in range(1, 4):
+        if i > 2 and age > len:
+            break
+        total += age / (i * 10 + len)
+    return total
+
+
+def weigh(x):
+    if x < 0:
+        return 0
+    elif x < 10:
+        return x
+    else:
+        return 10 + math.log(x)
+
+
+def priority(now, obj, cache, ghost):
+    idle = now - obj.last_access
+    dead = idle * 2
+    dead = dead + 1
+    score = obj.count.ewma(0.3) / (1 + idle) + WEIGHT * obj.last_access.ewma(0.05)
+    if obj.size > cache.size.percentile(0.9) or not obj.count > cache.count.percentile(0.5):
+        score -= decay(idle, 3) * l ** 2 - Cache
+    if ghost.contains(obj.id):
+        score = score + 10 * ghost.count(obj.id) - ghost.age(obj.id) / 1000
+    for k in range(3):
+        score += weigh(score) * 0.1
+    score += int(cache.used / 7) % 5 + round(idle / 3) + (obj.count > 3)
+    score += cache.last_access.percentile(0.25) * 1e-6 + math.sqrt(obj.size) ** 0.5
+    return score + (now - obj.insertion) / (idle + obj.count - 5)
+'''
+)
+
+READS_ID = """
+def priority(now, obj, cache, ghost):
+    return obj.id % 17 + obj.count / (1 + now - obj.last_access) + ghost.contains(obj.id)
+"""
+
+GHOST = """
+def priority(now, obj, cache, ghost):
+    return obj.last_access + 500 * ghost.count(obj.id) - ghost.age(obj.id) + 100 * ghost.contains(obj.id)
+"""
+
+INFLATED = """
+def priority(now, obj, cache, ghost):
+    return cache.evicted_priority + obj.count ** 2 / obj.size + cache.objects / cache.capacity
+"""
+
+CONSTANT = "def priority(now, obj, cache, ghost):\n    return 1\n"
+
+POLICIES = {
+    **TASK.seed_policies(), "rich": RICH, "reads_id": READS_ID, "ghost": GHOST, "inflated": INFLATED,
+    "constant": CONSTANT,
+}  # fmt: skip
+
+
+def provenance(run: str = "20261120-101500-ab", date: str = "2026-11-20", **changes: object) -> Provenance:
+    facts = {
+        "task": "cache_eviction", "run": run, "candidate": "17", "proposer": "offline/evolve", "date": date, "seed": 7,
+        "objective": "object", "scores": {"train": 0.25, "validation": 0.2, "test": 0.125},
+        "instances": ("web@10%", "disk@10%"), "settings": {"cache_size": "10%", "mechanism": "sample"},
+    }  # fmt: skip
+    return Provenance(**{**facts, **changes})  # type: ignore[arg-type]
+
+
+def export(policy: Policy | str, origin: Provenance | None = None) -> str:
+    if isinstance(policy, str):
+        policy = check(policy, TASK)
+    (text,) = find_exporter("python").export(policy, origin or provenance()).values()
+    return text
+
+
+def load(text: str, name: str = "exported") -> ModuleType:
+    """The module that the text makes."""
+    module = ModuleType(name)
+    exec(compile(text, f"<{name}>", "exec"), vars(module))
+    return module

@@ -1,0 +1,225 @@
+"""The exported `Cache` keeps the laws of a mapping, and of a cache of limited size."""
+
+from __future__ import annotations
+
+import pytest
+from exported import POLICIES, TASK, export, load
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+MODULES = {name: load(export(source)) for name, source in POLICIES.items()}
+KEYS = st.integers(0, 12)
+
+
+class LikeADictionary(RuleBasedStateMachine):
+    """What is in the cache is what a dictionary would have there; only evictions and bypasses may take it away."""
+
+    @initialize(
+        name=st.sampled_from(sorted(POLICIES)),
+        mechanism=st.sampled_from(["sample", "heap"]),
+        capacity=st.integers(1, 40),
+        sample_size=st.integers(1, 4),
+    )
+    def start(self, name: str, mechanism: str, capacity: int, sample_size: int) -> None:
+        self.cache = MODULES[name].Cache(capacity, mechanism=mechanism, sample_size=sample_size, getsizeof=len)
+        self.model: dict[int, str] = {}
+        self.sizes: dict[int, int] = {}
+        self.requests = 0
+
+    def stored(self, key: int, value: str, size: int) -> None:
+        self.model[key] = value
+        self.sizes[key] = max(1, size)
+        if self.sizes[key] > self.cache.maxsize:
+            assert key not in self.cache
+        else:
+            self.model = {k: v for k, v in self.model.items() if k in self.cache}
+        for gone in [k for k in self.model if k not in self.cache]:
+            del self.model[gone]
+
+    @rule(key=KEYS, size=st.integers(0, 45))
+    def store(self, key: int, size: int) -> None:
+        completes = key in self.cache._open
+        self.cache[key] = "x" * size
+        self.requests += not completes
+        self.stored(key, "x" * size, size)
+
+    @rule(key=KEYS, value=st.text(max_size=3), size=st.integers(0, 9))
+    def put(self, key: int, value: str, size: int) -> None:
+        completes = key in self.cache._open
+        self.cache.put(key, value, size)
+        self.requests += not completes
+        self.stored(key, value, size)
+
+    @rule(key=KEYS)
+    def look_up(self, key: int) -> None:
+        hits = self.cache.hits
+        assert self.cache.get(key, "absent") == self.model.get(key, "absent")
+        assert self.cache.hits - hits == (key in self.model)
+        self.requests += 1
+
+    @rule(key=KEYS)
+    def index(self, key: int) -> None:
+        self.requests += 1
+        if key in self.model:
+            assert self.cache[key] == self.model[key]
+        else:
+            with pytest.raises(KeyError):
+                self.cache[key]
+
+    @rule(key=KEYS, size=st.integers(0, 45))
+    def request(self, key: int, size: int) -> None:
+        self.requests += 1
+        hit = self.cache.request(key, size)
+        assert hit == (key in self.model)
+        if not hit:
+            self.stored(key, None, size)  # type: ignore[arg-type]
+
+    @rule(key=KEYS)
+    def set_default(self, key: int) -> None:
+        self.requests += 1
+        known = self.model.get(key, "d")
+        assert self.cache.setdefault(key, "d") == known
+        if key not in self.model:
+            self.stored(key, "d", 1)
+
+    @rule(key=KEYS)
+    def delete(self, key: int) -> None:
+        if key in self.model:
+            del self.cache[key]
+            del self.model[key]
+        else:
+            with pytest.raises(KeyError):
+                del self.cache[key]
+
+    @rule(key=KEYS)
+    def pop(self, key: int) -> None:
+        assert self.cache.pop(key, "absent") == self.model.pop(key, "absent")
+
+    @rule()
+    def evict(self) -> None:
+        if self.model:
+            del self.model[self.cache.evict()]
+        else:
+            with pytest.raises(KeyError):
+                self.cache.evict()
+
+    @rule()
+    def pop_item(self) -> None:
+        if self.model:
+            key, value = self.cache.popitem()
+            assert self.model.pop(key) == value
+
+    @rule()
+    def clear(self) -> None:
+        self.cache.clear()
+        self.model.clear()
+
+    @invariant()
+    def holds_what_it_says(self) -> None:
+        if not hasattr(self, "cache"):
+            return
+        cache = self.cache
+        assert dict(cache.items()) == self.model
+        assert set(cache) == set(cache.keys()) == set(self.model)
+        assert sorted(map(str, cache.values())) == sorted(map(str, self.model.values()))
+        assert list(reversed(cache)) == list(cache)[::-1]
+        assert len(cache) == len(self.model) == cache._state.objects
+        assert cache.currsize == sum(self.sizes[key] for key in self.model) <= cache.maxsize
+        assert cache.hits + cache.misses == self.requests
+        assert len(cache._policy.ghost._left) <= 40
+        assert not cache._open.keys() & self.model.keys()
+        for population in [v for name, v in vars(cache._state).items() if name.endswith("_population")]:
+            assert population._live == len(self.model)
+
+
+LikeADictionary.TestCase.settings = settings(
+    max_examples=150,
+    stateful_step_count=40,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+TestLikeADictionary = LikeADictionary.TestCase
+
+
+def test_a_look_up_that_misses_and_the_store_that_follows_are_one_request() -> None:
+    cache = MODULES["lru"].Cache(10)
+    assert cache.get("a") is None
+    cache["a"] = 1
+    assert (cache.hits, cache.misses) == (0, 1)
+    cache["a"] = 2  # a request of its own, which hits
+    assert (cache.hits, cache.misses, cache["a"]) == (1, 1, 2)
+    cache["b"] = 3  # nobody had asked for it
+    assert (cache.hits, cache.misses) == (2, 2)
+
+
+def test_look_ups_that_miss_may_be_completed_in_any_order() -> None:
+    cache = MODULES["lru"].Cache(10)
+    for key in "abc":
+        assert cache.get(key) is None
+    for key in "bca":
+        cache[key] = key
+    assert (cache.hits, cache.misses, sorted(cache)) == (0, 3, ["a", "b", "c"])
+
+
+def test_missed_keys_are_not_remembered_without_end() -> None:
+    cache = MODULES["lru"].Cache(10)
+    for key in range(5_000):
+        cache.get(key)
+    assert len(cache._open) == 1_024
+    cache[0] = "long forgotten"
+    assert cache.misses == 5_001
+
+
+def test_the_least_recently_used_leaves_first() -> None:
+    cache = MODULES["lru"].Cache(3)
+    for key in "abcd":
+        cache[key] = key
+    assert list(cache) == ["b", "c", "d"]
+    assert cache["b"] == "b"
+    assert [cache.evict() for _ in range(3)] == ["c", "d", "b"]
+
+
+def test_a_value_that_grows_makes_others_leave() -> None:
+    cache = MODULES["lru"].Cache(10, mechanism="heap", getsizeof=len)
+    cache.update({"a": "12345", "b": "1", "c": "1234"})
+    cache["b"] = "123"
+    assert dict(cache.items()) == {"b": "123", "c": "1234"}
+    cache["b"] = "more than there is room for"
+    assert (dict(cache.items()), cache.bypassed) == ({"c": "1234"}, 1)
+
+
+def test_keys_are_forgotten_unless_the_policy_computes_with_their_numbers() -> None:
+    for name, remembered in (("lru", 0), ("ghost", 0), ("rich", 0), ("reads_id", 3_000)):
+        cache = MODULES[name].Cache(10)
+        for key in range(3_000):
+            cache.request(key)
+        assert len(cache._numbers) == remembered
+        assert len(cache._policy.ghost._left) == (10 if name not in ("lru",) else 0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options"),
+    [((0,), {}), ((-1,), {}), ((2**54,), {}), ((float("nan"),), {}), ((5,), {"mechanism": "heaps"}),
+     ((5,), {"sample_size": 0})],
+)  # fmt: skip
+def test_a_cache_that_cannot_be_is_refused(arguments: tuple[float, ...], options: dict[str, object]) -> None:
+    with pytest.raises(ValueError, match=r"must be"):
+        MODULES["fifo"].Cache(*arguments, **options)
+
+
+@pytest.mark.parametrize("size", [-1, float("nan"), 2**33])
+def test_a_size_that_cannot_be_is_refused_and_changes_nothing(size: float) -> None:
+    cache = MODULES["rich"].Cache(2**40)
+    with pytest.raises(ValueError, match="a size must be"):
+        cache.put("a", 1, size)
+    assert (len(cache), cache.currsize, cache.misses) == (0, 0, 0)
+
+
+def test_the_template_works_as_it_stands() -> None:
+    module = load((TASK.directory / "export" / "python.py").read_text(encoding="utf-8"))
+    cache = module.Cache(2)
+    cache.update({"a": 1, "b": 2, "c": 3})
+    assert list(cache) == ["b", "c"]

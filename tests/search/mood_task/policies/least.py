@@ -1,0 +1,2 @@
+def decide(load, room):
+    return min(load, room)

@@ -1,0 +1,102 @@
+"""What the tests of the search are made of: the task of moods, replies by script, and what a store holds."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from vulcan.evaluator import load_evaluator
+from vulcan.models import ModelUnavailable, Reply, Request
+from vulcan.registry import find_task
+from vulcan.scoring import Executor
+from vulcan.search.config import SearchConfig, complete_settings
+from vulcan.search.opening import find_instances, find_objective, make_scorer, open_run
+from vulcan.search.study import Listener, Study
+from vulcan.store import MemoryStore, RunRecord, Store
+from vulcan.store.events import CallRecord, Event, Judged, Proposed, Stopped
+
+MOOD_TASK = str(Path(__file__).parent / "mood_task")
+TASK = find_task(MOOD_TASK)
+SEEDS = len(TASK.seed_policies())
+
+
+def config(**changes: Any) -> SearchConfig:
+    """Two rounds of three, on the task of moods."""
+    plain: dict[str, Any] = {"rounds": 2, "samples": 3, "repairs": 1, "seed": 1}
+    settings = complete_settings(TASK, changes.pop("settings", {}))
+    return SearchConfig(**{"task": MOOD_TASK, "settings": settings, "objective": "gain", **plain, **changes})
+
+
+INSTANCES = find_instances(TASK, config(), load_evaluator(TASK))
+
+
+def opened(store: Store, chosen: SearchConfig, executor: Executor, listeners: Iterable[Listener] = ()) -> Study:
+    """A study over a store that is opened if it is new."""
+    instances = find_instances(TASK, chosen, load_evaluator(TASK))
+    open_run(TASK, chosen, store, instances, lambda _: None)
+    scorer = make_scorer(find_objective(TASK, chosen.objective), RunRecord.of(store.events()))
+    return Study(TASK, chosen, store, scorer, executor, listeners)
+
+
+def new_study(executor: Executor, **changes: Any) -> Study:
+    return opened(MemoryStore(), config(**changes), executor)
+
+
+def share(numerator: float, of: str = "min(load, room)") -> str:
+    """A program whose score grows with the number."""
+    return f"def decide(load, room):\n    return {of} * {numerator!r}\n"
+
+
+def mood(number: int) -> str:
+    """A program that makes the evaluator misbehave."""
+    return f"def decide(load, room):\n    if load + room == 0:\n        return {number}\n    return load\n"
+
+
+def as_reply(source: str) -> str:
+    return f"An idea.\n\n```python\n{source}```\n"
+
+
+def reply(text: str) -> Reply:
+    return Reply(text, "a model", "stop", 10, 5, 0.25, 1.5)
+
+
+class Scripted:
+    """A proposer that answers by a function of the request, and counts; None is no answer at all."""
+
+    name = "scripted"
+
+    def __init__(self, answer: Callable[[Request], str | None]) -> None:
+        self._answer = answer
+        self._lock = threading.Lock()
+        self.requests: list[Request] = []
+        self.closed = False
+
+    def propose(self, request: Request) -> Reply:
+        with self._lock:
+            self.requests.append(request)
+        text = self._answer(request)
+        if text is None:
+            raise ModelUnavailable("nobody there")
+        return reply(text)
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def of_kind(store: Store, kind: type[Any]) -> list[Any]:
+    return [event for event in store.events() if isinstance(event, kind)]
+
+
+def judged(store: Store) -> list[Judged]:
+    """Every verdict, but for those on the task's own policies."""
+    rounds = {p.proposal: p.round for p in of_kind(store, Proposed)}
+    return [event for event in of_kind(store, Judged) if rounds[event.proposal] > 0]
+
+
+def contents(store: Store) -> tuple[list[Event], list[CallRecord]]:
+    """All that one seed and the same replies fix: no times, and not where a run was interrupted."""
+    events = [event for event in store.events() if not isinstance(event, Stopped)]
+    return events, [replace(call, seconds=0.0) for call in store.calls()]

@@ -1,0 +1,70 @@
+"""From metrics to one number, against figures worked out by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from vulcan.errors import UserError
+from vulcan.evaluator import Instance, SplitName
+from vulcan.search.score import Scorer
+from vulcan.store.events import BaselineMeasured
+from vulcan.task import Objective
+
+INSTANCES = [
+    Instance("a", "train", {}), Instance("b", "train", {}), Instance("c", "train", {}), Instance("a", "test", {}),
+]  # fmt: skip
+OVER_TWO = Objective(
+    "ratio", "x", "x against the mean of two", lambda m, r: m["x"] / (r["p"]["x"] + r["q"]["x"]) - 1, ("p", "q")
+)
+
+
+def measured(policy: str, split: SplitName, **x: float) -> BaselineMeasured:
+    return BaselineMeasured(policy, "baseline", split, 0.0, tuple((name, {"x": value}) for name, value in x.items()))
+
+
+@pytest.fixture
+def scorer() -> Scorer:
+    scorer = Scorer(OVER_TWO, INSTANCES)
+    scorer.add_baseline(measured("p", "train", a=1.0, b=2.0, c=3.0))
+    scorer.add_baseline(measured("q", "train", a=1.0, b=6.0, c=7.0))
+    scorer.add_baseline(measured("p", "test", a=10.0))
+    scorer.add_baseline(measured("q", "test", a=30.0))
+    scorer.add_baseline(measured("other", "train", a=99.0, b=99.0, c=99.0))
+    return scorer
+
+
+def test_the_score_is_the_mean_over_instances_of_what_each_gives(scorer: Scorer) -> None:
+    metrics = (("a", {"x": 3.0}), ("b", {"x": 4.0}), ("c", {"x": 20.0}))
+    assert [scorer.on_instance("train", name, m) for name, m in metrics] == [0.5, -0.5, 1.0]
+    assert scorer.mean("train", metrics) == pytest.approx(1 / 3, abs=1e-15)
+    assert scorer.mean("train", metrics[::-1]) == scorer.mean("train", metrics)
+
+
+def test_each_split_has_references_of_its_own(scorer: Scorer) -> None:
+    assert scorer.on_instance("test", "a", {"x": 60.0}) == 0.5
+    assert scorer.mean("test", (("a", {"x": 20.0}),)) == -0.5
+    assert [i.name for i in scorer.of("test")] == ["a"]
+    assert scorer.of("validation") == ()
+
+
+def test_an_instance_that_is_missing_is_never_left_out_of_the_mean(scorer: Scorer) -> None:
+    with pytest.raises(KeyError, match="b"):
+        scorer.mean("train", (("a", {"x": 3.0}), ("c", {"x": 3.0})))
+
+
+def test_an_objective_sees_only_its_references() -> None:
+    seen = []
+    spy = Objective("spy", "x", "looks", lambda m, r: seen.append(dict(r)) or 0.0, ("p",))
+    scorer = Scorer(spy, INSTANCES)
+    for policy in ("p", "q"):
+        scorer.add_baseline(measured(policy, "train", a=1.0))
+    scorer.on_instance("train", "a", {"x": 1.0})
+    scorer.on_instance("train", "b", {"x": 1.0})
+    assert seen == [{"p": {"x": 1.0}}, {}]
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_a_score_that_is_no_finite_number_is_the_tasks_mistake(value: float) -> None:
+    scorer = Scorer(Objective("odd", "x", "odd", lambda *_: value), INSTANCES)
+    with pytest.raises(UserError, match=f"objective 'odd' is {value} on b: its scores must be finite"):
+        scorer.on_instance("train", "b", {"x": 1.0})

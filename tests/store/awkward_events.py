@@ -1,0 +1,56 @@
+"""One event of each kind at least, with contents that a store could spoil, and calls of the same sort."""
+
+from __future__ import annotations
+
+import sys
+
+from vulcan.store.events import (
+    BaselineMeasured,
+    CallRecord,
+    Chosen,
+    Confirmed,
+    Event,
+    InstanceMetrics,
+    Judged,
+    Prepared,
+    Proposed,
+    Started,
+    Stopped,
+)
+
+TEXT = "\"quoted\" 'twice' \\ back\nnew line\r\n\ttab \x00 nul \x7f é 猫 \U0001f98a ; DROP TABLE events; -- %s {x}"
+FLOATS = {"third": 1 / 3, "tenth": 0.1, "tiny": 5e-324, "huge": sys.float_info.max, "below": -2.5e-17, "zero": 0.0}
+METRICS: InstanceMetrics = (("b@10%", FLOATS), (TEXT, {}), ("a", {TEXT: 1.0}))
+
+EVENTS: tuple[Event, ...] = (
+    Started({"task": TEXT, "seed": 2**62, "none": None, "flag": True, "settings": {"trace": ["a", "b"], "n": []}}, "0"),
+    Prepared(()),
+    Prepared(
+        (
+            {"name": TEXT, "split": "train", "parameters": {"size": 0.1, "of": None, "list": [1, [2, 3]], "text": ""}},
+            {"name": "b", "split": "test", "parameters": {}},
+        )
+    ),
+    BaselineMeasured("lru", "baseline", "train", 0.1 + 0.2, METRICS),
+    BaselineMeasured("belady", "bound", "test", -1.0, ()),
+    Proposed(1, 0, "seed", (), 0),
+    Proposed(2, 1, "mutate", (1, 3), 2**63 - 1),
+    Judged(1, 1, 0, TEXT, "f" * 64, "scored", "", (), 17, None, 1 / 3, METRICS),
+    Judged(2, 2, 0, "", None, "rejected", TEXT, ("no-code-block", "while"), None, None, None, ()),
+    Judged(3, 2, 1, TEXT, "f" * 64, "duplicate", "", (), 17, 1, None, ()),
+    Judged(4, 2, 2, "def f():\n    return 0\n", "e", "timeout", "took 1 s", (), 0, None, None, ()),
+    Judged(5, 2, 3, "", None, "no-reply", "gave up", (), None, None, None, ()),
+    Confirmed(1, "validation", None, ()),
+    Confirmed(1, "test", -0.0, METRICS),
+    Chosen(1, "validation"),
+    Stopped("interrupted"),
+    Stopped("error", TEXT),
+    Stopped("finished"),
+)
+
+CALLS: tuple[CallRecord, ...] = (
+    CallRecord(2, 1, (("user", TEXT), ("assistant", ""), ("user", "again")), TEXT, TEXT, "stop", 0, 2**40, 0.1, 1 / 3),
+    CallRecord(2, 0, (("user", TEXT),), "", "m", "length", None, None, None, 0.0),
+    CallRecord(10, 0, (), TEXT, "m", "unknown", 1, 2, 0.0, 5.0),
+    CallRecord(1, 0, (("system", "s"), ("user", "u")), "reply", "m", "stop", 3, 4, 1e-9, 2.5),
+)

@@ -1,0 +1,86 @@
+"""Where runs lie, and one search at a time in each."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from vulcan.errors import UserError
+from vulcan.store.runs import alone_in, create_store, find_run, new_run, run_directories
+
+HOLDER = """
+import sys
+from pathlib import Path
+from vulcan.store.runs import alone_in
+
+with alone_in(Path(sys.argv[1])):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+def made(runs: Path, task: str) -> Path:
+    place = new_run(runs, task)
+    create_store(place).close()
+    return place
+
+
+def test_a_run_is_found_by_its_name_and_by_its_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = made(tmp_path / "deep" / "runs", "a_task")
+    assert place.name.startswith("a_task-")
+    assert find_run(place.name, place.parent) == place
+    assert find_run(str(place), tmp_path) == place
+    assert find_run(f"{place}/", tmp_path) == place
+    monkeypatch.chdir(place.parent)
+    assert find_run(place.name, Path("elsewhere")) == Path(place.name)
+
+
+def test_two_runs_of_one_second_have_places_of_their_own(tmp_path: Path) -> None:
+    made_runs = {made(tmp_path, "a_task") for _ in range(8)}
+    assert len(made_runs) == 8
+    assert set(run_directories(tmp_path)) == made_runs
+
+
+def test_a_name_that_is_not_known_finds_the_nearest(tmp_path: Path) -> None:
+    place = made(tmp_path, "a_task")
+    with pytest.raises(UserError, match=f"did you mean '{place.name}'"):
+        find_run(place.name[:-1], tmp_path)
+    with pytest.raises(UserError, match=r"no run 'x' in .*nowhere"):
+        find_run("x", tmp_path / "nowhere")
+
+
+def test_a_place_that_cannot_be_written_is_told_in_a_line(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(UserError, match="name another place with --runs-dir") as caught:
+        new_run(tmp_path / "file" / "runs", "a_task")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_run_is_held_by_one_process_at_a_time_and_freed_by_its_death(tmp_path: Path) -> None:
+    run = made(tmp_path, "a_task")
+    holder = subprocess.Popen([sys.executable, "-c", HOLDER, str(run)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert holder.stdout is not None
+    assert holder.stdin is not None
+    assert holder.stdout.readline() == b"held\n"
+    with pytest.raises(UserError, match="another process is searching in"), alone_in(run):
+        pass
+    holder.kill()
+    holder.wait()
+    holder.stdout.close()
+    holder.stdin.close()
+    with alone_in(run):
+        pass
+
+
+def test_an_error_of_whoever_holds_the_run_is_passed_on(tmp_path: Path) -> None:
+    run = made(tmp_path, "a_task")
+    with pytest.raises(PermissionError, match="mine"), alone_in(run):
+        raise PermissionError("mine")
+
+
+def test_a_run_that_is_gone_cannot_be_held(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="cannot write to the run"), alone_in(tmp_path / "gone"):
+        pass

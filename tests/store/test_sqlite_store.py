@@ -1,0 +1,264 @@
+"""What is particular to a run on disk."""
+
+from __future__ import annotations
+
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from awkward_events import CALLS, EVENTS, FLOATS, TEXT
+
+from vulcan.errors import UserError
+from vulcan.store import SQLiteStore
+from vulcan.store.events import Chosen, Event, Proposed, Started
+from vulcan.store.sqlite import FORMAT
+
+WRITER = """
+import sys
+from pathlib import Path
+from vulcan.store import SQLiteStore
+from vulcan.store.events import CallRecord, Judged, Proposed
+
+store = SQLiteStore(Path(sys.argv[1]), create=True)
+for n in range(1, 1_000_000):
+    proposed = Proposed(n, 1, "initial", (), n)
+    judged = Judged(n, n, 0, f"source {n}" * 50, str(n), "scored", "", (), 1, None, n / 7, (("a", {"x": n / 3}),))
+    store.append(proposed, judged)
+    store.keep_call(CallRecord(n, 0, (("user", "hello"),), f"reply {n}", "m", "stop", n, n, None, 0.5))
+    print(n, flush=True)
+"""
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "run.db"
+
+
+def filled(path: Path) -> None:
+    with closing(SQLiteStore(path, create=True)) as store:
+        store.append(*EVENTS)
+        for call in CALLS:
+            store.keep_call(call)
+
+
+def rows(path: Path, query: str) -> list[tuple[object, ...]]:
+    with closing(sqlite3.connect(path)) as db:
+        return db.execute(query).fetchall()
+
+
+def one_line(caught: pytest.ExceptionInfo[UserError], path: Path) -> str:
+    message = str(caught.value)
+    assert "\n" not in message
+    assert str(path) in message
+    return message
+
+
+# What is written stays
+
+
+def test_a_run_reads_the_same_after_it_is_opened_again(path: Path) -> None:
+    filled(path)
+    for _ in range(2):
+        with closing(SQLiteStore(path)) as store:
+            assert repr(list(store.events())) == repr(list(EVENTS))
+            assert sorted(store.calls(), key=CALLS.index) == list(CALLS)
+
+
+def test_a_second_store_sees_what_the_first_has_appended(path: Path) -> None:
+    with closing(SQLiteStore(path, create=True)) as writer, closing(SQLiteStore(path)) as reader:
+        for count in range(1, 4):
+            writer.append(Chosen(count, "train"))
+            assert len(list(reader.events())) == count
+
+
+@pytest.mark.parametrize("acknowledged", [1, 40])
+def test_nothing_that_was_acknowledged_is_lost_when_the_writer_is_killed(path: Path, acknowledged: int) -> None:
+    writer = subprocess.Popen([sys.executable, "-c", WRITER, str(path)], stdout=subprocess.PIPE, text=True)
+    assert writer.stdout is not None
+    last = 0
+    while last < acknowledged:
+        last = int(writer.stdout.readline())
+    writer.kill()
+    last = max([last, *map(int, writer.stdout.read().split())])
+    assert writer.wait() == -9
+    writer.stdout.close()
+    with closing(SQLiteStore(path)) as store:
+        events = list(store.events())
+        calls = list(store.calls())
+    judged, proposed = events[1::2], [e for e in events if isinstance(e, Proposed)]
+    assert len(events) % 2 == 0  # an append is there as a whole or not at all
+    assert [p.proposal for p in proposed] == list(range(1, len(proposed) + 1))
+    assert len(proposed) in (last, last + 1)
+    assert [j.score for j in judged] == [n / 7 for n in range(1, len(judged) + 1)]  # type: ignore[union-attr]
+    assert [c.reply for c in calls][:last] == [f"reply {n}" for n in range(1, last + 1)]
+
+
+def test_an_append_that_fails_half_way_leaves_nothing(path: Path) -> None:
+    with closing(SQLiteStore(path, create=True)) as store:
+        store.append(Chosen(1, "train"))
+        with pytest.raises(ValueError, match="JSON"):
+            store.append(Chosen(2, "train"), Started({"limit": float("inf")}, "0"))
+        assert list(store.events()) == [Chosen(1, "train")]
+        store.append(Chosen(3, "train"))
+        assert list(store.events()) == [Chosen(1, "train"), Chosen(3, "train")]
+
+
+def test_long_texts_are_kept_once(path: Path) -> None:
+    with closing(SQLiteStore(path, create=True)) as store:
+        for _ in range(5):
+            store.append(EVENTS[7])
+        for call in CALLS:
+            store.keep_call(call)
+    assert rows(path, f"SELECT count(*) FROM texts WHERE length(text) = {len(TEXT)} OR text = ''") != [(0,)]
+    assert rows(path, "SELECT count(*), count(DISTINCT text) FROM texts") == [(7, 7)]
+
+
+def test_when_the_first_event_was_appended_is_known(path: Path) -> None:
+    with closing(SQLiteStore(path, create=True)) as store:
+        assert store.begun() == ""
+        store.append(*EVENTS)
+        ((first,),) = rows(path, "SELECT time FROM events WHERE id = 1")
+        assert store.begun() == first
+
+
+# What is no run
+
+
+def nothing(path: Path) -> None:
+    pass
+
+
+def text(path: Path) -> None:
+    path.write_text("this is no database\n" * 100)
+
+
+def empty(path: Path) -> None:
+    path.touch()
+
+
+def another_database(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("CREATE TABLE t (x)")
+
+
+def of_the_future(path: Path) -> None:
+    filled(path)
+    with closing(sqlite3.connect(path)) as db:
+        db.execute(f"PRAGMA user_version = {FORMAT + 1}")
+
+
+def directory(path: Path) -> None:
+    path.mkdir()
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (nothing, "holds no run: there is no run.db in it"),
+        (directory, "holds no run"),
+        (text, "file is not a database"),
+        (empty, f"is of format 0, and this Vulcan reads format {FORMAT}"),
+        (another_database, f"is of format 0, and this Vulcan reads format {FORMAT}"),
+        (of_the_future, f"is of format {FORMAT + 1}, and this Vulcan reads format {FORMAT}"),
+    ],
+)
+def test_what_is_no_run_is_told_in_a_line(path: Path, make: Callable[[Path], None], says: str) -> None:
+    make(path)
+    with pytest.raises(UserError) as caught:
+        SQLiteStore(path)
+    assert says in one_line(caught, path.parent)
+
+
+def test_a_file_that_is_not_ours_is_left_as_it_was(path: Path) -> None:
+    another_database(path)
+    before = path.read_bytes()
+    with pytest.raises(UserError):
+        SQLiteStore(path)
+    assert path.read_bytes() == before
+    assert sorted(p.name for p in path.parent.iterdir()) == ["run.db"]
+
+
+@pytest.mark.parametrize("share", [0.3, 0.6, 0.9])
+def test_a_file_that_was_cut_off_is_told_in_a_line(path: Path, share: float) -> None:
+    with closing(SQLiteStore(path, create=True)) as store:
+        events: list[Event] = [Started({"text": f"{n}" * 3000}, "0") for n in range(50)]
+        store.append(*events)
+    whole = path.read_bytes()
+    path.write_bytes(whole[: int(len(whole) * share)])
+    with (
+        pytest.raises(UserError, match=r"malformed|disk image") as caught,
+        closing(SQLiteStore(path)) as store,
+    ):
+        list(store.events())
+    one_line(caught, path)
+
+
+def test_a_run_is_not_made_twice_in_one_place(path: Path) -> None:
+    filled(path)
+    with pytest.raises(UserError, match="already exists"):
+        SQLiteStore(path, create=True)
+    with closing(SQLiteStore(path)) as store:
+        assert list(store.events()) == list(EVENTS)
+
+
+def test_a_place_that_cannot_be_written_is_told_in_a_line(tmp_path: Path) -> None:
+    with pytest.raises(UserError) as caught:
+        SQLiteStore(tmp_path / "missing" / "run.db", create=True)
+    assert "unable to open" in one_line(caught, tmp_path / "missing" / "run.db")
+
+
+# The views
+
+AS_SQL_SHOWS_IT = TEXT.partition("\x00")[0]
+"""SQLite's JSON functions end a text at its first NUL; reading events back does not go through them."""
+
+
+def test_view_proposals(path: Path) -> None:
+    filled(path)
+    assert rows(path, "SELECT id, round, operator, parents, seed FROM proposals ORDER BY id") == [
+        (1, 0, "seed", "[]", 0),
+        (2, 1, "mutate", "[1,3]", 2**63 - 1),
+    ]
+
+
+def test_view_candidates(path: Path) -> None:
+    filled(path)
+    columns = "id, proposal, turn, verdict, score, duplicate_of, operations, fingerprint, rules, feedback, source"
+    assert rows(path, f"SELECT {columns} FROM candidates ORDER BY id") == [
+        (1, 1, 0, "scored", 1 / 3, None, 17, "f" * 64, "[]", "", TEXT),
+        (2, 2, 0, "rejected", None, None, None, None, '["no-code-block","while"]', AS_SQL_SHOWS_IT, ""),
+        (3, 2, 1, "duplicate", None, 1, 17, "f" * 64, "[]", "", TEXT),
+        (4, 2, 2, "timeout", None, None, 0, "e", "[]", "took 1 s", "def f():\n    return 0\n"),
+        (5, 2, 3, "no-reply", None, None, None, None, "[]", "gave up", ""),
+    ]
+
+
+def test_view_verdicts(path: Path) -> None:
+    filled(path)
+    assert sorted(rows(path, "SELECT verdict, candidates FROM verdicts")) == [
+        ("duplicate", 1), ("no-reply", 1), ("rejected", 1), ("scored", 1), ("timeout", 1),
+    ]  # fmt: skip
+
+
+def test_view_scores(path: Path) -> None:
+    filled(path)
+    found = rows(path, "SELECT candidate, split, instance, metric, value FROM scores")
+    expected = [
+        (1, split, instance, metric, value)
+        for split in ("train", "test")
+        for instance, metrics in (("b@10%", FLOATS), ("a", {AS_SQL_SHOWS_IT: 1.0}))
+        for metric, value in metrics.items()
+    ]
+    assert sorted(found, key=repr) == sorted(expected, key=repr)
+
+
+def test_view_baselines(path: Path) -> None:
+    filled(path)
+    found = rows(path, "SELECT policy, kind, split, score, instance, metric, value FROM baselines")
+    assert len(found) == len(FLOATS) + 1
+    assert ("lru", "baseline", "train", 0.1 + 0.2, "b@10%", "third", 1 / 3) in found
+    assert ("lru", "baseline", "train", 0.1 + 0.2, "a", AS_SQL_SHOWS_IT, 1.0) in found

@@ -1,0 +1,125 @@
+"""What every store does. To try one of your own, add it to the fixture `store`."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from awkward_events import CALLS, EVENTS, TEXT
+
+from vulcan.store import MemoryStore, SQLiteStore, Store
+from vulcan.store.events import EVENTS as KINDS
+from vulcan.store.events import Event, Proposed, Started
+
+STORES: dict[str, Callable[[Path], Store]] = {
+    "memory": lambda _: MemoryStore(),
+    "sqlite": lambda place: SQLiteStore(place / "run.db", create=True),
+}
+
+
+@pytest.fixture(params=STORES)
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+    store = STORES[request.param](tmp_path)
+    yield store
+    store.close()
+
+
+def numbered(first: int, count: int) -> list[Event]:
+    return [Proposed(number, 1, "initial", (), number) for number in range(first, first + count)]
+
+
+def test_it_satisfies_the_contract(store: Store) -> None:
+    assert isinstance(store, Store)
+
+
+def test_a_new_store_is_empty(store: Store) -> None:
+    assert list(store.events()) == []
+    assert list(store.calls()) == []
+    assert store.call(1, 0) is None
+
+
+def test_the_samples_cover_every_kind_of_event() -> None:
+    assert {type(event) for event in EVENTS} == set(KINDS.values())
+
+
+@pytest.mark.parametrize("event", EVENTS, ids=lambda event: type(event).__name__)
+def test_an_event_reads_back_as_it_was(store: Store, event: Event) -> None:
+    store.append(event)
+    assert list(store.events()) == [event]
+    assert repr(list(store.events())) == repr([event])  # tells 1 from True and 1.0, and -0.0 from 0.0
+
+
+def test_events_keep_the_order_in_which_they_were_appended(store: Store) -> None:
+    store.append(*EVENTS[:3])
+    store.append()
+    for event in reversed(EVENTS):
+        store.append(event)
+    assert list(store.events()) == [*EVENTS[:3], *reversed(EVENTS)]
+
+
+def test_what_is_read_can_be_read_while_more_is_appended(store: Store) -> None:
+    store.append(*numbered(0, 3))
+    seen = []
+    for event in store.events():
+        seen.append(event)
+        store.append(*numbered(10, 1))
+    assert seen == numbered(0, 3)
+    assert len(list(store.events())) == 6
+
+
+@pytest.mark.parametrize("call", CALLS, ids=lambda call: f"{call.proposal}.{call.turn}")
+def test_a_call_reads_back_as_it_was(store: Store, call) -> None:
+    store.keep_call(call)
+    assert store.call(call.proposal, call.turn) == call
+    assert repr(store.call(call.proposal, call.turn)) == repr(call)
+    assert store.call(call.proposal, call.turn + 1) is None
+    assert store.call(call.proposal + 1, call.turn) is None
+
+
+def test_calls_come_by_proposal_and_turn_whatever_order_they_were_kept_in(store: Store) -> None:
+    for call in CALLS:
+        store.keep_call(call)
+    assert [(c.proposal, c.turn) for c in store.calls()] == [(1, 0), (2, 0), (2, 1), (10, 0)]
+    assert sorted(store.calls(), key=CALLS.index) == list(CALLS)
+
+
+def test_the_first_answer_to_a_call_stays(store: Store) -> None:
+    first = CALLS[0]
+    store.keep_call(first)
+    store.keep_call(replace(first, reply="another", model="another", dollars=9.0, messages=()))
+    assert list(store.calls()) == [first]
+
+
+def test_threads_may_write_at_the_same_time(store: Store) -> None:
+    start = threading.Barrier(3)
+
+    def write(first: int) -> None:
+        start.wait()
+        for number in range(first, first + 50):
+            store.append(*numbered(2 * number, 2))
+
+    def keep() -> None:
+        start.wait()
+        for number in range(50):
+            store.keep_call(replace(CALLS[0], proposal=number, reply=f"{TEXT} {number}"))
+
+    threads = [threading.Thread(target=write, args=(first,)) for first in (0, 1000)] + [threading.Thread(target=keep)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    written = [event.proposal for event in store.events() if isinstance(event, Proposed)]
+    assert [n for n in written if n < 1000] == list(range(100))
+    assert [n for n in written if n >= 1000] == list(range(2000, 2100))
+    assert all(written[n] + 1 == written[n + 1] for n in range(0, 200, 2))  # what was appended together stays so
+    assert [c.proposal for c in store.calls()] == list(range(50))
+
+
+def test_a_store_does_not_change_with_what_was_put_into_it(store: Store) -> None:
+    config = {"seed": 1}
+    store.append(Started(dict(config), "0"))
+    read = next(store.events())
+    assert read == Started({"seed": 1}, "0")

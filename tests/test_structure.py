@@ -1,0 +1,138 @@
+"""The house keeps its walls: imports run one way, and the framework knows no domain."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGES = {
+    "vulcan": ROOT / "vulcan",
+    **{place.name: place for folder in ("evaluators", "traces") for place in (ROOT / folder).glob("vulcan_*")},
+}
+
+# From the ground up; a module imports from its own layer's package and from lower layers.
+LAYERS = (
+    {"vulcan", "vulcan.errors"},
+    {"vulcan.paths", "vulcan.task"},
+    {"vulcan.anvil"},
+    {"vulcan.evaluator", "vulcan.registry"},
+    {"vulcan.models", "vulcan.scoring", "vulcan.store"},
+    {"vulcan.report", "vulcan.export", "vulcan.search"},
+    {"vulcan.cli"},
+)
+LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
+
+FOR_EVALUATORS = {"vulcan.anvil", "vulcan.task", "vulcan.evaluator", "vulcan.errors", "vulcan.paths"}
+FOR_TRACES = {"vulcan.errors", "vulcan.paths"}
+
+DOMAIN = re.compile(
+    r"evict|ghost|miss_?ratio|hit_?ratio|prefetch|belady|fifo|\blru(?!_cache)|cache_?size|footprint|cwnd|congestion|"
+    r"packet|\brtt\b|tiering|preempt|spot_?vm|vulcan_(cache|link|tiering|spot|traces)\b",
+    re.IGNORECASE,
+)
+
+
+def sources(package: str) -> dict[str, Path]:
+    """The modules of a package by dotted name."""
+    place = PACKAGES[package]
+    found = {}
+    for path in sorted(place.rglob("*.py")):
+        parts = path.relative_to(place.parent).with_suffix("").parts
+        found[".".join(parts).removesuffix(".__init__")] = path
+    return found
+
+
+def tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"), str(path))
+
+
+def imported(path: Path) -> Iterator[tuple[int, str]]:
+    """Line and dotted name of everything that a module imports, also inside functions and for types only."""
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}:{node.lineno}: a relative import"
+            for alias in node.names:
+                yield node.lineno, f"{node.module}.{alias.name}"
+
+
+def unit(name: str) -> str:
+    """The part of the house that a dotted name belongs to: `vulcan.search` for `vulcan.search.study.Study`."""
+    parts = name.split(".")
+    top, second = parts[0], ".".join(parts[:2])
+    return second if top == "vulcan" and second in LEVEL else top
+
+
+def within(package: str) -> list[tuple[str, Path, int, str, str]]:
+    """Every import of this project's own: the importing module, its place, the unit it is in and the one it imports."""
+    return [
+        (module, path, line, unit(module), unit(name))
+        for module, path in sources(package).items()
+        for line, name in imported(path)
+        if name.split(".")[0] in PACKAGES
+    ]
+
+
+def test_every_part_of_the_framework_has_its_layer() -> None:
+    parts = {".".join(module.split(".")[:2]) for module in sources("vulcan")}
+    assert parts - set(LEVEL) == set()
+    assert {"vulcan.cli", "vulcan.search", "vulcan.scoring", "vulcan.anvil", "vulcan.task"} <= parts
+
+
+def test_imports_run_one_way() -> None:
+    wrong = [
+        f"{path.relative_to(ROOT)}:{line}: {theirs} is imported by {mine}"
+        for _, path, line, mine, theirs in within("vulcan")
+        if theirs != mine and not LEVEL.get(theirs, 99) < LEVEL[mine]
+    ]
+    assert wrong == []
+
+
+def test_the_framework_imports_neither_evaluators_nor_traces() -> None:
+    assert [f"{path}:{line}" for _, path, line, _, theirs in within("vulcan") if not theirs.startswith("vulcan.")
+            and theirs != "vulcan"] == []  # fmt: skip
+
+
+@pytest.mark.parametrize("package", [name for name in PACKAGES if name not in ("vulcan", "vulcan_traces")])
+def test_evaluators_import_the_contracts_and_traces_alone(package: str) -> None:
+    allowed = FOR_EVALUATORS | {package, "vulcan_traces"}
+    assert {theirs for *_, theirs in within(package)} - allowed == set()
+
+
+def test_traces_import_errors_and_paths_alone() -> None:
+    assert {theirs for *_, theirs in within("vulcan_traces")} - FOR_TRACES - {"vulcan_traces"} == set()
+
+
+def test_the_packages_are_those_of_the_wheel() -> None:
+    assert {"vulcan", "vulcan_cache", "vulcan_traces"} <= set(PACKAGES)
+    assert all((place / "__init__.py").is_file() for place in PACKAGES.values())
+
+
+def names(path: Path) -> Iterator[tuple[int, str]]:
+    """Every identifier of a module, and every text in it that may be one; prose and examples are not."""
+    module = tree(path)
+    for node in ast.walk(module):
+        match node:
+            case ast.Name(id=name) | ast.arg(arg=name) | ast.Attribute(attr=name) | ast.alias(name=name):
+                yield node.lineno, name
+            case ast.FunctionDef(name=name) | ast.ClassDef(name=name) | ast.keyword(arg=str(name)):
+                yield node.lineno, name
+            case ast.Constant(value=str(text)) if re.fullmatch(r"[\w.:-]+", text):
+                yield node.lineno, text
+
+
+def test_the_framework_knows_no_domain() -> None:
+    """No identifier is a word of caches or packets; examples in prose may be."""
+    found = [
+        f"{path.relative_to(ROOT)}:{line}: {name!r}"
+        for path in sources("vulcan").values()
+        for line, name in names(path)
+        if DOMAIN.search(name)
+    ]
+    assert found == []
