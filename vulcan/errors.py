@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 
 
@@ -15,5 +14,7 @@ class UserError(Exception):
 
 def nearest(name: str, known: Iterable[str]) -> str:
     """`; did you mean 'x'?` for the known name most like `name`, or an empty string."""
+    import difflib  # only a mistake needs it
+
     found = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
     return f"; did you mean {found[0]!r}?" if found else ""

@@ -175,8 +175,8 @@ def _parts(split: Split) -> list[tuple[SplitName, tuple[float, float]]]:
 
 
 def _label(name: str) -> str:
-    """A trace's name without its directory and endings."""
-    return Path(name).name.split(".")[0] or name
+    """A trace file's name without its endings, such as `.oracleGeneral.bin.zst`; a generated trace's as it is."""
+    return name if ":" in name else name.split(".", maxsplit=1)[0] or name
 
 
 def _unit_capacity(size: str, trace: Trace) -> int:

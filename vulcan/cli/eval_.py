@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -11,7 +11,9 @@ from vulcan.cli.files import read_policy
 from vulcan.cli.options import TASK_OPTIONS, AsJson, TaskName, task_settings
 from vulcan.cli.output import number, print_json, print_table, say, tell
 from vulcan.errors import UserError
-from vulcan.evaluator import Instance
+
+if TYPE_CHECKING:
+    from vulcan.evaluator import Instance
 
 CONTEXT = TASK_OPTIONS
 _PARTS = ("whole", "train", "validation", "test")

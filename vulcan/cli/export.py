@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from vulcan.cli.files import write_text
 from vulcan.cli.options import RUNS, AsJson, RunsDirectory
 from vulcan.cli.output import print_json, tell
-from vulcan.cli.summary import SPLITS, score_of
 from vulcan.errors import UserError
-from vulcan.store import RunRecord
-from vulcan.store.events import Judged
+
+if TYPE_CHECKING:
+    from vulcan.store import RunRecord
+    from vulcan.store.events import Judged
 
 
 def export(
@@ -28,8 +29,10 @@ def export(
 ) -> None:
     """Write a run's winner as a module that runs without Vulcan."""
     from vulcan.anvil import check
+    from vulcan.cli.summary import SPLITS, score_of
     from vulcan.export import Provenance, find_exporter
     from vulcan.registry import find_task
+    from vulcan.store import RunRecord
     from vulcan.store.runs import find_run, open_store
 
     exporter = find_exporter(format)

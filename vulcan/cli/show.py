@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from vulcan.cli.options import RUNS, AsJson, RunsDirectory
 from vulcan.cli.output import number, print_json, print_table, say
-from vulcan.cli.summary import SPLITS, document, print_summary, score_of, state
-from vulcan.errors import UserError
-from vulcan.store import RunRecord
-from vulcan.store.events import Judged
+
+if TYPE_CHECKING:
+    from vulcan.store import RunRecord
+    from vulcan.store.events import Judged
 
 
 def show(
@@ -22,7 +22,10 @@ def show(
     as_json: AsJson = False,
 ) -> None:
     """Show a run, or one of its candidates with its source, lineage and metrics."""
+    from vulcan.cli.summary import document, print_summary, state
+    from vulcan.errors import UserError
     from vulcan.search.costs import Costs
+    from vulcan.store import RunRecord
     from vulcan.store.runs import find_run, open_store
 
     place = find_run(run, runs_dir)
@@ -90,6 +93,7 @@ def _spelled(generations: list[list[int]]) -> str:
 
 
 def _metric_rows(record: RunRecord, judged: Judged) -> list[dict[str, Any]]:
+    from vulcan.cli.summary import SPLITS
     from vulcan.registry import find_task
     from vulcan.search.opening import find_objective, make_scorer
 
@@ -105,6 +109,8 @@ def _metric_rows(record: RunRecord, judged: Judged) -> list[dict[str, Any]]:
 
 
 def _document(record: RunRecord, judged: Judged) -> dict[str, Any]:
+    from vulcan.cli.summary import SPLITS, score_of
+
     return {
         "candidate": judged.candidate,
         "verdict": judged.verdict,

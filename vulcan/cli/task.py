@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from vulcan.cli.options import AsJson, describe_settings
 from vulcan.cli.output import print_json, print_table, say
-from vulcan.task import Task
+
+if TYPE_CHECKING:
+    from vulcan.task import Task
 
 
 def show(
