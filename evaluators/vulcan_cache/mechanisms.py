@@ -1,10 +1,10 @@
 """The kernels that run a policy over a trace, one a mechanism.
 
 What makes them fast: objects are dense ids, so that there is no hash table; an object's record is one cache line,
-fetched a dozen requests ahead; indices are unsigned, for numba wraps signed ones; the heap has four children a node
-and keeps its priorities in an array of their own; the policy is called by its address.
+fetched a dozen requests ahead; indices are unsigned, for numba wraps signed ones; the policy is called by its address.
 
-Both kernels have one signature. They start with an empty cache at request 0 and count from `measure_from`.
+Both kernels have one signature. They start with an empty cache at request 0 and count from `measure_from`. Records
+and statistics come zeroed, positions are the same memory as the records.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import math
 import numpy as np
 from numba import njit, types
 
+from vulcan_cache.heap import ROOT_ENTRY, entry_of, fill_root, key_of, object_in, sift_down, sift_up
 from vulcan_cache.layout import (
     CAPACITY,
     COUNT,
@@ -27,11 +28,11 @@ from vulcan_cache.layout import (
     NOW,
     OBJECTS,
     OLDEST,
-    POSITION,
+    OWN,
     SIZE,
     USED,
 )
-from vulcan_cache.native import call_event, call_score, prefetch
+from vulcan_cache.native import call_event, call_score, helper, prefetch
 
 U = np.uint64
 AHEAD = U(12)
@@ -52,17 +53,17 @@ _SIGNATURE = types.UniTuple(types.int64, 3)(
     types.int64,  # measure from
     types.int64,  # objects drawn at an eviction
     types.uint64,  # seed of the draw
+    types.Array(types.uint64, 1, "C"),  # an empty heap for every object of the trace (`heap` alone uses it)
 )
 _kernel = njit(_SIGNATURE, cache=True, nogil=True, error_model="numpy")
-_helper = njit(nogil=True, error_model="numpy")
 
 
-@_helper
+@helper
 def _bounded(priority):
     return min(max(priority, -WORST), WORST)
 
 
-@_helper
+@helper
 def _enter(globals_, records, at, size, now):
     records[at | U(SIZE)] = size
     records[at | U(COUNT)] = 1.0
@@ -72,74 +73,23 @@ def _enter(globals_, records, at, size, now):
     globals_[OBJECTS] += 1.0
 
 
-@_helper
-def _leave(globals_, records, positions, at, evictions, now, priority):
+@helper
+def _leave(globals_, records, at, evictions, now, priority):
     """The object leaves and goes on the ghost list, which holds as many as the cache held."""
     records[at | U(LEFT)] = evictions
     records[at | U(LEFT_COUNT)] = records[at | U(COUNT)]
     records[at | U(LEFT_AT)] = now
+    records[at | U(COUNT)] = 0.0
     globals_[OLDEST] = max(globals_[OLDEST], evictions + 1.0 - globals_[OBJECTS])
-    positions[at | U(POSITION)] = -1
     globals_[USED] -= records[at | U(SIZE)]
     globals_[OBJECTS] -= 1.0
     globals_[EVICTED_PRIORITY] = priority
 
 
-@_helper
-def _up(priorities, entries, positions, i):
-    """Move the entry at i towards the root. An entry is the time of its last touch above its object's id."""
-    priority = priorities[i]
-    entry = entries[i]
-    while i > U(0):
-        parent = (i - U(1)) >> U(2)
-        above = priorities[parent]
-        if priority < above or (priority == above and entry < entries[parent]):
-            moved = entries[parent]
-            priorities[i] = above
-            entries[i] = moved
-            positions[((moved & U(0xFFFFFFFF)) << U(3)) | U(POSITION)] = np.int64(i)
-            i = parent
-        else:
-            break
-    priorities[i] = priority
-    entries[i] = entry
-    positions[((entry & U(0xFFFFFFFF)) << U(3)) | U(POSITION)] = np.int64(i)
-
-
-@_helper
-def _down(priorities, entries, positions, i, n):
-    priority = priorities[i]
-    entry = entries[i]
-    while True:
-        child = (i << U(2)) + U(1)
-        if child >= n:
-            break
-        best = child
-        least = priorities[child]
-        least_entry = entries[child]
-        end = min(child + U(4), n)
-        child += U(1)
-        while child < end:
-            other = priorities[child]
-            if other < least or (other == least and entries[child] < least_entry):
-                best = child
-                least = other
-                least_entry = entries[child]
-            child += U(1)
-        if least < priority or (least == priority and least_entry < entry):
-            priorities[i] = least
-            entries[i] = least_entry
-            positions[((least_entry & U(0xFFFFFFFF)) << U(3)) | U(POSITION)] = np.int64(i)
-            i = best
-        else:
-            break
-    priorities[i] = priority
-    entries[i] = entry
-    positions[((entry & U(0xFFFFFFFF)) << U(3)) | U(POSITION)] = np.int64(i)
-
-
 @_kernel
-def heap(policy, objects, sizes, globals_, records, positions, statistics, width, capacity, measure_from, draws, seed):
+def heap(
+    policy, objects, sizes, globals_, records, positions, statistics, width, capacity, measure_from, draws, seed, nodes
+):
     """A priority queue: an object is scored when it is touched; the lowest score leaves, the oldest touch of equals.
 
     `draws` and `seed` are not used.
@@ -148,9 +98,7 @@ def heap(policy, objects, sizes, globals_, records, positions, statistics, width
     room = float(capacity)
     globals_[CAPACITY] = room
     globals_[OLDEST] = 1.0
-    most = U(records.shape[0] >> 3)
-    priorities = np.empty(most + U(1), np.float64)
-    entries = np.empty(most + U(1), np.uint64)
+    places = np.zeros(records.shape[0] >> 3, np.uint32)
     n = U(0)
     evictions = 0.0
     misses = missed_bytes = bypassed = 0
@@ -160,6 +108,7 @@ def heap(policy, objects, sizes, globals_, records, positions, statistics, width
         if r + AHEAD < end:
             ahead = U(objects[r + AHEAD])
             prefetch(records, ahead << U(3))
+            prefetch(places, ahead)
             if width > U(0):
                 prefetch(statistics, ahead * width)
         key = U(objects[r])
@@ -167,21 +116,18 @@ def heap(policy, objects, sizes, globals_, records, positions, statistics, width
         row = key * width
         now = float(r)
         globals_[NOW] = now
-        position = positions[at | U(POSITION)]
-        if position >= 0:
+        if records[at | U(COUNT)] > 0.0:
             records[at | U(COUNT)] += 1.0
             records[at | U(LAST_ACCESS)] = now
             if update != 0:
                 call_event(update, globals_, records, at, statistics, row, float(key))
             priority = _bounded(call_score(score, globals_, records, at, statistics, row, float(key)))
-            i = U(position)
-            before = priorities[i]
-            priorities[i] = priority
-            entries[i] = (r << U(32)) | key
+            before = records[at | U(OWN)]
+            records[at | U(OWN)] = priority
             if priority < before:
-                _up(priorities, entries, positions, i)
+                sift_up(nodes, places, U(places[key]), key_of(priority), entry_of(r, key))
             else:
-                _down(priorities, entries, positions, i, n)
+                sift_down(nodes, places, U(places[key]), n, key_of(priority), entry_of(r, key))
         else:
             size = float(sizes[r])
             if r >= U(measure_from):
@@ -189,36 +135,40 @@ def heap(policy, objects, sizes, globals_, records, positions, statistics, width
                 missed_bytes += sizes[r]
                 bypassed += size > room
             if size <= room:
+                root_is_free = False
                 while globals_[USED] + size > room:
-                    victim = entries[U(0)] & U(0xFFFFFFFF)
+                    if root_is_free:
+                        n = fill_root(nodes, places, n)
+                    victim = object_in(nodes[ROOT_ENTRY])
                     place = victim << U(3)
                     if leave != 0:
                         call_event(leave, globals_, records, place, statistics, victim * width, float(victim))
                     evictions += 1.0
-                    _leave(globals_, records, positions, place, evictions, now, priorities[U(0)])
-                    n -= U(1)
-                    if n > U(0):
-                        priorities[U(0)] = priorities[n]
-                        entries[U(0)] = entries[n]
-                        _down(priorities, entries, positions, U(0), n)
+                    _leave(globals_, records, place, evictions, now, records[place | U(OWN)])
+                    root_is_free = True
                 _enter(globals_, records, at, size, now)
                 if enter != 0:
                     call_event(enter, globals_, records, at, statistics, row, float(key))
-                priorities[n] = _bounded(call_score(score, globals_, records, at, statistics, row, float(key)))
-                entries[n] = (r << U(32)) | key
-                n += U(1)
-                _up(priorities, entries, positions, n - U(1))
+                priority = _bounded(call_score(score, globals_, records, at, statistics, row, float(key)))
+                records[at | U(OWN)] = priority
+                if root_is_free:
+                    sift_down(nodes, places, U(0), n, key_of(priority), entry_of(r, key))
+                else:
+                    n += U(1)
+                    sift_up(nodes, places, n - U(1), key_of(priority), entry_of(r, key))
+                prefetch(records, object_in(nodes[ROOT_ENTRY]) << U(3))  # the next to leave
         r += U(1)
     return misses, missed_bytes, bypassed
 
 
 @_kernel
 def sample(
-    policy, objects, sizes, globals_, records, positions, statistics, width, capacity, measure_from, draws, seed
+    policy, objects, sizes, globals_, records, positions, statistics, width, capacity, measure_from, draws, seed, nodes
 ):
     """When space is needed, `draws` residents are drawn (all, if there are no more) and scored; the lowest leaves.
 
     The draw is a xorshift64 generator started at `seed`, with replacement; of equal scores the first drawn leaves.
+    `nodes` is not used.
     """
     score, enter, update, leave = policy
     room = float(capacity)
@@ -243,7 +193,7 @@ def sample(
         row = key * width
         now = float(r)
         globals_[NOW] = now
-        if positions[at | U(POSITION)] >= 0:
+        if records[at | U(COUNT)] > 0.0:
             records[at | U(COUNT)] += 1.0
             records[at | U(LAST_ACCESS)] = now
             if update != 0:
@@ -289,17 +239,16 @@ def sample(
                     if leave != 0:
                         call_event(leave, globals_, records, place, statistics, victim * width, float(victim))
                     evictions += 1.0
-                    _leave(globals_, records, positions, place, evictions, now, least)
+                    _leave(globals_, records, place, evictions, now, least)
                     n -= U(1)
                     moved = residents[n]
                     residents[chosen] = moved
-                    positions[(U(moved) << U(3)) | U(POSITION)] = np.int64(chosen)
-                    positions[place | U(POSITION)] = -1  # last, for the victim may be the one that was moved
+                    positions[(U(moved) << U(3)) | U(OWN)] = np.int64(chosen)
                 _enter(globals_, records, at, size, now)
                 if enter != 0:
                     call_event(enter, globals_, records, at, statistics, row, float(key))
                 residents[n] = key
-                positions[at | U(POSITION)] = np.int64(n)
+                positions[at | U(OWN)] = np.int64(n)
                 n += U(1)
         r += U(1)
     return misses, missed_bytes, bypassed

@@ -9,11 +9,15 @@ from vulcan.paths import keep_compiled_kernels_in_cache
 keep_compiled_kernels_in_cache()
 
 from llvmlite import ir  # noqa: E402 - numba reads the cache's place when it is imported
-from numba import types  # noqa: E402
+from numba import njit, types  # noqa: E402
 from numba.core import cgutils  # noqa: E402
 from numba.extending import intrinsic  # noqa: E402
 
 _BYTE = ir.IntType(8)
+_WORD = ir.IntType(64)
+
+helper = njit(nogil=True, error_model="numpy", forceinline=True)
+"""Decorates what kernels call. LLVM leaves a large function as a call, which counts references of its arrays."""
 
 
 def _element(context: Any, builder: Any, array_type: Any, array: Any, index: Any) -> Any:
@@ -72,3 +76,46 @@ def prefetch(typing_context, array, index):  # type: ignore[no-untyped-def]
         return context.get_dummy_value()
 
     return types.void(array, types.uint64), generate
+
+
+@intrinsic
+def bits_of(typing_context, number):  # type: ignore[no-untyped-def]
+    """The bits of a float64, as uint64."""
+    return types.uint64(types.float64), lambda context, builder, signature, arguments: builder.bitcast(
+        arguments[0], _WORD
+    )
+
+
+@intrinsic
+def precedes(typing_context, high, low, other_high, other_low):  # type: ignore[no-untyped-def]
+    """Whether (high, low) < (other_high, other_low): one comparison of 128 bits, without a jump."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        wide = ir.IntType(128)
+
+        def joined(upper: Any, lower: Any) -> Any:
+            shifted = builder.shl(builder.zext(upper, wide), ir.Constant(wide, 64))
+            return builder.or_(shifted, builder.zext(lower, wide))
+
+        return builder.icmp_unsigned("<", joined(*arguments[:2]), joined(*arguments[2:]))
+
+    return types.boolean(types.uint64, types.uint64, types.uint64, types.uint64), generate
+
+
+@intrinsic
+def choose(typing_context, condition, yes, no):  # type: ignore[no-untyped-def]
+    """`yes if condition else no`, as a conditional move."""
+    return types.uint64(
+        types.boolean, types.uint64, types.uint64
+    ), lambda context, builder, signature, arguments: builder.select(*arguments)
+
+
+@intrinsic
+def count_of(typing_context, condition):  # type: ignore[no-untyped-def]
+    """1 or 0, hidden from LLVM, which turns arithmetic on conditions into jumps."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        number = builder.zext(arguments[0], _WORD)
+        return builder.asm(ir.FunctionType(_WORD, [_WORD]), "", "=r,0", [number], False)
+
+    return types.uint64(types.boolean), generate

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from vulcan.anvil import Policy
 from vulcan.errors import UserError
-from vulcan_cache.layout import LAYOUT, MOST_SAMPLED, POSITION, RECORD
+from vulcan_cache.layout import LAYOUT, MOST_SAMPLED, RECORD
 
 _GOLDEN = 0x9E3779B97F4A7C15
 _MASK = (1 << 64) - 1
@@ -53,14 +53,13 @@ def simulate(
     in bytes. Requests from `measure_from` on are counted. `mechanism` is `sample` or `heap`. Raises UserError for a
     `sample_size` that is out of range.
     """
+    from vulcan_cache.heap import new_nodes
     from vulcan_cache.mechanisms import MECHANISMS
 
     check_sample_size(sample_size)
     count = object_count if object_count is not None else int(objects.max(initial=0)) + 1
     native = policy.native(LAYOUT)
     records = _aligned(count * RECORD)
-    positions = records.view(np.int64)
-    positions[POSITION::RECORD] = -1
     width = native.entity_slots
     misses, missed_bytes, bypassed = MECHANISMS[mechanism](
         (native.score, native.enter, native.update, native.leave),
@@ -68,13 +67,14 @@ def simulate(
         sizes,
         native.new_globals(),
         records,
-        positions,
+        records.view(np.int64),
         np.zeros(max(1, count * width)),
         np.uint64(width),
         capacity,
         measure_from,
         sample_size,
         np.uint64(generator_state(sample_seed)),
+        new_nodes(count if mechanism == "heap" else 0),
     )
     measured = sizes[measure_from:]
     return Result(len(measured), int(measured.sum(dtype=np.int64)), misses, missed_bytes, bypassed)
