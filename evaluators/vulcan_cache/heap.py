@@ -12,9 +12,8 @@ this halves the time of a sift.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import NDArray
 
 from vulcan_cache.native import bits_of, choose, count_of, helper, precedes
 
@@ -23,6 +22,7 @@ LAST = U(0xFFFFFFFFFFFFFFFF)
 _SIGN = U(0x8000000000000000)
 _ID = U(0xFFFFFFFF)
 ROOT_ENTRY = U(7)
+FIRST_ENTRY = U(12)  # of the root's four children
 WORDS_A_NODE = 2
 SPARE_WORDS = 32
 
@@ -113,6 +113,17 @@ def sift_down(nodes, places, node, count, key, entry):
 
 
 @helper
+def push(nodes, places, count, key, entry):
+    """Add an entry to a heap of `count` nodes. Gives the count of nodes there are then."""
+    if count & U(3) == U(1):  # the first child of its parent: its brothers to come are missing
+        word = _word(count)
+        for missing in range(8):
+            nodes[word + U(missing)] = LAST
+    sift_up(nodes, places, count, key, entry)
+    return count + U(1)
+
+
+@helper
 def fill_root(nodes, places, count):
     """The root has left: put the last node in its place. Gives the count of nodes that is left."""
     count -= U(1)
@@ -126,9 +137,9 @@ def fill_root(nodes, places, count):
     return count
 
 
-def new_nodes(objects: int) -> np.ndarray[Any, np.dtype[np.uint64]]:
-    """An empty heap with room for so many objects."""
+def new_nodes(objects: int) -> NDArray[np.uint64]:
+    """An empty heap with room for so many objects; its memory is touched only as it fills."""
     words = WORDS_A_NODE * objects + SPARE_WORDS
-    block = np.full(words + 8, LAST)
+    block = np.empty(words + 8, np.uint64)
     offset = (-block.ctypes.data // 8) % 8
     return block[offset : offset + words]

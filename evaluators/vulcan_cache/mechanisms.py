@@ -14,7 +14,17 @@ import math
 import numpy as np
 from numba import njit, types
 
-from vulcan_cache.heap import ROOT_ENTRY, entry_of, fill_root, key_of, object_in, sift_down, sift_up
+from vulcan_cache.heap import (
+    FIRST_ENTRY,
+    ROOT_ENTRY,
+    entry_of,
+    fill_root,
+    key_of,
+    object_in,
+    push,
+    sift_down,
+    sift_up,
+)
 from vulcan_cache.layout import (
     CAPACITY,
     COUNT,
@@ -24,7 +34,6 @@ from vulcan_cache.layout import (
     LEFT,
     LEFT_AT,
     LEFT_COUNT,
-    MOST_SAMPLED,
     NOW,
     OBJECTS,
     OLDEST,
@@ -35,7 +44,7 @@ from vulcan_cache.layout import (
 from vulcan_cache.native import call_event, call_score, helper, prefetch
 
 U = np.uint64
-AHEAD = U(12)
+AHEAD = U(16)
 WORST = 1e300  # priorities are held within +-1e300, the declared range of cache.evicted_priority
 
 _F = types.Array(types.float64, 1, "C")
@@ -53,14 +62,18 @@ _SIGNATURE = types.UniTuple(types.int64, 3)(
     types.int64,  # measure from
     types.int64,  # objects drawn at an eviction
     types.uint64,  # seed of the draw
-    types.Array(types.uint64, 1, "C"),  # an empty heap for every object of the trace (`heap` alone uses it)
+    types.Array(types.uint64, 1, "C"),  # nodes of an empty heap, as `heap.new_nodes` makes them
+    types.Array(types.uint32, 1, "C"),  # room for each object's place in the heap, or for the residents
+    types.Array(types.uint64, 1, "C"),  # room for the objects that are drawn
 )
-_kernel = njit(_SIGNATURE, cache=True, nogil=True, error_model="numpy")
+# without numba's counting of references, which costs two atomic operations wherever an array changes hands
+_kernel = njit(_SIGNATURE, cache=True, nogil=True, error_model="numpy", _nrt=False)
 
 
 @helper
 def _bounded(priority):
-    return min(max(priority, -WORST), WORST)
+    above = WORST if priority > WORST else priority
+    return -WORST if above < -WORST else above
 
 
 @helper
@@ -88,17 +101,30 @@ def _leave(globals_, records, at, evictions, now, priority):
 
 @_kernel
 def heap(
-    policy, objects, sizes, globals_, records, positions, statistics, width, capacity, measure_from, draws, seed, nodes
+    policy,
+    objects,
+    sizes,
+    globals_,
+    records,
+    positions,
+    statistics,
+    width,
+    capacity,
+    measure_from,
+    draws,
+    seed,
+    nodes,
+    places,
+    drawn,
 ):
     """A priority queue: an object is scored when it is touched; the lowest score leaves, the oldest touch of equals.
 
-    `draws` and `seed` are not used.
+    `draws`, `seed` and `drawn` are not used.
     """
     score, enter, update, leave = policy
     room = float(capacity)
     globals_[CAPACITY] = room
     globals_[OLDEST] = 1.0
-    places = np.zeros(records.shape[0] >> 3, np.uint32)
     n = U(0)
     evictions = 0.0
     misses = missed_bytes = bypassed = 0
@@ -114,14 +140,14 @@ def heap(
         key = U(objects[r])
         at = key << U(3)
         row = key * width
-        now = float(r)
+        now = float(np.int64(r))
         globals_[NOW] = now
         if records[at | U(COUNT)] > 0.0:
             records[at | U(COUNT)] += 1.0
             records[at | U(LAST_ACCESS)] = now
             if update != 0:
-                call_event(update, globals_, records, at, statistics, row, float(key))
-            priority = _bounded(call_score(score, globals_, records, at, statistics, row, float(key)))
+                call_event(update, globals_, records, at, statistics, row, float(np.int64(key)))
+            priority = _bounded(call_score(score, globals_, records, at, statistics, row, float(np.int64(key))))
             before = records[at | U(OWN)]
             records[at | U(OWN)] = priority
             if priority < before:
@@ -142,40 +168,56 @@ def heap(
                     victim = object_in(nodes[ROOT_ENTRY])
                     place = victim << U(3)
                     if leave != 0:
-                        call_event(leave, globals_, records, place, statistics, victim * width, float(victim))
+                        call_event(leave, globals_, records, place, statistics, victim * width, float(np.int64(victim)))
                     evictions += 1.0
                     _leave(globals_, records, place, evictions, now, records[place | U(OWN)])
                     root_is_free = True
                 _enter(globals_, records, at, size, now)
                 if enter != 0:
-                    call_event(enter, globals_, records, at, statistics, row, float(key))
-                priority = _bounded(call_score(score, globals_, records, at, statistics, row, float(key)))
+                    call_event(enter, globals_, records, at, statistics, row, float(np.int64(key)))
+                priority = _bounded(call_score(score, globals_, records, at, statistics, row, float(np.int64(key))))
                 records[at | U(OWN)] = priority
                 if root_is_free:
                     sift_down(nodes, places, U(0), n, key_of(priority), entry_of(r, key))
                 else:
-                    n += U(1)
-                    sift_up(nodes, places, n - U(1), key_of(priority), entry_of(r, key))
-                prefetch(records, object_in(nodes[ROOT_ENTRY]) << U(3))  # the next to leave
+                    n = push(nodes, places, n, key_of(priority), entry_of(r, key))
+                # the next to leave, and the four of which one leaves after it
+                prefetch(records, object_in(nodes[ROOT_ENTRY]) << U(3))
+                prefetch(records, object_in(nodes[FIRST_ENTRY]) << U(3))
+                prefetch(records, object_in(nodes[FIRST_ENTRY + U(1)]) << U(3))
+                prefetch(records, object_in(nodes[FIRST_ENTRY + U(2)]) << U(3))
+                prefetch(records, object_in(nodes[FIRST_ENTRY + U(3)]) << U(3))
         r += U(1)
     return misses, missed_bytes, bypassed
 
 
 @_kernel
 def sample(
-    policy, objects, sizes, globals_, records, positions, statistics, width, capacity, measure_from, draws, seed, nodes
+    policy,
+    objects,
+    sizes,
+    globals_,
+    records,
+    positions,
+    statistics,
+    width,
+    capacity,
+    measure_from,
+    draws,
+    seed,
+    nodes,
+    places,
+    drawn,
 ):
     """When space is needed, `draws` residents are drawn (all, if there are no more) and scored; the lowest leaves.
 
     The draw is a xorshift64 generator started at `seed`, with replacement; of equal scores the first drawn leaves.
-    `nodes` is not used.
+    `places` holds the residents; `nodes` is not used.
     """
     score, enter, update, leave = policy
     room = float(capacity)
     globals_[CAPACITY] = room
     globals_[OLDEST] = 1.0
-    residents = np.empty((records.shape[0] >> 3) + 1, np.uint32)
-    drawn = np.empty(MOST_SAMPLED, np.uint64)
     state = U(seed)
     n = U(0)
     evictions = 0.0
@@ -191,13 +233,13 @@ def sample(
         key = U(objects[r])
         at = key << U(3)
         row = key * width
-        now = float(r)
+        now = float(np.int64(r))
         globals_[NOW] = now
         if records[at | U(COUNT)] > 0.0:
             records[at | U(COUNT)] += 1.0
             records[at | U(LAST_ACCESS)] = now
             if update != 0:
-                call_event(update, globals_, records, at, statistics, row, float(key))
+                call_event(update, globals_, records, at, statistics, row, float(np.int64(key)))
         else:
             size = float(sizes[r])
             if r >= U(measure_from):
@@ -216,17 +258,17 @@ def sample(
                             drawn[k] = ((state >> U(32)) * n) >> U(32)
                         else:
                             drawn[k] = k
-                        prefetch(residents, drawn[k])
+                        prefetch(places, drawn[k])
                         k += U(1)
                     k = U(0)
                     while k < tries:
-                        prefetch(records, U(residents[drawn[k]]) << U(3))
+                        prefetch(records, U(places[drawn[k]]) << U(3))
                         k += U(1)
                     least = math.inf
                     chosen = U(0)
                     k = U(0)
                     while k < tries:
-                        other = U(residents[drawn[k]])
+                        other = U(places[drawn[k]])
                         priority = _bounded(
                             call_score(score, globals_, records, other << U(3), statistics, other * width, float(other))
                         )
@@ -234,20 +276,20 @@ def sample(
                             least = priority
                             chosen = drawn[k]
                         k += U(1)
-                    victim = U(residents[chosen])
+                    victim = U(places[chosen])
                     place = victim << U(3)
                     if leave != 0:
-                        call_event(leave, globals_, records, place, statistics, victim * width, float(victim))
+                        call_event(leave, globals_, records, place, statistics, victim * width, float(np.int64(victim)))
                     evictions += 1.0
                     _leave(globals_, records, place, evictions, now, least)
                     n -= U(1)
-                    moved = residents[n]
-                    residents[chosen] = moved
+                    moved = places[n]
+                    places[chosen] = moved
                     positions[(U(moved) << U(3)) | U(OWN)] = np.int64(chosen)
                 _enter(globals_, records, at, size, now)
                 if enter != 0:
-                    call_event(enter, globals_, records, at, statistics, row, float(key))
-                residents[n] = key
+                    call_event(enter, globals_, records, at, statistics, row, float(np.int64(key)))
+                places[n] = key
                 positions[at | U(OWN)] = np.int64(n)
                 n += U(1)
         r += U(1)

@@ -16,8 +16,8 @@ from numba.extending import intrinsic  # noqa: E402
 _BYTE = ir.IntType(8)
 _WORD = ir.IntType(64)
 
-helper = njit(nogil=True, error_model="numpy", forceinline=True)
-"""Decorates what kernels call. LLVM leaves a large function as a call, which counts references of its arrays."""
+helper = njit(nogil=True, error_model="numpy", forceinline=True, _nrt=False)
+"""Decorates what kernels call: inlined by LLVM, which by itself would leave a large function as a call."""
 
 
 def _element(context: Any, builder: Any, array_type: Any, array: Any, index: Any) -> Any:

@@ -74,7 +74,9 @@ def simulate(
         measure_from,
         sample_size,
         np.uint64(generator_state(sample_seed)),
-        new_nodes(count if mechanism == "heap" else 0),
+        new_nodes(count),
+        np.zeros(count + 1, np.uint32),
+        np.empty(sample_size, np.uint64),
     )
     measured = sizes[measure_from:]
     return Result(len(measured), int(measured.sum(dtype=np.int64)), misses, missed_bytes, bypassed)

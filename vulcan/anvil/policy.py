@@ -55,7 +55,14 @@ class Policy:
         """Machine code that reads its features where the layout says."""
         from vulcan.anvil.compile import compile_native  # loads numba, which checking a policy does not need
 
-        return compile_native(self.program, self.plan, self.task.signature, layout)
+        if id(layout) not in self._compiled:
+            self._compiled[id(layout)] = (layout, compile_native(self.program, self.plan, self.task.signature, layout))
+        return self._compiled[id(layout)][1]
+
+    @cached_property
+    def _compiled(self) -> dict[int, tuple[Layout, Native]]:
+        """By the identity of the layout, which is kept so that its identity stays its own."""
+        return {}
 
     def reference(self) -> Reference:
         """A fresh run of the policy under CPython: an ordinary callable, with the statistics it needs."""
