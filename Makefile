@@ -13,7 +13,7 @@ demo: $(VENV)/.installed
 	$(BIN)/vulcan eval runs/demo/best.py --task cache_eviction --part test
 
 test: $(VENV)/.tests-installed
-	$(BIN)/python -m pytest -m "not slow"
+	$(BIN)/python -m pytest -m "not slow" -n auto --dist loadfile
 
 test-slow: $(VENV)/.tests-installed
 	$(BIN)/python -m pytest -m slow

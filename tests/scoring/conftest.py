@@ -1,4 +1,4 @@
-"""One Ray for all tests that need a real one."""
+"""One Ray for the tests of a module that need a real one; it ends with them, for others need to be without."""
 
 from collections.abc import Iterator
 
@@ -7,7 +7,7 @@ import pytest
 from vulcan.scoring.ray_runtime import RayRuntime
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def ray_runtime() -> Iterator[RayRuntime]:
     with RayRuntime(workers=2) as runtime:
         runtime.wait()

@@ -69,7 +69,7 @@ def test_another_seed_gives_another_run(one_worker: tuple[Any, ...], tmp_path: P
 
 @pytest.fixture
 def ray() -> Iterator[None]:
-    """A Ray that the search finds and leaves as it is: one start is enough for all tests here."""
+    """A Ray that the search finds and leaves as it is."""
     with RayRuntime(workers=2) as runtime:
         runtime.wait()
         yield
