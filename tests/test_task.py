@@ -1,0 +1,65 @@
+"""A declaration that makes no sense is refused when it is made."""
+
+from __future__ import annotations
+
+from dataclasses import FrozenInstanceError
+from pathlib import Path
+
+import pytest
+
+from vulcan.registry import find_task
+from vulcan.task import Entity, Feature, Global, Mechanism, Rank, Scalar, Split, Task, Value
+
+LENGTH = Feature("length", "float", "m", 0.0, 10.0, "how long it is")
+THING = Entity("thing", "a thing", (LENGTH,), key="length")
+PICK = Mechanism("pick", "The lowest of {count} is taken.")
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: Feature("Length", "float", "m", 0, 1, ""), "lower-case"),
+        (lambda: Feature("length", "float", "m", 2, 1, ""), "low 2 is above high 1"),
+        (lambda: Feature("length", "float", "m", 0, float("inf"), ""), "within 1e300"),
+        (lambda: Feature("length", "float", "m", 0, 1, "", resolution=40), "resolution 40"),
+        (lambda: Value("f", (Scalar(LENGTH), Global("length", "", ())), "y"), "two arguments share a name"),
+        (lambda: Rank("f", (Scalar(LENGTH),), "y", (PICK,)), "exactly one entity"),
+        (lambda: Rank("f", (THING,), "y"), "at least one mechanism"),
+        (lambda: Split(0.5, 0.5, 0.5), "add up to 1"),
+        (lambda: Split(1.0, 0.0, 0.0), "three positive shares"),
+        (lambda: Task("t", "", Value("f", (), "y"), "m:E", (), Path()), "declares no objective"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(make, said):
+    with pytest.raises(ValueError, match=said):
+        make()
+
+
+def test_features_go_by_the_name_they_are_read_by():
+    signature = Rank("f", (Scalar(LENGTH), THING, Global("world", "", (LENGTH,))), "y", (PICK,))
+    assert dict(signature.features()) == {"length": LENGTH, "thing.length": LENGTH, "world.length": LENGTH}
+    assert signature.entity is THING
+
+
+def test_declarations_are_frozen():
+    with pytest.raises(FrozenInstanceError):
+        LENGTH.low = 3.0
+
+
+def test_a_mechanism_spells_out_the_settings_it_runs_under():
+    assert PICK.spelled({"count": 7, "other": 1}) == "The lowest of 7 is taken."
+
+
+@pytest.mark.parametrize(
+    ("metrics", "fifo", "score"),
+    [(0.5, 0.5, 0.0), (0.4, 0.5, 0.2), (0.5, 0.4, -0.2), (0.0, 0.5, 1.0), (1.0, 0.0, -1.0)],
+)
+def test_improvement_over_fifo_is_symmetric(metrics, fifo, score):
+    task = find_task("cache_eviction")
+    for objective, metric in (("object", "miss_ratio"), ("byte", "byte_miss_ratio")):
+        got = task.objective(objective).score({metric: metrics}, {"fifo": {metric: fifo}})
+        assert got == pytest.approx(score)
+
+
+def test_the_seed_policies_come_in_order():
+    assert list(find_task("cache_eviction").seed_policies()) == ["fifo", "gdsf", "lfu", "lru"]
