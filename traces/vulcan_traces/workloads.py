@@ -1,8 +1,8 @@
 """The traces that Vulcan has with it: seven generated workloads, so that a first search needs no file.
 
 Each resembles a situation that caches meet, and they call for different policies: at a cache of 10 % of the
-footprint LFU beats LRU on most and loses to it under fast drift, and where sizes differ a policy that looks at them beats
-both (`tests/traces/test_trace_workloads.py` checks it). All have 200,000 requests.
+footprint LFU beats LRU on most and loses to it under fast drift, and where sizes differ a policy that looks at them
+beats both (`tests/traces/test_trace_workloads.py` checks it). All have 200,000 requests.
 """
 
 from __future__ import annotations
