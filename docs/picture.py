@@ -1,6 +1,6 @@
 """Makes the README's picture: a real command, run here, as an SVG of its output.
 
-    python docs/picture.py docs/images/search.svg vulcan search --task cache_eviction --trace TRACE --cache-size 10%
+python docs/picture.py docs/images/search.svg vulcan search --task cache_eviction --trace TRACE --cache-size 10%
 """
 
 from __future__ import annotations
