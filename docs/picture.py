@@ -14,7 +14,7 @@ import sys
 from rich.console import Console
 from rich.text import Text
 
-WIDTH = 100
+WIDTH = 112
 
 
 def main() -> None:

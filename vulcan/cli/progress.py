@@ -85,7 +85,8 @@ class Progress:
             parts.append(f"{60 * settled / elapsed:.0f} a minute")
         bad = {verdict: n for verdict, n in self._verdicts.items() if verdict not in ("scored", "duplicate")}
         parts.extend(f"{n} {verdict}" for verdict, n in sorted(bad.items()))
-        parts.append(self._study.costs.spelled())
+        if self._study.costs.dollars or self._study.costs.unpriced:
+            parts.append(self._study.costs.spelled())
         return " | ".join(parts)
 
     def _refresh(self) -> None:
