@@ -53,7 +53,8 @@ class Policy:
             del self.resident[victim]
 
     def victim(self, request: Request) -> int:
-        raise NotImplementedError
+        """The object that is evicted next; a policy without it makes room in its own way."""
+        raise AssertionError(type(self).__name__)
 
     def insert(self, request: Request) -> None: ...
 
