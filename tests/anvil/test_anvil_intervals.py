@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from vulcan.anvil import Policy, Rejected, check, grammar, intervals
 from vulcan.anvil.intervals import Bounds, Interval
-from vulcan.anvil.llvm_module import ModuleText
+from vulcan.anvil.llvm_context import Context
+from vulcan.anvil.llvm_module import module_text
 from vulcan.anvil.llvm_writer import Writer
 
 QUICK = settings(
@@ -23,16 +24,16 @@ QUICK = settings(
 )
 
 
-def module_of(policy: Policy) -> ModuleText:
+def context_of(policy: Policy) -> Context:
     places = dict.fromkeys(policy.plan.populations, TOY_LAYOUT.global_slots)
-    return ModuleText(policy.program, policy.plan, TOY.signature, TOY_LAYOUT, places, "policy")
+    return Context(policy.program, policy.plan, TOY.signature, TOY_LAYOUT, places, "policy")
 
 
 def bounds_of_result(policy: Policy) -> Interval:
     """The bounds of what the program returns, all its statements followed."""
-    module = module_of(policy)
+    context = context_of(policy)
     for function in policy.program.functions:
-        writer = Writer(module, function)
+        writer = Writer(context, function)
         writer.function()
     assert writer.returned is not None
     return writer.returned
@@ -117,8 +118,8 @@ def test_bounds_are_as_tight_as_the_ranges_allow(expression, low, high):
 
 
 def test_a_divisor_shown_not_to_be_zero_costs_no_guard():
-    guarded = module_of(check(returning("1 / item.whole"), TOY)).text()
-    free = module_of(check(returning("1 / item.positive"), TOY)).text()
+    guarded = module_text(context_of(check(returning("1 / item.whole"), TOY)))
+    free = module_text(context_of(check(returning("1 / item.positive"), TOY)))
     assert "select" in guarded
     assert "select" not in free
 
@@ -131,6 +132,6 @@ def test_infinite_bounds_do_not_hide_a_zero():
 
 def test_bounds_of_a_constructed_expression_are_those_of_its_parts():
     policy = check(returning("item.signed * 2 + item.flag"), TOY)
-    bounds: Bounds = module_of(policy).bounds
+    bounds: Bounds = context_of(policy).bounds
     (statement,) = policy.program.entry.body
     assert bounds.of(statement.value, {}) == Interval(-11.0, 15.5)

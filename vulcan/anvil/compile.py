@@ -12,7 +12,8 @@ import numpy as np
 from vulcan.anvil import jit
 from vulcan.anvil import program as p
 from vulcan.anvil.layout import Layout
-from vulcan.anvil.llvm_module import ModuleText
+from vulcan.anvil.llvm_context import Context
+from vulcan.anvil.llvm_module import module_text
 from vulcan.anvil.plan import Plan
 from vulcan.anvil.population import PopulationShape
 from vulcan.task import Feature, Signature
@@ -56,8 +57,8 @@ def compile_native(program: p.Program, plan: Plan, signature: Signature, layout:
     """Compile for the machine this runs on."""
     shapes, places = _populations(plan, dict(signature.features()), layout)
     serial = next(_serial)
-    module = ModuleText(program, plan, signature, layout, places, f"policy{serial}")
-    return Native(module.text(), module.names, plan, shapes, layout)
+    context = Context(program, plan, signature, layout, places, f"policy{serial}")
+    return Native(module_text(context), context.symbols, plan, shapes, layout)
 
 
 def _populations(

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from vulcan.anvil import program as p
 from vulcan.anvil import semantics as total
 from vulcan.anvil.semantics import LARGEST
+from vulcan.task import LARGEST_EXACT_INTEGER, History, Signature
 
 _LIBRARY_ERROR = 1e-12  # relative; the mathematical library errs by under 1e-15
 
@@ -96,6 +97,22 @@ class Bounds:
             values = range(loop.start, loop.stop, loop.step)
             widened[loop.name] = Interval(float(min(values[0], values[-1])), float(max(values[0], values[-1])), True)
         return widened
+
+
+def declared_bounds(program: p.Program, signature: Signature) -> Bounds:
+    """What the task declares and the program sets, for a walk over the program."""
+    declared = dict(signature.features())
+    ranges = {name: Interval(f.low, f.high, f.type != "float") for name, f in declared.items()}
+    for history in (a for a in signature.arguments if isinstance(a, History)):
+        ranges[f"{history.name}.contains"] = TRUTH
+        ranges[f"{history.name}.count"] = Interval(0.0, LARGEST_EXACT_INTEGER, True)
+        ranges[f"{history.name}.age"] = Interval(0.0, LARGEST_EXACT_INTEGER)
+    return Bounds(
+        features=ranges,
+        unknown={name: point(f.unknown) for name, f in declared.items()},
+        parameters={name: point(value) for name, value in program.parameters},
+        helpers={},
+    )
 
 
 def join(a: Environment, b: Environment) -> Environment:

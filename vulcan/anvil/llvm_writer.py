@@ -5,17 +5,13 @@ Guards of total arithmetic stand only where interval analysis cannot show that t
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from vulcan.anvil import intervals
 from vulcan.anvil import program as p
 from vulcan.anvil.intervals import Environment, Interval
 from vulcan.anvil.layout import Slot
 from vulcan.anvil.llvm_builder import Builder, constant
+from vulcan.anvil.llvm_context import Context
 from vulcan.anvil.llvm_operations import EMIT
-
-if TYPE_CHECKING:
-    from vulcan.anvil.llvm_module import ModuleText
 
 ENTRY_ARGUMENTS = "ptr %globals, ptr %entity, ptr %statistics, double %key"
 MOST_INLINED = 1_000
@@ -27,12 +23,12 @@ _PREDICATES = {"<": "olt", "<=": "ole", ">": "ogt", ">=": "oge", "==": "oeq", "!
 class Writer(Builder):
     """Writes one function: expressions give the name of a register, statements add lines."""
 
-    def __init__(self, module: ModuleText, function: p.Function) -> None:
+    def __init__(self, context: Context, function: p.Function) -> None:
         super().__init__()
-        self.module = module
+        self.context = context
         self.of = function
         self.loops: list[tuple[str, str]] = []
-        self.bounds = module.bounds
+        self.bounds = context.bounds
         self.environment: Environment = {}
         self.returned: Interval | None = None
         self.turns: list[str] = []
@@ -41,29 +37,29 @@ class Writer(Builder):
         return "%key" if slot.base == "key" else self.load(self.element(f"%{slot.base}", slot.index))
 
     def population(self, feature: str) -> str:
-        return self.let(f"ptrtoint ptr {self.element('%globals', self.module.populations[feature])} to i64")
+        return self.let(f"ptrtoint ptr {self.element('%globals', self.context.populations[feature])} to i64")
 
     # Functions and statements
 
     def function(self) -> str:
-        is_entry = self.of is self.module.program.entry
+        is_entry = self.of is self.context.program.entry
         self.block(self.of.body)
         if self.open:
             self.put("unreachable")  # the checker made sure that every path returns
         names = sorted(p.assigned_names(self.of.body) | (set() if is_entry else set(self.of.arguments)))
         head = [f"  %v.{name} = alloca double" for name in names] + [f"  {t} = alloca i64" for t in self.turns]
         if is_entry:
-            opening = f"define double @{self.module.symbol('score')}({ENTRY_ARGUMENTS}) nounwind {{"
+            opening = f"define double @{self.context.symbol('score')}({ENTRY_ARGUMENTS}) nounwind {{"
         else:
             arguments = ", ".join(f"double %a.{name}" for name in self.of.arguments)
-            inlining = "alwaysinline" if self.module.plan.inlined_size <= MOST_INLINED else "noinline"
+            inlining = "alwaysinline" if self.context.plan.inlined_size <= MOST_INLINED else "noinline"
             opening = f"define internal double @{self.helper(self.of.name)}({arguments}) nounwind {inlining} {{"
             head += [f"  store double %a.{name}, ptr %v.{name}" for name in self.of.arguments]
             self.bounds.helpers = {**self.bounds.helpers, self.of.name: self.returned or intervals.ANYTHING}
         return "\n".join((opening, "entry:", *head, *self.lines, "}"))
 
     def helper(self, name: str) -> str:
-        return f"{self.module.prefix}_helper_{name}"
+        return f"{self.context.prefix}_helper_{name}"
 
     def block(self, body: tuple[p.Statement, ...]) -> None:
         for statement in body:
@@ -152,13 +148,13 @@ class Writer(Builder):
             case p.Local(name):
                 return self.load(f"%v.{name}")
             case p.Read(feature):
-                return self.read(self.module.layout.features[feature])
+                return self.read(self.context.layout.features[feature])
             case p.Query(history, query):
                 return self.query(history, query)
             case p.Statistic(kind, feature, argument):
                 if kind == "ewma":
-                    return self.load(self.element("%statistics", self.module.average_slot(e)))
-                cursor = [s for s in self.module.plan.percentiles if s.feature == feature].index(e)
+                    return self.load(self.element("%statistics", self.context.average_slot(e)))
+                cursor = [s for s in self.context.plan.percentiles if s.feature == feature].index(e)
                 return self.call(
                     "anvil_population_percentile",
                     f"i64 {self.population(feature)}", f"double {constant(cursor)}", f"double {constant(argument)}",
@@ -199,7 +195,7 @@ class Writer(Builder):
         return result
 
     def query(self, history: str, query: str) -> str:
-        slots = self.module.layout.histories[history]
+        slots = self.context.layout.histories[history]
         remembered = self.compare("oge", self.read(slots.left), self.read(slots.oldest))
         if query == "contains":
             return self.let(f"uitofp i1 {remembered} to double")

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from vulcan.anvil import grammar, intervals
+from vulcan.anvil import grammar
 from vulcan.anvil import program as p
 from vulcan.anvil.intervals import Bounds, Environment, Interval
 from vulcan.anvil.semantics import LARGEST
@@ -175,22 +175,6 @@ _WRITERS: dict[str, _Writer] = {
     **{name: _exponential(name) for name in ("exp", "expm1")},
     **{name: _plain(f"math.{name}") for name in ("tanh", "atan", "sin", "cos")},
 }
-
-
-def bounds_of_program(program: p.Program, signature: Signature) -> Bounds:
-    """The bounds that a task declares, for the walk over a program."""
-    declared = dict(signature.features())
-    ranges = {name: Interval(f.low, f.high, f.type != "float") for name, f in declared.items()}
-    for history in (a for a in signature.arguments if isinstance(a, History)):
-        ranges[f"{history.name}.contains"] = intervals.TRUTH
-        ranges[f"{history.name}.count"] = Interval(0.0, 2.0**53, True)
-        ranges[f"{history.name}.age"] = Interval(0.0, 2.0**53)
-    return Bounds(
-        features=ranges,
-        unknown={name: intervals.point(f.unknown) for name, f in declared.items()},
-        parameters={name: intervals.point(value) for name, value in program.parameters},
-        helpers={},
-    )
 
 
 def _number(value: float) -> ast.expr:

@@ -16,7 +16,7 @@ from vulcan.anvil.intervals import Interval
 from vulcan.anvil.plan import Plan
 from vulcan.export.fit import fitted
 from vulcan.export.names import renamed
-from vulcan.export.python_expressions import Expressions, bounds_of_program
+from vulcan.export.python_expressions import Expressions
 from vulcan.export.quote import docstring
 from vulcan.export.statistic_names import average_attributes, percentile_methods
 from vulcan.export.unused import without_unused
@@ -56,7 +56,9 @@ def python_source(
         **{statistic: methods[statistic.feature] for statistic in plan.percentiles},
     }
     reserved = {*taken, "_", *(argument.name for argument in signature.arguments), signature.function}
-    expressions = Expressions(signature, renamed(program, reserved), statistics, bounds_of_program(program, signature))
+    expressions = Expressions(
+        signature, renamed(program, reserved), statistics, intervals.declared_bounds(program, signature)
+    )
     functions = []
     for function in program.functions:
         if function is not program.entry:
