@@ -85,8 +85,10 @@ class CacheEvaluator:
 
     def prepare(self, instances: Sequence[Instance]) -> None:
         """See `vulcan.evaluator.Evaluator`."""
+        from vulcan.anvil.jit import warm_up
         from vulcan_cache import mechanisms  # compiles the kernels, or loads them
 
+        warm_up()
         for instance in instances:
             _check_mechanism(instance, mechanisms.MECHANISMS)
             self._requests(instance)

@@ -16,8 +16,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-ABI_ARGUMENTS = 4
-
 
 @dataclass(frozen=True, slots=True)
 class Slot:

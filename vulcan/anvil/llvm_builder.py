@@ -65,7 +65,7 @@ class Builder:
     def call(self, function: str, *arguments: str) -> str:
         return self.let(f"call double @{function}({', '.join(arguments)})")
 
-    def library(self, function: str, *arguments: str) -> str:
+    def libm(self, function: str, *arguments: str) -> str:
         return self.call(f"anvil_{function}", *(f"double {a}" for a in arguments))
 
     def intrinsic(self, name: str, *arguments: str) -> str:

@@ -30,7 +30,7 @@ def _divide(w: Builder, a: Operand, b: Operand) -> str:
 
 def _remainder(w: Builder, a: str, b: str) -> tuple[str, str, str]:
     """CPython's remainder of floats; with it fmod's, and whether the two differ by b."""
-    rest = w.library("fmod", a, b)
+    rest = w.libm("fmod", a, b)
     below, negative = w.compare("olt", rest, constant(0.0)), w.compare("olt", b, constant(0.0))
     differ = w.let(f"xor i1 {below}, {negative}")
     some = w.compare("une", rest, constant(0.0))
@@ -56,7 +56,7 @@ def _floor_divide(w: Builder, a: Operand, b: Operand) -> str:
 
 
 def _power(w: Builder, a: Operand, b: Operand) -> str:
-    result = w.library("pow", a[0], b[0])
+    result = w.libm("pow", a[0], b[0])
     result = w.saturated(result, intervals.OPERATION_BOUNDS["power"](a[1], b[1]))
     if a[1].low >= 0.0 and not (a[1].has_zero and b[1].low < 0.0):
         return result
@@ -91,14 +91,14 @@ def _rounding(intrinsic: str) -> Emit:
 
 
 def _library(function: str) -> Emit:
-    return lambda w, a: w.library(function, a[0])
+    return lambda w, a: w.libm(function, a[0])
 
 
 def _above(function: str, least: float) -> Emit:
     """A function that is 0 at and below `least`."""
 
     def emit(w: Builder, a: Operand) -> str:
-        result = w.intrinsic("sqrt", a[0]) if function == "sqrt" else w.library(function, a[0])
+        result = w.intrinsic("sqrt", a[0]) if function == "sqrt" else w.libm(function, a[0])
         if a[1].low > least:
             return result
         return w.select(w.compare("ogt", a[0], constant(least)), result, constant(0.0))
@@ -107,7 +107,7 @@ def _above(function: str, least: float) -> Emit:
 
 
 def _exponential(function: str) -> Emit:
-    return lambda w, a: w.saturated(w.library(function, a[0]), intervals.OPERATION_BOUNDS[function](a[1]))
+    return lambda w, a: w.saturated(w.libm(function, a[0]), intervals.OPERATION_BOUNDS[function](a[1]))
 
 
 EMIT: dict[str, Emit] = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -82,7 +82,7 @@ def _parsed(setting: Setting, value: str) -> Json:
         raise UserError(f"{setting.option} {value!r} is not a number") from None
 
 
-def describe_settings(task: Task, settings: Mapping[str, Json] | None = None) -> list[tuple[str, str, str]]:
+def describe_settings(task: Task) -> list[tuple[str, str, str]]:
     """For each setting of a task its option, meaning and default."""
     rows = []
     for setting in task.settings:
@@ -91,6 +91,5 @@ def describe_settings(task: Task, settings: Mapping[str, Json] | None = None) ->
             meaning += f" ({', '.join(setting.choices)})"
         if setting.repeatable:
             meaning += "; may be repeated"
-        default = (settings or {}).get(setting.name, setting.default)
-        rows.append((setting.option, meaning, "" if default is None else str(default)))
+        rows.append((setting.option, meaning, "" if setting.default is None else str(setting.default)))
     return rows

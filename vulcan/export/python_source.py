@@ -33,10 +33,6 @@ class PythonSource:
     functions: tuple[str, ...]
     runtime: frozenset[str]
 
-    @property
-    def uses_math(self) -> bool:
-        return any("math." in function for function in self.functions)
-
 
 def python_source(
     program: p.Program,

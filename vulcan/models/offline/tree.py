@@ -53,11 +53,6 @@ def at(e: p.Expression, path: Path) -> p.Expression:
     return e
 
 
-def parameters_of(e: p.Expression) -> list[str]:
-    """The parameters it uses, each once, in order of appearance."""
-    return list(dict.fromkeys(part.name for _, part in places(e) if isinstance(part, p.Parameter)))
-
-
 def is_constant(e: p.Expression) -> bool:
     return not any(isinstance(part, p.Read | p.Statistic | p.Query | p.Local | p.Call) for _, part in places(e))
 
