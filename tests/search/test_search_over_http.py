@@ -171,7 +171,8 @@ def test_a_server_that_refuses_stops_a_run_that_can_go_on(
             search(store, children, good_after(2, bad), samples=4)
         assert "\n" not in str(caught.value)
         assert "of-mine" not in str(caught.value)
-        assert len(store.requests) == 3  # type: ignore[attr-defined]  (never tried again)
+        # none was tried again; the fourth may have been on its way when the third was refused
+        assert len(store.requests) in (3, 4)  # type: ignore[attr-defined]
         assert [c.proposal - SEEDS for c in store.calls()] == [1, 2]
 
     def rest(request: Received) -> Behaviour:
