@@ -6,6 +6,7 @@ the properties to prove and the exported module's signature are all derived from
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -140,6 +141,12 @@ class Signature:
             _check_name(name, "argument")
         if len(set(names)) != len(names):
             raise ValueError(f"function {self.function!r}: two arguments share a name")
+        read_as = {name for name, _ in self.features()}
+        entity = self.entity
+        population = entity.population if entity else None
+        for feature in entity.features if entity and population else ():
+            if (name := f"{population}.{feature.name}") in read_as:
+                raise ValueError(f"function {self.function!r}: {name} is a feature, and the population of another one")
 
     def features(self) -> Iterator[tuple[str, Feature]]:
         """Every plain feature with the name it is read by: `now`, `obj.size`, `cache.used`."""
@@ -196,21 +203,62 @@ class Objective:
     references: tuple[str, ...] = ()
 
 
+_NEEDED = {
+    "bounded": (),
+    "nondecreasing": ("subject",),
+    "nonincreasing": ("subject",),
+    "independent": ("subject",),
+    "holds": ("claim",),
+}
+_ALLOWED = {**_NEEDED, "bounded": ("low", "high")}
+
+
 @dataclass(frozen=True, slots=True)
 class Property:
-    """Something every policy of the task should satisfy, to be proved or refuted.
+    """Something every policy of the task should satisfy, to be proved or refuted (`vulcan verify`).
 
-    `kind` is `bounded` (the result stays within [low, high]), `nondecreasing` (it does not decrease when
-    `subject` grows, all else equal) or `independent` (it does not depend on `subject`).
+    `kind` is what is claimed of the number that the policy's function returns, before any mechanism clamps it:
+    `bounded` (it stays within [low, high], of which one may be left out), `nondecreasing` or `nonincreasing` (it does
+    not fall, or rise, when the feature `subject` grows, all else equal), `independent` (it is the same for every value
+    of `subject`, all else equal), or `holds` (the condition `claim` is true of it).
+
+    Conditions are expressions of Anvil over the function's arguments. A `claim` calls what the policy returned
+    `result`: `"result <= flow.cwnd"`. Where `when` is given the property is claimed only of inputs of which it is true,
+    of both inputs where two are compared: `"obj.last_access <= now"`.
+
+    Features are anywhere within their declared ranges, independently of one another; `when` is the place to say what
+    more is known of them. Statistics and histories answer anything within their bounds, the same in both inputs where
+    two are compared. `required` has a search reject the policies that are refuted.
     """
 
     name: str
-    kind: Literal["bounded", "nondecreasing", "independent"]
+    kind: Literal["bounded", "nondecreasing", "nonincreasing", "independent", "holds"]
     meaning: str
     subject: str | None = None
     low: float | None = None
     high: float | None = None
     required: bool = False
+    claim: str | None = None
+    when: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.kind not in _NEEDED:
+            raise ValueError(f"property {self.name!r}: its kind is one of {', '.join(_NEEDED)}, not {self.kind!r}")
+        given = {name for name in ("subject", "low", "high", "claim") if getattr(self, name) is not None}
+        for name in _NEEDED[self.kind]:
+            if name not in given:
+                raise ValueError(f"property {self.name!r}: {self.kind} needs a {name}")
+        for name in sorted(given - set(_ALLOWED[self.kind])):
+            raise ValueError(f"property {self.name!r}: {self.kind} takes no {name}")
+        if self.kind == "bounded":
+            self._check_bounds()
+
+    def _check_bounds(self) -> None:
+        bounds = [bound for bound in (self.low, self.high) if bound is not None]
+        if not bounds:
+            raise ValueError(f"property {self.name!r}: bounded needs a low, a high or both")
+        if not all(map(math.isfinite, bounds)) or bounds != sorted(bounds):
+            raise ValueError(f"property {self.name!r}: its bounds {bounds} are not two finite numbers in order")
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,8 +22,13 @@ LITERALS = (
 )  # fmt: skip
 ORDINARY = ("0", "1", "2", "3", "7", "0.5", "0.1", "100", "1.5", "2.5", "0.001", "True", "0.3333333333333333", "10")
 BINARY = ("+", "-", "*", "/", "//", "%", "**")
-ALPHAS = ("0.001", "0.3", "0.5", "1", "1.0", "0.97")
-SHARES = ("0", "0.1", "0.5", "0.9", "1", "0.07", "0.333", "0.99")
+ARGUMENTS = {
+    "alpha": ("0.001", "0.3", "0.5", "0.999", "0.97"),
+    "p": ("0", "0.1", "0.5", "0.9", "1", "0.07", "0.333", "0.99"),
+    "n": ("1", "2", "3", "4", "5.0", "64"),
+    "k": ("1", "2", "3", "4", "5.0", "64"),
+}
+"""What is written for the arguments of statistics, by their names; for the last one 4096 too where it may be."""
 
 
 @dataclass
@@ -200,22 +205,37 @@ class Writer:
         if kind == 4:
             return self.pick((*self.literals, *grammar.CONSTANTS))
         if scope.entry and kind >= 8:
-            return self.derived() if self.statistics else self.query()
+            return self.derived(scope) if self.statistics else self.query()
         if scope.entry and kind >= 5:
             return self.pick(self.reads)
         return self.pick(self.literals) if not local or self.chance(3) else self.pick(local)
 
-    def derived(self) -> str:
+    def derived(self, scope: _Scope) -> str:
+        """A statistic of any kind at any scope, or a query."""
+        kind = self.pick((*grammar.STATISTICS.values(), None))
+        if kind is None:
+            return self.query()
+        where = self.pick(kind.scopes)
+        arguments = [self.pick(self.spellings(argument, where)) for argument in kind.arguments]
+        if kind.looks_for:
+            arguments.insert(0, self.expression(scope, 1) if self.chance(2) else self.pick(self.reads))
+        return f"{self.observed(where, kind.looks_for)}.{kind.name}({', '.join(arguments)})"
+
+    def spellings(self, argument: grammar.StatisticArgument, where: grammar.Scope) -> tuple[str, ...]:
+        most = (f"{argument.most(where):g}",) if argument.whole else ()
+        return (*ARGUMENTS[argument.name], *most)
+
+    def observed(self, where: grammar.Scope, looked_for: bool) -> str:
+        """A feature as the statistics of that scope name it. Only what is looked for may be an entity's key."""
         entity = self.signature.entity
-        assert entity is not None
-        feature = self.pick([f.name for f in entity.features if f.name != entity.key])
-        match self.below(3):
-            case 0:
-                return f"{entity.name}.{feature}.ewma({self.pick(ALPHAS)})"
-            case 1:
-                return f"{entity.population}.{feature}.percentile({self.pick(SHARES)})"
-            case _:
-                return self.query()
+        of_system = [name for name in self.reads if entity is None or not name.startswith(f"{entity.name}.")]
+        if entity is None:
+            return self.pick(of_system)
+        own = [f.name for f in entity.features if f.name != entity.key]
+        if where == "system":
+            keys = [entity.key] if looked_for else []
+            return self.pick([*of_system, *(f"{entity.population}.{name}" for name in own + keys)])
+        return f"{entity.name if where == 'entity' else entity.population}.{self.pick(own)}"
 
     def query(self) -> str:
         entity = self.signature.entity

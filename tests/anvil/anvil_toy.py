@@ -74,6 +74,11 @@ TOY_LAYOUT = Layout(
     },
 )
 
+FIXED = {name: declared.low for name, declared in TOY.signature.features()} | {
+    "past.contains": 0.0, "past.count": 0.0, "past.age": 0.0,
+}  # fmt: skip
+"""A value for everything a policy of the task may read."""
+
 HEAD = "def rate(now, item, world, past):\n"
 
 

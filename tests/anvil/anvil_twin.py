@@ -46,18 +46,24 @@ class Twin:
         slots: list[Slot] = [*layout.features.values()]
         for history in layout.histories.values():
             slots += [history.left, history.count, history.left_at]
-        self.record_size = 1 + max(slot.index for slot in slots if slot.base == "entity")
+        self.record_size = 1 + max((slot.index for slot in slots if slot.base == "entity"), default=0)
         self.entities: dict[float, tuple[np.ndarray, np.ndarray]] = {}
         self.live: set[float] = set()
 
     def memory(self, key: float) -> tuple[np.ndarray, np.ndarray]:
         if key not in self.entities:
-            self.entities[key] = _guarded(self.record_size), _guarded(self.native.entity_slots)
+            statistics = _guarded(self.native.entity_slots)
+            statistics[_GUARD:-_GUARD] = self.native.new_statistics(1)
+            self.entities[key] = _guarded(self.record_size), statistics
         return self.entities[key]
 
-    def show(self, key: float, values: Values) -> tuple[int, int, int, float]:
+    def statistics(self, key: float) -> np.ndarray:
+        """The native statistics of an entity."""
+        return self.memory(key)[1][_GUARD:-_GUARD]
+
+    def show(self, key: float | None, values: Values) -> tuple[int, int, int, float]:
         """Write the values where the layout wants them, and give the arguments of a native call."""
-        record, statistics = self.memory(key)
+        record, statistics = self.memory(key or 0.0)
         bases = {"globals": self.globals, "entity": record}
 
         def put(slot: Slot, value: float) -> None:
@@ -73,16 +79,17 @@ class Twin:
             put(slots.count, values[f"{name}.count"] if remembered else 99.0)
             put(slots.left_at, values["now"] - values[f"{name}.age"] if remembered else 0.0)
         blocks = (self.globals, record, statistics)
-        return (*(block.ctypes.data + 8 * _GUARD for block in blocks), key)  # type: ignore[return-value]
+        return (*(block.ctypes.data + 8 * _GUARD for block in blocks), key or 0.0)  # type: ignore[return-value]
 
-    def observe(self, key: float, values: Values) -> None:
-        """The entity enters, or is touched."""
+    def observe(self, key: float | None, values: Values) -> None:
+        """The entity enters, or is touched; without a key, an event of a task that has no entities."""
         arguments = self.show(key, values)
-        address = self.native.update if key in self.live else self.native.enter
+        address = self.native.update if key is None or key in self.live else self.native.enter
         if address:
             _OBSERVE(address)(*arguments)
         self.reference.observe(key, values)
-        self.live.add(key)
+        if key is not None:
+            self.live.add(key)
 
     def leave(self, key: float) -> None:
         record, statistics = self.memory(key)
@@ -92,7 +99,7 @@ class Twin:
         self.reference.forget(key)
         self.live.remove(key)
 
-    def score(self, key: float, values: Values) -> float:
+    def score(self, key: float | None, values: Values) -> float:
         native = self.native.function(*self.show(key, values))
         reference = self.reference(values, key)
         assert math.isfinite(reference), f"{reference} of {values} by\n{self.policy.source}"

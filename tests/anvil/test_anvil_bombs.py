@@ -41,6 +41,16 @@ REJECTED = {
     "choices": (returning("1 if 1 else " * 1_200 + "1"), "too-deep"),
     "lambdas": (returning("lambda:" * 2_000 + "1"), "too-deep"),
     "an elif chain": (HEAD + "    if now:\n        pass\n" + "    elif now:\n        pass\n" * 600 + "    return 1\n", "too-deep"),
+    "100,000 statements": (HEAD + "    x = 1\n" * 100_000 + "    return x\n", "too-long"),
+    "alternatives": (returning("1 or " * 3_000 + "1"), "too-large"),
+    "200,000 alternatives": (returning("1 or " * 200_000 + "1"), "too-long"),
+    "alternatives within one another": (returning("(1 and " * 1_500 + "1" + ")" * 1_500), "too-deep"),
+    "a comparison": (returning("1<" * 7_000 + "1"), "too-large"),
+    "a comparison of 100,000": (returning("1<" * 100_000 + "1"), "too-long"),
+    "functions": ("def f():return 1\n" * 900 + returning("1"), "too-large"),
+    "50,000 functions": ("def f(): return 1\n" * 50_000 + returning("1"), "too-long"),
+    "parameters": ("A=1\n" * 3_000 + returning("A"), "too-large"),
+    "assignments within one another": (returning("(x:=" * 150 + "1" + ")" * 150), "too-deep"),
     "statements": (HEAD + "    x=1\n" * 1_500 + "    return 1\n", "too-large"),
     "indentation": ("\n".join(" " * i + "if 1:" for i in range(150)) + " pass", "syntax"),
     "names assigned at once": ("a=" * 7_000 + "1", "too-large"),
@@ -90,6 +100,47 @@ LARGE = {
     + HEAD + "    return " + "-" * 90 + "f1(now)\n",
     "unary minus": returning("-" * 96 + "now"),
 }  # fmt: skip
+
+
+LARGE_FOR_WARNINGS = {
+    **LARGE,
+    "conditions within one another": returning(
+        "".join(f"(1 if item.whole > {i} and " for i in range(30)) + "1" + " else 2)" * 30
+    ),
+    "comparisons within one another": returning("(" * 80 + "now" + " < item.whole)" * 80),
+    "conditions of helpers": chain(9, "    return {f}(x + {i}) + {f}(x * 2) if x > {i} else {f}(x - {i})"),
+}
+
+BOTH = """
+import sys
+from anvil_toy import TOY
+from test_anvil_bombs import LARGE_FOR_WARNINGS, REJECTED
+from vulcan.anvil import Rejected, check
+from vulcan.anvil.explain import explain
+
+shown = 0
+for name, source in [*LARGE_FOR_WARNINGS.items(), *((name, source) for name, (source, _) in REJECTED.items())]:
+    try:
+        findings = check(source, TOY).warnings
+    except Rejected as rejected:
+        findings = rejected.violations
+    shown += len(explain(source, findings)) < 10_000
+print(shown)
+"""
+
+
+def test_every_bomb_and_every_large_program_is_explained_in_bounded_time_and_space():
+    """In a process of its own, which is ended after a time that only an endless walk would take."""
+    paths = os.pathsep.join((str(Path(__file__).parent), *filter(None, sys.path)))
+    done = subprocess.run(
+        [sys.executable, "-c", BOTH],
+        env={**os.environ, "PYTHONPATH": paths},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+    )
+    assert int(done.stdout) == len(REJECTED) + len(LARGE_FOR_WARNINGS)
 
 
 @pytest.mark.parametrize("name", LARGE)

@@ -25,8 +25,7 @@ QUICK = settings(
 
 
 def context_of(policy: Policy) -> Context:
-    places = dict.fromkeys(policy.plan.populations, TOY_LAYOUT.global_slots)
-    return Context(policy.program, policy.plan, TOY.signature, TOY_LAYOUT, places, "policy")
+    return Context(policy.program, policy.plan, TOY.signature, TOY_LAYOUT, "policy")
 
 
 def bounds_of_result(policy: Policy) -> Interval:

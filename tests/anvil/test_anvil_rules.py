@@ -88,7 +88,7 @@ BAD: dict[str, list[str]] = {
     "ascii": ["«é = 1\n" + returning("1"), HEAD + "    «größe = 1\n    return 1\n", "«def ƒ(x):\n    return x\n" + returning("1")],
     "function": [
         returning("«print(1)"), returning("«math.inf"), returning("«math.gamma(3)"), returning("«sum(1, 2)"), returning("«(1)(2)"),
-        returning("«item(1)"),
+        returning("«item(1)"), returning("«item.whole.avg().avg()"),
     ],
     "call": [
         returning("«min(1)"), returning("«abs()"), returning("«max(*now)"), "def f(x):\n    return x\n" + returning("«f()"),
@@ -101,13 +101,17 @@ BAD: dict[str, list[str]] = {
     "argument-use": [returning("«item"), "def f(x):\n    return x\n" + returning("f(«item)"), returning("1 + «past")],
     "feature": [returning("«item.colour"), returning("«world.whole"), returning("«item.__class__"), returning("«item.ѕigned")],
     "statistic": [
-        returning("«item.whole.median()"), returning("«item.whole.percentile(0.5)"), returning("«world.whole.ewma(0.5)"),
-        returning("«world.load.percentile(0.5)"), returning("«item.id.ewma(0.5)"), returning("«now.ewma(0.5)"),
+        returning("«item.whole.median()"), returning("«item.whole.percentile(0.5)"), returning("«world.colour.ewma(0.5)"),
+        returning("«world.load.percentile(0.5)"), returning("«item.id.ewma(0.5)"), returning("«now.percentile(0.5)"),
+        returning("«world.id.latest()"), returning("«world.id.percentile(0.5)"), returning("«item.id.contains(1, 2)"),
+        returning("«item.avg()"), returning("«world.avg()"),
     ],
     "statistic-argument": [
-        returning("«item.whole.ewma(item.whole)"), returning("«item.whole.ewma(0)"), returning("«item.whole.ewma(1.01)"),
+        returning("«item.whole.ewma(item.whole)"), returning("«item.whole.ewma(0)"), returning("«item.whole.ewma(1)"),
         returning("«item.whole.ewma()"), returning("«world.whole.percentile(-1)"), returning("«world.whole.percentile(50)"),
-        returning("«item.whole.ewma(True)"), returning("«item.whole.ewma(0.1, 0.2)"),
+        returning("«item.whole.ewma(True)"), returning("«item.whole.ewma(0.1, 0.2)"), returning("«item.whole.avg(1)"),
+        returning("«item.whole.recent(65)"), returning("«world.whole.recent(4097)"), returning("«now.window_avg(1.5)"),
+        returning("«item.whole.count(3)"), returning("«item.whole.contains(now, now)"), returning("«world.id.count(1, 2, 3)"),
     ],
     "history": [
         returning("«past.contains(3)"), returning("«past.contains(item.whole)"), returning("«past.forget(item.id)"),
@@ -229,25 +233,19 @@ FUNCTIONS = {
     "math.cos": ("math.cos(item.flag - 1)", 1.0),
 }  # fmt: skip
 CONSTANTS = {"math.pi": ("math.pi", 3.141592653589793), "math.e": ("math.e", 2.718281828459045)}
-STATISTICS = {"ewma": ("item.whole.ewma(0.5)", -7.0), "percentile": ("world.positive.percentile(0.9)", 8.0)}
+STATISTICS = {
+    "latest": ("item.whole.latest()", -7.0), "avg": ("world.whole.avg()", -7.0), "min": ("item.whole.min()", -7.0),
+    "max": ("now.max()", 100.0), "ewma": ("item.whole.ewma(0.5)", -7.0), "recent": ("item.signed.recent(2)", -3.5),
+    "window_avg": ("item.signed.window_avg(64)", 2.5), "window_percentile": ("world.whole.window_percentile(0.5, 9)", -7.0),
+    "count": ("world.id.count(item.id, 3)", 1.0), "contains": ("item.whole.contains(now, 64)", 0.0),
+    "percentile": ("world.positive.percentile(0.9)", 8.0),
+}  # fmt: skip
 HISTORY_QUERIES = {
     "contains": ("past.contains(item.id)", 1.0), "count": ("past.count(item.id)", 12.0), "age": ("past.age(item.id)", 30.0),
 }  # fmt: skip
 TABLES = {
     "BINARY": BINARY, "UNARY": UNARY, "BOOLEAN": BOOLEAN, "COMPARISONS": COMPARISONS, "FUNCTIONS": FUNCTIONS,
     "CONSTANTS": CONSTANTS, "STATISTICS": STATISTICS, "HISTORY_QUERIES": HISTORY_QUERIES,
-}  # fmt: skip
-STATEMENTS = {
-    "x = a": (HEAD + "    x = 2\n    y: float = x\n    y *= 4\n    return y\n", 8.0),
-    "if a: ... elif b: ... else: ...": (
-        HEAD + "    if item.whole > 0:\n        x = 1\n    elif item.flag:\n        x = 2\n    else:\n        x = 3\n    return x\n", 2.0),
-    "for i in range(8): ...": (HEAD + "    s = 0\n    for i in range(8):\n        s += i\n    return s + i\n", 35.0),
-    "break, continue, pass": (
-        HEAD + "    s = 0\n    for i in range(9, 0, -1):\n        if i == 3:\n            break\n        if i % 2:\n            continue\n"
-        "        s += i\n        pass\n    return s\n", 18.0),
-    "return a": (HEAD + "    for i in range(5):\n        if i == 3:\n            return i\n    return 9\n", 3.0),
-    "def helper(x, y): ...": ("def g(x):\n    return x * 2\ndef f(x, y):\n    return g(x) - y\n" + returning("f(item.whole, 1)"), -15.0),
-    "NAME = 0.5": ("A = -0.5\nB: int = 3\n" + returning("A * B"), -1.5),
 }  # fmt: skip
 
 
@@ -262,12 +260,6 @@ def test_each_entry_of_a_table_runs_in_both_back_ends(table):
     assert set(TABLES[table]) == set(getattr(grammar, table))
     for expression, value in TABLES[table].values():
         assert outcome(returning(expression)) == value, expression
-
-
-def test_each_statement_of_the_table_runs_in_both_back_ends():
-    assert set(STATEMENTS) == set(grammar.STATEMENTS)
-    for source, value in STATEMENTS.values():
-        assert outcome(source) == value, source
 
 
 @pytest.mark.parametrize(
@@ -321,15 +313,30 @@ def test_an_operator_takes_numbers_only(table):
         assert {v.rule for v in caught.value.violations} == {"argument-use"}
 
 
-@pytest.mark.parametrize("name", sorted(grammar.STATISTICS))
-def test_a_statistic_s_argument_stays_within_its_bounds(name):
-    kind = grammar.STATISTICS[name]
-    spelled = kind.syntax.format(entity="item", population="world", feature="whole")
-    for argument in (kind.low, kind.high):
-        check(returning(spelled.replace(f"({kind.argument})", f"({argument!r})")), TOY)
-    for argument in (kind.low - 0.0001, kind.high + 0.0001):
+SCOPES = [(kind, scope) for kind in grammar.STATISTICS.values() for scope in kind.scopes]
+
+
+@pytest.mark.parametrize(("kind", "scope"), SCOPES, ids=[f"{kind.name}-{scope}" for kind, scope in SCOPES])
+def test_a_statistic_s_arguments_stay_within_their_bounds(kind, scope):
+    owner = "item.whole" if scope == "entity" else "world.whole"
+
+    def asked(arguments: list[float]) -> str:
+        spelled = [*(["now"] if kind.looks_for else []), *(f"{a:g}" for a in arguments)]
+        return returning(f"{owner}.{kind.name}({', '.join(spelled)})")
+
+    least = [argument.low for argument in kind.arguments]
+    most = [argument.most(scope) for argument in kind.arguments]
+    for accepted in (least, most):
+        (statistic,) = check(asked(accepted), TOY).plan.statistics
+        assert (statistic.scope, statistic.feature, list(statistic.arguments)) == (scope, "item.whole", accepted)
+    wrong = [[*most, 1], *([least[:-1]] if least else [])]
+    for number, argument in enumerate(kind.arguments):
+        beyond = [least[number] - 0.0001, most[number] + (1 if argument.whole else 0.0001)]
+        beyond += [least[number] + 0.5] if argument.whole else []
+        wrong += [[*least[:number], value, *least[number + 1 :]] for value in beyond]
+    for arguments in wrong:
         with pytest.raises(Rejected, match=r"\[statistic-argument\]"):
-            check(returning(spelled.replace(f"({kind.argument})", f"({argument!r})")), TOY)
+            check(asked(arguments), TOY)
 
 
 @pytest.mark.parametrize(

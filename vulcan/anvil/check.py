@@ -11,7 +11,7 @@ from vulcan.anvil import grammar
 from vulcan.anvil import program as p
 from vulcan.anvil.check_expressions import ExpressionChecker, Scope, Stop
 from vulcan.anvil.rejection import Rejected
-from vulcan.anvil.syntax import is_docstring, kind_of, may_leave, snippet, stored_names
+from vulcan.anvil.syntax import is_docstring, kind_of, may_leave, position, snippet, stored_names
 from vulcan.task import Signature
 
 _MOST_VIOLATIONS = 10
@@ -177,13 +177,13 @@ class _Checker(ExpressionChecker):
                 self.local_name(name, target)
                 old = self.local(name, target, scope)
                 new = self.operate(grammar.BINARY, op, (old, self.expression(value, scope)), node)
-                return (p.Assign(name, new),), False
+                return (p.Assign(name, new, position(node)),), False
             case ast.If(test=test, body=body, orelse=orelse):
-                return self.branch(test, body, orelse, scope)
+                return self.branch(test, body, orelse, scope, position(node))
             case ast.For():
                 return self.loop(node, scope)
             case ast.Return(value=ast.expr() as value):
-                return (p.Return(self.expression(value, scope)),), True
+                return (p.Return(self.expression(value, scope), position(node)),), True
             case ast.Return():
                 raise self.stop("return", node, "`return` without a number")
             case ast.Pass():
@@ -201,10 +201,10 @@ class _Checker(ExpressionChecker):
         self.local_name(name, target)
         expression = self.expression(value, scope)
         scope.assigned.add(name)
-        return (p.Assign(name, expression),)
+        return (p.Assign(name, expression, position(target)),)
 
     def branch(
-        self, test: ast.expr, body: list[ast.stmt], orelse: list[ast.stmt], scope: Scope
+        self, test: ast.expr, body: list[ast.stmt], orelse: list[ast.stmt], scope: Scope, at: p.Position
     ) -> tuple[tuple[p.Statement, ...], bool]:
         condition = self.expression(test, scope)
         before = set(scope.assigned)
@@ -218,7 +218,7 @@ class _Checker(ExpressionChecker):
             scope.assigned = after_then
         else:
             scope.assigned &= after_then
-        return (p.If(condition, then, otherwise),), then_ends and otherwise_ends and bool(orelse)
+        return (p.If(condition, then, otherwise, at),), then_ends and otherwise_ends and bool(orelse)
 
     def loop(self, node: ast.For, scope: Scope) -> tuple[tuple[p.Statement, ...], bool]:
         if node.orelse:
@@ -235,7 +235,7 @@ class _Checker(ExpressionChecker):
         scope.loops += 1
         body, _ = self.block(node.body, scope)
         scope.loops -= 1
-        made = p.Loop(name, start, stop, step, body, (node.lineno, node.col_offset + 1))
+        made = p.Loop(name, start, stop, step, body, position(node))
         scope.assigned = before | {name} if made.trips else before
         return (made,), False
 

@@ -57,7 +57,7 @@ class ExpressionChecker:
             case ast.Name(id=name):
                 return self.name(name, node, scope)
             case ast.Attribute():
-                return self.attribute(node)
+                return self.attribute(node, scope)
             case ast.BinOp(left=left, op=op, right=right):
                 return self.operate(grammar.BINARY, op, self.each((left, right), scope), node)
             case ast.UnaryOp(op=op, operand=operand):
@@ -69,10 +69,10 @@ class ExpressionChecker:
                     if type(comparison) not in grammar.COMPARISONS:
                         raise self.stop("operator", node, f"the comparison `{snippet(node)}`")
                 operands = self.each((left, *comparators), scope)
-                return p.Compare(tuple(grammar.COMPARISONS[type(o)] for o in ops), operands)
+                return p.Compare(tuple(grammar.COMPARISONS[type(o)] for o in ops), operands, position(node))
             case ast.IfExp(test=test, body=body, orelse=orelse):
                 condition, then, otherwise = self.each((test, body, orelse), scope)
-                return p.Choose(condition, then, otherwise)
+                return p.Choose(condition, then, otherwise, position(node))
             case ast.Call():
                 return self.call(node, scope)
             case _:
@@ -118,7 +118,7 @@ class ExpressionChecker:
         argument = self.arguments.get(name)
         if argument is not None and scope.function == self.signature.function:
             if isinstance(argument, Scalar):
-                return p.Read(name)
+                return p.Read(name, position(node))
             raise self.stop("argument-use", node, f"{name!r} is not a number", self.readable(name))
         if name in self.parameters:
             return p.Parameter(name)
@@ -139,12 +139,13 @@ class ExpressionChecker:
             return "ask it: " + ", ".join(f"{name}.{query}({key})" for query in grammar.HISTORY_QUERIES)
         return "read one of " + ", ".join(f for f in self.features if f.startswith(name + "."))
 
-    def attribute(self, node: ast.Attribute) -> p.Expression:
+    def attribute(self, node: ast.Attribute, scope: Scope) -> p.Expression:
         name = dotted(node)
         if name in grammar.CONSTANTS:
             return p.Number(grammar.CONSTANTS[name])
+        self.visible(name, node, scope)
         if name in self.features:
-            return p.Read(name)
+            return p.Read(name, position(node))
         owner = name.partition(".")[0]
         if owner == "math":
             known = ", ".join((*grammar.CONSTANTS, *(n for n in grammar.FUNCTIONS if n.startswith("math."))))
@@ -153,6 +154,13 @@ class ExpressionChecker:
             spelled = nearest(name, self.features)
             raise self.stop("feature", node, f"`{snippet(node)}` is not declared{spelled}", self.readable(owner))
         raise self.stop("expression", node, f"`{snippet(node)}` is not in the language")
+
+    def visible(self, name: str, node: ast.AST, scope: Scope) -> None:
+        """Raises Stop where a helper reaches for an argument of the function that the task names."""
+        head = name.partition(".")[0]
+        if head in self.arguments and scope.function != self.signature.function:
+            hint = f"give {scope.function!r} an argument for the number, and pass it when calling"
+            raise self.stop("name", node, f"{head!r} is not known in the helper {scope.function!r}", hint)
 
     def call(self, node: ast.Call, scope: Scope) -> p.Expression:
         if node.keywords or any(isinstance(a, ast.Starred) for a in node.args):
@@ -180,11 +188,11 @@ class ExpressionChecker:
             raise self.stop("recursion", node, f"{name!r} is called by the program itself")
         owner, _, method = name.rpartition(".")
         head = name.partition(".")[0]
-        offered = self.signature.entity is not None and scope.function == self.signature.function
-        if offered and owner and head in self.arguments:
+        self.visible(name, node, scope)
+        if owner and head in self.arguments:
             if isinstance(self.arguments[head], History):
                 return self.query(owner, method, node)
-            return self.statistic(owner, method, node)
+            return self.statistic(owner, method, node, scope)
         known = nearest(name, [*grammar.FUNCTIONS, *self.helpers])
         raise self.stop("function", node, f"`{snippet(node.func)}` is not a function of the language{known}")
 
@@ -201,54 +209,87 @@ class ExpressionChecker:
             )
         return p.Query(owner, query)
 
-    def statistic(self, owner: str, method: str, node: ast.Call) -> p.Expression:
-        offered = self.statistics()
-        kind = offered.get(method)
+    def statistic(self, owner: str, method: str, node: ast.Call, scope: Scope) -> p.Expression:
+        kind = grammar.STATISTICS.get(method)
         if kind is None:
             raise self.stop(
-                "statistic", node, f"`{snippet(node)}` is not a statistic{nearest(method, offered)}",
-                "there are " + ", ".join(map(self.spell_statistic, offered.values())),
+                "statistic", node, f"`{snippet(node)}` is not a statistic{nearest(method, grammar.STATISTICS)}",
+                "there are " + self.offered(),
             )  # fmt: skip
-        feature = self.statistic_feature(owner, kind)
-        if feature is None:
-            raise self.stop(
-                "statistic",
-                node,
-                f"`{snippet(node)}`: {method} is not offered there",
-                f"write {self.spell_statistic(kind)}",
+        found = self.observed(owner, kind)
+        if found is None:
+            spelled = [f"{owner}.{kind.short}" for owner in self.owners(kind)]
+            hint = "write " + " or ".join(spelled) if spelled else None
+            raise self.stop("statistic", node, f"`{snippet(node)}`: {method} is not offered there", hint)
+        feature, where = found
+        literals = node.args[kind.looks_for :]
+        arguments = tuple(
+            self.literal(literal, argument, where) for literal, argument in zip(literals, kind.arguments, strict=False)
+        )
+        if len(node.args) != kind.looks_for + len(kind.arguments) or None in arguments:
+            wanted = [f"{a.name} from {a.low:g} to {a.most(where):g}" for a in kind.arguments]
+            written = f"write {owner}.{kind.short}"
+            hint = (
+                f"{written}, with a number for {' and for '.join(wanted)}"
+                if wanted
+                else f"{written}, without arguments"
             )
-        argument = self.literal(node.args[0]) if len(node.args) == 1 else None
-        if argument is None or not kind.low <= argument <= kind.high:
-            raise self.stop(
-                "statistic-argument", node, f"`{snippet(node)}`",
-                f"write {kind.argument} as a number from {kind.low:g} to {kind.high:g}",
-            )  # fmt: skip
-        return p.Statistic(method, feature, argument)
+            raise self.stop("statistic-argument", node, f"`{snippet(node)}`", hint)
+        exact = tuple(a for a in arguments if a is not None)
+        made = p.Statistic(method, where, feature, exact, position(node))
+        if kind.looks_for:
+            (value,) = self.each((node.args[0],), scope)
+            return p.Occurrences(made, value, position(node))
+        return made
 
-    def statistics(self) -> dict[str, grammar.StatisticKind]:
-        """Those that the task offers: of a population only where it names one."""
-        entity = self.signature.entity
-        has_population = entity is not None and entity.population is not None
-        return {n: k for n, k in grammar.STATISTICS.items() if k.scope == "entity" or has_population}
-
-    def statistic_feature(self, owner: str, kind: grammar.StatisticKind) -> str | None:
-        """The entity's feature that the statistic is of, or None where it is not offered on `owner`."""
+    def observed(self, owner: str, kind: grammar.StatisticKind) -> tuple[str, grammar.Scope] | None:
+        """The feature that a statistic on `owner` is of, and its scope; None where it is not offered there."""
         entity = self.signature.entity
         head, _, name = owner.partition(".")
-        if entity is None or name == entity.key or name not in {f.name for f in entity.features}:
+        if owner in self.features and (entity is None or head != entity.name):
+            return (owner, "system") if "system" in kind.scopes else None
+        if entity is None or name not in {f.name for f in entity.features}:
             return None
-        where = entity.name if kind.scope == "entity" else entity.population
-        return f"{entity.name}.{name}" if head == where else None
-
-    def spell_statistic(self, kind: grammar.StatisticKind) -> str:
-        entity = self.signature.entity
-        return kind.syntax.format(
-            entity=entity.name if entity else "entity",
-            population=entity.population if entity else "population",
-            feature="FEATURE",
-        )
-
-    def literal(self, node: ast.expr) -> float | None:
-        if isinstance(node, ast.Constant) and isinstance(node.value, int | float) and not isinstance(node.value, bool):
-            return float(node.value) if abs(node.value) < 2**53 else None
+        feature = f"{entity.name}.{name}"
+        if name == entity.key:  # a number that means nothing but itself can only be looked for
+            return (feature, "system") if kind.looks_for and head == entity.population else None
+        if head == entity.name:
+            return (feature, "entity") if "entity" in kind.scopes else None
+        if head == entity.population:
+            return feature, "population" if "population" in kind.scopes else "system"
         return None
+
+    def offered(self) -> str:
+        """Every statistic, with what this task offers it on."""
+        kinds: dict[str, list[str]] = {}
+        for kind in grammar.STATISTICS.values():
+            if owners := self.owners(kind):
+                kinds.setdefault(" and ".join(owners), []).append(kind.short)
+        return "; ".join(f"{', '.join(names)} of {owners}" for owners, names in kinds.items())
+
+    def owners(self, kind: grammar.StatisticKind) -> list[str]:
+        """On what this task offers the statistic, two of them at the most."""
+        entity = self.signature.entity
+        scalars = [a.name for a in self.signature.arguments if isinstance(a, Scalar)]
+        groups = {name.partition(".")[0] for name in self.features} - {*scalars} - ({entity.name} if entity else set())
+        if entity is not None and entity.population:
+            groups.add(entity.population)
+        owners = [f"{group}.FEATURE" for group in sorted(groups)] + scalars if "system" in kind.scopes else []
+        if entity is not None and "entity" in kind.scopes:
+            owners.insert(0, f"{entity.name}.FEATURE")
+        if entity is not None and entity.population and "population" in kind.scopes:
+            owners.append(f"{entity.population}.FEATURE")
+        return owners[:2]
+
+    def literal(self, node: ast.expr, argument: grammar.StatisticArgument, scope: grammar.Scope) -> float | None:
+        """The number written for an argument of a statistic; None where it is not one, or out of its bounds."""
+        if (
+            not isinstance(node, ast.Constant)
+            or not isinstance(node.value, int | float)
+            or isinstance(node.value, bool)
+        ):
+            return None
+        value = node.value
+        if not argument.low <= value <= argument.most(scope) or (argument.whole and value != int(value)):
+            return None
+        return float(value)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,32 +15,47 @@ from vulcan.anvil.layout import Layout
 from vulcan.anvil.llvm_context import Context
 from vulcan.anvil.llvm_module import module_text
 from vulcan.anvil.plan import Plan
-from vulcan.anvil.population import PopulationShape
-from vulcan.task import Feature, Signature
+from vulcan.task import Signature
+
+LINE = 8
+"""Float64 slots of a cache line of 64 bytes."""
+
+
+Numbers = np.ndarray[Any, np.dtype[np.float64]]
 
 
 class Native:
-    """Machine code of one policy. The addresses are valid while this object lives; 0 where there is no function."""
+    """Machine code of one policy. The addresses are valid while this object lives; 0 where nothing needs the call."""
 
-    def __init__(self, text: str, names: Mapping[str, str], plan: Plan, populations: Sequence[PopulationShape],
-                 layout: Layout) -> None:  # fmt: skip
+    def __init__(self, text: str, context: Context) -> None:
+        names = context.symbols
         self._library = jit.link(text, tuple(names.values()))
         address = {role: self._library[name] for role, name in names.items()}
         self.score: int = address["score"]
         self.enter: int = address.get("enter", 0)
         self.update: int = address.get("update", 0)
         self.leave: int = address.get("leave", 0)
-        self.entity_slots = plan.entity_slots
-        self._populations = populations
-        self._global_slots = layout.global_slots
+        declared = dict(context.signature.features())
+        entity, system = (context.blocks[base].initial(declared, context.shapes) for base in ("entity", "system"))
+        self.entity_slots = len(entity)
+        self._entity = entity
+        self._globals = np.concatenate((np.zeros(context.layout.global_slots), system))
 
-    def new_globals(self) -> np.ndarray[Any, np.dtype[np.float64]]:
+    def new_globals(self) -> Numbers:
         """A fresh block for `globals`, shape (slots,), zero but for the plan's own state behind the features."""
-        block = np.zeros(self._global_slots + sum(s.words for s in self._populations))
-        start = self._global_slots
-        for shape in self._populations:
-            shape.write(block.view(np.int64)[start : start + shape.words])
-            start += shape.words
+        return self._globals.copy()
+
+    def new_statistics(self, entities: int) -> Numbers:
+        """Blocks of statistics, shape (entities * entity_slots,), of entities that have observed nothing.
+
+        The first one begins a cache line.
+        """
+        slots = entities * self.entity_slots
+        block = np.zeros(slots + LINE)
+        offset = -(block.ctypes.data // 8) % LINE
+        block = block[offset : offset + slots]
+        if self._entity.view(np.int64).any():  # else the memory of zeros is touched only as it is used
+            block.reshape(entities, self.entity_slots)[:] = self._entity
         return block
 
     @property
@@ -55,23 +70,5 @@ _serial = itertools.count()
 
 def compile_native(program: p.Program, plan: Plan, signature: Signature, layout: Layout) -> Native:
     """Compile for the machine this runs on."""
-    shapes, places = _populations(plan, dict(signature.features()), layout)
-    serial = next(_serial)
-    context = Context(program, plan, signature, layout, places, f"policy{serial}")
-    return Native(module_text(context), context.symbols, plan, shapes, layout)
-
-
-def _populations(
-    plan: Plan, declared: Mapping[str, Feature], layout: Layout
-) -> tuple[list[PopulationShape], dict[str, int]]:
-    shapes: list[PopulationShape] = []
-    places: dict[str, int] = {}
-    start = layout.global_slots
-    for name in plan.populations:
-        feature = declared[name]
-        cursors = sum(s.feature == name for s in plan.percentiles)
-        shape = PopulationShape(feature.low, feature.high, feature.resolution, feature.unknown, cursors)
-        shapes.append(shape)
-        places[name] = start
-        start += shape.words
-    return shapes, places
+    context = Context(program, plan, signature, layout, f"policy{next(_serial)}")
+    return Native(module_text(context), context)

@@ -124,6 +124,8 @@ class _Writer:
                 return name, _ATOM
             case p.Statistic():
                 return self.statistic(e), _ATOM
+            case p.Occurrences(statistic, value):
+                return self.statistic(statistic, self.text(value)), _ATOM
             case p.Query(history, query):
                 return f"{history}.{query}({self.key(history)})", _ATOM
             case p.Call(function, arguments):
@@ -155,12 +157,13 @@ class _Writer:
     def listed(self, expressions: tuple[p.Expression, ...]) -> str:
         return ", ".join(self.text(expression) for expression in expressions)
 
-    def statistic(self, statistic: p.Statistic) -> str:
+    def statistic(self, statistic: p.Statistic, *before: str) -> str:
         entity = self.signature.entity
-        owner, _, feature = statistic.feature.partition(".")
-        if grammar.STATISTICS[statistic.kind].scope == "population" and entity is not None:
-            owner = entity.population or owner
-        return f"{owner}.{feature}.{statistic.kind}({_number(statistic.argument)})"
+        name = statistic.feature
+        owner, _, feature = name.partition(".")
+        if entity is not None and owner == entity.name and statistic.scope != "entity":
+            name = f"{entity.population}.{feature}"
+        return f"{name}.{statistic.kind}({', '.join((*before, *map(_number, statistic.arguments)))})"
 
     def key(self, history: str) -> str:
         asked = next(a for a in self.signature.arguments if isinstance(a, History) and a.name == history)

@@ -1,7 +1,9 @@
 """The one table of the policy language: what is accepted, what each thing means, and why the rest is not.
 
 The parser, checker, interpreter, compiler, exporters, the prompt's language section and the docs read it. What
-is not in this table is rejected.
+is not in this table is rejected. Every entry has an example that runs and one that is rejected, and a test runs
+them all; `vulcan.anvil.examples` says how a fragment becomes a program. Statistics, limits, rules and
+warnings are in files of their own and are read from here.
 """
 
 from __future__ import annotations
@@ -12,13 +14,29 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from vulcan.anvil import semantics as total
+from vulcan.anvil.examples import Counterexample, Example, body, module, no, top
+from vulcan.anvil.limits import (
+    DEEPEST_CALLS,
+    DEEPEST_LOOPS,
+    DEEPEST_TREE,
+    LARGEST_SOURCE,
+    LARGEST_TREE,
+    LIMITS,
+    MOST_KEPT_OF_ENTITY,
+    MOST_KEPT_OF_SYSTEM,
+    Limit,
+)
+from vulcan.anvil.rules import RULES, Rule
+from vulcan.anvil.statistic_table import STATISTICS, Scope, StatisticArgument, StatisticKind
+from vulcan.anvil.warning_table import WARNINGS, Warned
 
-LARGEST_SOURCE = 16 * 1024
-LARGEST_TREE = 1_000
-DEEPEST_TREE = 100
-DEEPEST_LOOPS = 3
-DEEPEST_CALLS = 150
-"""Levels of statements, expressions and helper calls within one another, helpers counted where they are called."""
+__all__ = [
+    "BINARY", "BOOLEAN", "BUILT_IN_NAMES", "COMPARISONS", "COMPARISON_ENTRIES", "CONSTANTS", "CONSTANT_ENTRIES",
+    "DEEPEST_CALLS", "DEEPEST_LOOPS", "DEEPEST_TREE", "FUNCTIONS", "HISTORY_QUERIES", "LARGEST_SOURCE", "LARGEST_TREE",
+    "LIMITS", "MOST_KEPT_OF_ENTITY", "MOST_KEPT_OF_SYSTEM", "OPERATIONS", "RULES", "STATEMENTS", "STATISTICS", "UNARY",
+    "WARNINGS", "Comparison", "Constant", "HistoryQuery", "Limit", "Operation", "Rule", "Scope", "Statement",
+    "StatisticArgument", "StatisticKind", "Warned",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,75 +48,131 @@ class Operation:
     arguments: tuple[int, int | None]
     evaluate: Callable[..., float]
     meaning: str
+    example: Example
+    counterexample: Counterexample
 
 
-def _operation(name: str, syntax: str, count: int, evaluate: Callable[..., float], meaning: str) -> Operation:
-    return Operation(name, syntax, (count, count), evaluate, meaning)
+def _operation(
+    name: str, syntax: str, count: int, evaluate: Callable[..., float], meaning: str, example: tuple[str, float],
+    rejected: tuple[str, str], most: int | None = 0,
+) -> Operation:  # fmt: skip
+    """An operation of so many numbers, or of at least so many where `most` is None."""
+    arguments = (count, count if most == 0 else most)
+    return Operation(name, syntax, arguments, evaluate, meaning, Example(*example), no(*rejected))
 
 
+# fmt: off
 BINARY: dict[type[ast.operator], Operation] = {
-    ast.Add: _operation("add", "a + b", 2, total.add, "sum; saturates"),
-    ast.Sub: _operation("subtract", "a - b", 2, total.subtract, "difference; saturates"),
-    ast.Mult: _operation("multiply", "a * b", 2, total.multiply, "product; saturates"),
-    ast.Div: _operation("divide", "a / b", 2, total.divide, "quotient; 0 where b is 0"),
-    ast.FloorDiv: _operation("floor_divide", "a // b", 2, total.floor_divide, "floor of the quotient; 0 where b is 0"),
-    ast.Mod: _operation("modulo", "a % b", 2, total.modulo, "remainder with the sign of b; 0 where b is 0"),
-    ast.Pow: _operation(
-        "power",
-        "a ** b",
-        2,
-        total.power,
-        "power; saturates; 0 for 0 to a negative power or a negative to a fraction",
-    ),
+    ast.Add: _operation("add", "a + b", 2, total.add, "sum; saturates", ("7 + 2", 9.0), ("obj + 2", "argument-use")),
+    ast.Sub: _operation("subtract", "a - b", 2, total.subtract, "difference; saturates",
+                        ("7 - 2", 5.0), ("7 - past", "argument-use")),
+    ast.Mult: _operation("multiply", "a * b", 2, total.multiply, "product; saturates",
+                         ("1e300 * 1e300", total.LARGEST), ("'-' * 20", "constant")),
+    ast.Div: _operation("divide", "a / b", 2, total.divide, "quotient; 0 where b is 0",
+                        ("7 / 2 + 7 / 0", 3.5), ("7 / None", "constant")),
+    ast.FloorDiv: _operation("floor_divide", "a // b", 2, total.floor_divide, "floor of the quotient; 0 where b is 0",
+                             ("-7 // 2", -4.0), ("7 // [2]", "expression")),
+    ast.Mod: _operation("modulo", "a % b", 2, total.modulo, "remainder with the sign of b; 0 where b is 0",
+                        ("-7 % 4", 1.0), ("'%d' % 7", "constant")),
+    ast.Pow: _operation("power", "a ** b", 2, total.power,
+                        "power; saturates; 0 for 0 to a negative power or a negative to a fraction",
+                        ("2 ** 0.5 ** 2 + 0 ** -1", 2.0**0.25), ("2 ** pool", "argument-use")),
 }
 
 UNARY: dict[type[ast.unaryop], Operation] = {
-    ast.USub: _operation("negate", "-a", 1, total.negate, "negative"),
-    ast.UAdd: _operation("plus", "+a", 1, total.plus, "a itself"),
-    ast.Not: _operation("not", "not a", 1, total.invert, "1 where a is 0, else 0"),
+    ast.USub: _operation("negate", "-a", 1, total.negate, "negative", ("-obj.drift", 2.5), ("-obj", "argument-use")),
+    ast.UAdd: _operation("plus", "+a", 1, total.plus, "a itself", ("+obj.drift", -2.5), ("+'7'", "constant")),
+    ast.Not: _operation("not", "not a", 1, total.invert, "1 where a is 0, else 0",
+                        ("not obj.drift", 0.0), ("not past", "argument-use")),
 }
 
 BOOLEAN: dict[type[ast.boolop], Operation] = {
-    ast.And: Operation("and", "a and b", (2, None), total.both, "a where a is 0, else b"),
-    ast.Or: Operation("or", "a or b", (2, None), total.either, "a where a is not 0, else b"),
+    ast.And: _operation("and", "a and b", 2, total.both, "a where a is 0, else b",
+                        ("obj.size and obj.drift", -2.5), ("obj and obj.drift", "argument-use"), most=None),
+    ast.Or: _operation("or", "a or b", 2, total.either, "a where a is not 0, else b",
+                       ("0 or obj.drift or 1", -2.5), ("obj.drift or 'none'", "constant"), most=None),
 }
 
-COMPARISONS: dict[type[ast.cmpop], str] = {
-    ast.Lt: "<",
-    ast.LtE: "<=",
-    ast.Gt: ">",
-    ast.GtE: ">=",
-    ast.Eq: "==",
-    ast.NotEq: "!=",
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """1 where it holds, else 0."""
+
+    symbol: str
+    example: Example
+    counterexample: Counterexample
+
+
+COMPARISON_ENTRIES: dict[type[ast.cmpop], Comparison] = {
+    ast.Lt: Comparison("<", Example("2 < 2", 0.0), no("obj < 2", "argument-use")),
+    ast.LtE: Comparison("<=", Example("1 <= 2 <= 2", 1.0), no("1 <= '2'", "constant")),
+    ast.Gt: Comparison(">", Example("obj.size > 3", 1.0), no("obj.size > None", "constant")),
+    ast.GtE: Comparison(">=", Example("obj.size >= 5", 0.0), no("obj.size >= [5]", "expression")),
+    ast.Eq: Comparison("==", Example("obj.size == 4.0", 1.0), no("obj.size is 4", "operator")),
+    ast.NotEq: Comparison("!=", Example("obj.size != 4", 0.0), no("obj.size not in (4, 5)", "operator")),
 }
+COMPARISONS: dict[type[ast.cmpop], str] = {kind: entry.symbol for kind, entry in COMPARISON_ENTRIES.items()}
 
 FUNCTIONS: dict[str, Operation] = {
-    "min": Operation("min", "min(a, b, ...)", (2, None), total.minimum, "smallest; the first of equals"),
-    "max": Operation("max", "max(a, b, ...)", (2, None), total.maximum, "largest; the first of equals"),
-    "abs": _operation("abs", "abs(a)", 1, abs, "absolute value"),
-    "round": _operation("round", "round(a)", 1, total.round_half_even, "nearest integer; halves to the even one"),
-    "int": _operation("trunc", "int(a)", 1, total.truncate, "a without its fraction"),
-    "float": _operation("plus", "float(a)", 1, total.plus, "a itself"),
-    "bool": _operation("truth", "bool(a)", 1, total.truth, "1 where a is not 0, else 0"),
-    "math.sqrt": _operation("sqrt", "math.sqrt(a)", 1, total.sqrt, "square root; 0 where a is negative"),
-    "math.exp": _operation("exp", "math.exp(a)", 1, total.exp, "e to the a; saturates"),
-    "math.expm1": _operation("expm1", "math.expm1(a)", 1, total.expm1, "e to the a, less 1; saturates"),
-    "math.log": _operation("log", "math.log(a)", 1, total.log, "natural logarithm; 0 where a <= 0"),
-    "math.log1p": _operation("log1p", "math.log1p(a)", 1, total.log1p, "log(1 + a); 0 where a <= -1"),
-    "math.log2": _operation("log2", "math.log2(a)", 1, total.log2, "logarithm to base 2; 0 where a <= 0"),
-    "math.log10": _operation("log10", "math.log10(a)", 1, total.log10, "logarithm to base 10; 0 where a <= 0"),
-    "math.pow": _operation("power", "math.pow(a, b)", 2, total.power, "the same as a ** b"),
-    "math.floor": _operation("floor", "math.floor(a)", 1, total.floor, "largest integer not above a"),
-    "math.ceil": _operation("ceil", "math.ceil(a)", 1, total.ceil, "smallest integer not below a"),
-    "math.trunc": _operation("trunc", "math.trunc(a)", 1, total.truncate, "a without its fraction"),
-    "math.fabs": _operation("abs", "math.fabs(a)", 1, abs, "absolute value"),
-    "math.tanh": _operation("tanh", "math.tanh(a)", 1, math.tanh, "hyperbolic tangent"),
-    "math.atan": _operation("atan", "math.atan(a)", 1, math.atan, "arc tangent"),
-    "math.sin": _operation("sin", "math.sin(a)", 1, math.sin, "sine"),
-    "math.cos": _operation("cos", "math.cos(a)", 1, math.cos, "cosine"),
+    "min": _operation("min", "min(a, b, ...)", 2, total.minimum, "smallest; the first of equals",
+                      ("min(7, 2, 5)", 2.0), ("min(7)", "call"), most=None),
+    "max": _operation("max", "max(a, b, ...)", 2, total.maximum, "largest; the first of equals",
+                      ("max(7, 2)", 7.0), ("max(7, 2, key=abs)", "call"), most=None),
+    "abs": _operation("abs", "abs(a)", 1, abs, "absolute value", ("abs(-7)", 7.0), ("abs(obj)", "argument-use")),
+    "round": _operation("round", "round(a)", 1, total.round_half_even, "nearest integer; halves to the even one",
+                        ("round(2.5)", 2.0), ("round(2.567, 2)", "call")),
+    "int": _operation("trunc", "int(a)", 1, total.truncate, "a without its fraction",
+                      ("int(-2.5)", -2.0), ("int('2')", "constant")),
+    "float": _operation("plus", "float(a)", 1, total.plus, "a itself",
+                        ("float(7)", 7.0), ("float('inf')", "constant")),
+    "bool": _operation("truth", "bool(a)", 1, total.truth, "1 where a is not 0, else 0",
+                       ("bool(-7)", 1.0), ("bool()", "call")),
+    "math.sqrt": _operation("sqrt", "math.sqrt(a)", 1, total.sqrt, "square root; 0 where a is negative",
+                            ("math.sqrt(9) + math.sqrt(-9)", 3.0), ("sqrt(9)", "function")),
+    "math.exp": _operation("exp", "math.exp(a)", 1, total.exp, "e to the a; saturates",
+                           ("math.exp(1000)", total.LARGEST), ("math.exp()", "call")),
+    "math.expm1": _operation("expm1", "math.expm1(a)", 1, total.expm1, "e to the a, less 1; saturates",
+                             ("math.expm1(0)", 0.0), ("math.expm1(0, 0)", "call")),
+    "math.log": _operation("log", "math.log(a)", 1, total.log, "natural logarithm; 0 where a <= 0",
+                           ("math.log(1) + math.log(0)", 0.0), ("math.log(8, 2)", "call")),
+    "math.log1p": _operation("log1p", "math.log1p(a)", 1, total.log1p, "log(1 + a); 0 where a <= -1",
+                             ("math.log1p(-5)", 0.0), ("math.log1p(x=1)", "call")),
+    "math.log2": _operation("log2", "math.log2(a)", 1, total.log2, "logarithm to base 2; 0 where a <= 0",
+                            ("math.log2(8)", 3.0), ("math.log2(*now)", "call")),
+    "math.log10": _operation("log10", "math.log10(a)", 1, total.log10, "logarithm to base 10; 0 where a <= 0",
+                             ("math.log10(1000)", 3.0), ("math.log10", "function")),
+    "math.pow": _operation("power", "math.pow(a, b)", 2, total.power, "the same as a ** b",
+                           ("math.pow(2, 10)", 1024.0), ("pow(2, 10)", "function")),
+    "math.floor": _operation("floor", "math.floor(a)", 1, total.floor, "largest integer not above a",
+                             ("math.floor(-2.5)", -3.0), ("math.floor('2')", "constant")),
+    "math.ceil": _operation("ceil", "math.ceil(a)", 1, total.ceil, "smallest integer not below a",
+                            ("math.ceil(2.1)", 3.0), ("math.ceil(pool)", "argument-use")),
+    "math.trunc": _operation("trunc", "math.trunc(a)", 1, total.truncate, "a without its fraction",
+                             ("math.trunc(-2.5)", -2.0), ("math.trunc(2, 5)", "call")),
+    "math.fabs": _operation("abs", "math.fabs(a)", 1, abs, "absolute value",
+                            ("math.fabs(-7)", 7.0), ("math.fabs()", "call")),
+    "math.tanh": _operation("tanh", "math.tanh(a)", 1, math.tanh, "hyperbolic tangent",
+                            ("math.tanh(99)", 1.0), ("math.sinh(99)", "function")),
+    "math.atan": _operation("atan", "math.atan(a)", 1, math.atan, "arc tangent",
+                            ("math.atan(1) * 4", math.pi), ("math.atan2(1, 1)", "function")),
+    "math.sin": _operation("sin", "math.sin(a)", 1, math.sin, "sine", ("math.sin(0)", 0.0), ("math.sin()", "call")),
+    "math.cos": _operation("cos", "math.cos(a)", 1, math.cos, "cosine", ("math.cos(0)", 1.0), ("cos(0)", "function")),
 }
 
-CONSTANTS: dict[str, float] = {"math.pi": math.pi, "math.e": math.e}
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    value: float
+    example: Example
+    counterexample: Counterexample
+
+
+CONSTANT_ENTRIES: dict[str, Constant] = {
+    "math.pi": Constant(math.pi, Example("math.pi", math.pi), no("math.tau", "function")),
+    "math.e": Constant(math.e, Example("math.e", math.e), no("math.inf", "function")),
+}
+# fmt: on
+CONSTANTS: dict[str, float] = {name: entry.value for name, entry in CONSTANT_ENTRIES.items()}
 
 OPERATIONS: dict[str, Operation] = {
     operation.name: operation for table in (BINARY, UNARY, BOOLEAN, FUNCTIONS) for operation in table.values()
@@ -106,133 +180,95 @@ OPERATIONS: dict[str, Operation] = {
 
 
 @dataclass(frozen=True, slots=True)
-class StatisticKind:
-    """A derived statistic: a call on a feature, with literal arguments.
+class HistoryQuery:
+    """A question to a history about the entity at hand; the meaning names `count_of` and `age_unit` in braces."""
 
-    `scope` says of what: `entity`, each entity's own observations of the feature; `population`, the latest
-    observation of every live entity. `argument` is the one argument's name, with its inclusive bounds.
-    """
-
-    name: str
-    scope: str
-    argument: str
-    low: float
-    high: float
-    syntax: str
     meaning: str
+    example: Example
+    counterexample: Counterexample
 
 
-STATISTICS: dict[str, StatisticKind] = {
-    "ewma": StatisticKind(
-        "ewma",
-        "entity",
-        "alpha",
-        0.001,
-        1.0,
-        "{entity}.{feature}.ewma(alpha)",
-        "exponentially weighted moving average of the feature over the entity's observations: the first one "
-        "starts it, each later one x moves it by alpha * (x - average)",
-    ),
-    "percentile": StatisticKind(
-        "percentile",
-        "population",
-        "p",
-        0.0,
-        1.0,
-        "{population}.{feature}.percentile(p)",
-        "the feature's value that a share p of all live entities does not exceed (nearest rank), rounded "
-        "towards zero to the feature's resolution",
-    ),
-}
-
-HISTORY_QUERIES: dict[str, str] = {
-    "contains": "1 where the entity is among those that left most recently, else 0",
-    "count": "the {count_of} it had when it left; 0 where it is not remembered",
-    "age": "{age_unit} since it left; 0 where it is not remembered",
-}
-
-STATEMENTS: dict[str, str] = {
-    "x = a": "assign a local name (also `x: float = a` and `x += a`)",
-    "if a: ... elif b: ... else: ...": "branch on a number not being 0",
-    "for i in range(8): ...": "repeat a fixed number of times; the bounds are integer literals",
-    "break, continue, pass": "as in Python",
-    "return a": "every path through a function ends in one",
-    "def helper(x, y): ...": "a function of numbers, at the top level; no recursion",
-    "NAME = 0.5": "a parameter: a numeric constant at the top level, which a tuner may change",
+# fmt: off
+HISTORY_QUERIES: dict[str, HistoryQuery] = {
+    "contains": HistoryQuery("1 where the entity is among those that left most recently, else 0",
+                             Example("past.contains(obj.id)", 1.0), no("obj.id in past", "operator")),
+    "count": HistoryQuery("the {count_of} it had when it left; 0 where it is not remembered",
+                          Example("past.count(obj.id)", 12.0), no("past.count(7)", "history")),
+    "age": HistoryQuery("{age_unit} since it left; 0 where it is not remembered",
+                        Example("past.age(obj.id)", 30.0), no("past.age(obj.size)", "history")),
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
-    """A reason to reject a program: an example of what breaks it, and what to write instead."""
-
-    name: str
-    example: str
-    hint: str
+class Statement:
+    meaning: str
+    example: Example
+    counterexample: Counterexample
 
 
-def _rules(*rules: Rule) -> dict[str, Rule]:
-    return {rule.name: rule for rule in rules}
-
-
-RULES: dict[str, Rule] = _rules(
-    Rule("too-long", "a source of more than 16 KB", "write a shorter program: 16 KB of source at the most"),
-    Rule("too-large", "more than 1,000 syntax nodes", "write a smaller program: 1,000 syntax nodes at the most"),
-    Rule("too-deep", "an expression nested 100 deep", "give parts of the expression names of their own"),
-    Rule("syntax", "def priority(:", "write one complete Python module"),
-    Rule("no-function", "def other(x): ...", "define the function that the task names"),
-    Rule("arguments", "def priority(a): ...", "give the function exactly the arguments that the task names"),
-    Rule(
-        "top-level",
-        "print(1)",
-        "at the top level write only parameters (NAME = number), functions and `import math`",
+STATEMENTS: dict[str, Statement] = {
+    "x = a": Statement(
+        "assign a local name (also `x: float = a` and `x += a`)",
+        body("x = 2\ny: float = x\ny *= 4\nreturn y", 8.0),
+        no("x, y = 1, 2\nreturn x", "statement", "statements"),
     ),
-    Rule("import", "import os", "only `import math` is there; use what the task offers"),
-    Rule("decorator", "@cache", "write plain functions"),
-    Rule("default-argument", "def f(x=1): ...", "write functions with plain positional arguments"),
-    Rule("annotation", "def f(x: list): ...", "leave annotations out, or use int, float or bool"),
-    Rule("parameter", "A = 2 * B", "a parameter is one number: NAME = 0.5"),
-    Rule(
-        "statement",
-        "while True: ...",
-        "use assignments, if, `for i in range(8)`, break, continue, pass and return",
+    "if a: ... elif b: ... else: ...": Statement(
+        "branch on a number not being 0",
+        body("if obj.drift > 0:\n    x = 1\nelif obj.drift:\n    x = 2\nelse:\n    x = 3\nreturn x", 2.0),
+        no("if obj.drift > 0:\n    x = 1\nreturn x", "unassigned", "statements"),
     ),
-    Rule(
-        "expression",
-        "[1, 2][0]",
-        "use numbers, names, arithmetic, comparisons, and/or/not and `a if b else c`",
+    "for i in range(8): ...": Statement(
+        "repeat a fixed number of times; the bounds are integer literals",
+        body("s = 0\nfor i in range(1, 9, 2):\n    s += i\nreturn s", 16.0),
+        no("s = 0\nfor i in range(obj.size):\n    s += i\nreturn s", "loop-bounds", "statements"),
     ),
-    Rule("operator", "a << b", "use + - * / // % ** and the comparisons < <= > >= == !="),
-    Rule("constant", "'text'", "use finite numbers, True and False"),
-    Rule("name", "unknown_name", "assign a name before using it; functions cannot see each other's names"),
-    Rule(
-        "unassigned",
-        "if c: x = 1\nreturn x",
-        "assign the name on every path before using it, say at the start",
+    "break, continue, pass": Statement(
+        "as in Python",
+        body("s = 0\nfor i in range(9):\n    if i == 5:\n        break\n    if i % 2:\n        continue\n    s += i\n"
+             "    pass\nreturn s", 6.0),
+        no("break\nreturn 1", "statement", "statements"),
     ),
-    Rule("shadowing", "obj = 1", "choose another name: this one is taken"),
-    Rule("ascii", "taille_éléments = 1", "write names in plain ASCII letters, digits and underscores"),
-    Rule("function", "print(1)", "call only the functions of the language and your own helpers"),
-    Rule("call", "min(1)", "give the function the arguments it takes, by position"),
-    Rule("recursion", "def f(x): return f(x)", "functions may not call themselves, directly or in a circle"),
-    Rule("argument-use", "helper(obj)", "read a feature of it, such as a number to compute with"),
-    Rule("feature", "obj.colour", "read only the features that the task declares"),
-    Rule("statistic", "obj.size.median()", "use only the statistics that the task offers, on its features"),
-    Rule(
-        "statistic-argument",
-        "obj.count.ewma(x)",
-        "write the statistic's argument as a number within its bounds",
+    "return a": Statement(
+        "every path through a function ends in one",
+        body("for i in range(5):\n    if i == 3:\n        return i\nreturn 9", 3.0),
+        no("if obj.drift:\n    return 1", "return", "statements"),
     ),
-    Rule("history", "ghost.contains(3)", "ask the history with the entity's key, and only what it answers"),
-    Rule(
-        "loop-bounds",
-        "for i in range(n): ...",
-        "write the bounds of range as integer literals, the step not 0",
+    "def helper(x, y): ...": Statement(
+        "a function of numbers, at the top level; no recursion",
+        module("def half(x):\n    return x / 2\ndef score(now, obj, pool, past):\n    return half(obj.size)\n", 2.0),
+        no("def half(x):\n    return half(x) / 2", "recursion", "top"),
     ),
-    Rule("loop-depth", "four nested loops", "nest loops at most 3 deep"),
-    Rule("loop-else", "for ...: ... else: ...", "write the else part after the loop"),
-    Rule("return", "return", "end every path of a function with `return` and a number"),
-    Rule("operations", "a loop of 4000 in a loop of 4000", "use fewer or shorter loops, and call helpers less often"),
-)
+    "NAME = 0.5": Statement(
+        "a parameter: a numeric constant at the top level, which a tuner may change",
+        module("WEIGHT = -0.5\ndef score(now, obj, pool, past):\n    return WEIGHT * obj.size\n", -2.0),
+        no("WEIGHT = 2 * 3", "parameter", "top"),
+    ),
+    "import math": Statement(
+        "may stand at the top and may be left out: `math` is always there",
+        top("import math", 3.0),
+        no("import os", "import", "top"),
+    ),
+    "\"text\"": Statement(
+        "a docstring, or a text by itself, has no effect; nor have remarks",
+        body("\"\"\"The larger, the better.\"\"\"\nreturn obj.size  # in units", 4.0),
+        no("return \"obj.size\"", "constant", "statements"),
+    ),
+    "a if b else c": Statement(
+        "a where b is not 0, else c",
+        Example("obj.size if obj.drift < 0 else now", 4.0),
+        no("obj.size if obj else now", "argument-use"),
+    ),
+    "2, 0.5, 1e-3, True, False": Statement(
+        "numbers, all of them float64",
+        Example("0x10 + 1_000 + 5e-1 + True", 1017.5),
+        no("1e999", "constant"),
+    ),
+    "argument.feature, argument": Statement(
+        "read a declared feature, in the function that the task names",
+        Example("obj.size + now", 104.0),
+        no("obj.weight", "feature"),
+    ),
+}
+# fmt: on
 
 BUILT_IN_NAMES = frozenset({"math", "range", "__debug__", *(name for name in FUNCTIONS if "." not in name)})

@@ -5,14 +5,14 @@ What every other back end computes is measured against this.
 
 from __future__ import annotations
 
-import math
-from bisect import bisect_left, insort
 from collections.abc import Hashable, Mapping
 
 from vulcan.anvil import grammar, quantise
 from vulcan.anvil import program as p
 from vulcan.anvil import semantics as total
+from vulcan.anvil.grammar import Scope
 from vulcan.anvil.plan import Plan
+from vulcan.anvil.streams import Population, Stream
 from vulcan.task import Feature, Signature
 
 Features = Mapping[str, float]
@@ -54,31 +54,41 @@ class Reference:
         self._parameters = dict(program.parameters)
         self._functions = {f.name: f for f in program.functions}
         self._declared: dict[str, Feature] = dict(signature.features())
-        self._averages: dict[Hashable, dict[p.Statistic, float]] = {}
+        self._system = self._streams("system")
+        self._entities: dict[Hashable, dict[str, Stream]] = {}
+        self._populations = {feature: Population() for feature in plan.populations}
         self._latest: dict[Hashable, dict[str, int]] = {}
-        self._populations: dict[str, list[int]] = {feature: [] for feature in plan.populations}
+
+    def _streams(self, scope: Scope) -> dict[str, Stream]:
+        of = self._plan.of_scope(scope)
+        return {
+            feature: Stream([s for s in of if s.feature == feature], self._declared[feature].unknown)
+            for feature in {s.feature for s in of}
+        }
 
     def observe(self, key: Hashable, features: Features) -> None:
-        """The entity entered, or was touched: its statistics take in its features as they are now."""
-        averages = self._averages.setdefault(key, {})
-        for statistic in self._plan.averages:
-            value = features[statistic.feature]
-            old = averages.get(statistic)
-            averages[statistic] = value if old is None else old + statistic.argument * (value - old)
+        """An event: the entity entered or was touched, and its statistics and the system's take in the features.
+
+        Where a task has no entity, every event of the system is one of the key None.
+        """
+        if key not in self._entities:
+            self._entities[key] = self._streams("entity")
+        for streams in (self._entities[key], self._system):
+            for feature, stream in streams.items():
+                stream.observe(float(features[feature]))
         latest = self._latest.setdefault(key, {})
         for feature, population in self._populations.items():
             bucket = quantise.bucket_of(features[feature], self._declared[feature].resolution)
             if feature in latest:
-                population.pop(bisect_left(population, latest[feature]))
-            insort(population, bucket)
+                population.remove(latest[feature])
+            population.add(bucket)
             latest[feature] = bucket
 
     def forget(self, key: Hashable) -> None:
-        """The entity left; nothing of it stays."""
-        self._averages.pop(key, None)
+        """The entity left; nothing of it stays, but what the system observed."""
+        self._entities.pop(key, None)
         for feature, bucket in self._latest.pop(key, {}).items():
-            population = self._populations[feature]
-            population.pop(bisect_left(population, bucket))
+            self._populations[feature].remove(bucket)
 
     def __call__(self, features: Features, key: Hashable = None) -> float:
         """The policy's number for these features and, where it reads statistics of an entity, that entity."""
@@ -129,6 +139,8 @@ class Reference:
                 return float(features[f"{history}.{query}"])
             case p.Statistic():
                 return self._statistic(e, key)
+            case p.Occurrences(statistic, value):
+                return self._statistic(statistic, key, self._value(value, names, features, key))
             case p.Choose(test, then, otherwise):
                 return self._value(then if self._value(test, names, features, key) != 0.0 else otherwise,
                                    names, features, key)  # fmt: skip
@@ -149,12 +161,13 @@ class Reference:
                 return grammar.OPERATIONS[operation].evaluate(*operands)
         raise AssertionError(e)
 
-    def _statistic(self, statistic: p.Statistic, key: Hashable) -> float:
+    def _statistic(self, statistic: p.Statistic, key: Hashable, value: float = 0.0) -> float:
         declared = self._declared[statistic.feature]
-        if statistic.kind == "ewma":
-            return self._averages.get(key, {}).get(statistic, declared.unknown)
-        population = self._populations[statistic.feature]
-        if not population:
-            return declared.unknown
-        rank = max(1, math.ceil(statistic.argument * len(population)))
-        return quantise.value_of(population[rank - 1], declared.resolution)
+        if statistic.scope == "population":
+            population = self._populations[statistic.feature]
+            if not population:
+                return declared.unknown
+            return quantise.value_of(population.percentile(statistic.arguments[0]), declared.resolution)
+        streams = self._entities.get(key) if statistic.scope == "entity" else self._system
+        stream = streams[statistic.feature] if streams else Stream((), declared.unknown)
+        return stream.answer(statistic, value)

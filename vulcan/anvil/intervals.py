@@ -16,6 +16,7 @@ from vulcan.anvil import semantics as total
 from vulcan.anvil.semantics import LARGEST
 from vulcan.task import LARGEST_EXACT_INTEGER, History, Signature
 
+_WINDOW_ERROR = 1e-11  # relative to the largest observation; of a sum of 4,096 that is kept as the window moves
 _LIBRARY_ERROR = 1e-12  # relative; the mathematical library errs by under 1e-15
 
 
@@ -45,6 +46,9 @@ class Interval:
             return min(abs(self.low), abs(self.high))
         return 1.0 if self.whole else 0.0
 
+
+_REPEATED = ("latest", "min", "max", "recent", "window_percentile")
+"""The statistics that are always one of the observations, or unknown."""
 
 ANYTHING = Interval(-LARGEST, LARGEST)
 TRUTH = Interval(0.0, 1.0, True)
@@ -77,8 +81,10 @@ class Bounds:
                 return environment.get(name, ANYTHING)
             case p.Read(feature):
                 return self.features[feature]
-            case p.Statistic(_, feature, _):
-                return _widened(self.features[feature] | self.unknown[feature] | point(0.0))
+            case p.Statistic():
+                return self.statistic(expression)
+            case p.Occurrences(statistic, _):
+                return Interval(0.0, statistic.arguments[-1], True) if statistic.kind == "count" else TRUTH
             case p.Query(history, query):
                 return self.features[f"{history}.{query}"]
             case p.Compare():
@@ -89,6 +95,15 @@ class Bounds:
                 return self.helpers[function]
             case p.Operate(operation, operands):
                 return OPERATION_BOUNDS[operation](*(self.of(o, environment) for o in operands))
+
+    def statistic(self, statistic: p.Statistic) -> Interval:
+        known = self.features[statistic.feature] | self.unknown[statistic.feature]
+        if statistic.kind in _REPEATED:
+            return known
+        if statistic.kind == "percentile":
+            return known | point(0.0)  # towards which it rounds
+        slack = known.magnitude * _WINDOW_ERROR if statistic.kind == "window_avg" else 0.0
+        return clamped(known.low - slack, known.high + slack)
 
     def after_loop(self, loop: p.Loop, environment: Environment) -> Environment:
         """Names that a loop's body assigns may be anything in it, but for its counter."""
@@ -162,6 +177,8 @@ def _modulo(a: Interval, b: Interval) -> Interval:
 
 
 def _power(a: Interval, b: Interval) -> Interval:
+    if b.low == b.high >= 0.0 and b.low % 2.0 == 0.0:
+        a = _absolute(a)
     if a.low < 0.0 or (a.has_zero and b.low < 0.0):
         return ANYTHING
     image = _widened(_corners(total.power, a, b, False))

@@ -8,7 +8,7 @@ from typing import Any
 
 import llvmlite.binding as llvm
 
-from vulcan.anvil.population import runtime_addresses
+from vulcan.anvil.runtime import runtime_addresses
 
 LIBRARY = {"pow": 2, "fmod": 2, **dict.fromkeys(
     ("exp", "expm1", "log", "log1p", "log2", "log10", "tanh", "atan", "sin", "cos"), 1)}  # fmt: skip
@@ -57,6 +57,7 @@ def _new_target_machine() -> Any:
 def _symbols() -> dict[str, int]:
     library = ctypes.CDLL(None)
     symbols = {f"anvil_{name}": ctypes.cast(getattr(library, name), ctypes.c_void_p).value for name in LIBRARY}
+    symbols["memcpy"] = ctypes.cast(library.memcpy, ctypes.c_void_p).value
     return {name: address for name, address in symbols.items() if address is not None} | runtime_addresses()
 
 
@@ -67,9 +68,9 @@ def link(text: str, exported: tuple[str, ...]) -> Any:
     _optimise(module)
     library = llvm.JITLibraryBuilder().add_object_img(target.emit_object(module))
     for name, address in _symbols().items():
-        if f"@{name}(" in text:
+        if f"@{name}(" in text or f"@llvm.{name}." in text:
             library.import_symbol(name, address)
-    for name in exported:
+    for name in dict.fromkeys(exported):
         library.export_symbol(name)
     return library.link(_linker.get(), exported[0])
 

@@ -4,10 +4,11 @@ A compiled policy is a C function
 
     double score(double *globals, double *entity, double *statistics, double key)
 
-`globals` holds the features of the whole system and, behind them, state that the plan needs; `entity` is the
-record of the entity at hand; `statistics` are that entity's slots of derived statistics. Where the plan has
-statistics there are also `enter`, `update` and `leave`, without a result and with the same arguments, to be
-called when an entity enters (its features set), is touched, and leaves.
+`globals` holds the features of the whole system and, behind them, the state that the plan needs; `entity` is the
+record of the entity at hand; `statistics` are that entity's slots of derived statistics, which begin as
+`Native.new_statistics` gives them. Where the plan has statistics there are also `enter`, `update` and `leave`, without
+a result and with the same arguments, to be called when an entity enters (its features set), is touched, and leaves;
+the address of one that nothing needs is 0. Where a task has no entity, an event of the system is an `update`.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ def constant(value: float) -> str:
 
 
 class Builder:
-    """The body of one function. Every value is a double but for conditions, which are i1."""
+    """The body of one function. Values are doubles, but for conditions, which are i1, and counts, which are i64."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
@@ -76,6 +76,15 @@ class Builder:
 
     def load(self, place: str) -> str:
         return self.let(f"load double, ptr {place}")
+
+    def load_word(self, place: str) -> str:
+        return self.let(f"load i64, ptr {place}")
+
+    def store(self, value: str, place: str) -> None:
+        self.put(f"store double {value}, ptr {place}")
+
+    def store_word(self, value: str, place: str) -> None:
+        self.put(f"store i64 {value}, ptr {place}")
 
     def saturated(self, register: str, bounds: Interval) -> str:
         """The register, held within the finite numbers where its bounds do not show that it is."""

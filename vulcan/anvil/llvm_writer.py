@@ -8,36 +8,29 @@ from __future__ import annotations
 from vulcan.anvil import intervals
 from vulcan.anvil import program as p
 from vulcan.anvil.intervals import Environment, Interval
-from vulcan.anvil.layout import Slot
-from vulcan.anvil.llvm_builder import Builder, constant
+from vulcan.anvil.llvm_answers import answer, occurrences
+from vulcan.anvil.llvm_builder import constant
 from vulcan.anvil.llvm_context import Context
+from vulcan.anvil.llvm_memory import ENTRY_ARGUMENTS, Memory
 from vulcan.anvil.llvm_operations import EMIT
 
-ENTRY_ARGUMENTS = "ptr %globals, ptr %entity, ptr %statistics, double %key"
 MOST_INLINED = 1_000
 """The size up to which all helpers are inlined: beyond it the code could grow without end."""
 
 _PREDICATES = {"<": "olt", "<=": "ole", ">": "ogt", ">=": "oge", "==": "oeq", "!=": "une"}
 
 
-class Writer(Builder):
+class Writer(Memory):
     """Writes one function: expressions give the name of a register, statements add lines."""
 
     def __init__(self, context: Context, function: p.Function) -> None:
-        super().__init__()
-        self.context = context
+        super().__init__(context)
         self.of = function
         self.loops: list[tuple[str, str]] = []
         self.bounds = context.bounds
         self.environment: Environment = {}
         self.returned: Interval | None = None
         self.turns: list[str] = []
-
-    def read(self, slot: Slot) -> str:
-        return "%key" if slot.base == "key" else self.load(self.element(f"%{slot.base}", slot.index))
-
-    def population(self, feature: str) -> str:
-        return self.let(f"ptrtoint ptr {self.element('%globals', self.context.populations[feature])} to i64")
 
     # Functions and statements
 
@@ -148,17 +141,13 @@ class Writer(Builder):
             case p.Local(name):
                 return self.load(f"%v.{name}")
             case p.Read(feature):
-                return self.read(self.context.layout.features[feature])
+                return self.feature(feature)
             case p.Query(history, query):
                 return self.query(history, query)
-            case p.Statistic(kind, feature, argument):
-                if kind == "ewma":
-                    return self.load(self.element("%statistics", self.context.average_slot(e)))
-                cursor = [s for s in self.context.plan.percentiles if s.feature == feature].index(e)
-                return self.call(
-                    "anvil_population_percentile",
-                    f"i64 {self.population(feature)}", f"double {constant(cursor)}", f"double {constant(argument)}",
-                )  # fmt: skip
+            case p.Statistic():
+                return answer(self, e)
+            case p.Occurrences(statistic, value):
+                return occurrences(self, statistic, self.register_of(value))
             case p.Compare() | p.Operate("not" | "truth"):
                 return self.let(f"uitofp i1 {self.truth(e)} to double")
             case p.Choose(test, then, otherwise):

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from vulcan.anvil import grammar
 from vulcan.anvil import program as p
+from vulcan.anvil.population_shape import PopulationShape
 from vulcan.anvil.rejection import Rejected, violation
+from vulcan.anvil.statistic_slots import BYTES_PER_SLOT, Base, Block, Part, block_of, parts_of, shapes_of
+from vulcan.task import Signature
 
-BYTES_PER_STATISTIC = 8
+
+@dataclass(frozen=True, slots=True)
+class StatisticMemory:
+    """Bytes that a statistic takes: of each entity, and of the whole system."""
+
+    statistic: p.Statistic
+    entity: int
+    system: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,13 +37,12 @@ class Plan:
     operations: int
     inlined_size: int
 
-    @property
-    def averages(self) -> tuple[p.Statistic, ...]:
-        return tuple(s for s in self.statistics if s.kind == "ewma")
+    def of_scope(self, scope: grammar.Scope) -> tuple[p.Statistic, ...]:
+        return tuple(s for s in self.statistics if s.scope == scope)
 
     @property
     def percentiles(self) -> tuple[p.Statistic, ...]:
-        return tuple(s for s in self.statistics if s.kind == "percentile")
+        return self.of_scope("population")
 
     @property
     def populations(self) -> tuple[str, ...]:
@@ -40,13 +50,43 @@ class Plan:
         return tuple(sorted({s.feature for s in self.percentiles}))
 
     @property
+    def entity_block(self) -> Block:
+        """Where the statistics of an entity lie."""
+        return block_of(self.statistics, "entity")
+
+    def system_block(self, signature: Signature) -> Block:
+        """Where the statistics of the system lie."""
+        return block_of(self.statistics, "system", self.shapes(signature))
+
+    def shapes(self, signature: Signature) -> Mapping[str, PopulationShape]:
+        return shapes_of(self.statistics, dict(signature.features()))
+
+    @property
     def entity_slots(self) -> int:
-        """Float64 slots of statistics an entity: one an average, one a population it is counted in."""
-        return len(self.averages) + len(self.populations)
+        """Float64 slots of statistics an entity."""
+        return self.entity_block.slots
 
     @property
     def bytes_per_entity(self) -> int:
-        return self.entity_slots * BYTES_PER_STATISTIC
+        return self.entity_slots * BYTES_PER_SLOT
+
+    def bytes_of_system(self, signature: Signature) -> int:
+        return self.system_block(signature).slots * BYTES_PER_SLOT
+
+    def memory(self, signature: Signature) -> tuple[StatisticMemory, ...]:
+        """What each statistic takes. What several share is counted with the first of them, so the sums are right."""
+        lengths = {"entity": self.entity_block.lengths, "system": self.system_block(signature).lengths}
+        counted: set[tuple[Base, Part]] = set()
+        made = []
+        for statistic in self.statistics:
+            own = [found for found in parts_of(statistic) if found not in counted]
+            counted.update(own)
+            entity, system = (
+                BYTES_PER_SLOT * sum(lengths[base][part] for base, part in own if base == wanted)
+                for wanted in ("entity", "system")
+            )
+            made.append(StatisticMemory(statistic, entity, system))
+        return tuple(made)
 
 
 def make_plan(program: p.Program, limit: int) -> Plan:
@@ -72,11 +112,15 @@ def make_plan(program: p.Program, limit: int) -> Plan:
         )
     return Plan(
         features=tuple(sorted({e.feature for e in used if isinstance(e, p.Read)})),
-        statistics=tuple(sorted({e for e in used if isinstance(e, p.Statistic)})),
+        statistics=tuple(sorted({_statistic(e) for e in used if isinstance(e, p.Statistic | p.Occurrences)})),
         queries=tuple(sorted({e for e in used if isinstance(e, p.Query)}, key=lambda q: (q.history, q.query))),
         operations=operations,
         inlined_size=_Counter(program, written=True).count()[0],
     )
+
+
+def _statistic(e: p.Statistic | p.Occurrences) -> p.Statistic:
+    return e.statistic if isinstance(e, p.Occurrences) else e
 
 
 def _spelled(count: int) -> str:
@@ -120,6 +164,8 @@ class _Counter:
         own = 0 if isinstance(expression, p.Number | p.Parameter | p.Local) else 1
         if isinstance(expression, p.Call):
             own += self.helpers[expression.function]
+        if isinstance(expression, p.Occurrences) and expression.statistic.scope == "entity":
+            own += int(expression.statistic.arguments[-1])  # an entity's observations are looked through
         return own + sum(self.expression(part) for part in p.children(expression))
 
 

@@ -15,6 +15,7 @@ from vulcan.anvil.interpret import Reference
 from vulcan.anvil.layout import Layout
 from vulcan.anvil.parse import parse
 from vulcan.anvil.plan import Plan, make_plan
+from vulcan.anvil.warnings import Doubts, PolicyWarning, doubts_of
 from vulcan.task import Task
 
 if TYPE_CHECKING:
@@ -68,6 +69,23 @@ class Policy:
         """A fresh run of the policy under CPython: an ordinary callable, with the statistics it needs."""
         return Reference(self.program, self.plan, self.task.signature)
 
+    @property
+    def warnings(self) -> tuple[PolicyWarning, ...]:
+        """What to doubt in the policy: divisors that may be 0, conditions that are constant, what is read in vain."""
+        return self._doubts.warnings
+
+    @property
+    def constant(self) -> str | None:
+        """Why the result is the same for every input; None where it may differ.
+
+        Such a policy decides nothing, and need not be scored. The reason says whether other parameters could help.
+        """
+        return self._doubts.constant
+
+    @cached_property
+    def _doubts(self) -> Doubts:
+        return doubts_of(self.source, self.program, self.task.signature)
+
     @cached_property
     def fingerprint(self) -> str:
         """Equal for programs that differ only in comments, layout and the names of locals, parameters and helpers."""
@@ -118,6 +136,12 @@ class _Canonical:
                 return p.Number(self.parameters[name])
             case p.Local(name):
                 return p.Local(self.name(name))
+            case p.Read(feature):
+                return p.Read(feature)
+            case p.Statistic(kind, scope, feature, arguments):
+                return p.Statistic(kind, scope, feature, arguments)
+            case p.Occurrences(statistic, value):
+                return p.Occurrences(replace(statistic, at=(0, 0)), self.expression(value))
             case p.Operate(operation, operands):
                 return p.Operate(operation, tuple(self.expression(o) for o in operands))
             case p.Compare(operators, operands):

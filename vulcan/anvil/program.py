@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from vulcan.anvil.grammar import Scope
+
 Position = tuple[int, int]
 """Line (from 1) and column (from 1)."""
 
@@ -29,15 +31,27 @@ class Read:
     """A declared feature, by the name it is read by (`obj.size`)."""
 
     feature: str
+    at: Position = field(default=(0, 0), compare=False)
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Statistic:
-    """A derived statistic of a feature (`obj.count`), with its literal argument."""
+    """A derived statistic of a feature (`obj.count`), of the scope named in the grammar table, by literal arguments."""
 
     kind: str
+    scope: Scope
     feature: str
-    argument: float
+    arguments: tuple[float, ...] = ()
+    at: Position = field(default=(0, 0), compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Occurrences:
+    """The answer of a statistic that looks for a value among its observations (`count`, `contains`)."""
+
+    statistic: Statistic
+    value: Expression
+    at: Position = field(default=(0, 0), compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +77,7 @@ class Compare:
 
     operators: tuple[str, ...]
     operands: tuple[Expression, ...]
+    at: Position = field(default=(0, 0), compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +85,7 @@ class Choose:
     test: Expression
     then: Expression
     otherwise: Expression
+    at: Position = field(default=(0, 0), compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,13 +97,14 @@ class Call:
     at: Position = field(default=(0, 0), compare=False)
 
 
-Expression = Number | Parameter | Local | Read | Statistic | Query | Operate | Compare | Choose | Call
+Expression = Number | Parameter | Local | Read | Statistic | Occurrences | Query | Operate | Compare | Choose | Call
 
 
 @dataclass(frozen=True, slots=True)
 class Assign:
     name: str
     value: Expression
+    at: Position = field(default=(0, 0), compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +112,7 @@ class If:
     test: Expression
     then: tuple[Statement, ...]
     otherwise: tuple[Statement, ...]
+    at: Position = field(default=(0, 0), compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +144,7 @@ class Continue:
 @dataclass(frozen=True, slots=True)
 class Return:
     value: Expression
+    at: Position = field(default=(0, 0), compare=False)
 
 
 Statement = Assign | If | Loop | Break | Continue | Return
@@ -162,6 +181,8 @@ def children(expression: Expression) -> tuple[Expression, ...]:
             return (test, then, otherwise)
         case Call(_, arguments):
             return arguments
+        case Occurrences(_, value):
+            return (value,)
         case _:
             return ()
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,7 +14,9 @@ from vulcan.cli.options import AsJson, TaskName
 from vulcan.cli.output import print_json, say
 
 if TYPE_CHECKING:
-    from vulcan.anvil.plan import Plan
+    from vulcan.anvil import Policy
+    from vulcan.anvil.explain import Located
+    from vulcan.anvil.plan import StatisticMemory
 
 
 def check(
@@ -21,9 +24,9 @@ def check(
     task: TaskName,
     as_json: AsJson = False,
 ) -> None:
-    """Say whether a policy is in the language, what it needs, and how much one call may take.
+    """Say whether a policy is in the language, what it needs, how much one call may take, and what to doubt in it.
 
-    Exit code 1 if it is rejected.
+    Exit code 1 if it is rejected. Warnings change no exit code: what is accepted has a result for every input.
     """
     from vulcan.anvil import Rejected
     from vulcan.anvil import check as check_policy
@@ -32,36 +35,77 @@ def check(
     source = read_policy(policy)
     declared = find_task(task)
     try:
-        plan = check_policy(source, declared).plan
+        checked = check_policy(source, declared)
     except Rejected as rejected:
         if as_json:
             violations = [asdict(violation) for violation in rejected.violations]
             print_json({"policy": str(policy), "accepted": False, "violations": violations})
         else:
             say(f"rejected: {policy}")
-            for violation in rejected.violations:
-                say(f"  {violation}")
+            _explain(source, rejected.violations)
         raise typer.Exit(1) from None
     if as_json:
-        print_json({"policy": str(policy), "accepted": True, "plan": _document(plan)})
+        warnings = [asdict(warning) for warning in checked.warnings]
+        print_json({"policy": str(policy), "accepted": True, "plan": _document(checked), "warnings": warnings})
         return
-    say(f"accepted: {policy}")
+    _describe(policy, checked)
+
+
+def _describe(path: Path, policy: Policy) -> None:
+    plan = policy.plan
+    memory = plan.memory(policy.task.signature)
+    say(f"accepted: {path}")
+    say(f"  operations  at most {plan.operations:,} a call (limit {policy.task.operations:,})")
     say(f"  features    {', '.join(plan.features) or 'none'}")
-    say(f"  statistics  {', '.join(_statistics(plan)) or 'none'}")
     say(f"  history     {', '.join(f'{q.history}.{q.query}' for q in plan.queries) or 'none'}")
-    say(f"  operations  at most {plan.operations:,} a call (limit {declared.operations:,})")
-    say(f"  memory      {plan.bytes_per_entity} bytes of statistics an entity")
+    say(f"  statistics  {'none' if not memory else ''}".rstrip())
+    for used in memory:
+        say(f"    {_spelled(used)}: {used.entity:,} bytes an entity, {used.system:,} bytes of the system")
+    total = _total(memory)
+    say(f"  memory      {total[0]:,} bytes of statistics an entity, {total[1]:,} bytes of the system")
+    say(f"  warnings    {'none' if not policy.warnings else ''}".rstrip())
+    _explain(policy.source, policy.warnings)
 
 
-def _statistics(plan: Plan) -> list[str]:
-    return [f"{s.feature}.{s.kind}({s.argument:g})" for s in plan.statistics]
+def _explain(source: str, findings: Sequence[Located]) -> None:
+    from vulcan.anvil.explain import explained
+
+    for finding in findings:
+        for line in explained(source, finding):
+            say(f"  {line}")
 
 
-def _document(plan: Plan) -> dict[str, object]:
+def _total(memory: Sequence[StatisticMemory]) -> tuple[int, int]:
+    """Bytes an entity, and of the system."""
+    return sum(used.entity for used in memory), sum(used.system for used in memory)
+
+
+def _spelled(used: StatisticMemory) -> str:
+    statistic = used.statistic
+    arguments = ", ".join(f"{argument:g}" for argument in statistic.arguments)
+    return f"{statistic.feature}.{statistic.kind}({arguments}) of the {statistic.scope}"
+
+
+def _document(policy: Policy) -> dict[str, Any]:
+    plan = policy.plan
+    memory = plan.memory(policy.task.signature)
+    bytes_per_entity, bytes_of_system = _total(memory)
     return {
         "features": list(plan.features),
-        "statistics": [asdict(statistic) for statistic in plan.statistics],
+        "statistics": [
+            {
+                "kind": used.statistic.kind,
+                "scope": used.statistic.scope,
+                "feature": used.statistic.feature,
+                "arguments": list(used.statistic.arguments),
+                "bytes_per_entity": used.entity,
+                "bytes_of_system": used.system,
+            }
+            for used in memory
+        ],
         "history": [asdict(query) for query in plan.queries],
         "operations": plan.operations,
-        "bytes_per_entity": plan.bytes_per_entity,
+        "operations_limit": policy.task.operations,
+        "bytes_per_entity": bytes_per_entity,
+        "bytes_of_system": bytes_of_system,
     }

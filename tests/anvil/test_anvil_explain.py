@@ -1,0 +1,64 @@
+"""A violation or warning is shown with its line and a caret under the place, whatever the line holds."""
+
+import pytest
+from anvil_toy import HEAD, TOY, returning
+
+from vulcan.anvil import Rejected, check
+from vulcan.anvil.explain import excerpt, explain
+
+
+def shown(source: str) -> list[str]:
+    with pytest.raises(Rejected) as caught:
+        check(source, TOY)
+    return explain(source, caught.value.violations).split("\n")
+
+
+def test_each_violation_has_its_line_a_caret_and_a_hint():
+    assert shown(f"{HEAD}    x = item.colour\n    while x:\n        pass\n    return x\n") == [
+        "line 2, column 9: [feature] `item.colour` is not declared; did you mean 'item.whole'?",
+        "        x = item.colour",
+        "            ^",
+        "  hint: read one of item.id, item.signed, item.huge, item.tiny, item.least, item.below, item.whole, "
+        "item.positive, item.flag, item.fixed",
+        "line 3, column 5: [statement] `while` is not in the language",
+        "        while x:",
+        "        ^",
+        "  hint: use assignments, if, `for i in range(8)`, break, continue, pass and return",
+    ]
+
+
+def test_warnings_are_explained_alike():
+    source = returning("now / item.whole")
+    assert explain(source, check(source, TOY).warnings).split("\n")[1:3] == [
+        "        return now / item.whole",
+        "               ^",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("source", "line", "column", "text", "caret"),
+    [
+        ("\tx = [1]", 1, 6, "    x = [1]", 8),
+        ("é = 漢字 + [1]", 1, 10, "é = 漢字 + [1]", 11),
+        ("e\u0301 = [1]", 1, 6, "e\u0301 = [1]", 4),
+        ("a\x1b[31m = [1]", 1, 9, "a?[31m = [1]", 8),
+        ("\udcff = 1", 1, 1, "? = 1", 0),
+        ("one\r\ntwo\rthree\nfour", 3, 2, "three", 1),
+        ("one\fstill one\ntwo", 2, 1, "two", 0),
+        ("x = 1", 1, 99, "x = 1", 5),
+        ("x = 1", 7, 3, "", 0),
+        ("", 1, 1, "", 0),
+    ],
+)
+def test_the_caret_is_under_the_column(source, line, column, text, caret):
+    assert excerpt(source, line, column) == (text, caret)
+
+
+@pytest.mark.parametrize("column", [1, 2, 59, 60, 61, 64, 65, 500_000, 1_000_000, 1_000_001])
+def test_a_long_line_is_cut_around_the_place(column):
+    line = "".join("abcdefghij"[i % 10] for i in range(1_000_000))
+    text, caret = excerpt(line, 1, column)
+    assert len(text) <= 106
+    assert (text + " ")[caret] == (line + " ")[column - 1]
+    assert text.startswith("...") == (column > 64)
+    assert text.endswith("...") == (column < 999_000)

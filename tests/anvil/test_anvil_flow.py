@@ -1,0 +1,140 @@
+"""The analysis behind the warnings is sound: bounds hold, and what has no influence has none, whatever the program."""
+
+# ruff: noqa: E501 (short programs and lists are shown on one line each)
+
+from random import Random
+
+import pytest
+from anvil_programs import programs, random_program
+from anvil_toy import HEAD, TOY, returning
+from anvil_values import value_of, values_for
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from vulcan.anvil import Policy, Rejected, check
+from vulcan.anvil import program as p
+from vulcan.anvil.flow import follow
+from vulcan.anvil.flow_shared import Findings
+
+DECLARED = dict(TOY.signature.features())
+
+
+def accepted(source: str) -> Policy | None:
+    try:
+        return check(source, TOY)
+    except Rejected as rejected:
+        assert {v.rule for v in rejected.violations} <= {"operations", "too-large"}
+        return None
+
+
+def result_of(policy: Policy) -> Findings:
+    return follow(policy.program, TOY.signature)
+
+
+def holds(policy: Policy, random: Random) -> None:
+    """Run it on random inputs, then again with all that the result does not depend on set to something else."""
+    findings = result_of(policy)
+    known = findings.result
+    assert known is not None
+    read = {e.feature for e in known.depends if isinstance(e, p.Read)}
+    asked = {f"{e.history}.{e.query}" for e in known.depends if isinstance(e, p.Query)}
+    observed = {e.feature for e in known.depends if isinstance(e, p.Statistic)}
+    for _ in range(4):
+        a, b = policy.reference(), policy.reference()
+        for _ in range(3):
+            seen = values_for(TOY.signature, random)
+            a.observe(1.0, seen)
+            b.observe(1.0, changed(seen, observed, random))
+        shown = values_for(TOY.signature, random)
+        result = a(shown, 1.0)
+        assert known.bounds.low <= result <= known.bounds.high, f"{result!r} outside {known.bounds} by\n{policy.source}"
+        assert result.is_integer() or not known.bounds.whole
+        assert result != 0.0 or known.may_be_zero
+        other = b(changed(shown, read | asked, random), 1.0)
+        assert other == result, (
+            f"{result!r} became {other!r} though only {read | asked | observed} matter in\n{policy.source}"
+        )
+
+
+def changed(values: dict[str, float], kept: set[str], random: Random) -> dict[str, float]:
+    """Other values for every feature but those that are kept, and other answers of the history."""
+    others = values_for(TOY.signature, random)
+    made = {name: values[name] if name in kept else value_of(DECLARED[name], random) for name in DECLARED}
+    return made | {name: values[name] if name in kept else others[name] for name in values if name not in DECLARED}
+
+
+@settings(
+    max_examples=300, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow], database=None
+)
+@given(source=programs(TOY.signature), seed=st.integers(0, 2**32))
+def test_bounds_and_dependence_hold_for_generated_programs(source, seed):
+    policy = accepted(source)
+    assume(policy is not None)
+    holds(policy, Random(seed))
+
+
+@pytest.mark.parametrize("count", [400, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_they_hold_for_random_programs_too(count):
+    random = Random(count)
+    checked = 0
+    while checked < count:
+        policy = accepted(random_program(TOY.signature, random, extremes=checked % 2 == 0))
+        if policy is not None:
+            holds(policy, random)
+            checked += 1
+
+
+CONDITIONED = [
+    "({0} / {1} if {1} else 2)", "({1} != 0 and {0} / {1} > 1)", "({1} == 0 or {0} % {1})", "({0} / {1} if {1} > {0} > 0 else {1})",
+    "(1 / ({0} - {1}) if {0} > {1} else 0)", "(1 / ({1} - {0}) if not {0} == {1} else 7)", "math.log({0} if {0} > 0 else 2)",
+    "({0} // max(1, {1}))", "(1 if {0} < {1} else 2 if {0} < {1} else 3)", "(({0} > 3) * {1} / {0})", "(5 if {0} and not {0} else {1})",
+]  # fmt: skip
+
+
+def test_conditions_narrow_soundly():
+    """Programs that test what they then compute with, in all the ways that the analysis makes use of."""
+    random = Random(5)
+    reads = [
+        "now",
+        *(f"item.{n}" for n in ("signed", "whole", "flag", "below", "positive", "tiny")),
+        "x",
+        "3",
+        "0",
+        "-2.5",
+    ]
+    for _ in range(400):
+        pieces = [random.choice(CONDITIONED).format(random.choice(reads), random.choice(reads)) for _ in range(5)]
+        tests = [
+            f"{random.choice(reads)} {random.choice(('<', '<=', '>', '>=', '==', '!='))} {random.choice(reads)}"
+            for _ in range(3)
+        ]
+        source = (
+            f"{HEAD}    x = {random.choice(reads[:6])}\n    known = {tests[0]}\n    if known:\n        x = {pieces[0]}\n"
+            f"    elif {tests[1]} and {tests[2]}:\n        x = {pieces[1]} + x\n    for i in range(4):\n        x += {pieces[2]}\n"
+            f"        if {tests[2]}:\n            {random.choice(('break', 'continue', 'return x', 'x = 1'))}\n        x -= i\n"
+            f"    if not known or {tests[1]}:\n        return {pieces[3]}\n    return {pieces[4]}\n"
+        )
+        holds(check(source, TOY), random)
+
+
+def test_the_walk_ends_however_conditions_are_nested():
+    nested = "now"
+    for i in range(30):
+        nested = f"((({nested}) > {i}) and item.whole) < {i}"
+        if len(nested) > 700:
+            break
+    chain = "".join(
+        f"def f{i}(x):\n    return f{i - 1}(x + {i}) + f{i - 1}(x * 2) if x > {i} else f{i - 1}(x)\n"
+        for i in range(1, 7)
+    )
+    loops = (
+        "".join(f"{'    ' * (d + 1)}for i{d} in range(10):\n" for d in range(3))
+        + " " * 16
+        + "s = s * 0.5 + (1 if s > 3 else i2)\n"
+    )
+    for source in (
+        returning(nested),
+        f"def f0(x):\n    return x\n{chain}{returning('f6(now)')}",
+        f"{HEAD}    s = now\n{loops}    return s\n",
+    ):
+        holds(check(source, TOY), Random(1))

@@ -1,0 +1,130 @@
+"""Every entry of the grammar table has an example that runs and one that is rejected; they do what the table says."""
+
+import ast
+from collections.abc import Iterator
+
+import pytest
+from anvil_example import EXAMPLE_LAYOUT
+from anvil_twin import Twin
+
+from vulcan.anvil import Rejected, check, grammar
+from vulcan.anvil.example_task import EVENTS, EXAMPLE_TASK, SHOWN, outcome
+from vulcan.anvil.examples import Counterexample, Example
+
+TABLES = {
+    "BINARY": grammar.BINARY, "UNARY": grammar.UNARY, "BOOLEAN": grammar.BOOLEAN, "FUNCTIONS": grammar.FUNCTIONS,
+    "COMPARISONS": grammar.COMPARISON_ENTRIES, "CONSTANTS": grammar.CONSTANT_ENTRIES,
+    "HISTORY_QUERIES": grammar.HISTORY_QUERIES, "STATEMENTS": grammar.STATEMENTS, "LIMITS": grammar.LIMITS,
+}  # fmt: skip
+
+
+def entries() -> Iterator[tuple[str, Example, Counterexample]]:
+    """Every entry with its name, what is accepted and what is rejected."""
+    for table, rows in TABLES.items():
+        for key, row in rows.items():
+            yield f"{table} {getattr(key, '__name__', key)}", row.example, row.counterexample
+    for kind in grammar.STATISTICS.values():
+        for scope, (example, counterexample) in kind.examples.items():
+            yield f"STATISTICS {kind.name} of the {scope}", example, counterexample
+    for rule in grammar.RULES.values():
+        yield f"RULES {rule.name}", rule.instead, rule.violates
+
+
+ENTRIES = {name: (example, counterexample) for name, example, counterexample in entries()}
+
+
+def rules_broken(source: str) -> set[str]:
+    with pytest.raises(Rejected) as caught:
+        check(source, EXAMPLE_TASK)
+    return {violation.rule for violation in caught.value.violations}
+
+
+def test_the_tables_walked_here_are_all_that_the_module_has():
+    tables = {name for name, value in vars(grammar).items() if name.isupper() and isinstance(value, dict)}
+    walked = {*TABLES, "STATISTICS", "RULES", "WARNINGS"}
+    assert tables - walked == {"COMPARISON_ENTRIES", "CONSTANT_ENTRIES", "OPERATIONS"}  # the same entries by other keys
+    assert len(ENTRIES) == sum(map(len, TABLES.values())) + len(grammar.RULES) + 2 * len(grammar.STATISTICS) - 1
+    assert {kind: entry.symbol for kind, entry in grammar.COMPARISON_ENTRIES.items()} == grammar.COMPARISONS
+    assert {name: entry.value for name, entry in grammar.CONSTANT_ENTRIES.items()} == grammar.CONSTANTS
+
+
+@pytest.mark.parametrize("name", ENTRIES)
+def test_what_an_entry_accepts_runs_in_the_reference_and_natively_with_the_result_that_it_says(name):
+    example, _ = ENTRIES[name]
+    twin = Twin(check(example.source, EXAMPLE_TASK), EXAMPLE_LAYOUT)
+    for event in EVENTS:
+        twin.observe(event["obj.id"], event)
+    result = twin.score(SHOWN["obj.id"], SHOWN)  # which compares the two, bit for bit
+    twin.check_memory()
+    assert result == outcome(example.source)
+    assert example.gives is None or result == example.gives
+
+
+@pytest.mark.parametrize("name", ENTRIES)
+def test_what_an_entry_rejects_is_rejected_by_the_rule_that_it_names_and_by_no_other(name):
+    _, counterexample = ENTRIES[name]
+    assert rules_broken(counterexample.source) == {counterexample.rule}
+    assert counterexample.rule in grammar.RULES
+
+
+def test_the_examples_of_an_entry_are_about_it():
+    """An example holds what its entry offers; those of operations, statistics and queries say the result."""
+    for operations in (grammar.BINARY, grammar.UNARY, grammar.BOOLEAN, grammar.FUNCTIONS):
+        for operation in operations.values():
+            spelled = operation.syntax.partition("(")[0] if "(" in operation.syntax else operation.syntax.strip("ab ")
+            assert spelled in operation.example.text
+            assert operation.example.gives is not None
+    for kind in grammar.STATISTICS.values():
+        for scope, (example, _) in kind.examples.items():
+            (statistic,) = check(example.source, EXAMPLE_TASK).plan.statistics
+            assert (statistic.kind, statistic.scope) == (kind.name, scope)
+            assert example.gives is not None
+    for query, asked in grammar.HISTORY_QUERIES.items():
+        (used,) = check(asked.example.source, EXAMPLE_TASK).plan.queries
+        assert used.query == query
+    for comparison in grammar.COMPARISON_ENTRIES.values():
+        assert f" {comparison.symbol} " in comparison.example.text
+
+
+@pytest.mark.parametrize("name", grammar.RULES)
+def test_a_rule_rejects_its_example(name):
+    assert grammar.RULES[name].violates.rule == grammar.RULES[name].name == name
+
+
+def nodes(source: str) -> list[ast.AST]:
+    without = (ast.expr_context, ast.operator, ast.unaryop)
+    return [node for node in ast.walk(ast.parse(source)) if not isinstance(node, without)]
+
+
+def depth(node: ast.AST) -> int:
+    return 1 + max((depth(child) for child in ast.iter_child_nodes(node)), default=0)
+
+
+def test_a_limit_is_exactly_where_the_table_says():
+    """The accepted examples are as large as can be, the rejected ones one step larger."""
+    source, counted, nested, _, looped, operations, *kept = (
+        (limit.most, limit.example.source, limit.counterexample.source) for limit in grammar.LIMITS.values()
+    )
+    assert [len(text.encode()) for text in source[1:]] == [source[0], source[0] + 1]
+    assert [len(nodes(text)) for text in counted[1:]] == [counted[0], counted[0] + 3]
+    assert [depth(ast.parse(text)) for text in nested[1:]] == [
+        nested[0],
+        nested[0] + 1,
+    ]  # the name's context counts not
+    assert [text.count("for ") for text in looped[1:]] == [looped[0], looped[0] + 1]
+    assert 0 <= operations[0] - check(operations[1], EXAMPLE_TASK).plan.operations < 3
+    assert operations[0] == EXAMPLE_TASK.operations
+    for most, accepted, rejected in kept:
+        assert f"({most})" in accepted
+        assert f"({most + 1})" in rejected
+
+
+@pytest.mark.parametrize("name", grammar.WARNINGS)
+def test_a_warning_is_given_for_its_example_and_not_for_what_is_to_be_written_instead(name):
+    warned = grammar.WARNINGS[name]
+    policy = check(warned.example.source, EXAMPLE_TASK)
+    assert name in {warning.rule for warning in policy.warnings}
+    assert all(warning.hint == grammar.WARNINGS[warning.rule].hint for warning in policy.warnings)
+    assert check(warned.instead.source, EXAMPLE_TASK).warnings == ()
+    outcome(warned.example.source)
+    outcome(warned.instead.source)

@@ -1,0 +1,129 @@
+"""What a task claims of its policies, as terms: the properties, and the conditions that they are written with.
+
+A condition is an expression of Anvil. It is read by the language's own checker, as the body of a function that has the
+arguments of the task's and, in a claim, `result`: what the policy returned.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from vulcan.anvil import program as p
+from vulcan.anvil.check import check_tree
+from vulcan.anvil.intervals import Interval
+from vulcan.anvil.parse import parse
+from vulcan.anvil.plan import Plan, make_plan
+from vulcan.anvil.prove.inputs import Inputs
+from vulcan.anvil.prove.terms import Graph, Term
+from vulcan.anvil.prove.unfold import Unfolder
+from vulcan.anvil.rejection import Rejected
+from vulcan.errors import UserError
+from vulcan.task import Feature, Property, Scalar, Signature, Task
+
+RESULT = "result"
+_MOST_OPERATIONS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    text: str
+    program: p.Program
+    plan: Plan
+    signature: Signature
+
+
+def condition(task: Task, declared: Property, what: str, text: str, of_result: bool) -> Condition:
+    """The condition that a property's `what` (its claim or its `when`) spells. Raises UserError where it is none."""
+    where = f"task {task.name!r}, property {declared.name!r}: {what} {text!r}"
+    signature = task.signature
+    arguments = signature.arguments
+    if of_result:
+        arguments += (Scalar(Feature(RESULT, "float", "result", -1e300, 1e300, "what the policy returned")),)
+    try:
+        asked = Signature(f"{what}_of_property", arguments, "whether it holds")
+        source = f"def {asked.function}({', '.join(a.name for a in arguments)}):\n    return (\n{text}\n)\n"
+        program = check_tree(parse(source), asked)
+        return Condition(text, program, make_plan(program, _MOST_OPERATIONS), asked)
+    except ValueError as error:
+        raise UserError(f"{where}: {error}") from error
+    except Rejected as rejected:
+        first = rejected.violations[0]
+        raise UserError(f"{where} is no condition over its features: {first.message}; {first.hint}") from rejected
+
+
+def check_properties(task: Task) -> None:
+    """Raises UserError for a property whose subject or conditions do not fit the task's function."""
+    for declared in task.properties:
+        conditions(task, declared)
+
+
+def conditions(task: Task, declared: Property) -> tuple[Condition | None, Condition | None]:
+    """The property's `when` and claim. Raises UserError where its subject or one of these does not fit the task."""
+    features = [name for name, _ in task.signature.features()]
+    if declared.subject is not None and declared.subject not in features:
+        raise UserError(
+            f"task {task.name!r}, property {declared.name!r}: subject {declared.subject!r} is not a feature; "
+            f"there are {', '.join(features)}"
+        )
+    when = None if declared.when is None else condition(task, declared, "when", declared.when, False)
+    claim = None if declared.claim is None else condition(task, declared, "claim", declared.claim, True)
+    return when, claim
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A property of one policy: on all inputs where every one of `assumed` holds, `concluded` does.
+
+    `copies` are the results it speaks of: one, or two where it compares inputs that differ in the subject alone.
+    """
+
+    graph: Graph
+    inputs: tuple[Inputs, ...]
+    copies: tuple[Term, ...]
+    assumed: tuple[Term, ...]
+    concluded: Term
+
+    @property
+    def ranges(self) -> dict[str, Interval]:
+        """Everything that the policy and the conditions read, by name."""
+        return {name: within for each in self.inputs for name, within in each.asked.items()}
+
+
+def statement(program: p.Program, task: Task, declared: Property) -> Statement:
+    """The property as terms. Raises TooLarge, and UserError where the property does not fit the task."""
+    when, claim = conditions(task, declared)
+    graph = Graph()
+    subject = declared.subject
+    pair = subject is not None
+    inputs = tuple(Inputs(graph, task.signature, subject, copy) for copy in ((1, 2) if pair else (0,)))
+    copies = tuple(Unfolder(graph, program, each).result() for each in inputs)
+    assumed = []
+    if subject is not None:
+        one, other = (each.read(subject) for each in inputs)
+        assumed.append(graph.compare("<", one, other))  # where they are equal so are the results
+    if when is not None:
+        assumed += [graph.truth(Unfolder(graph, when.program, each).result()) for each in inputs]
+    if claim is not None:
+        (each,) = inputs
+        concluded = graph.truth(Unfolder(graph, claim.program, each.with_result(copies[0])).result())
+    else:
+        concluded = _concluded(graph, declared, copies)
+    return Statement(graph, inputs, copies, tuple(assumed), concluded)
+
+
+def _concluded(graph: Graph, declared: Property, copies: tuple[Term, ...]) -> Term:
+    match declared.kind, copies:
+        case "nondecreasing", (first, second):
+            return graph.compare("<=", first, second)
+        case "nonincreasing", (first, second):
+            return graph.compare(">=", first, second)
+        case "independent", (first, second):
+            return graph.compare("==", first, second)
+        case "bounded", (result,):
+            holds = graph.one
+            if declared.low is not None:
+                holds = graph.both(holds, graph.compare(">=", result, graph.number(float(declared.low))))
+            if declared.high is not None:
+                holds = graph.both(holds, graph.compare("<=", result, graph.number(float(declared.high))))
+            return holds
+    raise AssertionError(declared)

@@ -1,0 +1,150 @@
+"""Where the statistics of a plan lie in memory: what each one keeps, and in which float64 slots of which block.
+
+An entity has a block of its own; the system's lies behind the evaluator's globals. A block is made of parts, and what
+several statistics need is there once: the count of observations, which is one for all streams of a block, for an event
+is an observation of each; the ring of a stream's latest observations, as long as the longest window asked of it; and
+what belongs to one window of a stream, whichever statistics ask for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+
+from vulcan.anvil import program as p
+from vulcan.anvil.population_shape import PopulationShape
+from vulcan.task import Feature
+
+BYTES_PER_SLOT = 8
+
+Kind = Literal[
+    "observations", "latest", "avg", "min", "max", "ewma", "sum", "bucket", "ring", "sorted", "table", "population"
+]
+Base = Literal["entity", "system"]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Part:
+    """Something that statistics of a feature keep; `argument` is an average's alpha or a window's length.
+
+    - `observations`: how many there were, an int64
+    - `latest`, `avg`, `min`, `max`, `ewma`: the statistic itself
+    - `ring`: the latest observations; the i-th from 0 lies at its number modulo the length
+    - `sum`: the sum over a window
+    - `sorted`: a window's observations in ascending order, the oldest of equals first
+    - `table`: a window's observations as a hash table, each with its count
+    - `bucket`: the number from 1 of the population's bucket that counts the entity, 0 for none, an int64
+    - `population`: see `population_shape`
+    """
+
+    kind: Kind
+    feature: str = ""
+    argument: float = 0.0
+
+
+OBSERVATIONS = Part("observations")
+
+
+def parts_of(statistic: p.Statistic) -> tuple[tuple[Base, Part], ...]:
+    """What a statistic needs, and in which block."""
+    feature, last = statistic.feature, statistic.arguments[-1] if statistic.arguments else 0.0
+    if statistic.scope == "population":
+        return ("entity", Part("bucket", feature)), ("system", Part("population", feature))
+    base = statistic.scope
+    ring = Part("ring", feature)
+    match statistic.kind:
+        case "latest":
+            found = [Part("latest", feature)]
+        case "min" | "max" | "ewma" as kind:  # an entity's first observation is known by its entering
+            found = [Part(kind, feature, last), *([OBSERVATIONS] if base == "system" else [])]
+        case "avg":
+            found = [Part("avg", feature), OBSERVATIONS]
+        case "recent":
+            found = [OBSERVATIONS, ring]
+        case "window_avg":
+            found = [OBSERVATIONS, Part("sum", feature, last), ring]
+        case "window_percentile":
+            found = [OBSERVATIONS, Part("sorted", feature, last), ring]
+        case "count" | "contains":  # few observations of an entity are looked through faster than hashed
+            found = [OBSERVATIONS, *([Part("table", feature, last)] if base == "system" else []), ring]
+        case _:
+            raise AssertionError(statistic)
+    return tuple((base, part) for part in found)
+
+
+def table_bits(window: float) -> int:
+    """The binary logarithm of the places in a hash table of a window: at most half of them are taken."""
+    return int(2 * window - 1).bit_length()
+
+
+@dataclass(frozen=True)
+class Block:
+    """The parts of one block, in the order in which they lie; `lengths` are their float64 slots."""
+
+    lengths: Mapping[Part, int]
+
+    @property
+    def slots(self) -> int:
+        return sum(self.lengths.values())
+
+    @cached_property
+    def starts(self) -> Mapping[Part, int]:
+        """The first slot of each part."""
+        starts, end = {}, 0
+        for part, length in self.lengths.items():
+            starts[part] = end
+            end += length
+        return starts
+
+    def of_kind(self, kind: Kind) -> tuple[Part, ...]:
+        return tuple(part for part in self.lengths if part.kind == kind)
+
+    def initial(
+        self, declared: Mapping[str, Feature], shapes: Mapping[str, PopulationShape]
+    ) -> np.ndarray[Any, np.dtype[np.float64]]:
+        """The block before any observation, shape (slots,)."""
+        block = np.zeros(self.slots)
+        for part, start in self.starts.items():
+            place = block[start : start + self.lengths[part]]
+            match part.kind:
+                case "latest" | "avg" | "min" | "max" | "ewma" | "sum" | "ring" | "sorted":
+                    place[:] = declared[part.feature].unknown
+                case "population":
+                    shapes[part.feature].write(place.view(np.int64))
+        return block
+
+
+def block_of(
+    statistics: Iterable[p.Statistic], base: Base, shapes: Mapping[str, PopulationShape] | None = None
+) -> Block:
+    """The entity's or the system's block. `shapes`, by feature, is needed for the system's where it has populations."""
+    lengths: dict[Part, int] = {}
+    for statistic in statistics:
+        for _, part in filter(lambda found: found[0] == base, parts_of(statistic)):
+            lengths[part] = max(lengths.get(part, 0), _length(part, statistic, shapes or {}))
+    # what is short, and touched by every event and query, comes first, and so shares few cache lines
+    return Block(dict(sorted(lengths.items(), key=lambda item: (item[1], item[0].kind != "observations", item[0]))))
+
+
+def _length(part: Part, statistic: p.Statistic, shapes: Mapping[str, PopulationShape]) -> int:
+    match part.kind:
+        case "ring":
+            return int(statistic.arguments[-1])
+        case "sorted":
+            return int(part.argument)
+        case "table":
+            return 2 << table_bits(part.argument)
+        case "population":
+            return shapes[part.feature].words
+        case _:
+            return 1
+
+
+def shapes_of(statistics: Iterable[p.Statistic], declared: Mapping[str, Feature]) -> dict[str, PopulationShape]:
+    """The populations of which percentiles are asked, by feature."""
+    asked = [s.feature for s in statistics if s.scope == "population"]
+    return {feature: PopulationShape.of(declared[feature], asked.count(feature)) for feature in sorted(set(asked))}

@@ -1,0 +1,228 @@
+"""What to doubt in a program that is accepted: by interval analysis over what the task declares, and by dependence.
+
+A warning is a help, not a verdict: arithmetic is total, so a program that is warned of still has a result for every
+input. Nothing is warned of that the analysis can show not to happen; but it may not see why something cannot happen.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from vulcan.anvil import grammar
+from vulcan.anvil import program as p
+from vulcan.anvil.emit_source import emit_source
+from vulcan.anvil.flow import follow
+from vulcan.anvil.flow_shared import Findings
+from vulcan.anvil.intervals import Interval
+from vulcan.anvil.parse import parse
+from vulcan.anvil.quantity import spelled_number
+from vulcan.anvil.syntax import dotted, position
+from vulcan.anvil.unused import after_the_end, unused_names
+from vulcan.task import Signature
+
+_LONGEST_TEXT = 60
+_MOST_WARNINGS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyWarning:
+    """A doubt about an accepted program. `rule` is its name in the table of warnings; line and column count from 1."""
+
+    rule: str
+    line: int
+    column: int
+    message: str
+    hint: str
+
+    def __str__(self) -> str:
+        return f"line {self.line}, column {self.column}: [{self.rule}] {self.message}; {self.hint}"
+
+
+@dataclass(frozen=True, slots=True)
+class Doubts:
+    """A program's warnings; `constant` says why its result is the same for every input, None where it may differ."""
+
+    warnings: tuple[PolicyWarning, ...]
+    constant: str | None
+
+
+def doubts_of(source: str, program: p.Program, signature: Signature) -> Doubts:
+    """What to doubt in a checked program, in the order of its lines, at most 20 warnings."""
+    return _Doubts(source, program, signature).all()
+
+
+class _Doubts:
+    def __init__(self, source: str, program: p.Program, signature: Signature) -> None:
+        self.tree = parse(source)
+        self.program = program
+        self.signature = signature
+        self.as_it_is = follow(program, signature)
+        self.however_tuned = follow(program, signature, any_parameters=True) if program.parameters else self.as_it_is
+        self.settled: set[int] = set()
+        """The identities of expressions in conditions that were warned of: no more is said of them."""
+
+    def all(self) -> Doubts:
+        constant = self.constant()
+        made = [*self.operands(), *self.conditions(), *self.unreached(), *self.unused()]
+        made += self.constant_result(constant) if constant is not None else self.without_influence()
+        unique = sorted(set(made), key=lambda w: (w.line, w.column, w.rule, w.message))
+        return Doubts(tuple(unique[:_MOST_WARNINGS]), constant)
+
+    def warning(self, name: str, at: p.Position, message: str) -> PolicyWarning:
+        return PolicyWarning(name, *at, message, grammar.WARNINGS[name].hint)
+
+    def text(self, expression: p.Expression) -> str:
+        """The expression as source."""
+        alone = p.Program((), (p.Function("f", (), (p.Return(expression),)),))
+        text = emit_source(alone, self.signature).rstrip().rpartition("    return ")[2]
+        return text if len(text) <= _LONGEST_TEXT else text[: _LONGEST_TEXT - 3] + "..."
+
+    # The operands of operations
+
+    def operands(self) -> Iterator[PolicyWarning]:
+        for (at, e), bounds in self.as_it_is.doubts.items():
+            assert isinstance(e, p.Operate)
+            whole = self.text(e)
+            if e.operation in ("divide", "floor_divide", "modulo"):
+                divisor = e.operands[1]
+                if bounds.low == bounds.high:
+                    yield self.warning("zero-divisor", at, f"`{whole}` is always 0, for its divisor is")
+                else:
+                    yield self.warning("zero-divisor", at, f"`{self.text(divisor)}`, {_range(bounds)}, may be 0, and "
+                                       f"`{whole}` is 0 there")  # fmt: skip
+            else:
+                operand = self.text(e.operands[0])
+                why = {"power": "a power of it", "sqrt": "its square root"}.get(e.operation, "its logarithm")
+                yield self.warning(
+                    "outside-domain", at, f"`{operand}` is {_range(bounds)}: where {why} has no value, `{whole}` is 0"
+                )
+
+    # Conditions, and what they leave out
+
+    def conditions(self) -> Iterator[PolicyWarning]:
+        """Of tests first; then of comparisons that are no part of what was warned of already."""
+        constant = {place: seen for place, seen in self.however_tuned.outcomes.items() if len(seen) == 1}
+        for tests in (True, False):
+            for (at, e), (outcome,) in constant.items():
+                if tests == (at != _place(e)) and id(e) not in self.settled:
+                    self.settled.update(id(part) for part in _parts(e))
+                    effect = f", so its {'other branch' if outcome else 'branch'} is never taken" if tests else ""
+                    yield self.condition(at, e, outcome, effect)
+
+    def condition(self, at: p.Position, e: p.Expression, outcome: bool, effect: str) -> PolicyWarning:
+        bounds = self.compared(e)
+        return self.warning(
+            "constant-condition", at, f"`{self.text(e)}` {'always' if outcome else 'never'} holds{bounds}{effect}"
+        )
+
+    def compared(self, e: p.Expression) -> str:
+        """The declared range of what a comparison with a number is about."""
+        features = dict(self.signature.features())
+        for part in e.operands if isinstance(e, p.Compare) else ():
+            if isinstance(part, p.Read):
+                feature = features[part.feature]
+                return f" (`{part.feature}` is {_range(Interval(feature.low, feature.high))})"
+        return ""
+
+    def unreached(self) -> Iterator[PolicyWarning]:
+        for node in after_the_end(self.tree):
+            yield self.warning("unreachable", position(node), "nothing goes on to here")
+        reached = self.however_tuned.reached
+        for function in self.program.functions:
+            if function.body and id(function.body[0]) in reached:
+                yield from self.unreached_in(function.body, reached)
+
+    def unreached_in(self, body: tuple[p.Statement, ...], reached: set[int]) -> Iterator[PolicyWarning]:
+        for number, statement in enumerate(body):
+            if id(statement) not in reached:
+                at = getattr(statement, "at", None)
+                if number and at is not None:  # the first one's condition is warned of already
+                    yield self.warning("unreachable", at, "the conditions before it let nothing go on to here")
+                return
+            match statement:
+                case p.If(_, then, otherwise):
+                    yield from self.unreached_in(then, reached)
+                    yield from self.unreached_in(otherwise, reached)
+                case p.Loop(body=inner, trips=0, at=at):
+                    if inner:
+                        yield self.warning("unreachable", at, "this loop never turns")
+                case p.Loop(body=inner):
+                    yield from self.unreached_in(inner, reached)
+                case _:
+                    pass
+
+    # Names and features without use
+
+    def unused(self) -> Iterator[PolicyWarning]:
+        for node, message in unused_names(self.tree, self.signature.function):
+            yield self.warning("unused-name", position(node), message)
+
+    def without_influence(self) -> Iterator[PolicyWarning]:
+        result = self.however_tuned.result
+        assert result is not None
+        for leaf, at in self.leaves().items():
+            if leaf not in result.depends:
+                yield self.warning(
+                    "no-influence", at, f"`{self.text(leaf)}` is read, but has no influence on the result"
+                )
+
+    def leaves(self) -> dict[p.Expression, p.Position]:
+        """Everything that the program reads, and where it does so first."""
+        found: dict[p.Expression, p.Position] = {}
+        for function in self.program.functions:
+            for e in p.expressions(function.body):
+                match e:
+                    case _ if id(e) in self.settled:
+                        pass
+                    case p.Read() | p.Statistic():
+                        found.setdefault(e, e.at)
+                    case p.Occurrences(statistic, _):
+                        found.setdefault(statistic, e.at)
+                    case p.Query(history, query):
+                        found.setdefault(e, self.place_of(f"{history}.{query}"))
+                    case _:
+                        pass
+        return found
+
+    def place_of(self, name: str) -> p.Position:
+        return min(position(n) for n in ast.walk(self.tree) if isinstance(n, ast.Attribute) and dotted(n) == name)
+
+    # A result that is always the same
+
+    def constant(self) -> str | None:
+        for findings, why in ((self.however_tuned, ""), (self.as_it_is, " with the parameters as they are")):
+            if (reason := _constant(findings)) is not None:
+                return reason + why
+        return None
+
+    def constant_result(self, why: str) -> Iterator[PolicyWarning]:
+        entry = next(
+            node for node in self.tree.body
+            if isinstance(node, ast.FunctionDef) and node.name == self.signature.function
+        )  # fmt: skip
+        yield self.warning("constant-result", position(entry), f"the result is the same for every input: {why}")
+
+
+def _constant(findings: Findings) -> str | None:
+    result = findings.result
+    assert result is not None
+    if result.is_one_value:
+        return f"it is always {spelled_number(result.bounds.low)}"
+    return None if result.depends else "it depends on nothing that the function is shown"
+
+
+def _place(e: p.Expression) -> p.Position | None:
+    """Where a comparison stands; None for what is not one."""
+    return e.at if isinstance(e, p.Compare) else None
+
+
+def _parts(e: p.Expression) -> Iterator[p.Expression]:
+    yield e
+    for part in p.children(e):
+        yield from _parts(part)
+
+
+def _range(bounds: Interval) -> str:
+    return f"from {spelled_number(bounds.low)} to {spelled_number(bounds.high)}"
