@@ -77,9 +77,21 @@ def priority(now, obj, cache, ghost):
 
 CONSTANT = "def priority(now, obj, cache, ghost):\n    return 1\n"
 
+STATISTICS = """
+def priority(now, obj, cache, ghost):
+    score = obj.last_access.recent(2) + 50 * obj.count.max() - obj.size.window_percentile(0.9, 16) / 100
+    score += obj.last_access.avg() - obj.last_access.min() + obj.size.window_avg(3) + obj.count.latest()
+    score += 9 * obj.size.count(obj.size, 8) - 20 * obj.size.contains(obj.count, 5) + obj.count.ewma(0.3)
+    score += 300 * cache.id.contains(obj.id, 64) + 7 * cache.id.count(obj.id, 512)
+    if obj.size > cache.size.window_percentile(0.75, 100) or obj.size < cache.size.avg() / 3:
+        score -= now.recent(30) - now.recent(60) + cache.used.ewma(0.25) / cache.capacity.latest()
+    score += cache.objects.max() + cache.objects.min() + cache.evicted_priority.window_avg(20) / 1000
+    return score + cache.size.count(obj.size, 40) - (obj.count > cache.count.percentile(0.8))
+"""
+
 POLICIES = {
     **TASK.seed_policies(), "rich": RICH, "reads_id": READS_ID, "ghost": GHOST, "inflated": INFLATED,
-    "constant": CONSTANT,
+    "constant": CONSTANT, "statistics": STATISTICS,
 }  # fmt: skip
 
 

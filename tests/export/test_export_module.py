@@ -117,7 +117,7 @@ def test_a_linter_finds_nothing(name: str, tmp_path: Path) -> None:
 
 def test_a_type_checker_finds_nothing(tmp_path: Path) -> None:
     paths = []
-    for name in ("rich", "lru", "reads_id"):
+    for name in ("rich", "lru", "reads_id", "statistics"):
         paths.append(tmp_path / f"{name}.py")
         paths[-1].write_text(export(POLICIES[name]), encoding="utf-8")
     run = [sys.executable, "-m", "mypy", "--config-file=", "--cache-dir", str(tmp_path / "cache"), *map(str, paths)]
@@ -205,7 +205,7 @@ def test_a_simple_policy_reads_naturally(expression: str, written: str) -> None:
 
 def test_what_a_policy_needs_not_is_not_there() -> None:
     plain = export(POLICIES["gdsf"])
-    assert not re.search(r"_Population|_saturate|_divide|_ewma_|percentile|_LARGEST\b", plain)
+    assert not re.search(r"_Population|_Window|_Tally|_saturate|_divide|_ewma_|percentile|_LARGEST\b", plain)
     assert "class _Population:" in export(RICH)
 
 

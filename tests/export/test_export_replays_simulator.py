@@ -92,7 +92,7 @@ def test_objects_of_all_sizes_have_the_misses_of_the_simulator(name: str, mechan
 
 
 @pytest.mark.parametrize("capacity", [1, 2, 15, 16, 17, 300])
-@pytest.mark.parametrize("name", ["rich", "ghost", "inflated"])
+@pytest.mark.parametrize("name", ["rich", "ghost", "inflated", "statistics"])
 def test_tiny_caches_of_unit_objects_have_the_misses_of_the_simulator(name: str, capacity: int) -> None:
     trace = load_trace("zipf:requests=4000,objects=500,alpha=0.8,seed=3")
     objects, sizes = np.asarray(trace.objects), np.ones(4_000, np.uint32)

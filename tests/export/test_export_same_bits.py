@@ -4,103 +4,23 @@ from __future__ import annotations
 
 from dataclasses import replace
 from random import Random
-from types import ModuleType, SimpleNamespace
 
 import pytest
 from anvil_programs import random_program
 from anvil_toy import TOY, returning
-from anvil_twin import bits
 from anvil_values import values_for
-from exported import load, provenance
+from exported_run import compare, life
 
-from vulcan.anvil import Policy, Rejected, check
-from vulcan.export.module import python_module
-from vulcan.export.template import Template
+from vulcan.anvil import Rejected, check
 from vulcan.registry import find_task
-from vulcan.task import Entity, Global, History, Scalar, Task
+from vulcan.task import Task
 
 CACHE = replace(find_task("cache_eviction"), operations=TOY.operations)
 
 
-class Exported:
-    """An exported policy with its statistics, driven as `Policy.reference()` is."""
-
-    def __init__(self, policy: Policy, module: ModuleType) -> None:
-        self.signature = policy.task.signature
-        self.function = getattr(module, self.signature.function)
-        self.state = getattr(module, "_Statistics", SimpleNamespace)()
-        self.entity_class = type("Item", (getattr(module, "_Entity", object),), {})
-        self.live: dict[float, object] = {}
-        self.counts = hasattr(module, "_Statistics")
-
-    def observe(self, key: float, values: dict[str, float]) -> None:
-        entered = key not in self.live
-        entity = self.live.setdefault(key, self.entity_class())
-        self.show(entity, values)
-        if self.counts:
-            (self.state.enter if entered else self.state.update)(entity)
-
-    def show(self, entity: object, values: dict[str, float]) -> None:
-        argument = self.signature.entity
-        assert argument is not None
-        for feature in argument.features:
-            setattr(entity, feature.name, values[f"{argument.name}.{feature.name}"])
-
-    def leave(self, key: float) -> None:
-        entity = self.live.pop(key)
-        if self.counts:
-            self.state.leave(entity)
-
-    def score(self, key: float, values: dict[str, float]) -> float:
-        entity = self.live[key]
-        self.show(entity, values)
-        arguments = []
-        for argument in self.signature.arguments:
-            match argument:
-                case Scalar():
-                    arguments.append(values[argument.name])
-                case Entity():
-                    arguments.append(entity)
-                case Global(features=features):
-                    for feature in features:
-                        setattr(self.state, feature.name, values[f"{argument.name}.{feature.name}"])
-                    arguments.append(self.state)
-                case History():
-                    arguments.append(_answers(argument.name, key, values))
-        return self.function(*arguments)
-
-
-def _answers(history: str, key: float, values: dict[str, float]) -> SimpleNamespace:
-    def answer(query: str):
-        def ask(asked: float) -> float:
-            assert asked == key
-            return values[f"{history}.{query}"]
-
-        return ask
-
-    return SimpleNamespace(**{query: answer(query) for query in ("contains", "count", "age")})
-
-
 def agree(source: str, task: Task, random: Random, events: int = 8) -> int:
     """Run a random life of a few entities; gives how many scores were compared."""
-    policy = check(source, task)
-    text = python_module(policy, provenance(), Template())
-    reference, exported = policy.reference(), Exported(policy, load(text))
-    compared = 0
-    for _ in range(events):
-        key = random.choice((0.0, 1.0, 2.0))
-        if key in exported.live and random.random() < 0.2:
-            exported.leave(key)
-            reference.forget(key)
-            continue
-        values = values_for(task.signature, random) | {f"{task.signature.entity.name}.id": key}
-        reference.observe(key, values)
-        exported.observe(key, values)
-        expected, got = reference(values, key), exported.score(key, values)
-        assert isinstance(got, float), f"{got!r} by\n{source}\n{text}"
-        assert bits(got) == bits(expected), f"exported {got!r}, reference {expected!r} of {values} by\n{source}\n{text}"
-        compared += 1
-    return compared
+    return compare(check(source, task), life(task, random, events, values_for))
 
 
 def run_many(task: Task, seed: int, programs: int) -> int:

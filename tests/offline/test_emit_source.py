@@ -49,7 +49,7 @@ def urgency(clock, parcel, store, sent):
     t = (s if A else B) if (1 if s else 2) else (3 if s else 4)
     u = (1 < 2) < 3 != (4 or 5) or (not (s and t and (u_ or 1))) if False else 0
     return k(s) * (t + u) + math.pi + min(t, -2, +u) - int(t) + sent.age(parcel.id) * store.weight.percentile(.9) \\
-        + parcel.visits.ewma(1) + math.sqrt(--s) + bool(u) + math.atan(1e-9)
+        + parcel.visits.ewma(0.5) + math.sqrt(--s) + bool(u) + math.atan(1e-9)
 '''.replace("u_", "s")
 
 
@@ -97,6 +97,14 @@ def test_a_program_with_everything_in_it_is_kept() -> None:
         ("(clock < 1) < 2", "(clock < 1) < 2"),
         ("1.0", "1"),
         ("1e20", "1e+20"),
+        ("parcel.price.recent(3.0)", "parcel.price.recent(3)"),
+        ("store.price.window_percentile(0.50, 4096)", "store.price.window_percentile(0.5, 4096)"),
+        (
+            "store.id.contains((parcel.id), 64) + store.load.avg()",
+            "store.id.contains(parcel.id, 64) + store.load.avg()",
+        ),
+        ("parcel.visits.count(1 if clock else 2, 8)", "parcel.visits.count(1 if clock else 2, 8)"),
+        ("clock.ewma(0.50) + clock.min() * store.price.max()", "clock.ewma(0.5) + clock.min() * store.price.max()"),
     ],
 )
 def test_parentheses_are_as_few_as_can_be(source: str, written: str) -> None:
@@ -115,8 +123,11 @@ def test_generated_programs_are_kept(task: Task) -> None:
 _LEAVES = st.one_of(
     st.floats(0.0, 1e300).map(p.Number),
     st.sampled_from([
-        p.Parameter("A"), p.Read("clock"), p.Read("parcel.price"), p.Statistic("ewma", "parcel.visits", 0.25),
-        p.Statistic("percentile", "parcel.weight", 0.9), p.Query("sent", "age"),
+        p.Parameter("A"), p.Read("clock"), p.Read("parcel.price"), p.Query("sent", "age"),
+        p.Statistic("ewma", "entity", "parcel.visits", (0.25,)), p.Statistic("min", "entity", "parcel.price"),
+        p.Statistic("percentile", "population", "parcel.weight", (0.9,)),
+        p.Statistic("avg", "system", "parcel.weight"), p.Statistic("recent", "system", "clock", (700.0,)),
+        p.Statistic("window_percentile", "system", "store.load", (0.5, 7.0)),
     ]),
 )  # fmt: skip
 
@@ -132,6 +143,8 @@ def _operations(parts: st.SearchStrategy[p.Expression]) -> st.SearchStrategy[p.E
     return st.one_of(
         *operates,
         st.builds(p.Choose, parts, parts, parts),
+        parts.map(lambda value: p.Occurrences(p.Statistic("count", "entity", "parcel.visits", (8.0,)), value)),
+        parts.map(lambda value: p.Occurrences(p.Statistic("contains", "system", "parcel.id", (4096.0,)), value)),
         st.tuples(comparison, comparison, parts, parts, parts).map(lambda x: p.Compare(x[:2], x[2:])),
     )
 

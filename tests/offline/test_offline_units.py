@@ -35,6 +35,12 @@ def expression_of(source: str) -> tuple[p.Expression, dict[str, float]]:
         ("parcel.arrived * parcel.weight", 1),
         ("(clock - parcel.arrived) * parcel.weight", 0),
         ("W * parcel.arrived + sent.age(parcel.id)", 0),
+        ("parcel.weight + parcel.weight.recent(3) - store.weight.window_avg(8)", 0),
+        ("parcel.weight.max() + parcel.price.avg()", 1),
+        ("parcel.arrived.recent(2) * parcel.weight", 1),
+        ("W + store.id.count(parcel.id, 64) / parcel.visits.count(parcel.visits, 8)", 0),
+        ("W + parcel.visits.count(parcel.weight, 8)", 1),
+        ("parcel.weight + parcel.weight.contains(parcel.weight, 8)", 1),
     ],
 )
 def test_clashing_units_are_found(source: str, count: int) -> None:
@@ -57,9 +63,16 @@ def test_no_generation_mixes_units(task: Task) -> None:
     assert seen > 500
 
 
-def test_identities_and_what_a_property_rules_out_are_never_read() -> None:
-    for policies in rounds(RANK_TASK, arbitrary, seed=2, count=5, samples=20):
-        assert all("parcel.id" not in policy.plan.features for policy in policies)
+def test_identities_and_what_a_property_rules_out_are_only_looked_for_among_identities() -> None:
+    looked_for = 0
+    for seed in range(6):
+        for policies in rounds(RANK_TASK, arbitrary, seed=seed, count=5, samples=20):
+            for policy in policies:
+                written = list(p.expressions(policy.program.entry.body))
+                asked = [e for e in written if isinstance(e, p.Occurrences) and e.statistic.feature == "parcel.id"]
+                assert [e for e in written if e == p.Read("parcel.id")] == [e.value for e in asked], policy.source
+                looked_for += len(asked)
+    assert looked_for > 3
 
 
 def test_most_new_programs_go_the_way_a_property_says() -> None:

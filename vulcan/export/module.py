@@ -7,14 +7,16 @@ import inspect
 from collections.abc import Iterator, Mapping
 
 from vulcan.anvil import Policy
+from vulcan.anvil import program as p
 from vulcan.export import runtime
 from vulcan.export.fit import fitted
 from vulcan.export.provenance import Provenance
 from vulcan.export.python_source import python_source
-from vulcan.export.python_statistics import POPULATION, python_statistics
+from vulcan.export.python_statistics import python_statistics
 from vulcan.export.quote import docstring, quoted
 from vulcan.export.read_back import MARKER, POLICY
 from vulcan.export.source_text import source_text
+from vulcan.export.statistic_names import statistic_names
 from vulcan.export.template import Template
 from vulcan.task import Json
 
@@ -24,11 +26,13 @@ _LARGEST = "_LARGEST"
 
 def python_module(policy: Policy, provenance: Provenance, template: Template) -> str:
     """The text of a module that imports nothing but `math`: the policy, and what the template makes of it."""
-    signature, plan = policy.task.signature, policy.plan
+    signature = policy.task.signature
+    names = statistic_names(policy.plan, signature)
     own = {"math", MARKER, POLICY, _LARGEST, "_USES", "_Entity", "_Statistics", *_functions(), *template.names}
-    source = python_source(policy.program, plan, signature, taken=own, annotations=template.annotations)
-    statistics = python_statistics(plan, signature, template.annotations) if template.text or plan.statistics else ""
-    needed = {*source.runtime, *([POPULATION] if plan.populations else [])}
+    source = python_source(policy.program, names, signature, taken=own, annotations=template.annotations)
+    is_kept = template.text or policy.plan.statistics
+    statistics = python_statistics(names, signature, template.annotations) if is_kept else ""
+    needed = source.runtime | names.runtime
     code = [
         *source.functions,
         *(inspect.getsource(_functions()[name]).rstrip() for name in _functions() if name in needed),
@@ -73,10 +77,27 @@ def _settings(template: Template, provenance: Provenance) -> Iterator[str]:
 
 
 def _uses(policy: Policy) -> str:
-    names = (*policy.plan.features, *(f"{query.history}.{query.query}" for query in policy.plan.queries))
+    names = {*_read(policy), *(f"{query.history}.{query.query}" for query in policy.plan.queries)}
     elements: list[ast.expr] = [ast.Constant(name) for name in sorted(names)]
     written = ast.Call(ast.Name("frozenset"), [ast.Set(elements)] if elements else [], [])
     return "\n".join(fitted("_USES = ", written)).replace("'", '"')
+
+
+def _read(policy: Policy) -> set[str]:
+    """The features that are read as numbers, themselves or by statistics.
+
+    An entity's key is not where it is looked for among keys and nothing else is done with it, for that takes no more
+    than telling whether two are equal.
+    """
+    names = {*policy.plan.features, *(s.feature for s in policy.plan.statistics)}
+    entity = policy.task.signature.entity
+    if entity is not None:
+        key = p.Read(f"{entity.name}.{entity.key}")
+        written = [e for function in policy.program.functions for e in p.expressions(function.body)]
+        asked = [e for e in written if isinstance(e, p.Occurrences) and e.statistic.feature == key.feature]
+        if all(e.value == key for e in asked) and len(asked) == written.count(key):
+            names.discard(key.feature)
+    return names
 
 
 def _literal(value: Json) -> str:

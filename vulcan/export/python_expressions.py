@@ -14,6 +14,7 @@ from vulcan.anvil import grammar
 from vulcan.anvil import program as p
 from vulcan.anvil.intervals import Bounds, Environment, Interval
 from vulcan.anvil.semantics import LARGEST
+from vulcan.export.statistic_names import Spelling
 from vulcan.task import History, Signature
 
 _COMPARISONS = {spelled: kind for kind, spelled in grammar.COMPARISONS.items()}
@@ -25,13 +26,13 @@ _ROUNDING = {"floor": "math.floor", "ceil": "math.ceil", "round": "round", "trun
 class Expressions:
     """Turns expressions into Python's syntax trees.
 
-    `names` are the program's own, as they are called in the module; `statistics` the attribute or method, without
-    its owner, of each statistic. `runtime` collects the functions of `vulcan.export.runtime` that were needed.
+    `names` are the program's own, as they are called in the module; `statistics` says how each statistic is
+    read. `runtime` collects the functions of `vulcan.export.runtime` that were needed.
     """
 
     signature: Signature
     names: Mapping[str, str]
-    statistics: Mapping[p.Statistic, str]
+    statistics: Mapping[p.Statistic, Spelling]
     bounds: Bounds
     environment: Environment = field(default_factory=dict)
     runtime: set[str] = field(default_factory=set)
@@ -50,6 +51,8 @@ class Expressions:
                 return _dotted(feature)
             case p.Statistic():
                 return self.statistic(e)
+            case p.Occurrences(statistic, looked_for):
+                return self.statistic(statistic, self.value(looked_for))
             case p.Query(history, query):
                 return _call(f"{history}.{query}", _dotted(self.key(history)))
             case p.Choose(test, then, otherwise):
@@ -80,14 +83,13 @@ class Expressions:
             case _:
                 return self.value(e)
 
-    def statistic(self, statistic: p.Statistic) -> ast.expr:
-        owner = statistic.feature.partition(".")[0]
+    def statistic(self, statistic: p.Statistic, *looked_for: ast.expr) -> ast.expr:
         spelled = self.statistics[statistic]
-        if grammar.STATISTICS[statistic.kind].scope == "entity":
-            return ast.Attribute(ast.Name(owner), spelled)
-        entity = self.signature.entity
-        population = entity.population if entity is not None and entity.population else owner
-        return _call(f"{population}.{spelled}", _number(statistic.argument))
+        if not spelled.is_call:
+            return _dotted(spelled.attribute)
+        kinds = grammar.STATISTICS[statistic.kind].arguments
+        numbers = (int(x) if kind.whole else x for x, kind in zip(spelled.arguments, kinds, strict=False))
+        return _call(spelled.attribute, *looked_for, *map(ast.Constant, numbers))
 
     def key(self, history: str) -> str:
         asked = next(a for a in self.signature.arguments if isinstance(a, History) and a.name == history)

@@ -1,8 +1,9 @@
 """The functions of a policy as Python source, with Anvil's total arithmetic.
 
-The functions take the task's arguments. Plain features are read as attributes (`obj.size`), moving averages as
-attributes too (`obj.count_ewma_0_3`), population percentiles as methods (`cache.size_percentile(0.9)`), and a history
-is asked as it was in Anvil (`ghost.contains(obj.id)`). All of these have to be floats.
+The functions take the task's arguments. Plain features are read as attributes (`obj.size`), and so are statistics
+that are one number (`obj.count_ewma_0_3`); others are asked of a window, a tally or a population
+(`obj.size_last_8.mean()`, `cache.id_tally_512.contains(obj.id)`, `cache.size_percentile(0.9)`), and a history as it
+was in Anvil (`ghost.contains(obj.id)`). All of these have to be floats.
 """
 
 from __future__ import annotations
@@ -13,12 +14,11 @@ from dataclasses import dataclass
 from vulcan.anvil import intervals
 from vulcan.anvil import program as p
 from vulcan.anvil.intervals import Interval
-from vulcan.anvil.plan import Plan
 from vulcan.export.fit import fitted
 from vulcan.export.names import renamed
 from vulcan.export.python_expressions import Expressions
 from vulcan.export.quote import docstring
-from vulcan.export.statistic_names import average_attributes, percentile_methods
+from vulcan.export.statistic_names import StatisticNames
 from vulcan.export.unused import without_unused
 from vulcan.task import Scalar, Signature
 
@@ -36,7 +36,7 @@ class PythonSource:
 
 def python_source(
     program: p.Program,
-    plan: Plan,
+    statistics: StatisticNames,
     signature: Signature,
     *,
     taken: Collection[str] = (),
@@ -45,23 +45,23 @@ def python_source(
     """The source of a checked program.
 
     No name that the policy chose will be one of `taken`. `annotations` are types of the task's arguments, by name.
+    Where statistics of the system belong to none of these, the policy takes one more argument, behind them.
     """
-    methods = percentile_methods(plan, signature)
-    statistics = {
-        **average_attributes(plan, signature),
-        **{statistic: methods[statistic.feature] for statistic in plan.percentiles},
-    }
-    reserved = {*taken, "_", *(argument.name for argument in signature.arguments), signature.function}
+    types = {a.name: "float" for a in signature.arguments if isinstance(a, Scalar)} | dict(annotations or {})
+    taking = [argument.name for argument in signature.arguments]
+    if statistics.has_state and statistics.state not in taking:
+        taking.append(statistics.state)
+        types[statistics.state] = '"_Statistics"'
+    reserved = {*taken, "_", *taking, signature.function}
     expressions = Expressions(
-        signature, renamed(program, reserved), statistics, intervals.declared_bounds(program, signature)
+        signature, renamed(program, reserved), statistics.spelled, intervals.declared_bounds(program, signature)
     )
     functions = []
     for function in program.functions:
         if function is not program.entry:
             arguments = [f"{expressions.names[name]}: float" for name in function.arguments]
         else:
-            types = {**{a.name: "float" for a in signature.arguments if isinstance(a, Scalar)}, **(annotations or {})}
-            arguments = [f"{a.name}: {types[a.name]}" if a.name in types else a.name for a in signature.arguments]
+            arguments = [f"{name}: {types[name]}" if name in types else name for name in taking]
         functions.append("\n".join(_FunctionWriter(expressions, function).lines(arguments)))
     parameters = [f"{expressions.names[name]} = {value!r}" for name, value in program.parameters]
     return PythonSource("\n".join(parameters), tuple(functions), frozenset(expressions.runtime))

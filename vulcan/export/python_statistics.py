@@ -1,80 +1,195 @@
 """The classes of an exported module that keep a policy's statistics.
 
-`_Entity` is the base class of the entity, with the attributes that a policy's statistics need; `_Statistics` the base
-class of the population's argument, with `enter`, `update` and `leave` to be told of each entity, and percentiles.
+`_Entity` is the base class of the entity, with what a policy's statistics keep of each; `_Statistics` is the base
+class of the argument that the system's statistics and the percentiles over all live entities belong to. It has
+`enter`, `update` and `leave` to be told of each entity, or `observe` where the task has none.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import ast
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 
 from vulcan.anvil import quantise
-from vulcan.anvil.plan import Plan
-from vulcan.export.statistic_names import average_attributes, bucket_attributes, percentile_methods
-from vulcan.task import Signature
+from vulcan.export.fit import WIDTH, fitted
+from vulcan.export.statistic_names import POPULATION, TALLY, WINDOW, Kept, StatisticNames
+from vulcan.task import Feature, History, Scalar, Signature
 
-POPULATION = "_Population"
-"""The class of the runtime that a population is kept in."""
+_FROM_TWO = ("avg", "min", "max", "ewma")
+"""What the first observation starts and later ones move."""
+
+_Lines = Callable[[tuple[Kept, ...], str, str, str], Iterator[str]]
 
 
-def python_statistics(plan: Plan, signature: Signature, annotations: Mapping[str, str]) -> str:
+def python_statistics(names: StatisticNames, signature: Signature, annotations: Mapping[str, str]) -> str:
     """The source of the two classes. `annotations` are types of the task's arguments, by name."""
-    return "\n".join((*_entity(plan, signature), "", "", *_statistics(plan, signature, annotations)))
+    writer = _Writer(names, signature, annotations, dict(signature.features()))
+    classes = [writer.entity()] if signature.entity is not None else []
+    return "\n\n\n".join("\n".join(lines) for lines in (*classes, writer.statistics()))
 
 
-def _entity(plan: Plan, signature: Signature) -> Iterator[str]:
-    averages = list(average_attributes(plan, signature).values())
-    buckets = list(bucket_attributes(plan, signature).values())
-    yield "class _Entity:"
-    yield '    """What the policy\'s statistics keep of each entity."""'
-    yield ""
-    slots = [repr(name).replace("'", '"') for name in (*averages, *buckets)]
-    yield f"    __slots__ = ({', '.join(slots)}{',' if len(slots) == 1 else ''})"
-    if slots:
-        yield ""
-        yield from (f"    {name}: float" for name in averages)
-        yield from (f"    {name}: int" for name in buckets)
+def _population(feature: Feature) -> str:
+    """The arguments of a population of the feature's values."""
+    lowest = quantise.bucket_of(feature.low, feature.resolution)
+    count = quantise.bucket_of(feature.high, feature.resolution) - lowest + 1
+    return f"lowest={lowest}, buckets={count}, resolution={feature.resolution}, unknown={feature.unknown!r}"
 
 
-def _statistics(plan: Plan, signature: Signature, annotations: Mapping[str, str]) -> Iterator[str]:
-    entity = signature.entity.name if signature.entity is not None else "entity"
-    argument = f"{entity}: {annotations[entity]}" if entity in annotations else entity
-    averages, buckets = average_attributes(plan, signature), bucket_attributes(plan, signature)
-    yield "class _Statistics:"
-    yield '    """What the policy knows from having watched; it is told of every entity."""'
-    if plan.populations:
+@dataclass(frozen=True, slots=True)
+class _Writer:
+    names: StatisticNames
+    signature: Signature
+    annotations: Mapping[str, str]
+    declared: Mapping[str, Feature]
+
+    # What an entity keeps
+
+    def entity(self) -> Iterator[str]:
+        kept, counts = self.names.kept["entity"], self.counts_observations
+        yield "class _Entity:"
+        yield '    """What the policy\'s statistics keep of each entity."""'
         yield ""
-        yield "    def __init__(self) -> None:"
-        declared = dict(signature.features())
-        for feature in plan.populations:
-            f = declared[feature]
-            lowest = quantise.bucket_of(f.low, f.resolution)
-            count = quantise.bucket_of(f.high, f.resolution) - lowest + 1
-            values = f"lowest={lowest}, buckets={count}, resolution={f.resolution}, unknown={f.unknown!r}"
-            yield f"        self.{_place(feature)} = {POPULATION}({values})"
-    for event, happened in (("enter", "has entered"), ("update", "was touched"), ("leave", "leaves")):
-        yield ""
-        yield f"    def {event}(self, {argument}) -> None:"
-        yield f'        """The entity {happened}."""'
-        for statistic, name in averages.items() if event != "leave" else ():
-            value, average = statistic.feature, f"{entity}.{name}"
-            moved = f"{average} += {statistic.argument!r} * ({value} - {average})"
-            yield "        " + (moved if event == "update" else f"{average} = {value}")
-        for feature, name in buckets.items():
-            population, bucket = f"self.{_place(feature)}", f"{entity}.{name}"
-            yield (
-                "        "
-                + {
-                    "enter": f"{bucket} = {population}.add({feature})",
-                    "update": f"{bucket} = {population}.move({bucket}, {feature})",
-                    "leave": f"{population}.remove({bucket})",
-                }[event]
-            )
-    for feature, method in percentile_methods(plan, signature).items():
-        yield ""
-        yield f"    def {method}(self, share: float) -> float:"
-        yield f'        """The value of `{feature}` that a share of all live entities does not exceed."""'
-        yield f"        return self.{_place(feature)}.percentile(share)"
+        observations = [self.names.observations] if counts else []
+        slots = [f'"{name}"' for name in (*(k.name for k in kept), *observations, *self.names.buckets.values())]
+        whole = f"    __slots__ = ({', '.join(slots)}{',' if len(slots) == 1 else ''})"
+        if len(whole) <= WIDTH:
+            yield whole
+        else:
+            yield from ["    __slots__ = (", *(f"        {slot}," for slot in slots), "    )"]
+        if self.names.buckets:
+            yield ""
+            yield from (f"    {name}: int" for name in self.names.buckets.values())
+        if kept:
+            yield ""
+            yield "    def __init__(self) -> None:"
+            yield from self.started(kept)
+            yield from (f"        self.{name} = 0" for name in observations)
+
+    @property
+    def counts_observations(self) -> bool:
+        return any(k.what == "avg" for k in self.names.kept["entity"])
+
+    def started(self, kept: tuple[Kept, ...]) -> Iterator[str]:
+        """Before the first observation."""
+        for k in kept:
+            unknown = repr(float(self.declared[k.feature].unknown))
+            made = {
+                WINDOW: f"{WINDOW}({k.argument:.0f}, unknown={unknown})",
+                TALLY: f"{TALLY}({k.argument:.0f})",
+            }.get(k.what, unknown)
+            yield f"        self.{k.name} = {made}"
+
+    # What is told of events
+
+    def statistics(self) -> Iterator[str]:
+        system = self.names.kept["system"]
+        yield "class _Statistics:"
+        told = "every entity" if self.signature.entity is not None else "every event"
+        yield f'    """What the policy knows from having watched; it is told of {told}."""'
+        seen = {k.feature for k in system if k.feature.partition(".")[0] == self.names.state}
+        if seen:
+            yield ""
+            yield from (f"    {name.partition('.')[2]}: float" for name in sorted(seen))
+        if self.names.percentiles or system:
+            yield ""
+            yield "    def __init__(self) -> None:"
+            if any(k.what in _FROM_TWO for k in system):
+                yield "        self._events = 0"
+            yield from self.started(system)
+            for feature in self.names.percentiles:
+                yield f"        self.{_place(feature)} = {POPULATION}({_population(self.declared[feature])})"
+        yield from self.events()
+        for feature, method in self.names.percentiles.items():
+            yield ""
+            yield f"    def {method}(self, share: float) -> float:"
+            yield f'        """The value of `{feature}` that a share of all live entities does not exceed."""'
+            yield f"        return self.{_place(feature)}.percentile(share)"
+
+    def events(self) -> Iterator[str]:
+        if self.signature.entity is None:
+            yield from self.method("observe", "An event.")
+            yield from self.of_system()
+            return
+        yield from self.method("enter", "The entity, a new object, has entered.")
+        yield from self.of_entity(self.first)
+        yield from (f"        {self.bucket(f)} = self.{_place(f)}.add({f})" for f in self.names.buckets)
+        yield from self.method("update", "The entity was touched.")
+        yield from self.of_entity(self.later)
+        for feature in self.names.buckets:
+            bucket = self.bucket(feature)
+            yield f"        {bucket} = self.{_place(feature)}.move({bucket}, {feature})"
+        entity = self.signature.entity.name
+        argument = f"{entity}: {self.annotations[entity]}" if entity in self.annotations else entity
+        yield from ["", f"    def leave(self, {argument}) -> None:", '        """The entity leaves."""']
+        yield from (f"        self.{_place(f)}.remove({self.bucket(f)})" for f in self.names.buckets)
+        if self.names.kept["system"]:
+            yield from self.method("_observe", "An event of any entity.")
+            yield from self.of_system()
+
+    def method(self, name: str, happened: str) -> Iterator[str]:
+        types = {a.name: "float" for a in self.signature.arguments if isinstance(a, Scalar)} | dict(self.annotations)
+        written = [f"{a}: {types[a]}" if a in types else a for a in self.arguments]
+        yield from ["", f"    def {name}({', '.join(('self', *written))}) -> None:", f'        """{happened}"""']
+
+    @property
+    def arguments(self) -> list[str]:
+        """The function's, but for histories, which answer about what has left, and the state."""
+        return [a.name for a in self.signature.arguments if not isinstance(a, History) and a.name != self.names.state]
+
+    def of_entity(self, lines: _Lines) -> Iterator[str]:
+        entity = self.signature.entity.name if self.signature.entity is not None else ""
+        if self.counts_observations:
+            yield f"        {entity}.{self.names.observations} += 1"
+        yield from lines(self.names.kept["entity"], entity, f"{entity}.{self.names.observations}", "        ")
+        if self.names.kept["system"]:
+            yield f"        self._observe({', '.join(self.arguments)})"
+
+    def of_system(self) -> Iterator[str]:
+        kept = self.names.kept["system"]
+        moving = tuple(k for k in kept if k.what in _FROM_TWO)
+        if moving:
+            yield "        self._events += 1"
+            yield "        if self._events == 1:"
+            yield from self.first(moving, "self", "self._events", "            ")
+            yield "        else:"
+            yield from self.later(moving, "self", "self._events", "            ")
+        yield from self.later(tuple(k for k in kept if k.what not in _FROM_TWO), "self", "self._events", "        ")
+
+    def first(self, kept: tuple[Kept, ...], owner: str, observations: str, indent: str) -> Iterator[str]:
+        """The first observation is taken in."""
+        for k in kept:
+            if k.what in _FROM_TWO:
+                yield f"{indent}{owner}.{k.name} = {self.observed(k.feature)}"
+            else:
+                yield from self.later((k,), owner, observations, indent)
+
+    def later(self, kept: tuple[Kept, ...], owner: str, observations: str, indent: str) -> Iterator[str]:
+        """An observation that is not the first is taken in."""
+        for k in kept:
+            value, place = self.observed(k.feature), f"{owner}.{k.name}"
+            match k.what:
+                case "latest":
+                    yield f"{indent}{place} = {value}"
+                case "min" | "max":
+                    yield from _fitted(f"{indent}{place} = ", f"{k.what}({place}, {value})")
+                case "avg":
+                    yield from _fitted(f"{indent}{place} += ", f"({value} - {place}) / {observations}")
+                case "ewma":
+                    yield from _fitted(f"{indent}{place} += ", f"{k.argument!r} * ({value} - {place})")
+                case _:
+                    yield f"{indent}{place}.append({value})"
+
+    def observed(self, feature: str) -> str:
+        owner, _, name = feature.partition(".")
+        return f"self.{name}" if owner == self.names.state else feature
+
+    def bucket(self, feature: str) -> str:
+        return f"{feature.partition('.')[0]}.{self.names.buckets[feature]}"
+
+
+def _fitted(before: str, expression: str) -> Iterator[str]:
+    return fitted(before, ast.parse(expression, mode="eval").body)
 
 
 def _place(feature: str) -> str:

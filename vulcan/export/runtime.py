@@ -1,7 +1,7 @@
 """What exported Python modules carry with them: total arithmetic, and percentiles over a population.
 
 Each function and class here is copied, by its source, into the modules that use it. So they need nothing but `math`
-and each other, and mean exactly what `vulcan.anvil.semantics` and `vulcan.anvil.quantise` define.
+and each other, and mean exactly what `semantics`, `streams` and `quantise` of `vulcan.anvil` define.
 """
 
 import math
@@ -98,6 +98,93 @@ def _ceil(x: float) -> float:
 def _round(x: float) -> float:
     """The nearest integer, halves to the even one, as a float; keeps the sign of a zero."""
     return math.copysign(float(round(x)), x)
+
+
+class _Window:
+    """The last observations of a feature, as many as `length`; all of them while there are fewer."""
+
+    __slots__ = ("_length", "_next", "_ordered", "_total", "_unknown", "_values")
+
+    def __init__(self, length: int, unknown: float) -> None:
+        self._length = length
+        self._unknown = unknown
+        self._values: list[float] = []  # a ring once it is full: the oldest is overwritten next
+        self._next = 0
+        self._ordered: list[float] = []
+        self._total = 0.0
+
+    def append(self, value: float) -> None:
+        """One more observation."""
+        if len(self._values) < self._length:
+            self._values.append(value)
+            self._total += value
+        else:
+            self._total = self._total - self._values[self._next] + value
+            self._values[self._next] = value
+        self._ordered = []
+        self._next += 1
+        if self._next == self._length:
+            self._next = 0
+            self._total = 0.0  # added up anew, so that rounding errors do not add up
+            for kept in self._values:
+                self._total += kept
+
+    def recent(self, k: int) -> float:
+        """The k-th most recent one."""
+        return self._values[self._next - k] if k <= len(self._values) else self._unknown
+
+    def mean(self) -> float:
+        """Their mean."""
+        return self._total / len(self._values) if self._values else self._unknown
+
+    def percentile(self, share: float) -> float:
+        """The value that a share of them does not exceed (nearest rank)."""
+        if not self._values:
+            return self._unknown
+        if not self._ordered:
+            self._ordered = sorted(self._values[self._next :] + self._values[: self._next])
+        return self._ordered[max(1, math.ceil(share * len(self._ordered))) - 1]
+
+    def count(self, value: float) -> float:
+        """How many of them are equal to the value."""
+        return float(self._values.count(value))
+
+    def contains(self, value: float) -> float:
+        """1 where one of them is equal to the value, else 0."""
+        return 1.0 if value in self._values else 0.0
+
+
+class _Tally:
+    """How often each value is among the last observations of a feature, as many as `length`."""
+
+    __slots__ = ("_counts", "_length", "_next", "_values")
+
+    def __init__(self, length: int) -> None:
+        self._length = length
+        self._values: list[object] = []  # a ring once it is full: the oldest is overwritten next
+        self._next = 0
+        self._counts: dict[object, float] = {}
+
+    def append(self, value: object) -> None:
+        """One more observation."""
+        if len(self._values) < self._length:
+            self._values.append(value)
+        else:
+            oldest = self._values[self._next]
+            self._values[self._next] = value
+            self._counts[oldest] -= 1.0
+            if self._counts[oldest] == 0.0:
+                del self._counts[oldest]
+        self._next = (self._next + 1) % self._length
+        self._counts[value] = self._counts.get(value, 0.0) + 1.0
+
+    def count(self, value: object) -> float:
+        """How many of them are equal to the value."""
+        return self._counts.get(value, 0.0)
+
+    def contains(self, value: object) -> float:
+        """1 where one of them is equal to the value, else 0."""
+        return 1.0 if value in self._counts else 0.0
 
 
 class _Population:

@@ -5,12 +5,18 @@ the line `# --- exported modules have the policy above this line ---`, stand-ins
 
     def FUNCTION(ARGUMENTS) -> float     the policy, with the task's arguments; annotate them with (quoted) classes of
                                          the template, and the policy written in its place is annotated likewise
-    class _Entity                        base class of the entity argument, with slots for its statistics
-    class _Statistics                    base class of the argument under which populations are read; it has
-                                         enter(entity), update(entity) and leave(entity), to be called when an entity
-                                         has entered (with its features set), was touched, and leaves
+    class _Entity                        base class of the entity argument, with what its statistics keep; to be
+                                         initialised without arguments
+    class _Statistics                    base class of the argument that statistics of the whole system are read of
+                                         (the population's, else the first group of features); to be initialised
+                                         without arguments. It has enter(...) and update(...), to be called when an
+                                         entity, a new object each time, has entered (with its features set) and when
+                                         it was touched, and leave(entity). The former two take the policy's arguments
+                                         but for histories and the one that they belong to: enter(now, obj). Where the
+                                         task has no entity there is observe(...) in their place, for every event
     _USES                                a frozenset of the features that the policy reads as numbers and of the
-                                         queries that it asks of a history: {"now", "obj.size", "ghost.contains"}
+                                         queries that it asks of a history: {"now", "obj.size", "ghost.contains"}; an
+                                         entity's key is in it unless all that counts is whether two are equal
     NAME = ...                           for settings of the task, in capitals: written with their values in the
                                          search that the policy comes from, or as they stand
 

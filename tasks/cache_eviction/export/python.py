@@ -21,10 +21,10 @@ class _Entity:
 
 
 class _Statistics:
-    def enter(self, obj: "_Object") -> None:
-        """The entity has entered."""
+    def enter(self, now: float, obj: "_Object") -> None:
+        """The entity, a new object, has entered."""
 
-    def update(self, obj: "_Object") -> None:
+    def update(self, now: float, obj: "_Object") -> None:
         """The entity was touched."""
 
     def leave(self, obj: "_Object") -> None:
@@ -40,6 +40,7 @@ class _Object(_Entity):
     __slots__ = ("count", "id", "insertion", "key", "last_access", "place", "priority", "size", "touch")
 
     def __init__(self, key: object, identity, size: float, now: float) -> None:
+        super().__init__()
         self.key = key
         self.id = identity  # a number where the policy computes with it, else the key
         self.size = size
@@ -415,7 +416,7 @@ class Cache:
         if size is not None and size <= self._capacity:
             self._state.used += size - obj.size
             obj.size = float(size)
-        self._state.update(obj)
+        self._state.update(now, obj)
         self._mechanism.touch(obj)
         return obj
 
@@ -436,7 +437,7 @@ class Cache:
         self._values[key] = value
         self._state.used += size
         self._state.objects += 1.0
-        self._state.enter(obj)
+        self._state.enter(self._policy.now, obj)
         self._mechanism.add(obj)
 
     def _replace(self, obj, value, size):

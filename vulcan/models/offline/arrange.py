@@ -58,7 +58,7 @@ def _free(name: str, taken: set[str]) -> str:
 
 def _name(e: p.Expression) -> str:
     match e:
-        case p.Operate("subtract", (p.Read(_), p.Read(feature) | p.Statistic(_, feature))):
+        case p.Operate("subtract", (p.Read(_), p.Read(feature) | p.Statistic(feature=feature))):
             return f"since_{_short(feature)}"
         case p.Operate("divide", (p.Read(over), p.Read(under))):
             return f"{_short(over)}_per_{_short(under)}"

@@ -32,6 +32,8 @@ _FRESH_HALVES = 20
 floor is gone 20 proposals on. For a VALUE the floor is higher: its scale counts, so that a wrong form rarely becomes
 the right one in steps that each improve it."""
 
+_STEERED = frozenset({"fresh", "mutate", "crossover"})
+
 _CROSSOVER = 0.22
 _FROM_BEST = 0.6
 
@@ -80,17 +82,22 @@ class Breeder:
         e = flatten(policy.program)
         return Genome(policy, e, None if e is None else self._probe.behaviour(e, policy.parameters))
 
-    def write(self, rng: random.Random, parents: Sequence[Genome], proposal: int) -> Written:
-        """A valid policy, unlike each of the parents. `parents` has the best first, and may be empty.
+    def write(self, rng: random.Random, parents: Sequence[Genome], proposal: int, operator: str = "") -> Written:
+        """A valid policy, unlike each of the parents, of which there may be none.
 
-        `proposal` counts the proposals of the search, from 0.
+        `operator` says how: "fresh" (a new program), "mutate" (change the only parent) or "crossover" (the first two);
+        for anything else the generator chooses, by `proposal`, which counts the proposals of the search from 0; then
+        `parents` has the best first.
         """
-        floor = _FRESH_RANK if self._words.ranks else _FRESH_VALUE
-        share = floor + _FRESH_AT_FIRST * 0.5 ** (proposal / _FRESH_HALVES)
-        is_new = not parents or rng.random() < share
+        if not parents:
+            operator = "fresh"
+        elif operator not in _STEERED or (operator == "mutate" and len(parents) > 1):
+            operator = self._chosen(rng, proposal)
         prints = {g.policy.fingerprint for g in parents}
-        for _ in range(_TRIES):
-            attempt = self._attempt(rng, [] if is_new else parents)
+        for tried in range(_TRIES):
+            if operator == "crossover" and tried == _TRIES // 2:
+                operator = "mutate"  # the two have nothing to give to one another
+            attempt = self._attempt(rng, [] if operator == "fresh" else parents, operator)
             if attempt is None or not self._is_welcome(attempt, parents):
                 continue
             written = self._checked(attempt)
@@ -102,10 +109,20 @@ class Breeder:
             raise AssertionError("reading a declared feature is a valid policy")
         return written
 
-    def _attempt(self, rng: random.Random, parents: Sequence[Genome]) -> _Attempt | None:
+    def _chosen(self, rng: random.Random, proposal: int) -> str:
+        """New programs at first, and then more and more often something that is made of the parents."""
+        floor = _FRESH_RANK if self._words.ranks else _FRESH_VALUE
+        share = floor + _FRESH_AT_FIRST * 0.5 ** (proposal / _FRESH_HALVES)
+        return "fresh" if rng.random() < share else ""
+
+    def _attempt(self, rng: random.Random, parents: Sequence[Genome], operator: str) -> _Attempt | None:
         if not parents:
             draft = Draft(rng, self._words)
             return _new(draft, tidy(draft, fresh(draft)))
+        if operator == "crossover" and len(parents) > 1 and parents[1].expression is not None:
+            return self._crossed(rng, parents[0], parents[1])
+        if operator:
+            return self._mutated(rng, parents[0])
         best_first = [0, *sorted(range(1, len(parents)), key=lambda _: rng.random())]
         if len(parents) > 1 and rng.random() > _FROM_BEST:
             best_first[0], best_first[1] = best_first[1], best_first[0]

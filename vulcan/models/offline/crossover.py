@@ -104,4 +104,4 @@ def _kind(e: p.Expression) -> str:
 
 def _is_open(e: p.Expression) -> bool:
     """Whether it names locals or helpers of the program it comes from."""
-    return any(isinstance(part, p.Local | p.Call) for _, part in places(e))
+    return isinstance(e, p.Local | p.Call) or any(_is_open(part) for part in p.children(e))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from vulcan.anvil import program as p
 from vulcan.models.offline.draft import Draft
+from vulcan.models.offline.statistics import average
 from vulcan.models.offline.terms import (
-    average,
     condition,
     factor,
     multiplied,
@@ -68,14 +68,16 @@ def _sum_of_alike(draft: Draft) -> p.Expression:
     if not start:
         return _product(draft)
     first = draft.rng.choice(start)
-    made: p.Expression = average(draft, first, 0.2)
+    made: p.Expression = average(draft, first.expression, 0.2)
     if sign(draft, first.direction) < 0:
         made = operate("negate", made)
     for _ in range(draft.pick(((2.0, 1), (1.0, 2)))):
         others: list[Atom] = [a for a in start if a.unit == first.unit]
         other = draft.rng.choice(others)
         operation = "add" if sign(draft, other.direction) > 0 else "subtract"
-        part = operate("multiply", draft.parameter("WEIGHT", draft.lognormal(2.0)), average(draft, other, 0.2))
+        part = operate(
+            "multiply", draft.parameter("WEIGHT", draft.lognormal(2.0)), average(draft, other.expression, 0.2)
+        )
         made = operate(operation, made, part)
     return made
 

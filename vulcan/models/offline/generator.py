@@ -23,8 +23,8 @@ log = logging.getLogger(__name__)
 class OfflineEvolve:
     """Writes Anvil programs by itself, by typed mutation and crossover over a task's declared features.
 
-    It reads the task's signature and the request's parents, and no messages. A reply follows from `seed`,
-    `proposal`, `turn` and `parents` of its request alone. Safe to call from many threads.
+    It reads the task's signature and the request's parents and operator, and no messages. A reply follows from
+    `seed`, `proposal`, `turn`, `parents` and `operator` of its request alone. Safe to call from many threads.
     """
 
     def __init__(self, task: Task) -> None:
@@ -38,17 +38,17 @@ class OfflineEvolve:
     def propose(self, request: Request) -> Reply:
         started = time.perf_counter()
         rng = random.Random(f"{request.seed}:{request.proposal}:{request.turn}")
-        written = self._breeder.write(rng, self._genomes(request.parents), request.proposal)
+        written = self._breeder.write(rng, self._genomes(request), request.proposal, request.operator)
         text = f"{written.description}\n\n```python\n{written.policy.source}```\n"
         return Reply(text, NAME, "stop", None, None, 0.0, time.perf_counter() - started)
 
     def close(self) -> None:
         """Nothing is held open."""
 
-    def _genomes(self, parents: Sequence[Parent]) -> list[Genome]:
-        """The parents that are programs of this task, the best first."""
+    def _genomes(self, request: Request) -> list[Genome]:
+        """The parents that are programs of this task: in their order for an operator that tells them apart."""
         found: list[Genome] = []
-        for parent in sorted(parents, key=lambda parent: -parent.score):
+        for parent in _in_order(request):
             try:
                 genome = self._genome(parent.source)
             except Rejected as rejected:
@@ -56,3 +56,9 @@ class OfflineEvolve:
                 continue
             found.append(replace(genome, label=f"candidate {parent.candidate}"))
         return found
+
+
+def _in_order(request: Request) -> Sequence[Parent]:
+    if request.operator == "crossover":
+        return request.parents
+    return sorted(request.parents, key=lambda parent: -parent.score)

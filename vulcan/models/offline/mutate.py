@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 
-from vulcan.anvil import grammar
 from vulcan.anvil import program as p
 from vulcan.models.offline.draft import Draft, rounded
 from vulcan.models.offline.fresh import alternative
-from vulcan.models.offline.terms import alpha, condition, factor, multiplied, of_unit, percentile, quantity, safe
+from vulcan.models.offline.split import split_population
+from vulcan.models.offline.statistics import alpha, changed, changed_occurrence, percentile, stream
+from vulcan.models.offline.terms import condition, factor, multiplied, of_unit, quantity, safe
 from vulcan.models.offline.tree import Path, at, is_constant, operate, places, replaced
 from vulcan.models.offline.vocabulary import Atom
 
@@ -137,21 +137,24 @@ def swap_feature(draft: Draft, e: p.Expression) -> p.Expression | None:
 
 
 def change_statistic(draft: Draft, e: p.Expression) -> p.Expression | None:
-    """A statistic by the feature itself or with another argument; a feature by a statistic of it."""
+    """A statistic by the feature itself or with other arguments or of another kind; a feature by a statistic of it."""
     words = draft.words
-    statistics = [(path, leaf) for path, leaf in places(e) if isinstance(leaf, p.Statistic)]
-    plain = [(path, leaf) for path, leaf in places(e) if isinstance(leaf, p.Read) and leaf.feature in words.averaged]
+    statistics = [(path, leaf) for path, leaf in places(e) if isinstance(leaf, p.Statistic | p.Occurrences)]
+    plain = [(path, leaf) for path, leaf in places(e) if isinstance(leaf, p.Read) and leaf.feature in words.streamed]
     if statistics and draft.chance(0.6):
         path, old = draft.rng.choice(statistics)
-        if draft.chance(0.15):
-            return replaced(e, path, p.Read(old.feature))
-        return replaced(e, path, p.Statistic(old.kind, old.feature, _moved(draft, old)))
+        if isinstance(old, p.Occurrences):
+            return replaced(e, path, changed_occurrence(draft, old))
+        return replaced(e, path, p.Read(old.feature) if draft.chance(0.15) else changed(draft, old))
     if not plain:
         return None
     path, read = draft.rng.choice(plain)
     if read.feature in words.ranked and draft.chance(0.2):
         return replaced(e, path, percentile(draft, read.feature))
-    return replaced(e, path, p.Statistic("ewma", read.feature, alpha(draft)))
+    scope = words.streamed[read.feature]
+    if draft.chance(0.7):
+        return replaced(e, path, p.Statistic("ewma", scope, read.feature, (alpha(draft),)))
+    return replaced(e, path, stream(draft, read.feature, scope))
 
 
 def add_scale(draft: Draft, e: p.Expression) -> p.Expression | None:
@@ -170,19 +173,11 @@ MUTATIONS: tuple[tuple[float, str, Mutation], ...] = (
     (0.8, "left out a part", delete_part),
     (1.5, "wrapped a part in a function", wrap),
     (2.0, "inserted a branch", insert_branch),
+    (4.0, "treated a part of the population apart", split_population),
     (0.8, "swapped a feature for one of its unit", swap_feature),
     (0.8, "changed a statistic", change_statistic),
     (0.3, "added a feature on the result's scale", add_scale),
 )
-
-
-def _moved(draft: Draft, old: p.Statistic) -> float:
-    kind = grammar.STATISTICS[old.kind]
-    if kind.high <= 1.0 and kind.low == 0.0:  # a share: steps in its odds keep it inside
-        share = min(max(old.argument, 0.005), 0.995)
-        odds = math.log(share / (1.0 - share)) + draft.rng.gauss(0.0, 1.0)
-        return rounded(1.0 / (1.0 + math.exp(-odds)))
-    return rounded(min(max(old.argument * draft.lognormal(0.7), kind.low), kind.high))
 
 
 def _any_part(draft: Draft, e: p.Expression) -> Path | None:

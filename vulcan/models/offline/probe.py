@@ -10,10 +10,13 @@ from collections.abc import Callable, Mapping
 from vulcan.anvil import grammar
 from vulcan.anvil import program as p
 from vulcan.models.offline.vocabulary import Atom, Vocabulary
+from vulcan.task import Feature
 
 _GROUPS = 16
 _MEMBERS = 6
 _WIDEST = 1e7
+_EDGES = ("one", "other")
+"""Between these two made-up numbers each statistic of a feature has its place."""
 
 Behaviour = tuple[tuple[int, ...] | float, ...]
 """For a RANK, the order of the entities in each group; for a VALUE, the clamped results."""
@@ -66,9 +69,10 @@ class Probe:
             shared[_key(atom)] = rng.uniform(0.1, 1.0) * min(atom.high, _WIDEST)
         for atom in self._words.of("global", "scale"):
             shared[_key(atom)] = _drawn(rng, atom)
-        for feature in self._words.ranked:
-            atom = next(a for a in self._words.atoms if _key(a) == feature)
-            shared[f"{feature}.percentile"] = self._entity_value(rng, atom, shared)
+        for name, feature in self._words.task.signature.features():
+            known = self._words.atom(p.Read(name))
+            for place in (f"{name}.{scope}.{edge}" for scope in ("system", "population") for edge in _EDGES):
+                shared[place] = self._entity_value(rng, known, shared) if known else _any_value(rng, feature)
         return [self._member(rng, shared) for _ in range(_MEMBERS)]
 
     def _member(self, rng: random.Random, shared: Mapping[str, float]) -> dict[str, float]:
@@ -77,9 +81,11 @@ class Probe:
             made[_key(atom)] = self._entity_value(rng, atom, shared)
         for name, feature in self._words.task.signature.features():
             if name not in made:  # an identity, or what a property rules out: a parent may read it all the same
-                made[name] = rng.uniform(max(feature.low, -_WIDEST), min(feature.high, _WIDEST))
-            made[f"{name}.ewma"] = made[name] * rng.uniform(0.5, 1.0)
-            made.setdefault(f"{name}.percentile", made[name])
+                made[name] = _any_value(rng, feature)
+            for edge in _EDGES:
+                made[f"{name}.entity.{edge}"] = made[name] * rng.uniform(0.5, 1.0)
+            for scope in ("entity", "system"):
+                made[f"{name}.{scope}.found"] = rng.random()
         remembered = rng.random() < 0.4
         for atom in self._words.of("history", "flag"):
             if isinstance(atom.expression, p.Query):
@@ -101,6 +107,10 @@ def _key(atom: Atom) -> str:
     return e.feature if isinstance(e, p.Read) else f"{e.history}.{e.query}"
 
 
+def _any_value(rng: random.Random, feature: Feature) -> float:
+    return rng.uniform(max(feature.low, -_WIDEST), min(feature.high, _WIDEST))
+
+
 def _drawn(rng: random.Random, atom: Atom) -> float:
     low, high = max(atom.low, -_WIDEST), min(atom.high, _WIDEST)
     if low >= 0.0 and high > 100.0:
@@ -120,9 +130,12 @@ def _compiled(e: p.Expression, parameters: Mapping[str, float]) -> _Function:
             return lambda _: setting
         case p.Read(name):
             return operator.itemgetter(name)
-        case p.Statistic(kind, name, argument):
-            key, scale = f"{name}.{kind}", 0.5 + argument  # so that the argument is seen to matter
-            return lambda features: features[key] * scale
+        case p.Statistic(kind, scope, name, arguments):
+            one, other = (f"{name}.{scope}.{edge}" for edge in _EDGES)
+            weight = random.Random(f"{kind} {arguments}").random()  # so that each of them is seen to matter
+            return lambda features: features[one] + weight * (features[other] - features[one])
+        case p.Occurrences(statistic):
+            return _found(statistic)
         case p.Query(history, query):
             return operator.itemgetter(f"{history}.{query}")
         case p.Local() | p.Call():
@@ -138,6 +151,13 @@ def _compiled(e: p.Expression, parameters: Mapping[str, float]) -> _Function:
         left, right = parts
         return lambda features: evaluate(left(features), right(features))
     return lambda features: evaluate(*(part(features) for part in parts))
+
+
+def _found(statistic: p.Statistic) -> _Function:
+    key, (n,) = f"{statistic.feature}.{statistic.scope}.found", statistic.arguments
+    if statistic.kind == "contains":
+        return lambda features: float(features[key] < n / (n + 32.0))
+    return lambda features: float(math.floor(n * features[key] ** 2.0))
 
 
 def _comparison(operators: tuple[str, ...], parts: list[_Function]) -> _Function:

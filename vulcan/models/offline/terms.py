@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from vulcan.anvil import grammar
 from vulcan.anvil import program as p
-from vulcan.models.offline.draft import Draft, rounded
+from vulcan.models.offline.draft import Draft
+from vulcan.models.offline.statistics import average, occurrence, percentile, stream
 from vulcan.models.offline.tree import operate
 from vulcan.models.offline.units import UNITLESS, Unit, times
 from vulcan.models.offline.vocabulary import Atom
@@ -76,7 +76,7 @@ def _makers(draft: Draft, varying: bool) -> list[tuple[float, _Maker]]:
 def _made(draft: Draft, maker: _Maker) -> Term:
     atom, other = maker.atom, maker.other
     if other is not None and other.kind == "clock":
-        since = average(draft, atom, 0.2)
+        since = average(draft, atom.expression, 0.2)
         return Term(
             operate("subtract", other.expression, since),
             maker.unit, 0.0, atom.high, atom.whole and isinstance(since, p.Read), -atom.direction,
@@ -88,7 +88,9 @@ def _made(draft: Draft, maker: _Maker) -> Term:
         difference = operate("subtract", atom.expression, other.expression)
         span = max(atom.high - other.low, other.high - atom.low)
         return Term(difference, maker.unit, -span, span, atom.whole and other.whole)
-    plain = Term(average(draft, atom, 0.12), maker.unit, atom.low, atom.high, atom.whole, atom.direction)
+    made = average(draft, atom.expression, 0.12)
+    low = atom.low if isinstance(made, p.Read | p.Query) else min(atom.low, _unknown(draft, atom))
+    plain = Term(made, maker.unit, low, atom.high, atom.whole, atom.direction)
     remembered = [a for a in draft.words.of("history") if a.unit == maker.unit and _repeats(draft, a, atom)]
     if remembered and draft.chance(0.3):
         past: p.Expression = draft.rng.choice(remembered).expression
@@ -109,21 +111,10 @@ def _repeats(draft: Draft, remembered: Atom, atom: Atom) -> bool:
     )
 
 
-def average(draft: Draft, atom: Atom, probability: float) -> p.Expression:
-    """The atom, or with the probability its moving average where there is one."""
-    read = atom.expression
-    if isinstance(read, p.Read) and read.feature in draft.words.averaged and draft.chance(probability):
-        return p.Statistic("ewma", read.feature, alpha(draft))
-    return read
-
-
-def alpha(draft: Draft) -> float:
-    kind = grammar.STATISTICS["ewma"]
-    return rounded(min(max(0.3 * draft.lognormal(0.9), kind.low), kind.high))
-
-
-def percentile(draft: Draft, feature: str) -> p.Expression:
-    return p.Statistic("percentile", feature, rounded(draft.rng.choice((0.1, 0.25, 0.5, 0.5, 0.75, 0.9, 0.95))))
+def _unknown(draft: Draft, atom: Atom) -> float:
+    """What a statistic of the atom is before there are enough observations."""
+    declared = dict(draft.words.task.signature.features())
+    return declared[atom.expression.feature].unknown if isinstance(atom.expression, p.Read) else 0.0
 
 
 def safe(draft: Draft, term: Term) -> p.Expression:
@@ -174,6 +165,10 @@ def yardstick(draft: Draft, term: Term) -> p.Expression:
     for feature in draft.words.ranked:
         if term.expression == p.Read(feature) and draft.chance(0.6):
             return percentile(draft, feature)
+    if isinstance(term.expression, p.Read) and draft.chance(0.15):
+        feature = term.expression.feature
+        if feature in draft.words.streamed:
+            return stream(draft, feature, "system" if feature in draft.words.ranked else draft.words.streamed[feature])
     if draft.chance(0.45):
         other = quantity(draft, term.unit, varying=False)
         if other is not None and other.expression != term.expression:
@@ -188,6 +183,8 @@ def condition(draft: Draft) -> p.Expression:
     """A random test: a flag, or an amount against a yardstick."""
     flags = draft.words.of("flag")
     term = quantity(draft)
+    if draft.chance(0.08) and (found := occurrence(draft)) is not None:
+        return found
     if term is None or (flags and draft.chance(0.3)):
         flag: p.Expression = draft.rng.choice(flags or list(draft.words.atoms)).expression
         return flag
@@ -197,6 +194,8 @@ def condition(draft: Draft) -> p.Expression:
 def ratio(draft: Draft) -> p.Expression:
     """A number without a unit: one amount over another of the same unit, or the logarithm of an amount."""
     flags = draft.words.of("flag")
+    if draft.chance(0.06) and (found := occurrence(draft)) is not None:
+        return operate("add", ONE, operate("multiply", draft.parameter("BONUS", draft.lognormal(1.0)), found))
     if flags and draft.chance(0.2):
         flag = draft.rng.choice(flags).expression
         return operate("add", ONE, operate("multiply", draft.parameter("BONUS", draft.lognormal(1.0)), flag))

@@ -11,8 +11,13 @@ Path = tuple[int, ...]
 
 
 def places(e: p.Expression, path: Path = ()) -> Iterator[tuple[Path, p.Expression]]:
-    """Every part with its path, outer ones before their own parts."""
+    """Every part with its path, outer ones before their own parts.
+
+    What a statistic looks for is not a part on its own: nothing else fits in its place.
+    """
     yield path, e
+    if isinstance(e, p.Occurrences):
+        return
     for index, part in enumerate(p.children(e)):
         yield from places(part, (*path, index))
 
@@ -31,9 +36,12 @@ def with_children(e: p.Expression, parts: tuple[p.Expression, ...]) -> p.Express
         case p.Operate() | p.Compare():
             return replace(e, operands=parts)
         case p.Choose():
-            return p.Choose(*parts)
+            test, then, otherwise = parts
+            return p.Choose(test, then, otherwise)
         case p.Call():
             return replace(e, arguments=parts)
+        case p.Occurrences():
+            return replace(e, value=parts[0])
         case _:
             return e
 
@@ -54,7 +62,8 @@ def at(e: p.Expression, path: Path) -> p.Expression:
 
 
 def is_constant(e: p.Expression) -> bool:
-    return not any(isinstance(part, p.Read | p.Statistic | p.Query | p.Local | p.Call) for _, part in places(e))
+    varying = p.Read | p.Statistic | p.Occurrences | p.Query | p.Local | p.Call
+    return not any(isinstance(part, varying) for _, part in places(e))
 
 
 def operate(operation: str, *operands: p.Expression) -> p.Operate:

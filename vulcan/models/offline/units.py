@@ -89,8 +89,11 @@ class _Inference:
 
     def of(self, e: p.Expression) -> Unit | None:
         match e:
-            case p.Read(name) | p.Statistic(_, name):
+            case p.Read(name) | p.Statistic(feature=name):
                 return self.units.read[name]
+            case p.Occurrences(statistic, value):
+                self.alike(e, [self.of(statistic), self.of(value)])
+                return UNITLESS
             case p.Query(history, query):
                 return self.units.read[f"{history}.{query}"]
             case p.Compare(_, operands):

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from vulcan.anvil import program as p
+from vulcan.anvil.grammar import Scope
 from vulcan.models.offline.units import Unit, Units, declared_units, on_result_scale
 from vulcan.task import Entity, Feature, Global, History, Rank, Scalar, Task, Value
 
@@ -35,13 +36,19 @@ class Atom:
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """The atoms of a task. `averaged` and `ranked` are the features of which each kind of statistic may be asked."""
+    """The atoms of a task, and what statistics may be asked of.
+
+    `streamed` are the features whose observations are worth following, each with the scope in which the statistic
+    stands for the feature as it is now; `ranked` are those that all live entities can be compared by. `key` is the
+    feature that identifies an entity, where it can be looked for among those observed.
+    """
 
     task: Task
     units: Units
     atoms: tuple[Atom, ...]
-    averaged: tuple[str, ...]
+    streamed: Mapping[str, Scope]
     ranked: tuple[str, ...]
+    key: str | None
 
     def of(self, *kinds: Kind) -> list[Atom]:
         return [atom for atom in self.atoms if atom.kind in kinds]
@@ -90,8 +97,19 @@ def vocabulary(task: Task) -> Vocabulary:
     points = frozenset(name for name, kind in kinds.items() if kind == "instant")
     own = [f"{entity.name}.{f.name}" for f in entity.features] if entity is not None else []
     readable = tuple(name for name in own if name in declared and kinds[name] != "flag")
+    streamed: dict[str, Scope] = dict.fromkeys(readable, "entity")
+    if not isinstance(signature, Rank):  # among ranked entities, what they share tells nothing apart
+        streamed |= dict.fromkeys(
+            (name for name, kind in kinds.items() if name not in own and kind == "global"), "system"
+        )
+    is_population = entity is not None and entity.population is not None
     return Vocabulary(
-        task, Units(units.read, points), tuple(atoms), readable, readable if entity and entity.population else ()
+        task,
+        Units(units.read, points),
+        tuple(atoms),
+        streamed,
+        ranked=readable if is_population else (),
+        key=f"{entity.name}.{entity.key}" if entity is not None and is_population else None,
     )
 
 

@@ -1,0 +1,157 @@
+"""Drives an exported policy through events side by side with the reference."""
+
+from __future__ import annotations
+
+from random import Random
+from types import ModuleType, SimpleNamespace
+
+from anvil_twin import bits
+from anvil_values import value_of
+from exported import load, provenance
+
+from vulcan.anvil import Policy
+from vulcan.export.module import python_module
+from vulcan.export.statistic_names import state_argument
+from vulcan.export.template import Template
+from vulcan.task import Entity, Global, History, Scalar, Signature, Task
+
+Values = dict[str, float]
+
+
+class Exported:
+    """An exported policy with its statistics, driven as `Policy.reference()` is; without an entity the key is None."""
+
+    def __init__(self, policy: Policy, module: ModuleType) -> None:
+        self.signature = policy.task.signature
+        self.function = getattr(module, self.signature.function)
+        self.counts = hasattr(module, "_Statistics")
+        self.state_name = state_argument(self.signature)
+        self.groups = {
+            a.name: SimpleNamespace() for a in self.signature.arguments if isinstance(a, Global)
+        } | {self.state_name: getattr(module, "_Statistics", SimpleNamespace)()}  # fmt: skip
+        self.takes_state = self.state_name in self.function.__code__.co_varnames[: self.function.__code__.co_argcount]
+        self.entity_class = type("Item", (getattr(module, "_Entity", object),), {})
+        self.live: dict[float | None, object] = {}
+
+    def observe(self, key: float | None, values: Values) -> None:
+        entered = key not in self.live
+        entity = self.live.setdefault(key, self.entity_class())
+        arguments = self.shown(entity, key, values)
+        if not self.counts:
+            return
+        state = self.groups[self.state_name]
+        told = [arguments[a.name] for a in self.signature.arguments
+                if not isinstance(a, History) and a.name != self.state_name]  # fmt: skip
+        if self.signature.entity is None:
+            state.observe(*told)
+        else:
+            (state.enter if entered else state.update)(*told)
+
+    def leave(self, key: float) -> None:
+        entity = self.live.pop(key)
+        if self.counts:
+            self.groups[self.state_name].leave(entity)
+
+    def score(self, key: float | None, values: Values) -> float:
+        entity = self.live[key] if key in self.live else self.entity_class()
+        arguments = self.shown(entity, key, values)
+        taken = [arguments[a.name] for a in self.signature.arguments]
+        if self.takes_state and self.state_name not in arguments:
+            taken.append(self.groups[self.state_name])
+        return self.function(*taken)
+
+    def shown(self, entity: object, key: float | None, values: Values) -> dict[str, object]:
+        """The function's arguments by name, with these values."""
+        made: dict[str, object] = {}
+        for argument in self.signature.arguments:
+            match argument:
+                case Scalar():
+                    made[argument.name] = values[argument.name]
+                case Entity(features=features) | Global(features=features):
+                    owner = entity if isinstance(argument, Entity) else self.groups[argument.name]
+                    for feature in features:
+                        setattr(owner, feature.name, values[f"{argument.name}.{feature.name}"])
+                    made[argument.name] = owner
+                case History():
+                    made[argument.name] = _answers(argument.name, key, values)
+        return made
+
+
+def _answers(history: str, key: float | None, values: Values) -> SimpleNamespace:
+    def answer(query: str):
+        def ask(asked: float) -> float:
+            assert asked == key
+            return values[f"{history}.{query}"]
+
+        return ask
+
+    return SimpleNamespace(**{query: answer(query) for query in ("contains", "count", "age")})
+
+
+def module_of(policy: Policy) -> tuple[str, ModuleType]:
+    """The text of the exported functions without what a task's template adds, and the module."""
+    text = python_module(policy, provenance(), Template())
+    return text, load(text)
+
+
+def compare(policy: Policy, events: list[tuple[float | None, Values | None]], asked: Values | None = None) -> int:
+    """Run the events, asserting the same bits before, between and after; gives how many scores were compared.
+
+    An event is a key with what was observed, or None in its place where that entity leaves. `asked` are values that
+    only the calls of the policy see.
+    """
+    text, module = module_of(policy)
+    reference, exported = policy.reference(), Exported(policy, module)
+    compared = 0
+    for key, values in events:
+        if values is None:
+            exported.leave(key)
+            reference.forget(key)
+            continue
+        for before in (True, False):
+            if not before:
+                reference.observe(key, values)
+                exported.observe(key, values)
+            shown = values | (asked or {})
+            expected, got = reference(shown, key), exported.score(key, shown)
+            assert isinstance(got, float), f"{got!r} by\n{policy.source}\n{text}"
+            assert bits(got) == bits(expected), (
+                f"exported {got!r}, reference {expected!r} of {shown} after {compared} by\n{policy.source}\n{text}"
+            )
+            compared += 1
+    return compared
+
+
+def life(
+    task: Task, random: Random, events: int, values_for: object, keys: int = 3
+) -> list[tuple[float | None, Values | None]]:
+    """A random sequence of events of a few entities, whose values `values_for(signature, random)` draws."""
+    entity = task.signature.entity
+    live: set[float] = set()
+    made: list[tuple[float | None, Values | None]] = []
+    for _ in range(events):
+        key = float(random.randrange(keys)) if entity is not None else None
+        if key in live and random.random() < 0.15:
+            live.remove(key)
+            made.append((key, None))
+            continue
+        values = values_for(task.signature, random)  # type: ignore[operator]
+        if entity is not None and key is not None:
+            values[f"{entity.name}.{entity.key}"] = key
+            live.add(key)
+        made.append((key, values))
+    return made
+
+
+def few_values(signature: Signature, random: Random) -> Values:
+    """Values of which each feature has only four, so that they repeat; both zeros among them."""
+    made = {}
+    for name, feature in signature.features():
+        own = Random(name)
+        some = [value_of(feature, own), value_of(feature, own), feature.high]
+        some.append(random.choice((0.0, -0.0)) if feature.low <= 0.0 <= feature.high else feature.low)
+        made[name] = random.choice(some)
+    for argument in signature.arguments:
+        if isinstance(argument, History):
+            made |= {f"{argument.name}.{query}": 0.0 for query in ("contains", "count", "age")}
+    return made

@@ -1,0 +1,252 @@
+"""Every statistic, of every scope, has the bits of the reference in an exported module, and costs nothing unused."""
+
+from __future__ import annotations
+
+import gc
+import re
+import weakref
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+
+import pytest
+from anvil_toy import HEAD, TOY, returning
+from exported import export
+from exported_run import Exported, compare, few_values, life, module_of
+
+from vulcan.anvil import check, grammar
+from vulcan.task import Entity, Feature, Global, Objective, Rank, Scalar, Task, Value
+
+ARGUMENTS = {
+    "": ("",), "alpha": ("0.001", "0.3", "0.999"), "k": ("1", "2", "5", "64"), "n": ("1", "2", "7", "64"),
+    "p": ("0", "0.25", "0.5", "0.999", "1"),
+}  # fmt: skip
+
+
+def spelled(owner: str, feature: str, kind: grammar.StatisticKind, value: str) -> Iterator[str]:
+    """The statistic with a range of arguments, looking for the value where it looks for one."""
+    names = [argument.name for argument in kind.arguments] or [""]
+    for i in range(max(len(ARGUMENTS[name]) for name in names)):
+        numbers = [ARGUMENTS[name][i % len(ARGUMENTS[name])] for name in names]
+        given = [*([value] if kind.looks_for else []), *(number for number in numbers if number)]
+        yield f"{owner}.{feature}.{kind.name}({', '.join(given)})"
+
+
+def statistics() -> Iterator[tuple[str, grammar.Scope, str]]:
+    """Each kind, at each scope, of each feature of the toy task: kind, scope and expression."""
+    names = [f.name for f in TOY.signature.entity.features if f.name != "id"]
+    for kind in grammar.STATISTICS.values():
+        for scope in kind.scopes:
+            for name in names:
+                owner = "item" if scope == "entity" else "world"
+                for text in spelled(owner, name, kind, f"item.{name}"):
+                    yield kind.name, scope, text
+        if "system" in kind.scopes:
+            for feature in ("world.load", "world.members"):
+                for text in spelled(*feature.split("."), kind, feature):
+                    yield kind.name, "system", text
+            for text in spelled("now", "", kind, "now"):
+                yield kind.name, "system", text.replace("..", ".")
+            if kind.looks_for:
+                for text in spelled("world", "id", kind, "item.id"):
+                    yield kind.name, "system", text
+
+
+@pytest.mark.parametrize("scope", ["entity", "system", "population"])
+@pytest.mark.parametrize("kind", grammar.STATISTICS)
+def test_each_statistic_has_the_bits_of_the_reference(kind: str, scope: str) -> None:
+    texts = [text for name, where, text in statistics() if (name, where) == (kind, scope)]
+    assert bool(texts) == (scope in grammar.STATISTICS[kind].scopes)
+    random = Random(f"{kind} {scope}")
+    answers: set[float] = set()
+    for text in texts:
+        policy = check(returning(text), TOY)
+        assert [(s.kind, s.scope) for s in policy.plan.statistics] == [(kind, scope)]
+        events = life(TOY, random, 60, few_values)
+        assert compare(policy, events) > 60
+        reference = policy.reference()
+        for key, values in events:
+            if values is not None:
+                answers.add(reference(values, key))
+                reference.observe(key, values)
+    assert not texts or len(answers) > 1  # else the statistic was not put to the test
+
+
+def combined(random: Random, count: int) -> str:
+    """A policy of many statistics, each times a number of its own, asked by chance of one another's features."""
+    drawn = random.sample([text for _, _, text in statistics()], count)
+    terms = [f"    total = total * 0.75 + {text}" for text in drawn]
+    return f"{HEAD}    total = 0\n" + "\n".join(terms) + "\n    return total\n"
+
+
+def test_many_statistics_in_one_policy_have_the_bits_of_the_reference() -> None:
+    random = Random(5)
+    compared = 0
+    for _ in range(60):
+        policy = check(combined(random, random.randrange(2, 25)), TOY)
+        compared += compare(policy, life(TOY, random, 80, few_values, keys=5))
+    assert compared > 6_000
+
+
+def test_long_windows_of_the_system_have_the_bits_of_the_reference() -> None:
+    texts = (
+        "world.id.count(item.id, 512) + world.id.contains(item.id, 7)", "world.signed.window_avg(300)",
+        "world.positive.window_percentile(0.9, 511)", "world.whole.count(item.whole, 4096)", "now.recent(700)",
+    )  # fmt: skip
+    for text in texts:
+        random = Random(text)
+        assert compare(check(returning(text), TOY), life(TOY, random, 1_200, few_values, keys=40)) > 1_500
+
+
+def test_a_statistic_looks_for_any_value() -> None:
+    for text in (
+        "world.id.contains(item.whole, 8)", "world.id.count(3, 9)", "item.whole.count(now, 64)",
+        "item.flag.contains(item.flag.recent(2), 5)", "world.load.count(-0.0, 12)",
+        "world.id.count(world.id.contains(item.id, 3), 8)",
+    ):  # fmt: skip
+        random = Random(text)
+        assert compare(check(returning(text), TOY), life(TOY, random, 100, few_values)) > 100
+
+
+# Tasks without an entity, or without a group of features
+
+FEATURES = (
+    Feature("rtt", "float", "seconds", 0.001, 10.0, "the latest round-trip time", unknown=0.5),
+    Feature("acked", "int", "packets", 0.0, 1e6, "packets"),
+)
+LINK = Global("link", "the connection", FEATURES)
+FLOW = Global("flow", "its flow", FEATURES)
+LOSS = Scalar(Feature("loss", "bool", "flag", 0.0, 1.0, "whether a packet was lost"))
+STATISTICS = Scalar(Feature("statistics", "int", "packets", 0.0, 9.0, "a name that the module would have liked"))
+TEXTS = {
+    "link": "link.rtt.min() + link.rtt.window_percentile(0.5, 9) + link.acked.count(link.acked, 3)",
+    "flow": "flow.rtt.avg() * link.rtt.avg() + flow.acked.recent(2) - link.acked.recent(2)",
+    "loss": "loss.ewma(0.25) + loss.window_avg(8) + loss.latest() + 3 * loss.contains(1, 5)",
+    "statistics": "statistics.max() + statistics.ewma(0.5)",
+}
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [(LINK, LOSS), (LOSS, FLOW, LINK), (LOSS,), (STATISTICS, LOSS)],
+    ids=["a group", "two groups", "no group", "no group and a name that is taken"],
+)
+def test_a_task_without_an_entity_has_the_bits_of_the_reference(arguments: tuple[Scalar | Global, ...]) -> None:
+    task = Task(
+        name="toy_value", summary="Nothing.", signature=Value("window", arguments, "a number"),
+        evaluator="nowhere:Nothing", directory=Path(__file__).parent,
+        objectives=(Objective("only", "number", "the number", lambda metrics, references: metrics["number"]),),
+    )  # fmt: skip
+    names = {argument.name for argument in arguments}
+    texts = [text for text in TEXTS.values() if set(re.findall(r"[a-z]+(?=\.[a-z])", text)) & set(TEXTS) <= names]
+    random = Random(4)
+    for text in [*texts, " + ".join(texts)]:
+        policy = check(f"def window({', '.join(a.name for a in arguments)}):\n    return {text}\n", task)
+        assert compare(policy, life(task, random, 100, few_values)) == 200
+
+
+def test_features_of_one_name_stay_apart() -> None:
+    task = replace(TOY, signature=Rank(
+        function="rate",
+        arguments=(
+            Scalar(Feature("size", "int", "units", 0.0, 9.0, "a size", unknown=7.0)),
+            Entity("item", "it", (Feature("id", "int", "identity", 0.0, 9.0, "its number"),
+                                  Feature("size", "int", "units", 0.0, 9.0, "its size", unknown=8.0)),
+                   key="id", population="world"),
+            Global("world", "all", (Feature("load", "int", "units", 0.0, 9.0, "a load"),
+                                    Feature("size_avg", "int", "units", 0.0, 9.0, "a name that was taken"))),
+            Global("other", "more", (Feature("load", "int", "units", 0.0, 9.0, "a load"),)),
+        ),
+        returns="a number", mechanisms=TOY.signature.mechanisms,
+    ))  # fmt: skip
+    text = " + ".join((
+        "size.avg()", "10 * item.size.avg()", "100 * world.size.avg()", "1e3 * world.size_avg.avg()",
+        "1e4 * world.load.avg()", "1e5 * other.load.avg()", "1e6 * world.size_avg", "world.size.percentile(0.5)",
+    ))  # fmt: skip
+    policy = check(f"def rate(size, item, world, other):\n    return {text}\n", task)
+    assert compare(policy, life(task, Random(2), 200, few_values)) > 300
+
+
+# What is kept, and for how long
+
+
+@pytest.mark.parametrize("scope", ["entity", "system", "population"])
+def test_nothing_of_an_entity_stays_once_it_left(scope: str) -> None:
+    texts = [text for _, where, text in statistics() if where == scope][::7]
+    policy = check(returning(" + ".join(texts)), TOY)
+    exported = Exported(policy, module_of(policy)[1])
+    exported.entity_class = type("Item", (exported.entity_class,), {})
+    for key, values in life(TOY, Random(1), 40, few_values):
+        if values is not None:
+            exported.observe(key, values)
+            left = weakref.ref(exported.live[key])
+            exported.leave(key)
+            gc.collect()
+            assert left() is None
+
+
+def classes_of(expression: str) -> set[str]:
+    return set(re.findall(r"^class (_Window|_Tally|_Population):", export(source_of(expression)), re.M))
+
+
+def source_of(expression: str) -> str:
+    return f"def priority(now, obj, cache, ghost):\n    return {expression}\n"
+
+
+@pytest.mark.parametrize(
+    ("expression", "classes"),
+    [
+        ("obj.size + ghost.count(obj.id)", set()),
+        ("obj.size.latest() + obj.size.avg() + obj.size.min() + obj.size.max() + obj.size.ewma(0.5)", set()),
+        ("cache.size.avg() + now.max() + cache.used.ewma(0.5)", set()),
+        ("obj.size.recent(2) + obj.size.count(obj.size, 3)", {"_Window"}),
+        ("cache.size.window_avg(9)", {"_Window"}),
+        ("cache.id.contains(obj.id, 512)", {"_Tally"}),
+        ("cache.size.percentile(0.5)", {"_Population"}),
+    ],
+)
+def test_only_the_classes_that_the_policy_needs_are_there(expression: str, classes: set[str]) -> None:
+    assert classes_of(expression) == classes
+
+
+@pytest.mark.parametrize(
+    ("expression", "written"),
+    [
+        ("obj.size.latest()", "obj.size_latest"),
+        ("obj.size.avg()", "obj.size_avg"),
+        ("obj.size.recent(1) + obj.size.recent(3)", "obj.size_last_3.recent(1) + obj.size_last_3.recent(3)"),
+        ("obj.size.window_avg(16)", "obj.size_last_16.mean()"),
+        ("obj.size.window_percentile(0.9, 16)", "obj.size_last_16.percentile(0.9)"),
+        ("obj.size.count(obj.size, 8)", "obj.size_last_8.count(obj.size)"),
+        ("cache.size.avg()", "cache.size_avg"),
+        ("now.min()", "cache.now_min"),
+        ("cache.used.ewma(0.25)", "cache.used_ewma_0_25"),
+        ("cache.id.contains(obj.id, 512)", "cache.id_tally_512.contains(obj.id)"),
+        ("cache.size.window_percentile(0.5, 64)", "cache.size_last_64.percentile(0.5)"),
+    ],
+)
+def test_statistics_read_naturally(expression: str, written: str) -> None:
+    text = export(source_of(expression))
+    assert text[text.index("\ndef priority") :].split("\n")[2] == f"    return {written}"
+
+
+@pytest.mark.parametrize(
+    ("expression", "numbered"),
+    [
+        ("cache.id.contains(obj.id, 8)", False),
+        ("cache.id.count(obj.id, 8) + ghost.contains(obj.id)", False),
+        ("cache.id.contains(obj.id, 8) + obj.id % 2", True),
+        ("cache.id.contains(obj.id + 1, 8)", True),
+        ("cache.id.contains(3, 8)", True),
+        ("obj.size.contains(obj.id, 8)", True),
+    ],
+)
+def test_keys_need_no_numbers_where_they_are_only_looked_for_among_keys(expression: str, numbered: bool) -> None:
+    names: dict[str, object] = {}
+    exec(export(source_of(expression)), names)
+    assert ("obj.id" in names["_USES"]) == numbered  # type: ignore[operator]
+    cache = names["Cache"](10)  # type: ignore[operator]
+    for i in range(50):
+        cache.request(f"key {i % 13}")
+    assert len(cache._numbers) == (13 if numbered else 0)
