@@ -1,5 +1,7 @@
 """Requests a second of the cache engine beside libCacheSim's own C code, and the time to compile a candidate.
 
+A policy with five statistics runs beside the same policy with none.
+
 Zipf(1.0) requests over many objects of log-normal sizes, a cache of 10% of the footprint. All contestants run in one
 process, in turn; figures are medians over turns. libCacheSim is measured as it comes; its LRU once more with a hash
 table of a size that suits this trace (2**20 buckets instead of 2**24), which makes it about twice as fast.
@@ -26,6 +28,21 @@ from vulcan_traces import Trace, load_trace
 
 CANDIDATES = 60
 
+PLAIN = """
+def priority(now, obj, cache, ghost):
+    return cache.evicted_priority + obj.count / obj.size
+"""
+FIVE_STATISTICS = """
+WEIGHT = 1e-40
+
+def priority(now, obj, cache, ghost):
+    seen = obj.count.ewma(0.3) + obj.last_access.recent(2) + obj.size.avg()
+    seen = seen + cache.size.percentile(0.5) + cache.last_access.window_avg(64)
+    return cache.evicted_priority + obj.count / obj.size + WEIGHT * seen
+"""
+"""Three statistics of the object, one of all objects and one of the cache. They weigh too little to change which object
+leaves, so that the two policies differ in nothing but what the statistics cost."""
+
 
 def main() -> None:
     options = arguments(__doc__ or "")
@@ -36,6 +53,7 @@ def main() -> None:
     capacity = trace.footprint // 10
     task = find_task("cache_eviction")
     policies = {name: check(source, task) for name, source in task.seed_policies().items()}
+    policies |= {"none": check(PLAIN, task), "five": check(FIVE_STATISTICS, task)}
     columns = (np.asarray(trace.objects), np.asarray(trace.sizes))
 
     with tempfile.TemporaryDirectory() as directory:
@@ -57,12 +75,20 @@ def main() -> None:
             "vulcan heap, lru": lambda: engine("lru", "heap"),
             "vulcan sample 16, gdsf": lambda: engine("gdsf", "sample"),
             "vulcan sample 16, lru": lambda: engine("lru", "sample"),
+            "vulcan heap, no statistics": lambda: engine("none", "heap"),
+            "vulcan heap, five statistics": lambda: engine("five", "heap"),
+            "vulcan sample 16, no statistics": lambda: engine("none", "sample"),
+            "vulcan sample 16, five statistics": lambda: engine("five", "sample"),
             "libcachesim LRU": lambda: peer("LRU"),
             "libcachesim LRU, tuned": lambda: peer("LRU", hashpower=20),
             "libcachesim GDSF": lambda: peer("GDSF"),
             "libcachesim S3FIFO": lambda: peer("S3FIFO"),
         }
         ratios = {name: run() for name, run in contestants.items()}
+        for mechanism in ("heap", "sample 16"):
+            with_none, with_five = (ratios[f"vulcan {mechanism}, {count} statistics"] for count in ("no", "five"))
+            if with_none != with_five:
+                raise SystemExit(f"{mechanism}: the two policies that are compared made different decisions")
         seconds = interleaved(contestants, repetitions)
     compile_ms = _compile_milliseconds()
     lru, gdsf = seconds["libcachesim LRU"], seconds["libcachesim GDSF"]
@@ -70,6 +96,14 @@ def main() -> None:
         Goal("heap with gdsf, times libcachesim's GDSF", ratio(gdsf, seconds["vulcan heap, gdsf"]), 10),
         Goal("heap with gdsf, times libcachesim's LRU", ratio(lru, seconds["vulcan heap, gdsf"]), 2),
         Goal("sample 16 with gdsf, times libcachesim's LRU", ratio(lru, seconds["vulcan sample 16, gdsf"]), 1),
+        *(
+            Goal(
+                f"{mechanism}, five statistics, times the speed with none",
+                ratio(seconds[f"vulcan {mechanism}, no statistics"], seconds[f"vulcan {mechanism}, five statistics"]),
+                0.5,
+            )
+            for mechanism in ("heap", "sample 16")
+        ),
         Goal("milliseconds to compile a candidate, median", statistics.median(compile_ms), 10, at_least=False),
     ]
     rows = {
@@ -81,7 +115,7 @@ def main() -> None:
         "",
     ]
     table += [
-        f"{name:24} {row['mreq_per_s']:8.1f} Mreq/s   miss ratio {row['miss_ratio']:.4f}" for name, row in rows.items()
+        f"{name:34} {row['mreq_per_s']:8.1f} Mreq/s   miss ratio {row['miss_ratio']:.4f}" for name, row in rows.items()
     ]
     tuned = ratio(seconds["libcachesim LRU, tuned"], seconds["vulcan heap, gdsf"])
     table += ["", f"heap with gdsf, times libcachesim's LRU with a tuned hash table: {tuned:.2f}"]

@@ -30,6 +30,27 @@ class Instance:
     parameters: Mapping[str, Json]
 
 
+@dataclass(frozen=True, slots=True)
+class Rung:
+    """A cheaper version of what a search is measured on, to tell candidates that are not worth more.
+
+    `instances` has one for each of the search's training instances, in their order: a cheaper one, or the instance
+    itself where there is none. `keep` is the share of candidates that goes on to the next rung. Scores on a rung
+    rank candidates, and are never shown as results (successive halving: Jamieson and Talwalkar, AISTATS 2016).
+    Raises ValueError for a share outside of (0, 1], or no instance.
+    """
+
+    name: str
+    instances: tuple[Instance, ...]
+    keep: float
+
+    def __post_init__(self) -> None:
+        if not 0 < self.keep <= 1:
+            raise ValueError(f"rung {self.name!r} keeps {self.keep}: a share above 0 and at most 1 is needed")
+        if not self.instances:
+            raise ValueError(f"rung {self.name!r} has no instance")
+
+
 @runtime_checkable
 class Evaluator(Protocol):
     """A simulator as the framework sees it. Each method must be deterministic."""
@@ -48,6 +69,61 @@ class Evaluator(Protocol):
 
     def evaluate_baseline(self, name: str, instance: Instance) -> Metrics:
         """Run a known policy on the instance, with the same metrics as `evaluate`; may cache on disk."""
+
+
+@runtime_checkable
+class OffersRungs(Protocol):
+    """What an evaluator may offer besides: cheaper versions of its instances."""
+
+    def rungs(self, instances: Sequence[Instance]) -> Sequence[Rung]:
+        """Cheaper versions of training instances, the cheapest first; none where nothing is cheaper.
+
+        Their instances are of the split `train` and have names of their own; `evaluate` and `evaluate_baseline`
+        take them like any other.
+        """
+
+
+@runtime_checkable
+class OffersDecisions(Protocol):
+    """What an evaluator may offer besides: telling policies that decide alike."""
+
+    def decisions(self, policy: Policy) -> str:
+        """A digest of the policy's decisions on a short probe: equal for policies that decide alike there.
+
+        Called after `prepare`; must be as deterministic as `evaluate`, and take far less time.
+        """
+
+
+def rungs_of(evaluator: Evaluator, instances: Sequence[Instance]) -> tuple[Rung, ...]:
+    """The rungs that the evaluator offers for these instances, the cheapest first; none from one that offers none.
+
+    Raises UserError for rungs that break the contract of `OffersRungs`.
+    """
+    if not isinstance(evaluator, OffersRungs):
+        return ()
+    rungs = tuple(evaluator.rungs(instances))
+    where = f"{type(evaluator).__name__}.rungs"
+    if len({rung.name for rung in rungs}) != len(rungs):
+        raise UserError(f"{where}: two rungs share a name; give each its own")
+    known = {(i.name, i.split): i for i in instances}
+    for rung in rungs:
+        if len(rung.instances) != len(instances):
+            raise UserError(
+                f"{where}: rung {rung.name!r} has {len(rung.instances)} instances for {len(instances)}; give one each"
+            )
+        for instance in rung.instances:
+            if instance.split != "train":
+                raise UserError(f"{where}: {instance.name!r} is of the split {instance.split}; rungs are for train")
+            if known.setdefault((instance.name, instance.split), instance) != instance:
+                raise UserError(
+                    f"{where}: two different instances are called {instance.name!r}; give each its own name"
+                )
+    return rungs
+
+
+def decisions_of(evaluator: Evaluator, policy: Policy) -> str | None:
+    """The digest of the policy's decisions; None from an evaluator that does not offer it."""
+    return evaluator.decisions(policy) if isinstance(evaluator, OffersDecisions) else None
 
 
 def load_evaluator(task: Task) -> Evaluator:

@@ -7,6 +7,7 @@ import json
 import logging
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
@@ -15,17 +16,32 @@ from numpy.typing import NDArray
 
 from vulcan.anvil import Policy
 from vulcan.errors import UserError
-from vulcan.evaluator import BaselineKind, Instance, SplitName
+from vulcan.evaluator import BaselineKind, Instance, Rung, SplitName
 from vulcan.paths import cache_directory
 from vulcan.task import Json, Metrics, Split
 from vulcan_cache.baselines import BASELINES
 from vulcan_cache.capacity import capacity_in_bytes
+from vulcan_cache.probe import Probe, Scale
+from vulcan_cache.rungs import make_rungs
 from vulcan_cache.simulate import Result, check_sample_size, simulate
+from vulcan_cache.spatial_sample import sample_of
 from vulcan_traces import EMBEDDED, Trace, load_trace
 
 log = logging.getLogger(__name__)
 
-Columns = tuple[NDArray[np.uint32], NDArray[np.uint32]]
+
+@dataclass(frozen=True, slots=True)
+class _Requests:
+    """What an instance asks of a cache, up to the last request that is measured.
+
+    On a spatial sample `times` has the number of each request in the trace; else it is None, and they are the indices.
+    """
+
+    objects: NDArray[np.uint32]
+    sizes: NDArray[np.uint32]
+    following: NDArray[np.int64]
+    times: NDArray[np.float64] | None
+    measure_from: int
 
 
 class CacheEvaluator:
@@ -37,7 +53,8 @@ class CacheEvaluator:
 
     def __init__(self) -> None:
         self._traces: dict[str, Trace] = {}
-        self._columns: dict[tuple[str, bool], Columns] = {}
+        self._sizes: dict[tuple[str, bool], NDArray[np.uint32]] = {}
+        self._probe: Probe | None = None
 
     def instances(self, settings: Mapping[str, Json], split: Split) -> Sequence[Instance]:
         """See `vulcan.evaluator.Evaluator`."""
@@ -77,6 +94,7 @@ class CacheEvaluator:
                 "capacity": capacity,
                 "measure_from": start,
                 "measure_to": stop,
+                "one_in": 1,
                 "mechanism": settings["mechanism"],
                 "sample_size": settings["sample_size"],
                 "sample_seed": settings["sample_seed"],
@@ -92,18 +110,30 @@ class CacheEvaluator:
         for instance in instances:
             _check_mechanism(instance, mechanisms.MECHANISMS)
             self._requests(instance)
+        self._probe = self._make_probe(instances)
 
     def evaluate(self, policy: Policy, instance: Instance) -> Metrics:
         """See `vulcan.evaluator.Evaluator`; the metrics are those of `metrics_of`."""
         p = cast(dict[str, Any], instance.parameters)
-        objects, sizes = self._requests(instance)
+        requests = self._requests(instance)
         return metrics_of(
             simulate(
-                policy, objects, sizes, p["capacity"],
+                policy, requests.objects, requests.sizes, p["capacity"],
                 mechanism=p["mechanism"], sample_size=p["sample_size"], sample_seed=p["sample_seed"],
-                measure_from=p["measure_from"], object_count=self._trace(p).object_count,
+                measure_from=requests.measure_from, object_count=self._trace(p).object_count,
+                times=requests.times, weight=p["one_in"],
             )
         )  # fmt: skip
+
+    def rungs(self, instances: Sequence[Instance]) -> Sequence[Rung]:
+        """See `vulcan.evaluator.OffersRungs`: spatial samples of the traces."""
+        return make_rungs(instances, [self._scale(instance).residents for instance in instances])
+
+    def decisions(self, policy: Policy) -> str:
+        """See `vulcan.evaluator.OffersDecisions`: a digest of the objects that the policy evicts, in order."""
+        if self._probe is None:
+            raise ValueError("decisions are known only after prepare")
+        return self._probe.digest(policy)
 
     def baselines(self) -> Mapping[str, BaselineKind]:
         """See `vulcan.evaluator.Evaluator`."""
@@ -116,43 +146,71 @@ class CacheEvaluator:
         if kept is not None:
             return kept
         p = cast(dict[str, Any], instance.parameters)
-        objects, sizes = self._requests(instance)
-        trace = self._trace(p)
-        following = trace.next_access[: len(objects)]
-        start = p["measure_from"]
+        requests = self._requests(instance)
         misses, missed_bytes, bypassed = BASELINES[name].kernel()(
-            objects, sizes, following, trace.object_count, p["capacity"], start
-        )
-        measured = sizes[start:]
+            requests.objects, requests.sizes, requests.following, self._trace(p).object_count,
+            max(1, p["capacity"] // p["one_in"]), requests.measure_from,
+        )  # fmt: skip
+        measured = requests.sizes[requests.measure_from :]
         total = int(measured.sum(dtype=np.int64))
         metrics = metrics_of(Result(len(measured), total, int(misses), int(missed_bytes), int(bypassed)))
         _keep(place, metrics)
         return metrics
 
     def _trace(self, source: Mapping[str, Json]) -> Trace:
-        key = json.dumps([source[name] for name in ("trace", "trace_format", "columns", "skip_bad_lines")])
+        """The trace, or the sample of it that an instance's parameters say."""
+        one_in = cast(int, source.get("one_in", 1))
+        key = json.dumps([source[name] for name in ("trace", "trace_format", "columns", "skip_bad_lines")] + [one_in])
         if key not in self._traces:
-            self._traces[key] = load_trace(
-                cast(str, source["trace"]),
-                format=cast("str | None", source["trace_format"]),
-                columns=cast("str | None", source["columns"]),
-                skip_bad_lines=bool(source["skip_bad_lines"]),
+            self._traces[key] = (
+                sample_of(self._trace({**source, "one_in": 1}), one_in)
+                if one_in > 1
+                else load_trace(
+                    cast(str, source["trace"]),
+                    format=cast("str | None", source["trace_format"]),
+                    columns=cast("str | None", source["columns"]),
+                    skip_bad_lines=bool(source["skip_bad_lines"]),
+                )
             )
         return self._traces[key]
 
-    def _requests(self, instance: Instance) -> Columns:
-        """Objects and sizes of all requests up to the last that is measured."""
-        p = instance.parameters
+    def _requests(self, instance: Instance) -> _Requests:
+        p = cast(dict[str, Any], instance.parameters)
         trace = self._trace(p)
-        key = (trace.digest, bool(p["unit_sizes"]))
-        if key not in self._columns:
-            sizes = np.ones_like(trace.sizes) if p["unit_sizes"] else np.asarray(trace.sizes)
+        start, stop = p["measure_from"], p["measure_to"]
+        is_sample = p["one_in"] > 1
+        if is_sample:
+            start, stop = np.searchsorted(trace.times, (start, stop))
+        return _Requests(
+            np.asarray(trace.objects)[:stop],
+            self._counted_sizes(trace, p["unit_sizes"])[:stop],
+            np.asarray(trace.next_access)[:stop],
+            np.asarray(trace.times)[:stop] if is_sample else None,
+            int(start),
+        )
+
+    def _counted_sizes(self, trace: Trace, unit: bool) -> NDArray[np.uint32]:
+        key = (trace.digest, unit)
+        if key not in self._sizes:
+            sizes = np.ones_like(trace.sizes) if unit else np.asarray(trace.sizes)
             if not sizes.all():
                 sizes = np.maximum(sizes, np.uint32(1))  # what takes no space cannot be evicted to make some
-            self._columns[key] = (np.asarray(trace.objects), sizes)
-        objects, sizes = self._columns[key]
-        stop = cast(int, p["measure_to"])
-        return objects[:stop], sizes[:stop]
+            self._sizes[key] = sizes
+        return self._sizes[key]
+
+    def _scale(self, instance: Instance) -> Scale:
+        p = cast(dict[str, Any], instance.parameters)
+        trace = self._trace({**p, "one_in": 1})
+        size = 1.0 if p["unit_sizes"] else max(1.0, trace.footprint / trace.object_count)
+        return Scale(p["measure_to"], min(trace.object_count, p["capacity"] / size), size)
+
+    def _make_probe(self, instances: Sequence[Instance]) -> Probe | None:
+        """At the scale of the instances that are searched on; all have the same mechanism."""
+        searched = [i for i in instances if i.split == "train" and i.parameters["one_in"] == 1] or instances
+        if not searched:
+            return None
+        settings = {name: searched[0].parameters[name] for name in ("mechanism", "sample_size", "sample_seed")}
+        return Probe.of([self._scale(instance) for instance in searched], settings)
 
 
 def metrics_of(result: Result) -> dict[str, float]:

@@ -4,7 +4,13 @@ What makes them fast: objects are dense ids, so that there is no hash table; an 
 fetched a dozen requests ahead; indices are unsigned, for numba wraps signed ones; the policy is called by its address.
 
 Both kernels have one signature. They start with an empty cache at request 0 and count from `measure_from`. Records
-and statistics come zeroed, positions are the same memory as the records.
+come zeroed, statistics as the policy wants them at first, positions are the same memory as the records.
+
+On a spatial sample of a trace each object weighs as much as the `weight` objects it stands for, and `times` has the
+number that each request has in the trace. Whole numbers of this size are exact in float64, so that a full run, which
+weighs 1 and has no times, is the same in every bit as without them.
+
+Besides the counts, a kernel gives a hash of the sequence of evicted objects.
 """
 
 from __future__ import annotations
@@ -45,14 +51,17 @@ from vulcan_cache.native import call_event, call_score, helper, prefetch
 
 U = np.uint64
 AHEAD = U(16)
+A_LINE = U(8)  # float64 slots of a cache line
 WORST = 1e300  # priorities are held within +-1e300, the declared range of cache.evicted_priority
 
 _F = types.Array(types.float64, 1, "C")
 _I = types.Array(types.int64, 1, "C")
-_SIGNATURE = types.UniTuple(types.int64, 3)(
+_SIGNATURE = types.Tuple((types.int64, types.int64, types.int64, types.uint64))(
     types.UniTuple(types.int64, 4),  # addresses of score, enter, update, leave; 0 where the plan has no statistics
     types.Array(types.uint32, 1, "C", readonly=True),  # objects
     types.Array(types.uint32, 1, "C", readonly=True),  # sizes
+    types.Array(types.float64, 1, "C", readonly=True),  # times; empty where the time is the request's index
+    types.float64,  # weight
     _F,  # globals
     _F,  # records
     _I,  # the same memory, for positions
@@ -77,25 +86,46 @@ def _bounded(priority):
 
 
 @helper
-def _enter(globals_, records, at, size, now):
+def _with(evicted, victim):
+    """The hash of the sequence with one more: Knuth's multiplier for 64 bits (TAOCP 2, 3.3.4)."""
+    return evicted * U(6364136223846793005) + victim + U(1)
+
+
+@helper
+def _fetch(statistics, row, width):
+    """Ask for the first cache line of an object's statistics, and the line it may go on in."""
+    if width > U(0):
+        prefetch(statistics, row)
+        prefetch(statistics, row + min(width, A_LINE) - U(1))
+
+
+@helper
+def _fetch_object(records, statistics, width, entry):
+    key = object_in(entry)
+    prefetch(records, key << U(3))
+    _fetch(statistics, key * width, width)
+
+
+@helper
+def _enter(globals_, records, at, size, now, weight):
     records[at | U(SIZE)] = size
     records[at | U(COUNT)] = 1.0
     records[at | U(LAST_ACCESS)] = now
     records[at | U(INSERTION)] = now
-    globals_[USED] += size
-    globals_[OBJECTS] += 1.0
+    globals_[USED] += size * weight
+    globals_[OBJECTS] += weight
 
 
 @helper
-def _leave(globals_, records, at, evictions, now, priority):
+def _leave(globals_, records, at, evictions, now, priority, weight):
     """The object leaves and goes on the ghost list, which holds as many as the cache held."""
     records[at | U(LEFT)] = evictions
     records[at | U(LEFT_COUNT)] = records[at | U(COUNT)]
     records[at | U(LEFT_AT)] = now
     records[at | U(COUNT)] = 0.0
     globals_[OLDEST] = max(globals_[OLDEST], evictions + 1.0 - globals_[OBJECTS])
-    globals_[USED] -= records[at | U(SIZE)]
-    globals_[OBJECTS] -= 1.0
+    globals_[USED] -= records[at | U(SIZE)] * weight
+    globals_[OBJECTS] -= weight
     globals_[EVICTED_PRIORITY] = priority
 
 
@@ -104,6 +134,8 @@ def heap(
     policy,
     objects,
     sizes,
+    times,
+    weight,
     globals_,
     records,
     positions,
@@ -127,6 +159,7 @@ def heap(
     globals_[OLDEST] = 1.0
     n = U(0)
     evictions = 0.0
+    evicted = U(0)
     misses = missed_bytes = bypassed = 0
     end = U(objects.shape[0])
     r = U(0)
@@ -135,12 +168,11 @@ def heap(
             ahead = U(objects[r + AHEAD])
             prefetch(records, ahead << U(3))
             prefetch(places, ahead)
-            if width > U(0):
-                prefetch(statistics, ahead * width)
+            _fetch(statistics, ahead * width, width)
         key = U(objects[r])
         at = key << U(3)
         row = key * width
-        now = float(np.int64(r))
+        now = times[r] if times.shape[0] else float(np.int64(r))
         globals_[NOW] = now
         if records[at | U(COUNT)] > 0.0:
             records[at | U(COUNT)] += 1.0
@@ -159,20 +191,21 @@ def heap(
             if r >= U(measure_from):
                 misses += 1
                 missed_bytes += sizes[r]
-                bypassed += size > room
-            if size <= room:
+                bypassed += size * weight > room
+            if size * weight <= room:
                 root_is_free = False
-                while globals_[USED] + size > room:
+                while globals_[USED] + size * weight > room:
                     if root_is_free:
                         n = fill_root(nodes, places, n)
                     victim = object_in(nodes[ROOT_ENTRY])
                     place = victim << U(3)
                     if leave != 0:
                         call_event(leave, globals_, records, place, statistics, victim * width, float(np.int64(victim)))
-                    evictions += 1.0
-                    _leave(globals_, records, place, evictions, now, records[place | U(OWN)])
+                    evictions += weight
+                    evicted = _with(evicted, victim)
+                    _leave(globals_, records, place, evictions, now, records[place | U(OWN)], weight)
                     root_is_free = True
-                _enter(globals_, records, at, size, now)
+                _enter(globals_, records, at, size, now, weight)
                 if enter != 0:
                     call_event(enter, globals_, records, at, statistics, row, float(np.int64(key)))
                 priority = _bounded(call_score(score, globals_, records, at, statistics, row, float(np.int64(key))))
@@ -182,13 +215,13 @@ def heap(
                 else:
                     n = push(nodes, places, n, key_of(priority), entry_of(r, key))
                 # the next to leave, and the four of which one leaves after it
-                prefetch(records, object_in(nodes[ROOT_ENTRY]) << U(3))
-                prefetch(records, object_in(nodes[FIRST_ENTRY]) << U(3))
-                prefetch(records, object_in(nodes[FIRST_ENTRY + U(1)]) << U(3))
-                prefetch(records, object_in(nodes[FIRST_ENTRY + U(2)]) << U(3))
-                prefetch(records, object_in(nodes[FIRST_ENTRY + U(3)]) << U(3))
+                _fetch_object(records, statistics, width, nodes[ROOT_ENTRY])
+                _fetch_object(records, statistics, width, nodes[FIRST_ENTRY])
+                _fetch_object(records, statistics, width, nodes[FIRST_ENTRY + U(1)])
+                _fetch_object(records, statistics, width, nodes[FIRST_ENTRY + U(2)])
+                _fetch_object(records, statistics, width, nodes[FIRST_ENTRY + U(3)])
         r += U(1)
-    return misses, missed_bytes, bypassed
+    return misses, missed_bytes, bypassed, evicted
 
 
 @_kernel
@@ -196,6 +229,8 @@ def sample(
     policy,
     objects,
     sizes,
+    times,
+    weight,
     globals_,
     records,
     positions,
@@ -221,6 +256,7 @@ def sample(
     state = U(seed)
     n = U(0)
     evictions = 0.0
+    evicted = U(0)
     misses = missed_bytes = bypassed = 0
     end = U(objects.shape[0])
     r = U(0)
@@ -228,12 +264,11 @@ def sample(
         if r + AHEAD < end:
             ahead = U(objects[r + AHEAD])
             prefetch(records, ahead << U(3))
-            if width > U(0):
-                prefetch(statistics, ahead * width)
+            _fetch(statistics, ahead * width, width)
         key = U(objects[r])
         at = key << U(3)
         row = key * width
-        now = float(np.int64(r))
+        now = times[r] if times.shape[0] else float(np.int64(r))
         globals_[NOW] = now
         if records[at | U(COUNT)] > 0.0:
             records[at | U(COUNT)] += 1.0
@@ -245,9 +280,9 @@ def sample(
             if r >= U(measure_from):
                 misses += 1
                 missed_bytes += sizes[r]
-                bypassed += size > room
-            if size <= room:
-                while globals_[USED] + size > room:
+                bypassed += size * weight > room
+            if size * weight <= room:
+                while globals_[USED] + size * weight > room:
                     tries = min(n, U(draws))
                     k = U(0)
                     while k < tries:
@@ -262,7 +297,9 @@ def sample(
                         k += U(1)
                     k = U(0)
                     while k < tries:
-                        prefetch(records, U(places[drawn[k]]) << U(3))
+                        other = U(places[drawn[k]])
+                        prefetch(records, other << U(3))
+                        _fetch(statistics, other * width, width)
                         k += U(1)
                     least = math.inf
                     chosen = U(0)
@@ -280,20 +317,21 @@ def sample(
                     place = victim << U(3)
                     if leave != 0:
                         call_event(leave, globals_, records, place, statistics, victim * width, float(np.int64(victim)))
-                    evictions += 1.0
-                    _leave(globals_, records, place, evictions, now, least)
+                    evictions += weight
+                    evicted = _with(evicted, victim)
+                    _leave(globals_, records, place, evictions, now, least, weight)
                     n -= U(1)
                     moved = places[n]
                     places[chosen] = moved
                     positions[(U(moved) << U(3)) | U(OWN)] = np.int64(chosen)
-                _enter(globals_, records, at, size, now)
+                _enter(globals_, records, at, size, now, weight)
                 if enter != 0:
                     call_event(enter, globals_, records, at, statistics, row, float(np.int64(key)))
                 places[n] = key
                 positions[at | U(OWN)] = np.int64(n)
                 n += U(1)
         r += U(1)
-    return misses, missed_bytes, bypassed
+    return misses, missed_bytes, bypassed, evicted
 
 
 MECHANISMS = {"heap": heap, "sample": sample}

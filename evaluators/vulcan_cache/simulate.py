@@ -18,13 +18,17 @@ _MASK = (1 << 64) - 1
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """Counts over the measured requests. `bypassed` are misses of objects larger than the cache."""
+    """Counts over the measured requests. `bypassed` are misses of objects larger than the cache.
+
+    `evictions` is a hash of the sequence of all evicted objects, None where it is not known.
+    """
 
     requests: int
     bytes: int
     misses: int
     missed_bytes: int
     bypassed: int
+    evictions: int | None = None
 
     @property
     def miss_ratio(self) -> float:
@@ -46,12 +50,15 @@ def simulate(
     sample_seed: int = 1,
     measure_from: int = 0,
     object_count: int | None = None,
+    times: NDArray[np.float64] | None = None,
+    weight: int = 1,
 ) -> Result:
     """Run a policy of the task `cache_eviction` over a trace, starting with an empty cache.
 
     `objects` and `sizes` have shape (requests,): dense ids in order of first appearance, and bytes. `capacity` is
-    in bytes. Requests from `measure_from` on are counted. `mechanism` is `sample` or `heap`. Raises UserError for a
-    `sample_size` that is out of range.
+    in bytes. Requests from `measure_from` on are counted. `mechanism` is `sample` or `heap`. For a spatial sample,
+    `times` of shape (requests,) has the number of each request in the trace, `weight` is how many objects each stands
+    for, and `capacity` that of the whole cache. Raises UserError for a `sample_size` that is out of range.
     """
     from vulcan_cache.heap import new_nodes
     from vulcan_cache.mechanisms import MECHANISMS
@@ -60,16 +67,17 @@ def simulate(
     count = object_count if object_count is not None else int(objects.max(initial=0)) + 1
     native = policy.native(LAYOUT)
     records = _aligned(count * RECORD)
-    width = native.entity_slots
-    misses, missed_bytes, bypassed = MECHANISMS[mechanism](
+    misses, missed_bytes, bypassed, evicted = MECHANISMS[mechanism](
         (native.score, native.enter, native.update, native.leave),
         objects,
         sizes,
+        np.empty(0) if times is None else times,
+        float(weight),
         native.new_globals(),
         records,
         records.view(np.int64),
-        np.zeros(max(1, count * width)),
-        np.uint64(width),
+        native.new_statistics(count),
+        np.uint64(native.entity_slots),
         capacity,
         measure_from,
         sample_size,
@@ -79,7 +87,7 @@ def simulate(
         np.empty(sample_size, np.uint64),
     )
     measured = sizes[measure_from:]
-    return Result(len(measured), int(measured.sum(dtype=np.int64)), misses, missed_bytes, bypassed)
+    return Result(len(measured), int(measured.sum(dtype=np.int64)), misses, missed_bytes, bypassed, int(evicted))
 
 
 def check_sample_size(count: int) -> None:

@@ -17,9 +17,12 @@ class Resident:
 
 
 class PlainCache:
-    def __init__(self, policy: Policy, capacity: int, mechanism: str, draws: int, state: int) -> None:
+    """On a spatial sample, each object stands for `weight` ones, and `capacity` is that of the whole cache."""
+
+    def __init__(self, policy: Policy, capacity: int, mechanism: str, draws: int, state: int, weight: int = 1) -> None:
         self.run = policy.reference()
         self.capacity = capacity
+        self.weight = weight
         self.mechanism = mechanism
         self.draws = draws
         self.state = state
@@ -29,10 +32,11 @@ class PlainCache:
         self.evictions: list[tuple[int, int, int]] = []  # object, its count, time; the newest last
         self.remembered = 0  # how many of them the ghost list holds
         self.now = 0
+        self.victims: list[int] = []
 
     @property
     def used(self) -> int:
-        return sum(r.size for r in self.residents.values())
+        return self.weight * sum(r.size for r in self.residents.values())
 
     def features(self, key: int) -> dict[str, float]:
         resident = self.residents[key]
@@ -47,7 +51,7 @@ class PlainCache:
             "obj.insertion": resident.insertion,
             "cache.used": self.used,
             "cache.capacity": self.capacity,
-            "cache.objects": len(self.residents),
+            "cache.objects": self.weight * len(self.residents),
             "cache.evicted_priority": self.evicted_priority,
             "ghost.contains": float(found is not None),
             "ghost.count": found[1] if found else 0,
@@ -68,9 +72,9 @@ class PlainCache:
             if self.mechanism == "heap":
                 resident.priority = self.score(key)
             return True
-        if size > self.capacity:
+        if size * self.weight > self.capacity:
             return False
-        while self.used + size > self.capacity:
+        while self.used + size * self.weight > self.capacity:
             self.evict()
         self.residents[key] = Resident(size, 1, now, now)
         self.order.append(key)
@@ -89,6 +93,7 @@ class PlainCache:
             priority = min(scores)
             key = drawn[scores.index(priority)]
         self.run.forget(key)
+        self.victims.append(key)
         held = len(self.residents)
         self.evictions.append((key, self.residents[key].count, self.now))
         self.remembered = min(self.remembered + 1, held)

@@ -77,6 +77,36 @@ def test_kernels_decide_as_plain_python(name, mechanism, requests, capacity, dra
     assert result.bytes == sum(size for _, size in requests[start:])
 
 
+@pytest.mark.parametrize("mechanism", ["heap", "sample"])
+@pytest.mark.parametrize("name", ["ages", "ghosts", "averages", "percentiles", "huge"])
+@settings(max_examples=25, deadline=None)
+@given(
+    requests=workloads(),
+    capacity=st.integers(1, 2000),
+    weight=st.sampled_from([2, 10, 100]),
+    gaps=st.integers(0, 10**6),
+)
+def test_on_a_spatial_sample_a_policy_sees_the_whole_cache(name, mechanism, requests, capacity, weight, gaps):
+    policy = check(POLICIES[name], TASK)
+    objects, sizes = (np.array(column, np.uint32) for column in zip(*requests, strict=True))
+    times = np.cumsum(np.random.RandomState(gaps).randint(1, gaps + 2, len(requests))).astype(np.float64)
+    plain = PlainCache(policy, capacity, mechanism, 4, generator_state(3), weight)
+    missed = [size for now, (key, size) in zip(times, requests, strict=True) if not plain.request(int(now), key, size)]
+    result = simulate(
+        policy, objects, sizes, capacity,
+        mechanism=mechanism, sample_size=4, sample_seed=3, times=times, weight=weight,
+    )  # fmt: skip
+    assert (result.misses, result.missed_bytes) == (len(missed), sum(missed))
+    assert result.evictions == hash_of(plain.victims)
+
+
+def hash_of(victims):
+    value = 0
+    for victim in victims:
+        value = (value * 6364136223846793005 + victim + 1) % 2**64
+    return value
+
+
 @pytest.fixture(scope="module")
 def sized():
     return load_trace("scan-mix:requests=60000,objects=6000,alpha=0.9,scan_share=0.2,seed=5,sizes=lognormal")

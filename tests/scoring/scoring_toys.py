@@ -19,5 +19,5 @@ class Toy:
         self.instances = {kind: Instance(kind, "train", {"kind": kind}) for kind in names}
         self.setup = Setup(TOY_TASK, tuple(self.instances.values()), Limits(**{"memory_bytes": 256 << 20, **limits}))
 
-    def job(self, *kinds: str, id: int = 1, source: str = LEAST, limit: float = LIMIT) -> Job:
-        return Job(id, source, tuple(self.instances[kind] for kind in kinds), limit)
+    def job(self, *kinds: str, id: int = 1, source: str = LEAST, limit: float = LIMIT, probe: bool = False) -> Job:
+        return Job(id, source, tuple(self.instances[kind] for kind in kinds), limit, probe)

@@ -1,11 +1,12 @@
 """Nothing that a child sends is taken on trust."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from vulcan.scoring.job import Outcome
-from vulcan.scoring.messages import MalformedMessage, decode, encode, outcome_of
+from vulcan.scoring.messages import LONGEST_SIGNATURE, MalformedMessage, decode, encode, outcome_of
 from vulcan.scoring.setup import Request
 
 REQUEST = Request(job=7, source="", instances=(0, 1), limit=1.0)
@@ -47,8 +48,22 @@ def test_any_other_reply_is_malformed(changes: dict[str, object]) -> None:
         read(**changes)
 
 
+def test_a_signature_is_taken_where_it_was_asked_for() -> None:
+    reply = {**GOOD, "signature": "5eed"}
+    assert outcome_of(reply, "t", replace(REQUEST, probe=True), ("x", "y"), 0.5).signature == "5eed"
+    assert outcome_of(GOOD, "t", replace(REQUEST, probe=True), ("x", "y"), 0.5).signature is None
+    with pytest.raises(MalformedMessage):
+        outcome_of(reply, "t", REQUEST, ("x", "y"), 0.5)
+
+
+@pytest.mark.parametrize("signature", ["", "x" * (LONGEST_SIGNATURE + 1), 7, True, ["5eed"]])
+def test_any_other_signature_is_malformed(signature: object) -> None:
+    with pytest.raises(MalformedMessage):
+        outcome_of({**GOOD, "signature": signature}, "t", replace(REQUEST, probe=True), ("x", "y"), 0.5)
+
+
 def test_metrics_of_what_was_not_scored_are_dropped() -> None:
-    outcome = read(status="failed", message="why")
+    outcome = read(status="failed", message="why", signature="5eed")
     assert outcome == Outcome(7, "failed", (), "why", 0.5)
 
 

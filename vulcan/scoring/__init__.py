@@ -3,6 +3,7 @@
 `LocalExecutor` and, in `vulcan.scoring.ray_executor`, `RayExecutor` satisfy `Executor`.
 """
 
+from vulcan.scoring.deferred import DeferredExecutor
 from vulcan.scoring.executor import Executor, WorkerLost
 from vulcan.scoring.jailed import JailedEvaluator
 from vulcan.scoring.job import Job, Outcome
@@ -12,6 +13,7 @@ from vulcan.scoring.setup import Limits, Setup
 
 __all__ = [
     "Defences",
+    "DeferredExecutor",
     "Executor",
     "JailedEvaluator",
     "Job",

@@ -15,11 +15,11 @@ from typing import Any
 
 from vulcan.anvil import Rejected, check
 from vulcan.errors import UserError
-from vulcan.evaluator import Evaluator, Instance, load_evaluator
+from vulcan.evaluator import Evaluator, Instance, decisions_of, load_evaluator
 from vulcan.registry import find_task
 from vulcan.scoring.attempt import Attempt, one_line
 from vulcan.scoring.deaths import out_of_memory
-from vulcan.scoring.messages import LARGEST_REPLY, Channel, decode, encode
+from vulcan.scoring.messages import LARGEST_REPLY, LONGEST_SIGNATURE, Channel, decode, encode
 from vulcan.scoring.sandbox import die_with_parent, lock_down
 from vulcan.scoring.setup import Setup
 from vulcan.task import Task
@@ -54,32 +54,38 @@ class Worker:
         """Go once through all a job does: what is loaded late would need files, and have none."""
         for source in self.task.seed_policies().values():
             check(source, self.task)
-        reply = self.serve({"ticket": "", "source": warm_up_policy(self.task), "instances": [0]})
+        reply = self.serve({"ticket": "", "source": warm_up_policy(self.task), "instances": [0], "probe": True})
         if reply["status"] != "scored":
             raise UserError(f"task {self.task.name!r}: its warm-up run is {reply['status']}: {reply['message']}")
-        self.serve({"ticket": "", "source": "import os", "instances": [0]})
+        self.serve({"ticket": "", "source": "import os", "instances": [0], "probe": False})
 
     def serve(self, request: Mapping[str, Any]) -> Reply:
         """The reply to a job. Ends the process where the evaluator does."""
         instances = [self.setup.instances[number] for number in request["instances"]]
-        reply = self._score(request["source"], instances) | {"ticket": request["ticket"]}
+        reply = self._score(request["source"], instances, request["probe"]) | {"ticket": request["ticket"]}
         if len(encode(reply)) <= LARGEST_REPLY:
             return reply
         return _bad("failed", f"its reply takes more than {LARGEST_REPLY} bytes") | {"ticket": request["ticket"]}
 
-    def _score(self, source: str, instances: Sequence[Instance]) -> Reply:
+    def _score(self, source: str, instances: Sequence[Instance], probe: bool) -> Reply:
         attempt = Attempt()
         with attempt:
             policy = check(source, self.task)
         if attempt.error is not None:
             return self._ended_by(attempt, "the checker")
+        signature = None
+        if probe:
+            with attempt:
+                signature = plain_signature(decisions_of(self.evaluator, policy))
+            if attempt.error is not None:
+                return self._ended_by(attempt, "its decisions")
         metrics = []
         for instance in instances:
             with attempt:
                 metrics.append(plain_metrics(self.evaluator.evaluate(policy, instance)))
             if attempt.error is not None:
                 return self._ended_by(attempt, instance.name)
-        return {"status": "scored", "metrics": metrics, "message": ""}
+        return {"status": "scored", "metrics": metrics, "message": "", "signature": signature}
 
     def _ended_by(self, attempt: Attempt, where: str) -> Reply:
         match attempt.error:
@@ -100,6 +106,21 @@ def warm_up_policy(task: Task) -> str:
     signature = task.signature
     simplest = f"def {signature.function}({', '.join(a.name for a in signature.arguments)}):\n    return 0.0\n"
     return next(iter(task.seed_policies().values()), simplest)
+
+
+class BadSignature(Exception):
+    """An evaluator gave something that is not a digest of decisions."""
+
+
+def plain_signature(signature: object) -> str | None:
+    """The digest as it is. Raises BadSignature where it is anything but a text of a modest length, or None."""
+    if signature is None:
+        return None
+    if not isinstance(signature, str):
+        raise BadSignature(f"a {type(signature).__name__} is not a text")
+    if not 0 < len(signature) <= LONGEST_SIGNATURE:
+        raise BadSignature(f"{len(signature)} characters, and from 1 to {LONGEST_SIGNATURE} are possible")
+    return signature
 
 
 class BadMetrics(Exception):

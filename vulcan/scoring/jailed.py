@@ -98,7 +98,12 @@ class JailedEvaluator:
         ticket = secrets.token_hex(8)
         began = time.monotonic()
         deadline = began + request.limit
-        message = {"ticket": ticket, "source": request.source, "instances": request.instances}
+        message = {
+            "ticket": ticket,
+            "source": request.source,
+            "instances": request.instances,
+            "probe": request.probe,
+        }
         names = tuple(self.setup.instances[number].name for number in request.instances)
 
         def bad(status: Status, why: str) -> Outcome:

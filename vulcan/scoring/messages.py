@@ -18,6 +18,8 @@ from vulcan.scoring.setup import Request
 HEADER = struct.Struct("!I")
 LARGEST_REPLY = 1 << 20
 """Bytes of the longest message that a parent reads."""
+LONGEST_SIGNATURE = 256
+"""Characters of the longest digest of decisions; it is kept with every candidate."""
 
 
 class MalformedMessage(Exception):
@@ -61,12 +63,19 @@ def outcome_of(
             metrics = reply.get("metrics")
             if not isinstance(metrics, list) or len(metrics) != len(names) or not all(map(_are_metrics, metrics)):
                 raise MalformedMessage("not one mapping of finite numbers an instance")
-            return Outcome(request.job, "scored", tuple(zip(names, metrics, strict=True)), "", seconds)
+            signature = reply.get("signature")
+            if not (signature is None or (request.probe and _is_signature(signature))):
+                raise MalformedMessage("not a digest of decisions that was asked for")
+            return Outcome(request.job, "scored", tuple(zip(names, metrics, strict=True)), "", seconds, signature)
     raise MalformedMessage("no status")
 
 
 def _are_metrics(metrics: object) -> bool:
     return isinstance(metrics, dict) and all(isinstance(v, float) and math.isfinite(v) for v in metrics.values())
+
+
+def _is_signature(signature: object) -> bool:
+    return isinstance(signature, str) and 0 < len(signature) <= LONGEST_SIGNATURE
 
 
 class Channel:

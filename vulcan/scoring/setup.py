@@ -41,6 +41,7 @@ class Request:
     source: str
     instances: tuple[int, ...]
     limit: float
+    probe: bool = False
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,7 @@ class Setup:
         """
         if not 0 < job.limit <= self.limits.cpu_seconds:
             raise ValueError(f"job {job.id}: limit {job.limit} s is not in (0, {self.limits.cpu_seconds}]")
-        return Request(job.id, job.source, tuple(self._number(i) for i in job.instances), job.limit)
+        return Request(job.id, job.source, tuple(self._number(i) for i in job.instances), job.limit, job.probe)
 
     def _number(self, instance: Instance) -> int:
         number = self._numbers.get((instance.name, instance.split))

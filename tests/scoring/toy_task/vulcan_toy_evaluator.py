@@ -253,6 +253,20 @@ class ToyEvaluator:
             return {name: value * instance.parameters["by"] for name, value in honest(policy).items()}
         return BEHAVIOURS[kind](policy)
 
+    def decisions(self, policy):
+        """What the policy gives in eleven states; a policy may ask for misbehaviour."""
+        reference = policy.reference()
+        match reference({"load": 0.0, "room": 0.0}):
+            case 101.0:
+                raise LookupError("no such\nprobe")
+            case 102.0:
+                return 7
+            case 103.0:
+                return "x" * 1000
+            case 104.0:
+                os.abort()
+        return ",".join(f"{reference({'load': float(n), 'room': 10.0 - n}):g}" for n in range(11))
+
     def baselines(self):
         return {}
 

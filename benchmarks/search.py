@@ -1,0 +1,191 @@
+"""What the parts of the search are worth, on real traces: evolution against sampling, tuning and racing on top.
+
+The offline generator writes every candidate, so that the figures repeat with the seeds given here. Machine time is the
+processor time of scoring, and scores are those of fully scored candidates on the split train. A policy is scored on
+each trace with a cache of 10 % of its footprint, mechanism `sample`, objective `object`.
+
+Every search has the same number of candidates. The target is the score that evolution without tuning and racing ends
+with; a search that never gets there counts with all of its machine time, and is listed.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import sys
+import time
+from concurrent.futures import Future
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from benchmarks.harness import Goal, arguments, finish
+from vulcan.anvil import check
+from vulcan.evaluator import Instance, load_evaluator
+from vulcan.registry import find_task
+from vulcan.scoring import Job, Outcome
+from vulcan.search.config import SearchConfig, complete_settings
+from vulcan.search.lineup import open_lineup
+from vulcan.search.opening import Evidence, find_evidence, find_objective, make_scorer, open_run
+from vulcan.search.study import Study
+from vulcan.store import MemoryStore, RunRecord
+from vulcan.store.events import Event, Judged
+
+DATA = Path(os.environ.get("VULCAN_DATA", Path(__file__).resolve().parents[2] / "shared" / "data")) / "cache"
+TRACES = {
+    "w106": {"trace": [str(DATA / "caffeine/cloud_physics/w106.trace.xz")], "trace_format": "be-u32"},
+    "P3": {"trace": [str(DATA / "arc/P3.lis.zst")], "trace_format": "arc"},
+    "scarab": {"trace": [str(DATA / "caffeine/scarab/scarab-recs.trace.xz")], "trace_format": "be-i64"},
+}
+SEEDS = (1, 2, 3, 4, 5)
+PLAIN = "evolve"
+SEARCHES: dict[str, dict[str, Any]] = {
+    "best-of-n": {"strategy": "best-of-n", "racing": False, "tune": 0},
+    PLAIN: {"strategy": "evolve", "racing": False, "tune": 0},
+    "evolve + tuning": {"strategy": "evolve", "racing": False},
+    "evolve + racing": {"strategy": "evolve", "tune": 0},
+    "evolve + both": {"strategy": "evolve"},
+}
+TASK = find_task("cache_eviction")
+MOST_RESAMPLES = 10_000
+
+
+@dataclass(frozen=True)
+class Curve:
+    """The machine time, in seconds, at which each score was first reached."""
+
+    points: tuple[tuple[float, float], ...]
+    seconds: float
+
+    @property
+    def best(self) -> float:
+        return self.points[-1][1]
+
+    def until(self, score: float) -> float | None:
+        """The machine time until a score as good as this; None where it was never reached."""
+        return next((seconds for seconds, reached in self.points if reached >= score), None)
+
+
+class InThisProcess:
+    """An executor that scores where it is asked to, and adds up what that takes."""
+
+    name = "in-process"
+    workers = 1
+
+    def __init__(self, instances: tuple[Instance, ...]) -> None:
+        self._evaluator = load_evaluator(TASK)
+        self._evaluator.prepare(instances)
+        self.seconds = 0.0
+
+    def submit(self, job: Job) -> Future[Outcome]:
+        began = time.process_time()
+        policy = check(job.source, TASK)
+        signature = self._evaluator.decisions(policy) if job.probe else None  # type: ignore[attr-defined]
+        metrics = tuple((i.name, dict(self._evaluator.evaluate(policy, i))) for i in job.instances)
+        self.seconds += time.process_time() - began
+        done: Future[Outcome] = Future()
+        done.set_result(Outcome(job.id, "scored", metrics, "", 0.0, signature))
+        return done
+
+    def close(self) -> None:
+        pass
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
+def searched(evidence: Evidence, config: SearchConfig, executor: InThisProcess) -> Curve:
+    """One search, but for its end: what it found by when."""
+    store = MemoryStore()
+    open_run(TASK, config, store, evidence, lambda _: None)
+    executor.seconds = 0.0
+    points: list[tuple[float, float]] = []
+
+    def listen(event: Event) -> None:
+        if isinstance(event, Judged) and event.score is not None and (not points or event.score > points[-1][1]):
+            points.append((executor.seconds, event.score))
+
+    scorer = make_scorer(find_objective(TASK, config.objective), RunRecord.of(store.events()))
+    study = Study(TASK, config, store, scorer, executor, (listen,))
+    with closing(open_lineup(TASK, config)) as lineup:
+        study.begin()
+        while (proposal := study.ask()) is not None:
+            study.tell(proposal, lineup.propose(proposal))
+    return Curve(tuple(points), executor.seconds)
+
+
+def interval(values: list[float]) -> str:
+    """The median with the 95 % interval of its bootstrap."""
+    rng = np.random.default_rng(1)
+    medians = np.median(rng.choice(values, (MOST_RESAMPLES, len(values))), axis=1)
+    low, high = np.quantile(medians, (0.025, 0.975))
+    return f"{statistics.median(values):.4f} [{low:.4f}, {high:.4f}]"
+
+
+def main() -> None:
+    options = arguments(__doc__ or "")
+    traces = dict(list(TRACES.items())[: 1 if options.quick else None])
+    seeds = SEEDS[: 2 if options.quick else None]
+    candidates = 100 if options.quick else 300
+    curves: dict[tuple[str, int, str], Curve] = {}
+    for trace, settings in traces.items():
+        config = SearchConfig(
+            task="cache_eviction",
+            settings=complete_settings(TASK, settings),
+            objective="object",
+            budget_candidates=candidates,
+        )
+        evidence = find_evidence(TASK, config, load_evaluator(TASK))
+        executor = InThisProcess(evidence.everything)
+        for seed in seeds:
+            for name, changes in SEARCHES.items():
+                chosen = replace(config, seed=seed, **changes)
+                given = evidence if chosen.racing else replace(evidence, rungs=())
+                curves[trace, seed, name] = curve = searched(given, chosen, executor)
+                print(f"{trace} seed {seed} {name}: {curve.best:.4f} in {curve.seconds:.1f} s", file=sys.stderr)
+    table, document, goals = report(curves, list(traces), list(seeds), candidates)
+    finish(options, document, table, goals)
+
+
+def report(
+    curves: dict[tuple[str, int, str], Curve], traces: list[str], seeds: list[int], candidates: int
+) -> tuple[list[str], dict[str, Any], list[Goal]]:
+    cells = [(trace, seed) for trace in traces for seed in seeds]
+    table = [f"{candidates} candidates a search; medians of {len(seeds)} seeds with 95 % bootstrap intervals", ""]
+    table.append(f"{'trace':8} {'search':16} {'best score':>28} {'machine s':>10}")
+    for trace in traces:
+        for name in SEARCHES:
+            mine = [curves[trace, seed, name] for seed in seeds]
+            seconds = statistics.median(c.seconds for c in mine)
+            table.append(f"{trace:8} {name:16} {interval([c.best for c in mine]):>28} {seconds:10.1f}")
+    gains = [curves[t, s, PLAIN].best - curves[t, s, "best-of-n"].best for t, s in cells]
+    table += ["", f"evolve - best-of-n, at equal candidates: {interval(gains)}"]
+    table.append(f"better in {sum(g > 0 for g in gains)} of {len(gains)} pairs, equal in {sum(g == 0 for g in gains)}")
+    document: dict[str, Any] = {"gains": gains, "candidates": candidates, "ratios": {}}
+    goals = [Goal("median gain of evolve over best-of-n", statistics.median(gains), 0.0)]
+    table += ["", "machine time to the score that evolve alone ends with, as a share of what evolve alone takes:"]
+    for name in list(SEARCHES)[2:]:
+        shares, missed = [], []
+        for cell in cells:
+            plain, other = curves[(*cell, PLAIN)], curves[(*cell, name)]
+            needed = plain.until(plain.best)
+            taken = other.until(plain.best)
+            assert needed is not None
+            if taken is None:
+                missed.append(cell)
+            shares.append((other.seconds if taken is None else taken) / needed)
+        table.append(f"{name:16} {interval(shares)}; not reached in {len(missed)} of {len(cells)}")
+        document["ratios"][name] = {"shares": shares, "not_reached": missed}
+        goals.append(Goal(f"{name}: share of the machine time", statistics.median(shares), 0.5, at_least=False))
+    document["curves"] = {"/".join(map(str, key)): curve.points for key, curve in curves.items()}
+    return table, document, goals
+
+
+if __name__ == "__main__":
+    main()

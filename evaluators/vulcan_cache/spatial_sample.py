@@ -1,0 +1,60 @@
+"""Spatial samples of a trace: all requests for one in so many objects, chosen by a hash of the object.
+
+A cache smaller by the same factor behaves on such a sample much as the whole one does on the trace (Waldspurger et
+al., Efficient MRC Construction with SHARDS, FAST 2015). A policy on a sample is shown what it would see in the full
+run: each request keeps its number in the trace, and the cache counts each object as the many it stands for. What
+is not rescaled is what counts events of the whole system, such as a window over the last n requests.
+
+The miss ratio on a sample is biased by the hottest objects being in it or not: samples rank policies, and are never
+results.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vulcan.errors import UserError
+from vulcan_traces import Trace
+from vulcan_traces.raw_requests import RawRequests
+from vulcan_traces.store import keep_trace, stored_trace
+from vulcan_traces.trace import build_trace
+
+_VERSION = 1
+"""Part of every sample's digest: to be raised when the same trace and rate give another sample."""
+
+
+def sample_digest(digest: str, one_in: int) -> str:
+    """The digest of the sample of one in so many objects of the trace of that digest."""
+    return hashlib.sha256(json.dumps(["spatial sample", _VERSION, digest, one_in]).encode()).hexdigest()
+
+
+def sample_of(trace: Trace, one_in: int) -> Trace:
+    """The requests for one in `one_in` of the trace's objects, kept in the user's cache directory as traces are.
+
+    Its `times` are the numbers that the requests have in the trace. The objects of a sparser sample are all in the
+    denser ones. Raises UserError where the sample has no request.
+    """
+    digest = sample_digest(trace.digest, one_in)
+    name = f"{trace.name} R={1 / one_in:g}"
+    kept = stored_trace(name, digest)
+    if kept is not None:
+        return kept
+    chosen = _mixed(np.asarray(trace.keys)) < np.uint64((2**64 - 1) // one_in)
+    numbers = np.flatnonzero(chosen[trace.objects])
+    if not len(numbers):
+        raise UserError(f"{trace.name}: no object is in a sample of one in {one_in}")
+    objects = np.asarray(trace.objects)[numbers]
+    raw = RawRequests(np.asarray(trace.keys)[objects], np.asarray(trace.sizes)[numbers], numbers.astype(np.float64))
+    return keep_trace(build_trace(name, digest, raw))
+
+
+def _mixed(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """A hash of each key: the finaliser of splitmix64 (Steele, Lea and Flood, OOPSLA 2014)."""
+    z = keys + np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))

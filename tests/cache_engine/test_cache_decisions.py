@@ -1,0 +1,115 @@
+"""The digest of what a policy evicts on a short probe."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from vulcan.anvil import check
+from vulcan.evaluator import OffersDecisions, load_evaluator
+from vulcan.registry import find_task
+from vulcan.search.config import complete_settings
+from vulcan.task import Split
+from vulcan_cache.probe import RESIDENTS, Probe, Scale
+
+TASK = find_task("cache_eviction")
+SPEC = "zipf:requests=10000,objects=1500,alpha=0.9,seed=4,sizes=lognormal"
+HEAD = "def priority(now, obj, cache, ghost):\n    return "
+SETTINGS = {"mechanism": "sample", "sample_size": 16, "sample_seed": 1}
+
+
+def policy(expression):
+    return check(f"{HEAD}{expression}\n", TASK)
+
+
+def prepared(*specs, **given):
+    evaluator = load_evaluator(TASK)
+    evaluator.prepare(evaluator.instances(complete_settings(TASK, {"trace": list(specs), **given}), Split(by="none")))
+    return evaluator
+
+
+@pytest.fixture(scope="module", params=["sample", "heap"])
+def evaluator(request):
+    return prepared(SPEC, mechanism=request.param)
+
+
+ALIKE = [
+    ("obj.last_access", "obj.last_access * 3 - 7"),
+    ("obj.count / obj.size", "math.log(obj.count / obj.size)"),
+    ("obj.insertion", "math.sqrt(obj.insertion)"),
+]
+UNLIKE = [
+    "obj.insertion",
+    "obj.last_access",
+    "obj.count",
+    "-obj.size",
+    "obj.count / obj.size",
+    "ghost.count(obj.id)",
+    "1000 * obj.count + obj.last_access",
+    "obj.last_access + ghost.age(obj.id)",
+    "obj.count + ghost.contains(obj.id)",
+]
+
+
+def test_it_is_offered(evaluator):
+    assert isinstance(evaluator, OffersDecisions)
+
+
+@pytest.mark.parametrize(("one", "other"), ALIKE)
+def test_policies_of_one_order_have_one_digest(evaluator, one, other):
+    assert evaluator.decisions(policy(one)) == evaluator.decisions(policy(other))
+
+
+def test_policies_that_differ_have_digests_that_differ(evaluator):
+    digests = [evaluator.decisions(policy(expression)) for expression in UNLIKE]
+    assert len(set(digests)) == len(UNLIKE)
+    assert all(len(digest) == 16 and int(digest, 16) >= 0 for digest in digests)
+
+
+def test_a_digest_repeats(evaluator):
+    lru = policy("obj.last_access")
+    assert evaluator.decisions(lru) == evaluator.decisions(lru) == evaluator.decisions(policy("obj.last_access"))
+
+
+def test_mechanisms_decide_differently():
+    lru = policy("obj.last_access")
+    digests = {
+        prepared(SPEC, **given).decisions(lru)
+        for given in ({}, {"mechanism": "heap"}, {"sample_size": 4}, {"sample_seed": 2})
+    }
+    assert len(digests) == 4
+
+
+def test_the_probe_is_at_the_scale_of_the_instances():
+    late = Probe.of([Scale(4_000_000, 60_000.0, 30_000.0)], SETTINGS)
+    assert late.times[-1] == pytest.approx(4_000_000, rel=0.01)
+    assert late.weight == 1000
+    assert late.capacity / 30_000 == pytest.approx(60_000, rel=0.01)
+    assert late.sizes.mean() == pytest.approx(30_000, rel=0.5)
+    assert all(late.times == late.times.round()) and all(np.diff(late.times) >= 1)
+    early = Probe.of([Scale(6000, 100.0, 1.0)], SETTINGS)
+    assert (early.weight, early.capacity, set(early.sizes)) == (2, 2 * RESIDENTS, {1})
+    # a constant tells two policies apart where it is within reach, and only there
+    threshold = "obj.count if now - obj.last_access < 300_000 else obj.size"
+    assert late.digest(policy(threshold)) != late.digest(policy("obj.count"))
+    assert early.digest(policy(threshold)) == early.digest(policy("obj.count"))
+
+
+def test_what_only_equals_show_is_seen():
+    """A policy that looks at size first, and at another thing where sizes are equal, is not one of size alone."""
+    ev = prepared(SPEC)
+    first = "-10 ** 12 * obj.size"
+    assert len({ev.decisions(policy(first + rest)) for rest in ("", " + obj.count", " + obj.last_access")}) == 3
+
+
+def test_where_all_objects_are_of_one_size_looking_at_it_is_no_difference():
+    unit = prepared(SPEC, unit_sizes=True)
+    sized = prepared(SPEC)
+    pair = policy("obj.count / obj.size"), policy("obj.count")
+    assert len({unit.decisions(p) for p in pair}) == 1
+    assert len({sized.decisions(p) for p in pair}) == 2
+
+
+def test_nothing_is_known_before_prepare():
+    with pytest.raises(ValueError, match="only after prepare"):
+        load_evaluator(TASK).decisions(policy("obj.count"))

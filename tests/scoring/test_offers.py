@@ -1,0 +1,81 @@
+"""What an evaluator may offer besides its duties, and what is refused of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from scoring_toys import LEAST, TOY_TASK
+
+from vulcan.anvil import check
+from vulcan.errors import UserError
+from vulcan.evaluator import Instance, Rung, decisions_of, load_evaluator, rungs_of
+from vulcan.registry import find_task
+
+FULL = (Instance("a", "train", {"n": 100}), Instance("b", "train", {"n": 100}))
+CHEAP = tuple(replace(i, name=f"{i.name} short", parameters={"n": 10}) for i in FULL)
+
+
+class Plain:
+    """An evaluator with nothing but its duties; `rungs` and `decisions` are not among them."""
+
+    def instances(self, settings, split):
+        return FULL
+
+    def prepare(self, instances):
+        pass
+
+    def evaluate(self, policy, instance):
+        return {"sum": 1.0}
+
+    def baselines(self):
+        return {}
+
+    def evaluate_baseline(self, name, instance):
+        return {}
+
+
+class Offering(Plain):
+    def __init__(self, *rungs: Rung) -> None:
+        self.offered = rungs
+
+    def rungs(self, instances):
+        return list(self.offered)
+
+
+def test_an_evaluator_need_not_offer_anything() -> None:
+    policy = check(LEAST, find_task(TOY_TASK))
+    assert rungs_of(Plain(), FULL) == ()
+    assert decisions_of(Plain(), policy) is None
+    assert decisions_of(load_evaluator(find_task(TOY_TASK)), policy) == "0,1,2,3,4,5,4,3,2,1,0"
+
+
+def test_rungs_are_given_in_their_order() -> None:
+    rungs = (Rung("first", CHEAP, 1 / 3), Rung("second", (CHEAP[0], FULL[1]), 0.3))
+    assert rungs_of(Offering(*rungs), FULL) == rungs
+
+
+@pytest.mark.parametrize(
+    ("rungs", "message"),
+    [
+        ([Rung("x", CHEAP, 0.5), Rung("x", CHEAP, 0.5)], "two rungs share a name"),
+        ([Rung("x", CHEAP[:1], 0.5)], "rung 'x' has 1 instances for 2; give one each"),
+        ([Rung("x", (CHEAP[0], replace(CHEAP[1], split="test")), 0.5)], "'b short' is of the split test"),
+        ([Rung("x", (CHEAP[0], replace(CHEAP[1], name="a short", parameters={})), 0.5)], "are called 'a short'"),
+        ([Rung("x", (CHEAP[0], replace(CHEAP[1], name="b")), 0.5)], "two different instances are called 'b'"),
+    ],
+)
+def test_rungs_that_break_the_contract_are_refused(rungs: list[Rung], message: str) -> None:
+    with pytest.raises(UserError, match=f"^Offering.rungs: .*{message}"):
+        rungs_of(Offering(*rungs), FULL)
+
+
+@pytest.mark.parametrize("keep", [0.0, -0.1, 1.01, float("nan")])
+def test_a_share_that_is_none_is_refused(keep: float) -> None:
+    with pytest.raises(ValueError, match="keeps"):
+        Rung("x", CHEAP, keep)
+
+
+def test_a_rung_has_instances() -> None:
+    with pytest.raises(ValueError, match="has no instance"):
+        Rung("x", (), 0.5)
