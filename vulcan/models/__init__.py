@@ -1,6 +1,7 @@
 """Language models: what a search asks of them, and the providers and servers that answer."""
 
 from vulcan.models.base import (
+    BudgetExhausted,
     Message,
     ModelRefused,
     ModelUnavailable,
@@ -9,10 +10,13 @@ from vulcan.models.base import (
     Reply,
     Request,
 )
+from vulcan.models.budget import Budget
 from vulcan.models.open import open_proposer
 from vulcan.models.reply import NoSource, extract_source
 
 __all__ = [
+    "Budget",
+    "BudgetExhausted",
     "Message",
     "ModelRefused",
     "ModelUnavailable",

@@ -1,4 +1,4 @@
-"""What a search asks of a model, what it gets back, and the two ways in which that fails."""
+"""What a search asks of a model, what it gets back, and the ways in which that fails."""
 
 from __future__ import annotations
 
@@ -30,8 +30,11 @@ class Request:
     """One call for a candidate.
 
     `messages` is the whole chat so far; `turn` counts the calls of one proposal, from 0, so that a repair is
-    turn 1 or later. `parents` and `seed` serve proposers that write programs themselves; a language model
-    sees of the parents what stands in `messages`, and its replies are repeatable by recording only.
+    turn 1 or later. `parents`, `operator` and `seed` serve proposers that write programs themselves; a language
+    model sees of them what stands in `messages`, and its replies are repeatable by recording only. `form` is how
+    the program is to be given: "full", or "diff" against the first parent. `progress` is how far the search is,
+    from 0 to 1, which a temperature schedule follows. `model` names the one of an ensemble that is to answer
+    first, which is its own choice where empty.
     """
 
     proposal: int
@@ -39,6 +42,10 @@ class Request:
     messages: tuple[Message, ...]
     parents: tuple[Parent, ...]
     seed: int
+    operator: str = ""
+    form: str = "full"
+    progress: float = 0.0
+    model: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +65,7 @@ class Reply:
     tokens_out: int | None
     dollars: float | None
     seconds: float
+    by: str = ""
 
 
 @runtime_checkable
@@ -68,7 +76,7 @@ class Proposer(Protocol):
     def name(self) -> str: ...
 
     def propose(self, request: Request) -> Reply:
-        """One reply. Raises ModelRefused (permanent) or ModelUnavailable (retries are used up)."""
+        """One reply. Raises ModelRefused (permanent), ModelUnavailable (retries are used up) or BudgetExhausted."""
 
     def close(self) -> None:
         """Cut off calls in flight, whose `propose` then raises ModelUnavailable, and free what is held."""
@@ -80,3 +88,7 @@ class ModelRefused(UserError):
 
 class ModelUnavailable(Exception):
     """A passing fault (rate limit, server error, time-out, lost connection) outlasted every retry."""
+
+
+class BudgetExhausted(Exception):
+    """A limit of dollars, tokens or minutes is reached: the call was not made, or was cut off at the deadline."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 from typing import Any, cast
 from urllib.parse import urlsplit
 
@@ -11,8 +12,10 @@ import openai
 
 from vulcan.errors import UserError
 from vulcan.models.base import Message, ModelRefused
+from vulcan.models.budget import Budget
 from vulcan.models.completion import Completion, read_completion
 from vulcan.models.faults import Caller
+from vulcan.models.prices import find_price
 from vulcan.models.redact import shown_url
 from vulcan.models.remote import RemoteModel, as_chat
 from vulcan.models.retry import PassingFault, Wait
@@ -28,19 +31,27 @@ class EndpointModel(RemoteModel):
     Raises UserError where the address or the key cannot be right.
     """
 
-    def __init__(self, name: str, api_base: str, settings: CallSettings, wait: Wait | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        api_base: str,
+        settings: CallSettings,
+        wait: Wait | None = None,
+        budget: Budget | None = None,
+    ) -> None:
         key = os.environ.get(KEY_VARIABLE, "").strip()
         _check(api_base, key)
         credentials = f"set {KEY_VARIABLE} to a key that this server accepts" + ("" if key else " (it is not set)")
-        super().__init__(Caller(name, shown_url(api_base), credentials, key), settings, wait)
+        caller = Caller(name, shown_url(api_base), credentials, key)
+        super().__init__(caller, settings, wait, budget, find_price(name, api_base))
         self._client = openai.AsyncOpenAI(
             api_key=key or "none", base_url=api_base, timeout=settings.timeout, max_retries=0
         )
 
-    async def _complete(self, messages: tuple[Message, ...]) -> Completion:
+    async def _complete(self, messages: tuple[Message, ...], sampling: Mapping[str, float | int]) -> Completion:
         # The raw response: the package hands on what does not have the API's shape as if it had.
         raw = await self._client.chat.completions.with_raw_response.create(
-            model=self.name, messages=cast(Any, as_chat(messages)), **cast(Any, self._settings.sampling())
+            model=self.name, messages=cast(Any, as_chat(messages)), **cast(Any, sampling)
         )
         response = raw.http_response
         if "html" in response.headers.get("content-type", ""):

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import httpx
 import openai
 
 from vulcan.models.base import ModelRefused
@@ -13,6 +14,8 @@ from vulcan.models.redact import redact
 from vulcan.models.retry import PassingFault, seconds_asked
 
 _PASSING_STATUSES = frozenset({408, 409, 425, 429})
+_GAVE_UP_WAITING = frozenset({408, 499, 504, 524})
+_NEVER_CONNECTED = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 _LONGEST_MESSAGE = 300
 # litellm puts its own class names before the server's words
 _PREFIX = re.compile(r"\A(litellm\.\w+: )?(\w+Error: )?(\w+Exception - )?")
@@ -60,6 +63,22 @@ def sort_fault(error: openai.OpenAIError, caller: Caller) -> ModelRefused | Pass
     return _refused(caller, status, message, _advice(status, message, caller))
 
 
+def may_be_paid(error: openai.OpenAIError) -> bool:
+    """Whether a model may have worked on the call, so that it may be charged though there is no answer.
+
+    That is no where no connection was made, or where the server itself answered with an error; but a gateway's
+    error that it waited too long tells nothing of the model behind it.
+    """
+    link: BaseException | None = error
+    while link is not None:
+        if isinstance(link, _NEVER_CONNECTED):
+            return False
+        link = link.__cause__ or link.__context__
+    # litellm makes up a status where there was no response, and then has no headers of one
+    answered = any(isinstance(headers, Mapping) and headers for headers in _headers(error))
+    return not answered or getattr(error, "status_code", None) in _GAVE_UP_WAITING
+
+
 def _refused(caller: Caller, status: int, message: str, advice: str) -> ModelRefused:
     return ModelRefused(f"{caller.what} refused the call with status {status} ({message}); {advice}")
 
@@ -82,9 +101,7 @@ def _message(error: openai.OpenAIError) -> str:
 
 
 def _retry_after(error: openai.OpenAIError) -> float | None:
-    # litellm's errors carry a made-up response, and the server's headers apart
-    response = getattr(error, "response", None)
-    for headers in (getattr(error, "litellm_response_headers", None), getattr(response, "headers", None)):
+    for headers in _headers(error):
         if not isinstance(headers, Mapping):
             continue
         milliseconds = seconds_asked(headers.get("retry-after-ms"))  # OpenAI's and Azure's finer form
@@ -92,3 +109,9 @@ def _retry_after(error: openai.OpenAIError) -> float | None:
         if asked is not None:
             return asked
     return None
+
+
+def _headers(error: openai.OpenAIError) -> tuple[object, object]:
+    # litellm's errors carry a made-up response, and the server's headers apart
+    response = getattr(error, "response", None)
+    return getattr(error, "litellm_response_headers", None), getattr(response, "headers", None)

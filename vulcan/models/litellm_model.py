@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import logging
 import os
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import openai
 
-from vulcan.errors import nearest
+from vulcan.errors import UserError, nearest
 from vulcan.models.base import Message, ModelRefused
+from vulcan.models.budget import Budget
 from vulcan.models.completion import Completion, read_completion
 from vulcan.models.faults import Caller
+from vulcan.models.litellm_package import load_litellm
+from vulcan.models.prices import find_price
 from vulcan.models.redact import shown_url
 from vulcan.models.remote import RemoteModel, as_chat
 from vulcan.models.retry import Wait
@@ -26,14 +29,18 @@ class LitellmModel(RemoteModel):
     name, or where the provider's key is not set.
     """
 
-    def __init__(self, name: str, settings: CallSettings, wait: Wait | None = None) -> None:
-        self._litellm = _load()
+    def __init__(
+        self, name: str, settings: CallSettings, wait: Wait | None = None, budget: Budget | None = None
+    ) -> None:
+        self._litellm = load_litellm()
         provider, address = _provider(self._litellm, name)
         _check_key(self._litellm, name, provider)
         endpoint = f"{provider} ({shown_url(address)})" if address else provider
-        super().__init__(Caller(name, endpoint, _credentials(provider)), settings, wait)
+        if budget is not None and budget.limits_calls:
+            _check_reply_limit(self._litellm, name)
+        super().__init__(Caller(name, endpoint, _credentials(provider)), settings, wait, budget, find_price(name))
 
-    async def _complete(self, messages: tuple[Message, ...]) -> Completion:
+    async def _complete(self, messages: tuple[Message, ...], sampling: Mapping[str, float | int]) -> Completion:
         response = await self._litellm.acompletion(
             model=self.name,
             messages=as_chat(messages),
@@ -41,7 +48,7 @@ class LitellmModel(RemoteModel):
             num_retries=0,  # litellm's own
             max_retries=0,  # those of the provider's client inside it
             drop_params=True,
-            **self._settings.sampling(),
+            **sampling,
         )
         completion = read_completion(response.model_dump(warnings=False), self.name)
         return replace(completion, dollars=_price(response))
@@ -54,21 +61,6 @@ def _price(response: Any) -> float | None:
     """The price by litellm's table, where it and the number of tokens are known."""
     dollars = response._hidden_params.get("response_cost")  # documented as the place of the cost
     return dollars or None  # 0 stands for no price in the table, and for tokens that were not counted
-
-
-def _load() -> Any:
-    """litellm, which takes seconds to import, made quiet and kept from the network."""
-    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # the shipped price table, not a download
-    os.environ.setdefault("LITELLM_MODE", "PRODUCTION")  # else it reads a .env file into the environment
-    import litellm
-
-    for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
-        # It writes on standard output, the place of --json; what goes wrong is raised as well
-        logging.getLogger(name).setLevel(logging.CRITICAL)
-
-    litellm.telemetry = False
-    litellm.suppress_debug_info = True  # else it prints on standard output
-    return litellm
 
 
 def _provider(litellm: Any, name: str) -> tuple[str, str | None]:
@@ -91,6 +83,14 @@ def _check_key(litellm: Any, model: str, provider: str) -> None:
     if keys:
         raise ModelRefused(
             f"model {model!r} needs a key of {provider}: set {' or '.join(sorted(keys))} in the environment"
+        )
+
+
+def _check_reply_limit(litellm: Any, model: str) -> None:
+    taken = litellm.get_supported_openai_params(model) or ()
+    if not {"max_tokens", "max_completion_tokens"} & set(taken):
+        raise UserError(
+            f"model {model!r} takes no limit of tokens a reply, so that no budget can be kept; use --budget-candidates"
         )
 
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from vulcan.errors import UserError
 from vulcan.models.base import Proposer
+from vulcan.models.budget import Budget
 from vulcan.models.settings import CallSettings
 
 
-def open_proposer(name: str, *, api_base: str | None = None, settings: CallSettings | None = None) -> Proposer:
+def open_proposer(
+    name: str, *, api_base: str | None = None, settings: CallSettings | None = None, budget: Budget | None = None
+) -> Proposer:
     """The model `name` of the OpenAI-compatible server at `api_base`, or else of the provider in its name.
 
-    Makes no call. Raises UserError for a name, an address or a key that cannot be right; the caller closes
-    the proposer.
+    Makes no call. Raises UserError for a name, an address or a key that cannot be right, and for a budget that
+    cannot be kept; the caller closes the proposer.
     """
     if not name.strip():
         raise UserError("the model has no name: give one, such as openai/gpt-4o, with --model")
@@ -19,7 +22,7 @@ def open_proposer(name: str, *, api_base: str | None = None, settings: CallSetti
     if api_base is not None:
         from vulcan.models.endpoint import EndpointModel
 
-        return EndpointModel(name, api_base, settings)
+        return EndpointModel(name, api_base, settings, budget=budget)
     from vulcan.models.litellm_model import LitellmModel
 
-    return LitellmModel(name, settings)
+    return LitellmModel(name, settings, budget=budget)

@@ -1,4 +1,4 @@
-"""What every model behind a network has in common: the deadline, the retries, the clock."""
+"""What every model behind a network has in common: the deadline, the retries, the budget, the clock."""
 
 from __future__ import annotations
 
@@ -6,24 +6,34 @@ import random
 import threading
 import time
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from concurrent.futures import CancelledError
 
 import openai
 
-from vulcan.models.base import Message, ModelRefused, ModelUnavailable, Reply, Request
+from vulcan.models.base import BudgetExhausted, Message, ModelRefused, ModelUnavailable, Reply, Request
+from vulcan.models.budget import Budget
 from vulcan.models.calls import Calls
 from vulcan.models.completion import Completion
-from vulcan.models.faults import Caller, sort_fault
+from vulcan.models.faults import Caller, may_be_paid, sort_fault
+from vulcan.models.meter import metered
+from vulcan.models.prices import Price
 from vulcan.models.retry import PassingFault, Wait, with_retries
 from vulcan.models.settings import CallSettings
 
 
 class RemoteModel(ABC):
-    """A `Proposer` that calls a server; safe to use from many threads."""
+    """A `Proposer` that calls a server; safe to use from many threads.
 
-    def __init__(self, caller: Caller, settings: CallSettings, wait: Wait | None = None) -> None:
+    Every attempt is within the `budget`, where one is given, at this `price`. Raises UserError for a budget that
+    cannot be kept.
+    """
+
+    def __init__(
+        self, caller: Caller, settings: CallSettings, wait: Wait | None, budget: Budget | None, price: Price
+    ) -> None:
         self._caller = caller
-        self._settings = settings
+        self._settings, self._meter = metered(caller.model, settings, budget, price)
         self._closing = threading.Event()
         self._wait = wait or self._closing.wait
         self._calls = Calls()
@@ -33,15 +43,20 @@ class RemoteModel(ABC):
         return self._caller.model
 
     def propose(self, request: Request) -> Reply:
-        """One reply. Raises ModelRefused (permanent) or ModelUnavailable (retries are used up)."""
+        """One reply. Raises ModelRefused (permanent), ModelUnavailable (retries are used up) or BudgetExhausted."""
         began = time.monotonic()
-        completion = with_retries(
-            lambda: self._attempt(request.messages),
-            self._settings.retry,
-            what=self._caller.what,
-            jitter=random.Random(f"{request.seed} {request.proposal} {request.turn}"),
-            wait=self._wait,
-        )
+        try:
+            completion = with_retries(
+                lambda: self._attempt(request),
+                self._settings.retry,
+                what=self._caller.what,
+                jitter=random.Random(f"{request.seed} {request.proposal} {request.turn}"),
+                wait=self._wait,
+            )
+        except ModelUnavailable:
+            if self._closing.is_set() and (reason := self._meter.late()):
+                raise BudgetExhausted(reason) from None  # the deadline closed this
+            raise
         return Reply(
             text=completion.text,
             model=completion.model,
@@ -54,25 +69,38 @@ class RemoteModel(ABC):
 
     def close(self) -> None:
         self._closing.set()
+        self._meter.close()
         self._calls.close(self._free)
 
-    def _attempt(self, messages: tuple[Message, ...]) -> Completion:
+    def _attempt(self, request: Request) -> Completion:
         fault: ModelRefused | ModelUnavailable | PassingFault
+        closed = ModelUnavailable(f"{self._caller.what}: closed")
         try:
-            return self._calls.run(lambda: self._complete(messages), self._settings.timeout)
+            bill = self._meter.begin(request)
+        except CancelledError:
+            raise closed from None
+        sampling = self._settings.sampling(request.progress)
+        paid = True
+        try:
+            return bill.answered(
+                self._calls.run(lambda: self._complete(request.messages, sampling), self._settings.timeout)
+            )
         except TimeoutError:
             fault = PassingFault(f"no complete reply within {self._settings.timeout:g} s")
         except CancelledError:
-            fault = ModelUnavailable(f"{self._caller.what}: closed")
+            fault = closed
         except PassingFault as error:
             fault = PassingFault(self._caller.one_line(str(error)), error.retry_after)
+        except ModelRefused as error:
+            fault, paid = error, False
         except openai.OpenAIError as error:
-            fault = sort_fault(error, self._caller)
+            fault, paid = sort_fault(error, self._caller), may_be_paid(error)
+        bill.failed(may_be_paid=paid)
         # raised out here so that the library's error, which may quote the key, is not chained to it
         raise fault
 
     @abstractmethod
-    async def _complete(self, messages: tuple[Message, ...]) -> Completion:
+    async def _complete(self, messages: tuple[Message, ...], sampling: Mapping[str, float | int]) -> Completion:
         """One call, with no retry. Raises openai.OpenAIError, PassingFault or ModelRefused."""
 
     @abstractmethod

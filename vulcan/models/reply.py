@@ -8,6 +8,10 @@ import textwrap
 from dataclasses import dataclass
 
 from vulcan.models.base import Reply
+from vulcan.models.diff import apply_changes, has_changes, read_changes
+from vulcan.models.no_source import NoSource
+
+__all__ = ["LONGEST_REPLY", "NoSource", "extract_source"]
 
 LONGEST_REPLY = 256 * 1024
 """Bytes of UTF-8; a policy's source is bounded to a sixteenth of it."""
@@ -19,16 +23,6 @@ _PYTHON = frozenset({"python", "python2", "python3", "py", "py3"})
 _THOUGHTS = ("think", "thinking", "thought", "reasoning")
 
 
-class NoSource(Exception):
-    """The reply holds no program: `rule` names what is wrong, `hint` says what to do instead."""
-
-    def __init__(self, rule: str, message: str, hint: str) -> None:
-        super().__init__(f"{rule}: {message}; {hint}")
-        self.rule = rule
-        self.message = message
-        self.hint = hint
-
-
 @dataclass(frozen=True, slots=True)
 class _Block:
     language: str
@@ -36,14 +30,17 @@ class _Block:
     closed: bool
 
 
-def extract_source(reply: Reply, function: str) -> str:
+def extract_source(reply: Reply, function: str, parent: str | None = None) -> str:
     """The source of the program in the reply that defines `function`.
 
     That is the only code block, or the last of several that defines the function; blocks of another language
     count only where there is none of Python or without a language. A reply with no code block may be the
     program itself. Reasoning in `<think>` tags is passed over.
 
-    Raises NoSource, with the rule `reply-too-long`, `truncated-reply`, `no-code-block` or `missing-function`.
+    With the source of a `parent` the reply may instead be a diff against it, in blocks of SEARCH and REPLACE.
+
+    Raises NoSource, with the rule `reply-too-long`, `truncated-reply`, `no-code-block`, `missing-function` or one of
+    `vulcan.models.diff`.
     """
     text = reply.text.replace("\r\n", "\n").replace("\r", "\n").lstrip("\ufeff")
     text, endless = _without_thoughts(text)
@@ -55,6 +52,8 @@ def extract_source(reply: Reply, function: str) -> str:
             "the reply was cut off before its end",
             "write less before the code, keep the program short, and close the code block",
         )
+    if parent is not None and has_changes(text):
+        return _finished(apply_changes(parent, read_changes(text)))
     if not blocks:
         return _bare_source(text, function)
     return _choose(blocks, function)

@@ -1,0 +1,208 @@
+"""When a failing model is left alone, and when it is tried again."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+
+import pytest
+from chat_server import ChatServer, answer, fail
+
+from vulcan.errors import UserError
+from vulcan.models import BudgetExhausted, Message, ModelRefused, ModelUnavailable, Reply, Request
+from vulcan.models.breaker import Breaker, BreakerPolicy
+from vulcan.models.endpoint import EndpointModel
+from vulcan.models.retry import RetryPolicy
+from vulcan.models.settings import CallSettings
+
+REQUEST = Request(1, 0, (Message("user", "Write one."),), (), 1)
+REPLY = Reply("hello", "toy", "stop", 1, 1, None, 0.1)
+POLICY = BreakerPolicy(failures=3, first_open=30.0, longest_open=100.0)
+
+
+class Clock:
+    """Stands in for the clock."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def __call__(self) -> float:
+        return self.seconds
+
+
+class Scripted:
+    """A model that does what it is told to; it counts its calls."""
+
+    name = "toy"
+
+    def __init__(self, act: Callable[[], Reply]) -> None:
+        self.act = act
+        self.calls = 0
+
+    def propose(self, request: Request) -> Reply:
+        self.calls += 1
+        return self.act()
+
+    def close(self) -> None:
+        pass
+
+
+def failing() -> Reply:
+    raise ModelUnavailable("gave up")
+
+
+@pytest.fixture
+def server_of_faults(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[ChatServer, EndpointModel]]:
+    """A server that fails 4 calls and then answers, and a model that makes no second attempts."""
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    with ChatServer([fail(503, "busy")] * 4 + [answer("hello")]) as server:
+        model = EndpointModel("toy", server.url, CallSettings(retry=RetryPolicy(attempts=1)))
+        with closing(model):
+            yield server, model
+
+
+def unavailable(breaker: Breaker) -> str:
+    with pytest.raises(ModelUnavailable) as caught:
+        breaker.propose(REQUEST)
+    return str(caught.value)
+
+
+def test_a_model_that_fails_is_left_alone_tried_and_taken_back(
+    server_of_faults: tuple[ChatServer, EndpointModel],
+) -> None:
+    server, model = server_of_faults
+    clock = Clock()
+    breaker = Breaker(model, POLICY, clock)
+    for _ in range(3):
+        assert "status 503: busy" in unavailable(breaker)
+    assert len(server.requests) == 3
+    clock.seconds = 29.0
+    line = unavailable(breaker)
+    assert line.startswith(
+        "model 'toy' is left alone after 3 failed calls in a row; it is tried again in 1 s; the last:"
+    )
+    assert "status 503: busy" in line
+    assert len(server.requests) == 3  # nothing was sent
+    clock.seconds = 30.0
+    assert "left alone" not in unavailable(breaker)  # this one went through, and failed
+    assert len(server.requests) == 4
+    clock.seconds = 89.0
+    assert "in 1 s" in unavailable(breaker)  # twice as long
+    clock.seconds = 90.0
+    assert breaker.propose(REQUEST).text == "hello"
+    assert breaker.propose(REQUEST).text == "hello"
+    assert len(server.requests) == 6
+
+
+def test_the_time_it_is_open_doubles_up_to_the_longest() -> None:
+    clock = Clock()
+    breaker = Breaker(Scripted(failing), POLICY, clock)
+    waits = []
+    for _ in range(3):
+        unavailable(breaker)
+    for _ in range(5):
+        waits.append(float(unavailable(breaker).split("again in ")[1].split(" s;")[0]))
+        clock.seconds += waits[-1]
+        assert unavailable(breaker) == "gave up"
+    assert waits == [30.0, 60.0, 100.0, 100.0, 100.0]
+
+
+def test_failures_that_are_not_in_a_row_open_nothing() -> None:
+    model = Scripted(failing)
+    breaker = Breaker(model, POLICY, Clock())
+    for _ in range(5):
+        model.act = failing
+        assert unavailable(breaker) == "gave up"
+        assert unavailable(breaker) == "gave up"
+        model.act = lambda: REPLY
+        assert breaker.propose(REQUEST) == REPLY
+    assert model.calls == 15
+
+
+def test_a_success_makes_the_next_opening_short_again() -> None:
+    clock = Clock()
+    model = Scripted(failing)
+    breaker = Breaker(model, POLICY, clock)
+    for _ in range(3):
+        unavailable(breaker)
+    clock.seconds = 30.0
+    assert unavailable(breaker) == "gave up"
+    clock.seconds = 90.0
+    model.act = lambda: REPLY
+    breaker.propose(REQUEST)
+    model.act = failing
+    for _ in range(3):
+        assert unavailable(breaker) == "gave up"
+    assert "in 30 s" in unavailable(breaker)
+
+
+def test_one_call_alone_tries_a_model_again() -> None:
+    clock = Clock()
+    model = Scripted(failing)
+    breaker = Breaker(model, POLICY, clock)
+    for _ in range(3):
+        unavailable(breaker)
+    clock.seconds = 30.0
+    began, go_on = threading.Event(), threading.Event()
+
+    def slow() -> Reply:
+        began.set()
+        assert go_on.wait(10)
+        return REPLY
+
+    model.act = slow
+    with ThreadPoolExecutor(1) as threads:
+        trying = threads.submit(breaker.propose, REQUEST)
+        assert began.wait(10)
+        assert "it is being tried again" in unavailable(breaker)
+        go_on.set()
+        assert trying.result(10) == REPLY
+    assert model.calls == 4
+
+
+def test_32_calls_that_fail_together_open_it_once() -> None:
+    clock = Clock()
+    together = threading.Barrier(32, timeout=10)
+
+    def act() -> Reply:
+        together.wait()
+        return failing()
+
+    model = Scripted(act)
+    breaker = Breaker(model, POLICY, clock)
+    with ThreadPoolExecutor(32) as threads:
+        assert set(threads.map(lambda _: unavailable(breaker), range(32))) == {"gave up"}
+    assert "after 32 failed calls in a row; it is tried again in 30 s" in unavailable(breaker)
+    assert model.calls == 32
+
+
+@pytest.mark.parametrize("error", [ModelRefused("no such model"), BudgetExhausted("spent")])
+def test_what_is_not_a_passing_fault_goes_through_and_counts_for_nothing(error: Exception) -> None:
+    def act() -> Reply:
+        raise error
+
+    clock = Clock()
+    model = Scripted(act)
+    breaker = Breaker(model, POLICY, clock)
+    for _ in range(5):
+        with pytest.raises(type(error)):
+            breaker.propose(REQUEST)
+    model.act = failing
+    for _ in range(3):
+        unavailable(breaker)
+    clock.seconds = 30.0
+    model.act = act
+    with pytest.raises(type(error)):
+        breaker.propose(REQUEST)
+    model.act = lambda: REPLY
+    assert breaker.propose(REQUEST) == REPLY  # the try that came to nothing does not block the next
+
+
+def test_a_policy_that_makes_no_sense_is_refused() -> None:
+    with pytest.raises(UserError, match="at least 1"):
+        BreakerPolicy(failures=0)
+    with pytest.raises(UserError, match="above 0 and grow"):
+        BreakerPolicy(first_open=10.0, longest_open=5.0)

@@ -1,0 +1,280 @@
+"""A budget holds at every moment, in any order of things."""
+
+from __future__ import annotations
+
+import random
+import threading
+from concurrent.futures import CancelledError, ThreadPoolExecutor
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, rule
+
+from vulcan.errors import UserError
+from vulcan.models import Budget, BudgetExhausted, Message, Reply
+from vulcan.models.budget import Reservation
+from vulcan.models.prices import Cost
+from vulcan.models.recorded import Recorded
+
+DOLLARS, TOKENS = 1.0, 10_000
+
+
+class Clock:
+    """Stands in for the clock."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def __call__(self) -> float:
+        return self.seconds
+
+
+class BudgetLaws(RuleBasedStateMachine):
+    """Calls begin and end in any order; each is answered within what it reserved, is lost, or was never made."""
+
+    held = Bundle("held")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.budget = Budget(DOLLARS, TOKENS)
+        self.paid_dollars = 0.0
+        self.paid_tokens = 0
+        self.most: dict[Reservation, Cost] = {}
+
+    @rule(target=held, dollars=st.floats(0, 0.4), tokens=st.integers(0, 4_000))
+    def reserve(self, dollars: float, tokens: int) -> Reservation | None:
+        reservation = self.budget.reserve(Cost(dollars, tokens))
+        before = self.budget.spent()
+        if reservation is None:
+            fits = before.dollars + before.reserved.dollars + dollars <= DOLLARS - 1e-9  # type: ignore[operator]
+            assert not fits or before.tokens + before.reserved.tokens + tokens > TOKENS
+        else:
+            self.most[reservation] = Cost(dollars, tokens)
+        return reservation
+
+    @rule(reservation=consumes(held), share=st.floats(0, 1))
+    def answer(self, reservation: Reservation | None, share: float) -> None:
+        if reservation is not None:
+            most = self.most.pop(reservation)
+            cost = Cost((most.dollars or 0.0) * share, int(most.tokens * share))
+            reservation.settle(cost)
+            self.paid_dollars += cost.dollars or 0.0
+            self.paid_tokens += cost.tokens
+
+    @rule(reservation=consumes(held))
+    def lose(self, reservation: Reservation | None) -> None:
+        if reservation is not None:
+            most = self.most.pop(reservation)
+            reservation.settle_unanswered()
+            self.paid_dollars += most.dollars or 0.0
+            self.paid_tokens += most.tokens
+
+    @rule(reservation=consumes(held))
+    def refuse(self, reservation: Reservation | None) -> None:
+        if reservation is not None:
+            del self.most[reservation]
+            reservation.release()
+
+    @invariant()
+    def spent_and_reserved_are_never_above_the_limit(self) -> None:
+        spent = self.budget.spent()
+        assert spent.reserved.dollars is not None
+        assert round((spent.dollars + spent.reserved.dollars) * 1e12) <= DOLLARS * 1e12
+        assert spent.tokens + spent.reserved.tokens <= TOKENS
+
+    @invariant()
+    def nothing_is_lost_or_counted_twice(self) -> None:
+        spent = self.budget.spent()
+        assert spent.dollars == pytest.approx(self.paid_dollars, abs=1e-9)
+        assert spent.tokens == self.paid_tokens
+        assert spent.reserved.dollars == pytest.approx(sum(m.dollars or 0.0 for m in self.most.values()), abs=1e-9)
+        assert spent.reserved.tokens == sum(m.tokens for m in self.most.values())
+
+
+TestBudgetLaws = BudgetLaws.TestCase
+TestBudgetLaws.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+
+
+def test_32_threads_spend_to_the_limit_and_never_past_it() -> None:
+    budget = Budget(dollars=DOLLARS, tokens=TOKENS)
+    most = Cost(0.02, 100)
+    highest: list[float] = []
+    paid: list[float] = []
+    lock = threading.Lock()
+
+    def call(number: int) -> bool:
+        try:
+            reservation = budget.acquire(most, (number, 0))
+        except BudgetExhausted:
+            return False
+        spent = budget.spent()
+        assert spent.reserved.dollars is not None
+        cost = Cost(random.Random(number).uniform(0.0, 0.02), 50)
+        with lock:
+            highest.append(spent.dollars + spent.reserved.dollars)
+            paid.append(cost.dollars or 0.0)
+        reservation.settle(cost)
+        return True
+
+    with ThreadPoolExecutor(32) as threads:
+        made = list(threads.map(call, range(400)))
+    assert max(highest) <= DOLLARS
+    assert sum(paid) == pytest.approx(budget.spent().dollars, abs=1e-9)
+    assert sum(made) == len(paid)
+    # Calls cost half of what is reserved, in the mean: settling gives the rest back, and twice as many are made
+    assert 80 <= sum(made) <= 120
+    assert DOLLARS - 0.02 < budget.spent().dollars <= DOLLARS
+    assert budget.exhausted() is not None
+
+
+def test_many_small_sums_add_up_exactly_whatever_their_order() -> None:
+    budget = Budget(dollars=1.0)
+    held = [budget.reserve(Cost(0.1, 0)) for _ in range(10)]
+    assert None not in held  # ten tenths are 1 here, as they are not in floating point
+    assert budget.reserve(Cost(1e-12, 0)) is None
+
+
+def test_a_call_waits_for_room_that_calls_in_flight_leave() -> None:
+    budget = Budget(tokens=100)
+    first = budget.reserve(Cost(None, 80))
+    assert first is not None
+    with ThreadPoolExecutor(1) as threads:
+        second = threads.submit(budget.acquire, Cost(None, 50), (2, 0))
+        assert budget.exhausted() is None
+        first.settle(Cost(None, 40))
+        second.result(10).settle(Cost(None, 50))
+    assert budget.spent().tokens == 90
+
+
+def test_of_those_who_wait_the_earliest_proposal_is_first() -> None:
+    budget = Budget(tokens=100)
+    first = budget.reserve(Cost(None, 100))
+    assert first is not None
+    order: list[int] = []
+
+    def call(number: int) -> None:
+        reservation = budget.acquire(Cost(None, 100), (number, 0))
+        order.append(number)
+        reservation.settle(Cost(None, 0))
+
+    with ThreadPoolExecutor(4) as threads:
+        calls = [threads.submit(call, number) for number in (7, 5, 9, 6)]
+        while len(budget._waiting) < 4:
+            threading.Event().wait(0.001)
+        first.settle(Cost(None, 0))
+        for each in calls:
+            each.result(10)
+    assert order == [5, 6, 7, 9]
+
+
+def test_once_a_call_finds_no_room_none_does() -> None:
+    budget = Budget(dollars=1.0)
+    first = budget.reserve(Cost(0.9, 0))
+    assert first is not None
+    first.settle(Cost(0.9, 0))
+    with pytest.raises(
+        BudgetExhausted, match=r"of \$1\.00 is used up: \$0\.9 is spent, and the next call may cost \$0\.2"
+    ):
+        budget.acquire(Cost(0.2, 0))
+    with pytest.raises(BudgetExhausted):
+        budget.acquire(Cost(0.01, 0))
+    assert budget.reserve(Cost(0.01, 0)) is None
+    assert "used up" in (budget.exhausted() or "")
+
+
+def test_nothing_starts_after_the_minutes() -> None:
+    clock = Clock()
+    budget = Budget(minutes=2.0, clock=clock)
+    clock.seconds = 119.0
+    assert budget.seconds_left() == pytest.approx(1.0)
+    assert budget.reserve(Cost(None, 1)) is not None
+    clock.seconds = 120.0
+    assert budget.reserve(Cost(None, 1)) is None
+    with pytest.raises(BudgetExhausted, match="the budget of 2 minutes is over"):
+        budget.acquire(Cost(None, 1))
+    assert budget.spent().minutes == pytest.approx(2.0)
+
+
+def test_the_deadline_cuts_off_and_says_why() -> None:
+    called = threading.Event()
+    reasons: list[str | None] = []
+    budget = Budget(minutes=0.001)
+
+    def cut_off() -> None:
+        reasons.append(budget.exhausted())
+        called.set()
+
+    with budget.deadline(cut_off):
+        assert called.wait(10)
+    assert reasons == ["the budget of 0.001 minutes is over"]
+
+
+def test_a_search_that_ends_before_the_deadline_is_not_cut_off() -> None:
+    called = threading.Event()
+    budget = Budget(minutes=0.002)
+    with budget.deadline(called.set):
+        pass
+    assert not called.wait(0.3)
+
+
+def test_whoever_waits_is_let_go_when_the_budget_is_closed() -> None:
+    budget = Budget(tokens=10)
+    assert budget.reserve(Cost(None, 10)) is not None
+    with ThreadPoolExecutor(1) as threads:
+        waiting = threads.submit(budget.acquire, Cost(None, 10))
+        budget.close()
+        with pytest.raises(CancelledError):
+            waiting.result(10)
+
+
+def test_a_reservation_is_settled_once() -> None:
+    reservation = Budget(tokens=10).reserve(Cost(None, 10))
+    assert reservation is not None
+    reservation.settle(Cost(None, 5))
+    with pytest.raises(ValueError, match="once"):
+        reservation.release()
+
+
+def test_a_server_that_writes_more_than_it_may_is_told_of(caplog: pytest.LogCaptureFixture) -> None:
+    budget = Budget(tokens=10)
+    reservation = budget.reserve(Cost(None, 10))
+    assert reservation is not None
+    reservation.settle(Cost(None, 25))
+    assert budget.spent().tokens == 25
+    assert budget.exhausted() == "the budget of 10 tokens is spent"
+    assert "does not keep to max_tokens" in caplog.text
+
+
+def recorded(dollars: float | None, tokens: int | None, text: str = "") -> Recorded:
+    return Recorded(7, 0, (Message("user", "x" * 100),), Reply(text, "m", "stop", tokens, tokens, dollars, 1.0))
+
+
+def test_what_earlier_sessions_spent_counts() -> None:
+    budget = Budget(dollars=1.0, tokens=1_000)
+    budget.restore([recorded(0.25, 200), recorded(0.25, 100), recorded(0.0, None)])
+    assert (budget.spent().dollars, budget.spent().tokens) == (0.5, 600)
+    assert budget.reserve(Cost(0.51, 0)) is None
+    assert budget.reserve(Cost(0.5, 400)) is not None
+
+
+def test_tokens_that_nobody_counted_are_taken_at_their_most() -> None:
+    budget = Budget(tokens=10_000)
+    budget.restore([recorded(None, None, "y" * 50)])
+    assert budget.spent().tokens == 100 + 16 + 256 + 50
+
+
+def test_a_call_of_unknown_price_makes_a_budget_in_dollars_impossible() -> None:
+    budget = Budget(dollars=1.0)
+    with pytest.raises(UserError, match="proposal 7 was answered by 'm' at an unknown price"):
+        budget.restore([recorded(None, 5)])
+    with pytest.raises(UserError, match="needs a known price"):
+        budget.reserve(Cost(None, 5))
+    assert budget.spent().dollars == 0
+
+
+@pytest.mark.parametrize("limit", [0, -1, float("inf"), float("nan")])
+@pytest.mark.parametrize("name", ["dollars", "tokens", "minutes"])
+def test_limits_that_are_none_are_refused(name: str, limit: float) -> None:
+    with pytest.raises(UserError, match=f"budget-{name}"):
+        Budget(**{name: limit})  # type: ignore[arg-type]

@@ -1,0 +1,211 @@
+"""Which model is asked, simulated with models whose worth is known, and who answers in its place."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from statistics import median
+
+import pytest
+from chat_server import ChatServer, answer, fail
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vulcan.errors import UserError
+from vulcan.models import Message, ModelRefused, ModelUnavailable, Request
+from vulcan.models.bandit import FIRST_TRIES, Trial, gain_of
+from vulcan.models.breaker import Breaker, BreakerPolicy
+from vulcan.models.endpoint import EndpointModel
+from vulcan.models.ensemble import Ensemble, choose_model
+from vulcan.models.retry import RetryPolicy
+from vulcan.models.settings import CallSettings
+
+REQUEST = Request(1, 0, (Message("user", "Write one."),), (), 1)
+
+
+@dataclass(frozen=True)
+class Worth:
+    """How often a model gains, how much on average where it does, and the mean dollars of a call."""
+
+    often: float
+    gain: float
+    dollars: float | None
+
+    @property
+    def a_call(self) -> float:
+        return self.often * self.gain
+
+    @property
+    def a_dollar(self) -> float:
+        assert self.dollars is not None
+        return self.a_call / self.dollars
+
+    def try_once(self, name: str, rng: random.Random) -> Trial:
+        gain = rng.expovariate(1 / self.gain) if rng.random() < self.often else 0.0
+        return Trial(name, gain, None if self.dollars is None else self.dollars * rng.uniform(0.7, 1.3))
+
+
+def simulate(worths: Mapping[str, Worth], count: int, seed: int, batch: int = 1) -> list[Trial]:
+    """A search: each batch is chosen from what settled before it."""
+    rng = random.Random(seed)
+    history: list[Trial] = []
+    models = sorted(worths)
+    while len(history) < count:
+        numbers = range(len(history), len(history) + batch)
+        chosen = [choose_model(models, history, random.Random(f"{seed}:{n}")) for n in numbers]
+        history += [worths[model].try_once(model, rng) for model in chosen]
+    return history
+
+
+def share_of_best(worths: Mapping[str, Worth], history: Sequence[Trial]) -> float:
+    """The expected gain of what was chosen, of what the same dollars gain with the best model alone."""
+    dollars = sum(trial.dollars or 0.0 for trial in history)
+    best = max(worth.a_dollar for worth in worths.values())
+    return sum(worths[trial.arm].a_call for trial in history) / (best * dollars)
+
+
+CHEAP_IS_BETTER = {"cheap": Worth(0.3, 1.0, 0.01), "dear": Worth(0.5, 1.0, 0.10)}
+DEAR_IS_BETTER = {"cheap": Worth(0.05, 1.0, 0.01), "dear": Worth(0.5, 2.0, 0.03)}
+
+
+@pytest.mark.parametrize(("worths", "better"), [(CHEAP_IS_BETTER, "cheap"), (DEAR_IS_BETTER, "dear")])
+@pytest.mark.parametrize("batch", [1, 25])
+def test_the_model_of_more_gain_a_dollar_is_found(worths: Mapping[str, Worth], better: str, batch: int) -> None:
+    late = [Counter(t.arm for t in simulate(worths, 400, seed, batch)[200:])[better] / 200 for seed in range(8)]
+    assert median(late) >= 0.75
+    assert min(late) >= 0.6
+
+
+def test_the_regret_is_bounded() -> None:
+    # The first tries of the dear model alone cost as much as 30 calls of the cheap one
+    for worths, floor in ((CHEAP_IS_BETTER, 0.80), (DEAR_IS_BETTER, 0.88)):
+        assert median(share_of_best(worths, simulate(worths, 500, seed)) for seed in range(8)) >= floor
+
+
+def test_the_regret_per_dollar_falls_with_time() -> None:
+    histories = [simulate(CHEAP_IS_BETTER, 600, seed) for seed in range(8)]
+    early = median(share_of_best(CHEAP_IS_BETTER, h[:100]) for h in histories)
+    late = median(share_of_best(CHEAP_IS_BETTER, h[300:]) for h in histories)
+    assert late > early + 0.1
+    assert late >= 0.9
+
+
+def test_a_model_that_becomes_the_better_one_is_found_again() -> None:
+    rng = random.Random(3)
+    history = simulate({"a": Worth(0.3, 1.0, 0.01), "b": Worth(0.02, 1.0, 0.01)}, 900, seed=3)
+    assert Counter(t.arm for t in history[700:])["a"] > 150
+    later = {"a": Worth(0.01, 1.0, 0.01), "b": Worth(0.3, 1.0, 0.01)}
+    for number in range(400):
+        model = choose_model(["a", "b"], history, random.Random(number))
+        history.append(later[model].try_once(model, rng))
+    assert Counter(t.arm for t in history[-100:])["b"] > 75
+
+
+@pytest.mark.parametrize("dollars", [None, 0.0])
+def test_where_a_price_is_not_known_or_nothing_gain_a_call_decides(dollars: float | None) -> None:
+    worths = {"own server": Worth(0.1, 1.0, dollars), "priced": Worth(0.4, 1.0, 0.10)}
+    late = [Counter(t.arm for t in simulate(worths, 300, seed)[150:])["priced"] for seed in range(5)]
+    assert median(late) >= 110
+
+
+def test_a_call_of_a_priced_model_that_was_not_counted_does_not_hide_the_prices() -> None:
+    history = [Trial("cheap", 1.0, 0.01), Trial("dear", 1.0, 1.0)] * 20
+    with_gap = [*history, Trial("cheap", 1.0, None)]
+    chosen = Counter(choose_model(["cheap", "dear"], with_gap, random.Random(n)) for n in range(100))
+    assert chosen["cheap"] == 100
+
+
+def test_each_model_is_tried_a_few_times_first() -> None:
+    history = simulate({"a": Worth(1.0, 1.0, 0.001), "b": Worth(0.0, 1.0, 1.0), "c": Worth(0.0, 1.0, 1.0)}, 9, seed=1)
+    assert Counter(t.arm for t in history) == {"a": FIRST_TRIES, "b": FIRST_TRIES, "c": FIRST_TRIES}
+
+
+def test_the_proposals_of_a_round_are_spread_while_little_is_known() -> None:
+    history = [Trial(model, gain, 0.01) for model in ("a", "b") for gain in (0.0, 1.0, 0.0)]
+    chosen = Counter(choose_model(["a", "b"], history, random.Random(n)) for n in range(200))
+    assert min(chosen.values()) > 70
+
+
+trials = st.builds(Trial, st.sampled_from(["a", "b", "c", "gone"]), st.floats(0, 1e6), st.none() | st.floats(0, 10))
+
+
+@given(st.lists(trials, max_size=40), st.integers())
+def test_the_choice_is_a_function_of_the_history_and_the_seed(history: list[Trial], seed: int) -> None:
+    chosen = choose_model(["a", "b", "c"], history, random.Random(seed))
+    assert chosen in ("a", "b", "c")
+    assert choose_model(["a", "b", "c"], tuple(history), random.Random(seed)) == chosen
+
+
+@given(st.lists(trials, max_size=40), st.integers(), st.integers(-20, 20))
+def test_the_unit_of_the_gain_does_not_matter(history: list[Trial], seed: int, power: int) -> None:
+    history = [replace(trial, gain=round(trial.gain)) for trial in history]
+    scaled = [replace(trial, gain=trial.gain * 2.0**power) for trial in history]
+    models = ["a", "b", "c"]
+    assert choose_model(models, history, random.Random(seed)) == choose_model(models, scaled, random.Random(seed))
+
+
+def test_a_gain_is_what_passes_the_best_before() -> None:
+    assert gain_of(0.75, [0.5, 0.25]) == 0.25
+    assert gain_of(0.25, [0.5, 0.125]) == 0.0
+    assert gain_of(None, [0.5]) == 0.0
+    assert gain_of(0.5, []) == 0.0
+
+
+# Who answers
+
+
+@pytest.fixture
+def servers(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[ChatServer, ChatServer]]:
+    """One server that is busy, and one that answers."""
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    with ChatServer([fail(503, "busy")]) as busy, ChatServer([answer("hello")]) as ready:
+        yield busy, ready
+
+
+def model(name: str, server: ChatServer) -> Breaker:
+    endpoint = EndpointModel(name, server.url, CallSettings(retry=RetryPolicy(attempts=1)))
+    return Breaker(endpoint, BreakerPolicy(failures=2))
+
+
+def test_another_model_answers_for_one_that_is_unavailable(servers: tuple[ChatServer, ChatServer]) -> None:
+    busy, ready = servers
+    with closing(Ensemble([model("x", ready), model("y", busy), model("z", ready)])) as ensemble:
+        assert (ensemble.name, ensemble.models) == ("x,y,z", ("x", "y", "z"))
+        assert ensemble.propose(replace(REQUEST, model="x")).by == "x"
+        replies = [ensemble.propose(replace(REQUEST, model="y")) for _ in range(5)]
+    assert {reply.by for reply in replies} == {"z"}
+    assert [request.body["model"] for request in ready.requests] == ["x", *["z"] * 5]
+    assert len(busy.requests) == 2  # then its breaker was open
+
+
+def test_where_none_answers_each_ones_reason_is_told(servers: tuple[ChatServer, ChatServer]) -> None:
+    busy, _ = servers
+    with closing(Ensemble([model("x", busy), model("y", busy)])) as ensemble:
+        with pytest.raises(ModelUnavailable, match=r"model 'y'.*busy; model 'x'.*busy"):
+            ensemble.propose(replace(REQUEST, model="y"))
+        assert [request.body["model"] for request in busy.requests] == ["y", "x"]
+
+
+def test_a_permanent_error_stops_at_once(servers: tuple[ChatServer, ChatServer]) -> None:
+    _, ready = servers
+    with (
+        ChatServer([fail(401, "who are you?")]) as strict,
+        closing(Ensemble([model("x", strict), model("y", ready)])) as ensemble,
+    ):
+        with pytest.raises(ModelRefused, match="set OPENAI_API_KEY"):
+            ensemble.propose(REQUEST)
+        assert (len(strict.requests), len(ready.requests)) == (1, 0)
+
+
+def test_a_model_that_is_not_there_is_refused_with_the_nearest(servers: tuple[ChatServer, ChatServer]) -> None:
+    with closing(Ensemble([model("large", servers[1])])) as ensemble:
+        with pytest.raises(UserError, match="no model 'lagre'; did you mean 'large'"):
+            ensemble.propose(replace(REQUEST, model="lagre"))
+        with pytest.raises(UserError, match="each once"):
+            Ensemble([model("x", servers[1]), model("x", servers[1])])
+        with pytest.raises(UserError, match="one model or more"):
+            Ensemble([])

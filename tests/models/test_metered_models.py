@@ -1,0 +1,256 @@
+"""Budgets around real calls of both ways to a model, against a real server."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from chat_server import Behaviour, ChatServer, Exchange, Received, answer, cut_off, fail, stall, stall_after_headers
+
+from vulcan.errors import UserError
+from vulcan.models import Budget, BudgetExhausted, Message, ModelUnavailable, Reply, Request, open_proposer
+from vulcan.models.endpoint import EndpointModel
+from vulcan.models.litellm_model import LitellmModel
+from vulcan.models.prices import most_tokens
+from vulcan.models.remote import RemoteModel
+from vulcan.models.retry import RetryPolicy
+from vulcan.models.settings import CallSettings
+
+CHAT = (Message("user", "Write one."),)
+PROMPT = most_tokens(CHAT)  # 10 bytes and what comes around them: 282
+WIDTH = 32
+
+Open = Callable[..., RemoteModel]
+
+
+def request(number: int) -> Request:
+    return Request(number, 0, CHAT, (), 1)
+
+
+@pytest.fixture(params=["endpoint", "litellm"])
+def open_model(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Open]:
+    """Opens a model of the server within a budget; the one of litellm has the price of gpt-4o."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-0123456789")
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    opened: list[RemoteModel] = []
+
+    def open_(url: str, budget: Budget, **settings: object) -> RemoteModel:
+        settings = {"timeout": 10.0, "max_tokens": 718, "retry": RetryPolicy(attempts=1), **settings}
+        chosen = CallSettings(**settings)  # type: ignore[arg-type]
+        if request.param == "endpoint":
+            opened.append(EndpointModel("toy", url, chosen, lambda seconds: False, budget))
+        else:
+            monkeypatch.setenv("OPENAI_API_BASE", url)
+            opened.append(LitellmModel("openai/gpt-4o", chosen, lambda seconds: False, budget))
+        return opened[-1]
+
+    yield open_
+    for model in opened:
+        model.close()
+
+
+@pytest.fixture
+def open_priced(monkeypatch: pytest.MonkeyPatch) -> Iterator[Open]:
+    """Opens gpt-4o, at $2.50 and $10 a million tokens, on the server."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-0123456789")
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    opened: list[RemoteModel] = []
+
+    def open_(url: str, budget: Budget, **settings: object) -> RemoteModel:
+        monkeypatch.setenv("OPENAI_API_BASE", url)
+        opened.append(LitellmModel("openai/gpt-4o", CallSettings(**settings), budget=budget))  # type: ignore[arg-type]
+        return opened[-1]
+
+    yield open_
+    for model in opened:
+        model.close()
+
+
+class Till:
+    """A server's script that charges each call as dearly as it may, and notes the most that was ever open."""
+
+    def __init__(self, meet: int) -> None:
+        self._lock = threading.Lock()
+        self._open = 0
+        self.most_open = 0
+        self.charged = 0
+        self._together = threading.Event()
+        self._meet = meet
+
+    def __call__(self, received: Received) -> Behaviour:
+        def behave(exchange: Exchange) -> None:
+            with self._lock:
+                self._open += 1
+                self.most_open = max(self.most_open, self._open)
+                if self._open >= self._meet:
+                    self._together.set()
+            self._together.wait(10)  # nobody is answered before so many have asked
+            limit = received.body.get("max_tokens") or received.body["max_completion_tokens"]
+            with self._lock:
+                self._open -= 1
+                self.charged += PROMPT + limit
+            answer("hello", usage=(PROMPT, limit))(exchange)
+
+        return behave
+
+
+def call_all(model: RemoteModel, count: int) -> list[Reply | None]:
+    def call(number: int) -> Reply | None:
+        try:
+            return model.propose(request(number))
+        except BudgetExhausted:
+            return None
+
+    with ThreadPoolExecutor(WIDTH) as threads:
+        return list(threads.map(call, range(count)))
+
+
+def test_32_calls_in_flight_stay_within_the_tokens(open_model: Open) -> None:
+    # 1,000 tokens a call at most: 40 calls fit
+    budget = Budget(tokens=40_999)
+    till = Till(meet=WIDTH)
+    with ChatServer(till) as server:
+        replies = call_all(open_model(server.url, budget), 100)
+        assert len(server.requests) == 40
+    assert sum(reply is not None for reply in replies) == 40
+    assert till.most_open == WIDTH
+    assert till.charged == budget.spent().tokens == 40_000
+    assert budget.spent().reserved.tokens == 0
+    assert budget.exhausted() == (
+        "the budget of 40999 tokens is used up: 40000 are spent, and the next call may take 1000"
+    )
+
+
+def test_the_calls_in_flight_are_fewer_where_the_budget_is_small(open_model: Open) -> None:
+    budget = Budget(tokens=5_000)
+    till = Till(meet=5)
+    with ChatServer(till) as server:
+        call_all(open_model(server.url, budget), 32)
+    assert till.most_open == 5
+    assert till.charged == 5_000
+
+
+def test_what_calls_do_not_use_is_there_for_others(open_model: Open) -> None:
+    budget = Budget(tokens=5_000)
+    with ChatServer([answer("hello", usage=(60, 40))]) as server:
+        replies = call_all(open_model(server.url, budget), 60)
+    # 100 of the 1,000 reserved are used: the calls go on until fewer than 1,000 are left
+    assert sum(reply is not None for reply in replies) == 41
+    assert budget.spent().tokens == 4_100
+
+
+def test_dollars_are_kept_with_32_calls_in_flight(open_priced: Open) -> None:
+    at_most = PROMPT * 2.5e-6 + 718 * 1e-5
+    budget = Budget(dollars=34.5 * at_most)
+    till = Till(meet=WIDTH)
+    with ChatServer(till) as server:
+        replies = call_all(open_priced(server.url, budget, max_tokens=718), 60)
+    assert [reply.dollars for reply in replies if reply] == [pytest.approx(at_most)] * 34
+    assert budget.spent().dollars == pytest.approx(34 * at_most)
+
+
+def test_tokens_that_the_server_does_not_count_are_charged_at_their_most(open_model: Open) -> None:
+    budget = Budget(tokens=5_000)
+    with ChatServer([answer("hello", usage=None)]) as server:
+        reply = open_model(server.url, budget).propose(request(1))
+    assert (reply.tokens_in, reply.tokens_out) == (None, None)
+    assert budget.spent().tokens == 1_000
+
+
+def test_dollars_that_the_server_does_not_let_know_are_charged_and_told(open_priced: Open) -> None:
+    budget = Budget(dollars=1.0)
+    with ChatServer([answer("hello", usage=None)]) as server:
+        reply = open_priced(server.url, budget, max_tokens=718).propose(request(1))
+    assert reply.dollars == pytest.approx(PROMPT * 2.5e-6 + 718 * 1e-5)
+    assert budget.spent().dollars == pytest.approx(reply.dollars)
+
+
+@pytest.mark.parametrize("behaviour", [fail(429, "slow down"), fail(500, "boom"), fail(503, "busy"), fail(529, "busy")])
+def test_a_call_that_the_server_turned_down_costs_nothing(open_model: Open, behaviour: Behaviour) -> None:
+    budget = Budget(tokens=5_000)
+    with ChatServer([behaviour]) as server, pytest.raises(ModelUnavailable):
+        open_model(server.url, budget).propose(request(1))
+    assert (budget.spent().tokens, budget.spent().reserved.tokens) == (0, 0)
+
+
+def test_a_call_that_never_reached_a_server_costs_nothing(open_model: Open) -> None:
+    budget = Budget(tokens=5_000)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{free.getsockname()[1]}/v1"  # bound but not listening: connections are refused
+        with pytest.raises(ModelUnavailable):
+            open_model(url, budget).propose(request(1))
+    assert (budget.spent().tokens, budget.spent().reserved.tokens) == (0, 0)
+
+
+@pytest.mark.parametrize("behaviour", [stall, stall_after_headers, cut_off, fail(504, "upstream took too long")])
+def test_a_call_that_a_model_may_have_worked_on_is_charged_at_its_most(open_model: Open, behaviour: Behaviour) -> None:
+    budget = Budget(tokens=5_000)
+    with ChatServer([behaviour]) as server, pytest.raises(ModelUnavailable):
+        open_model(server.url, budget, timeout=0.5).propose(request(1))
+    spent = budget.spent()
+    assert (spent.tokens, spent.unanswered, spent.reserved.tokens) == (1_000, 1, 0)
+
+
+def test_each_attempt_is_charged(open_model: Open) -> None:
+    budget = Budget(tokens=2_500)
+    with ChatServer([stall]) as server:
+        with pytest.raises(BudgetExhausted, match="used up: 2000 are spent"):
+            open_model(server.url, budget, timeout=0.5, retry=RetryPolicy(attempts=5)).propose(request(1))
+        assert len(server.requests) == 2  # the third attempt might have cost too much
+
+
+def test_the_deadline_cuts_off_calls_in_flight_and_says_so(open_model: Open) -> None:
+    budget = Budget(minutes=0.01)
+    with ChatServer([stall]) as server:
+        model = open_model(server.url, budget, timeout=60.0)
+        with budget.deadline(model.close), pytest.raises(BudgetExhausted, match=r"budget of 0\.01 minutes is over"):
+            model.propose(request(1))
+        with pytest.raises(BudgetExhausted, match="minutes is over"):
+            model.propose(request(2))
+        assert len(server.requests) == 1
+
+
+def test_closing_lets_go_of_those_who_wait_for_room(open_model: Open) -> None:
+    budget = Budget(tokens=1_000)
+    arrived = threading.Event()
+
+    def behave(exchange: Exchange) -> None:
+        arrived.set()
+        stall(exchange)
+
+    with ChatServer([behave]) as server, ThreadPoolExecutor(2) as threads:
+        model = open_model(server.url, budget, timeout=60.0)
+        calls = [threads.submit(model.propose, request(1))]
+        assert arrived.wait(10)
+        calls.append(threads.submit(model.propose, request(2)))
+        model.close()
+        for call in calls:
+            with pytest.raises(ModelUnavailable, match="closed"):
+                call.result(10)
+        assert len(server.requests) == 1
+
+
+def test_a_reply_gets_a_limit_where_a_budget_needs_one(open_model: Open, caplog: pytest.LogCaptureFixture) -> None:
+    with ChatServer([answer("hello")]) as server:
+        open_model(server.url, Budget(tokens=20_000), max_tokens=None).propose(request(1))
+        open_model(server.url, Budget(minutes=5), max_tokens=None).propose(request(2))
+    first, second = server.requests
+    assert first.body["max_tokens"] == 8192
+    assert "max_tokens" not in second.body
+    assert [r.getMessage().partition(":")[2] for r in caplog.records if r.name == "vulcan.models.meter"] == [
+        " under the budget a reply has at most 8192 tokens"
+    ]
+
+
+def test_no_model_of_unknown_price_is_opened_within_a_budget_in_dollars(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-0123456789")
+    with pytest.raises(UserError, match="model 'openai/no-such-model': its price is not known"):
+        open_proposer("openai/no-such-model", budget=Budget(dollars=1.0))
+    with ChatServer([answer("hello")]) as server:
+        with pytest.raises(UserError, match="model 'gpt-4o': its price is not known"):
+            open_proposer("gpt-4o", api_base=server.url, budget=Budget(dollars=1.0))
+        assert server.requests == []

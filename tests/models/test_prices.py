@@ -1,0 +1,106 @@
+"""What calls cost, checked against litellm's own sums."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from vulcan.models import Message
+from vulcan.models.litellm_package import load_litellm
+from vulcan.models.prices import (
+    UNKNOWN,
+    Price,
+    expected_cost,
+    expected_tokens,
+    find_price,
+    most_cost,
+    most_tokens,
+    spelled,
+)
+
+CHAT = (Message("system", "You write policies."), Message("user", "Write one." * 100))
+
+
+@pytest.fixture(scope="module")
+def litellm() -> Any:
+    return load_litellm()
+
+
+def test_the_price_is_that_of_the_shipped_table() -> None:
+    # $2.50 and $10 a million tokens, in and out
+    price = find_price("openai/gpt-4o")
+    assert price.dollars(100_000, 20_000) == pytest.approx(0.25 + 0.20)
+    assert find_price("gpt-4o") == price
+    assert price.longest_reply == 16_384
+
+
+@pytest.mark.parametrize("tokens_in", [1_000, 150_000, 250_000, 600_000])
+def test_no_priced_chat_model_costs_more_than_the_most(litellm: Any, tokens_in: int) -> None:
+    compared = 0
+    for name, entry in litellm.model_cost.items():
+        price = find_price(name)
+        plain = not set("/:") & set(name) and entry.get("litellm_provider") in {"openai", "anthropic"}
+        asked_for = plain or name.startswith(("gemini/", "openrouter/", "xai/", "mistral/", "deepseek/"))
+        if not price.known or entry.get("mode") != "chat" or not asked_for:
+            continue
+        theirs = sum(litellm.cost_per_token(model=name, prompt_tokens=tokens_in, completion_tokens=5_000))
+        ours, most = price.dollars(tokens_in, 5_000), price.most_dollars(tokens_in, 5_000)
+        assert ours is not None
+        assert most is not None
+        assert theirs <= most * (1 + 1e-9), name
+        assert theirs <= ours * (1 + 1e-9), name
+        compared += 1
+    assert compared > 100
+
+
+def test_long_prompts_are_at_the_dearer_rate() -> None:
+    # gemini-2.5-pro: $1.25 and $10 a million tokens, above 200,000 tokens of prompt $2.50 and $15
+    price = find_price("gemini/gemini-2.5-pro")
+    assert price.dollars(200_000, 1_000) == pytest.approx(0.25 + 0.01)
+    assert price.dollars(200_001, 1_000) == pytest.approx(0.5 + 0.015, rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    "name", ["openrouter/no/such", "openai/no-such-model", "anthropic/gpt-4o", "ollama/llama3", "toy"]
+)
+def test_what_the_table_does_not_price_is_unknown(name: str) -> None:
+    price = find_price(name)
+    assert not price.known
+    assert price.dollars(1, 1) is None
+    assert most_cost(price, CHAT, 10).dollars is None
+
+
+def test_a_server_of_ones_own_has_no_price_though_its_model_has_a_known_name() -> None:
+    assert find_price("gpt-4o", "http://localhost:8000/v1") is UNKNOWN
+
+
+def test_the_cost_before_a_call_is_prompt_and_longest_reply() -> None:
+    price = Price({"input_cost_per_token": 1e-6, "output_cost_per_token": 1e-5, "input_cost_per_request": 0.5})
+    size = len("You write policies.") + len("Write one.") * 100
+    expected, most = expected_cost(price, CHAT, 500), most_cost(price, CHAT, 1000)
+    assert expected_tokens(CHAT) == 255
+    assert (expected.tokens, most.tokens) == (255 + 500, size + 2 * 16 + 256 + 1000)
+    assert expected.dollars == pytest.approx(0.5 + 255e-6 + 5e-3)
+    assert most.dollars == pytest.approx(0.5 + 1e-6 * (size + 2 * 16 + 256) + 0.01)
+
+
+@settings(deadline=None)
+@given(st.lists(st.text(max_size=200), max_size=4))
+def test_no_tokeniser_counts_more_tokens_than_the_most(contents: list[str]) -> None:
+    messages = tuple(Message("user", content) for content in contents)
+    chat = [{"role": m.role, "content": m.content.encode("utf-8", "replace").decode()} for m in messages]
+    counted = load_litellm().token_counter(model="gpt-4o", messages=chat)
+    assert counted <= most_tokens(messages)
+
+
+def test_an_unknown_price_is_shown_as_unknown() -> None:
+    assert [spelled(d) for d in (None, 0.0, 0.00123, 0.5, 12.3456)] == [
+        "unknown",
+        "$0.00",
+        "$0.00123",
+        "$0.5",
+        "$12.35",
+    ]

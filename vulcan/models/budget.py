@@ -1,0 +1,268 @@
+"""What a search may spend: hard limits of dollars, tokens and minutes, calls in flight included."""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import logging
+import math
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import CancelledError
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from vulcan.errors import UserError
+from vulcan.models.base import BudgetExhausted
+from vulcan.models.prices import Cost, most_tokens, spelled
+from vulcan.models.recorded import Recorded
+
+_log = logging.getLogger(__name__)
+
+_UNITS_A_DOLLAR = 10**12
+"""Money is counted in whole units, so that sums do not depend on their order and no rounding passes a limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What went so far. `unanswered` counts calls without an answer that may have been paid for.
+
+    They are in `dollars` and `tokens` at the most that they can have cost; what is in flight is in `reserved`.
+    """
+
+    dollars: float
+    tokens: int
+    minutes: float
+    unanswered: int
+    reserved: Cost
+
+
+class Reservation:
+    """The share of a budget that a call in flight holds. It is settled or released, once."""
+
+    def __init__(self, budget: Budget, units: int, tokens: int) -> None:
+        self._budget = budget
+        self._units = units
+        self._tokens = tokens
+
+    def settle(self, cost: Cost) -> None:
+        """The call was answered and cost this. Unknown dollars (None) count as what was reserved."""
+        units = self._units if cost.dollars is None else _units(cost.dollars)
+        self._budget._end(self, units, cost.tokens)
+
+    def settle_unanswered(self) -> None:
+        """The call has no answer, but the server may have worked: what was reserved counts as spent."""
+        self._budget._end(self, self._units, self._tokens, unanswered=1)
+
+    def release(self) -> None:
+        """The call was not made, or was refused: it cost nothing."""
+        self._budget._end(self, 0, 0)
+
+
+class Budget:
+    """Limits that hold at every moment: what is spent and what is reserved are together never above one.
+
+    Before a call the most that it can cost is reserved; its true cost takes the place of that once it is known.
+    Only a server that writes more than the `max_tokens` it was sent can break the limit, and that is logged.
+    Minutes run from the making of the budget, and are those of one session. None is no limit. Safe to use from
+    many threads.
+    """
+
+    def __init__(
+        self,
+        dollars: float | None = None,
+        tokens: int | None = None,
+        minutes: float | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        for name, limit in (("dollars", dollars), ("tokens", tokens), ("minutes", minutes)):
+            if limit is not None and not 0 < limit < math.inf:
+                raise UserError(f"budget-{name} is {limit:g}: it must be above 0 and finite")
+        self.dollars, self.tokens, self.minutes = dollars, tokens, minutes
+        self._clock = clock
+        self._began = clock()
+        self._most_units = None if dollars is None else math.floor(dollars * _UNITS_A_DOLLAR)
+        self._changed = threading.Condition()
+        self._units = self._tokens = self._reserved_units = self._reserved_tokens = self._unanswered = 0
+        self._open: set[Reservation] = set()
+        self._waiting: list[tuple[tuple[int, int], int]] = []
+        self._arrivals = itertools.count()
+        self._used_up: str | None = None
+        self._closed = self._late = False
+
+    @property
+    def limits_calls(self) -> bool:
+        """Whether the number or the length of calls matters, and not only the time."""
+        return self.dollars is not None or self.tokens is not None
+
+    def reserve(self, most: Cost) -> Reservation | None:
+        """Room for a call that costs at most this; None where there is not enough now, or the time is over.
+
+        Raises UserError where the price is not known and dollars are limited.
+        """
+        units = self._most(most)
+        with self._changed:
+            return None if self._reason() else self._room_for(units, most.tokens)
+
+    def acquire(self, most: Cost, place: tuple[int, int] = (0, 0)) -> Reservation:
+        """The same, but waits while calls in flight may leave room; the caller of the lowest `place` is first.
+
+        Raises BudgetExhausted where there will be no room: from then on for all. Raises UserError as `reserve`,
+        and concurrent.futures.CancelledError once the budget is closed.
+        """
+        units = self._most(most)
+        with self._changed:
+            mine = (place, next(self._arrivals))
+            heapq.heappush(self._waiting, mine)
+            try:
+                while True:
+                    if self._closed:
+                        raise CancelledError
+                    if reason := self._reason():
+                        raise BudgetExhausted(reason)
+                    if mine == self._waiting[0]:
+                        if reservation := self._room_for(units, most.tokens):
+                            return reservation
+                        if not self._open:
+                            self._used_up = self._shortage(most)
+                            raise BudgetExhausted(self._used_up)
+                    self._changed.wait(self.seconds_left())
+            finally:
+                self._waiting.remove(mine)
+                heapq.heapify(self._waiting)
+                self._changed.notify_all()
+
+    def spent(self) -> Spent:
+        with self._changed:
+            reserved = Cost(self._reserved_units / _UNITS_A_DOLLAR, self._reserved_tokens)
+            minutes = (self._clock() - self._began) / 60
+            return Spent(self._units / _UNITS_A_DOLLAR, self._tokens, minutes, self._unanswered, reserved)
+
+    def exhausted(self) -> str | None:
+        """Why nothing more may be started, as one clause; None while something may."""
+        with self._changed:
+            return self._reason()
+
+    def late(self) -> str | None:
+        """That the minutes are over, as one clause; None before."""
+        over = self._late or self.seconds_left() == 0
+        return f"the budget of {self.minutes:g} minutes is over" if over else None
+
+    def restore(self, calls: Iterable[Recorded]) -> None:
+        """Count what an earlier session of the run was answered. Calls that it had in flight are not known of.
+
+        Tokens that a server did not count are taken as one a byte. Raises UserError where dollars are limited and
+        the price of a call is not known.
+        """
+        for call in calls:
+            reply = call.reply
+            if reply.dollars is None and self.dollars is not None:
+                raise UserError(
+                    f"proposal {call.proposal} was answered by {reply.model!r} at an unknown price: a budget in "
+                    "dollars cannot be kept in this run; leave out --budget-dollars, or use --budget-tokens"
+                )
+            tokens = (reply.tokens_in or 0) + (reply.tokens_out or 0)
+            if reply.tokens_in is None and reply.tokens_out is None and reply.dollars != 0:
+                tokens = most_tokens(call.messages) + len(reply.text.encode("utf-8", "surrogatepass"))
+            with self._changed:
+                self._units += _units(reply.dollars or 0.0)
+                self._tokens += tokens
+
+    @contextmanager
+    def deadline(self, cut_off: Callable[[], None]) -> Iterator[None]:
+        """Inside, `cut_off` (such as a proposer's `close`) is called when the minutes are over."""
+        seconds = self.seconds_left()
+        if seconds is None:
+            yield
+            return
+
+        def end() -> None:
+            with self._changed:
+                self._late = True  # whatever the clock says: the calls that are cut off ask for the reason
+                self._changed.notify_all()
+            cut_off()
+
+        timer = threading.Timer(seconds, end)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+
+    def close(self) -> None:
+        """Whoever waits for room gets CancelledError."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+
+    def _most(self, most: Cost) -> int:
+        if most.dollars is None and self.dollars is not None:
+            raise UserError("a budget in dollars needs a known price: use --budget-tokens, or a model of known price")
+        return _units(most.dollars or 0.0)
+
+    def _room_for(self, units: int, tokens: int) -> Reservation | None:
+        if self._most_units is not None and self._units + self._reserved_units + units > self._most_units:
+            return None
+        if self.tokens is not None and self._tokens + self._reserved_tokens + tokens > self.tokens:
+            return None
+        self._reserved_units += units
+        self._reserved_tokens += tokens
+        reservation = Reservation(self, units, tokens)
+        self._open.add(reservation)
+        return reservation
+
+    def _end(self, reservation: Reservation, units: int, tokens: int, unanswered: int = 0) -> None:
+        with self._changed:
+            if reservation not in self._open:
+                raise ValueError("a reservation is settled once")
+            self._open.remove(reservation)
+            self._reserved_units -= reservation._units
+            self._reserved_tokens -= reservation._tokens
+            self._units += units
+            self._tokens += tokens
+            self._unanswered += unanswered
+            self._changed.notify_all()
+        over_money = self.dollars is not None and units > reservation._units
+        if over_money or (self.tokens is not None and tokens > reservation._tokens):
+            _log.warning(
+                "a call cost more than it could: %s and %d tokens, at most %s and %d; the server does not keep to "
+                "max_tokens, so that the budget may be passed",
+                spelled(units / _UNITS_A_DOLLAR),
+                tokens,
+                spelled(reservation._units / _UNITS_A_DOLLAR),
+                reservation._tokens,
+            )
+
+    def seconds_left(self) -> float | None:
+        """Until the deadline, 0 after it; None where minutes are not limited."""
+        if self.minutes is None:
+            return None
+        return max(0.0, self.minutes * 60 - (self._clock() - self._began))
+
+    def _reason(self) -> str | None:
+        if self._used_up is not None:
+            return self._used_up
+        if late := self.late():
+            return late
+        if self._most_units is not None and self._units >= self._most_units:
+            return f"the budget of {spelled(self.dollars)} is spent"
+        if self.tokens is not None and self._tokens >= self.tokens:
+            return f"the budget of {self.tokens} tokens is spent"
+        return None
+
+    def _shortage(self, most: Cost) -> str:
+        if self._most_units is not None and self._units + _units(most.dollars or 0.0) > self._most_units:
+            gone = spelled(self._units / _UNITS_A_DOLLAR)
+            return f"the budget of {spelled(self.dollars)} is used up: {gone} is spent, and the next call may cost " + (
+                f"{spelled(most.dollars)}"
+            )
+        return (
+            f"the budget of {self.tokens} tokens is used up: {self._tokens} are spent, and the next call may take "
+            f"{most.tokens}"
+        )
+
+
+def _units(dollars: float) -> int:
+    return math.ceil(dollars * _UNITS_A_DOLLAR)

@@ -1,0 +1,131 @@
+"""What a call costs, and the most that it can cost before it is made."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from vulcan.models.base import Message
+from vulcan.models.litellm_package import load_litellm
+
+BYTES_A_TOKEN = 4
+"""The estimate for a prompt of English and Python, about what byte-pair encodings of 100,000 tokens and more reach."""
+
+_TOKENS_A_CHAT = 256  # what a server's chat template may put before and after the messages
+_TOKENS_A_MESSAGE = 16
+_ABOVE = re.compile(r"_above_(\d+)k_tokens\Z")
+_INPUT = ("input_cost_per_token",)
+_INPUT_AT_MOST = (*_INPUT, "cache_creation_input_token_cost")
+_OUTPUT = ("output_cost_per_token", "output_cost_per_reasoning_token")
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Of one call or more. `dollars` is None where the price is not known; `tokens` are those in and out."""
+
+    dollars: float | None
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """Dollars a token, as litellm's price table has them; `entry` is empty where the price is not known."""
+
+    entry: Mapping[str, object]
+
+    @property
+    def known(self) -> bool:
+        """A price of 0 counts as unknown: the table has it for models whose price depends on who runs them."""
+        return _rate(self.entry, _INPUT, 0) > 0 and _rate(self.entry, _OUTPUT, 0) > 0
+
+    @property
+    def longest_reply(self) -> int | None:
+        """The most tokens that the model writes in one reply, where the table has it."""
+        tokens = self.entry.get("max_output_tokens")
+        return tokens if isinstance(tokens, int) and tokens > 0 else None
+
+    def dollars(self, tokens_in: int, tokens_out: int) -> float | None:
+        """The list price; the dearer rates of long prompts included, discounts for cached ones not."""
+        return self._sum(_INPUT, tokens_in, tokens_out)
+
+    def most_dollars(self, tokens_in: int, tokens_out: int) -> float | None:
+        """The same, every prompt token at the price of one that the server also puts into its cache."""
+        return self._sum(_INPUT_AT_MOST, tokens_in, tokens_out)
+
+    def _sum(self, inputs: tuple[str, ...], tokens_in: int, tokens_out: int) -> float | None:
+        if not self.known:
+            return None
+        a_call = _number(self.entry.get("input_cost_per_request"))
+        dear_in, dear_out = _rate(self.entry, inputs, tokens_in), _rate(self.entry, _OUTPUT, tokens_in)
+        return a_call + tokens_in * dear_in + tokens_out * dear_out
+
+
+UNKNOWN = Price({})
+
+
+def find_price(name: str, api_base: str | None = None) -> Price:
+    """The model's price by litellm's shipped table; UNKNOWN where it is not there, or the server is one's own."""
+    if api_base is not None:
+        return UNKNOWN
+    table: Mapping[str, Mapping[str, object]] = load_litellm().model_cost
+    provider, _, rest = name.partition("/")
+    if name in table:
+        return Price(table[name])
+    # The table has most of a provider's models without the provider before them
+    entry = table.get(rest, {})
+    return Price(entry) if str(entry.get("litellm_provider", "")).startswith(provider) else UNKNOWN
+
+
+def expected_tokens(messages: Iterable[Message]) -> int:
+    """About how many tokens the messages are: one for 4 bytes."""
+    return math.ceil(_bytes(messages) / BYTES_A_TOKEN)
+
+
+def most_tokens(messages: Iterable[Message]) -> int:
+    """No fewer tokens than the messages are for any model.
+
+    A token stands for at least one byte of UTF-8; to these come the marks between messages. A tokeniser's own
+    count would be nearer and still no bound, for most providers do not publish theirs.
+    """
+    told = tuple(messages)
+    return _bytes(told) + _TOKENS_A_MESSAGE * len(told) + _TOKENS_A_CHAT
+
+
+def expected_cost(price: Price, messages: Iterable[Message], tokens_out: int) -> Cost:
+    """About what a call costs whose reply has that many tokens."""
+    tokens_in = expected_tokens(messages)
+    return Cost(price.dollars(tokens_in, tokens_out), tokens_in + tokens_out)
+
+
+def most_cost(price: Price, messages: Iterable[Message], max_tokens: int) -> Cost:
+    """The most that a call can cost whose reply is cut off at that many tokens."""
+    tokens_in = most_tokens(messages)
+    return Cost(price.most_dollars(tokens_in, max_tokens), tokens_in + max_tokens)
+
+
+def spelled(dollars: float | None) -> str:
+    """For people: `$0.0123`, or `unknown`."""
+    if dollars is None:
+        return "unknown"
+    return f"${dollars:.2f}" if dollars >= 1 or dollars == 0 else f"${dollars:.3g}"
+
+
+def _bytes(messages: Iterable[Message]) -> int:
+    return sum(len(message.content.encode("utf-8", "surrogatepass")) for message in messages)
+
+
+def _rate(entry: Mapping[str, object], names: tuple[str, ...], tokens_in: int) -> float:
+    """The highest of these rates that can hold for a prompt of that many tokens."""
+    rates = [0.0]
+    for key, value in entry.items():
+        above = _ABOVE.search(key)
+        plain = key[: above.start()] if above else key
+        if plain in names and (above is None or tokens_in > 1000 * int(above[1])):
+            rates.append(_number(value))
+    return max(rates)
+
+
+def _number(value: object) -> float:
+    return float(value) if isinstance(value, (int, float)) and math.isfinite(value) else 0.0
