@@ -22,7 +22,9 @@ LAYERS = (
     {"vulcan.anvil"},
     {"vulcan.evaluator", "vulcan.registry"},
     {"vulcan.models", "vulcan.scoring", "vulcan.store"},
-    {"vulcan.report", "vulcan.export", "vulcan.search"},
+    {"vulcan.export", "vulcan.search"},
+    {"vulcan.report"},
+    {"vulcan.mcp"},
     {"vulcan.cli"},
 )
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
@@ -82,7 +84,7 @@ def within(package: str) -> list[tuple[str, Path, int, str, str]]:
 def test_every_part_of_the_framework_has_its_layer() -> None:
     parts = {".".join(module.split(".")[:2]) for module in sources("vulcan")}
     assert parts - set(LEVEL) == set()
-    assert {"vulcan.cli", "vulcan.search", "vulcan.scoring", "vulcan.anvil", "vulcan.task"} <= parts
+    assert {"vulcan.cli", "vulcan.mcp", "vulcan.search", "vulcan.scoring", "vulcan.anvil", "vulcan.task"} <= parts
 
 
 def test_imports_run_one_way() -> None:

@@ -56,8 +56,9 @@ class Console:
         return json.loads(result.stdout, parse_constant=pytest.fail)
 
     def search(self, *arguments: str | Path, **environment: str) -> Any:
-        """The summary of a search of a few candidates on the task of moods, without Ray."""
-        few = ("--rounds", "2", "--samples", "3", "--executor", "local", "--workers", "1")
+        """The summary of a search of a few candidates on the task of moods, without Ray; nothing is refined."""
+        few = ("--rounds", "2", "--samples", "3", "--executor", "local", "--workers", "1", "--tune", "0")
+        few += ("--simplify", "0")
         return self.document("search", "--task", MOOD_TASK, *few, *arguments, **environment)
 
 

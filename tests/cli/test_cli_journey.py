@@ -20,7 +20,8 @@ WHERE = ("--task", "cache_eviction", "--trace", ZIPF, "--cache-size", "5%", "--c
 def journey(tmp_path_factory: pytest.TempPathFactory) -> tuple[Console, dict[str, Any]]:
     """A search of a dozen candidates on a generated trace at two sizes, and its summary."""
     vulcan = Console(tmp_path_factory.mktemp("journey"))
-    summary = vulcan.document("search", *WHERE, "--budget-candidates", "12", "--executor", "local", "--samples", "6")
+    plan = ("--budget-candidates", "12", "--executor", "local", "--tune", "8", "--simplify", "8")
+    summary = vulcan.document("search", *WHERE, *plan)
     return vulcan, summary
 
 
@@ -32,22 +33,29 @@ def query(run: str, directory: Path, sql: str) -> list[Any]:
 def test_a_search_sums_itself_up(journey: tuple[Console, dict[str, Any]]) -> None:
     vulcan, summary = journey
     assert set(summary) == {
-        "run", "task", "state", "best", "train", "validation", "test", "candidates", "cost",
+        "run", "task", "state", "best", "train", "validation", "test", "gap", "by_instance", "control", "proposals",
+        "candidates", "tuned", "simplified", "cost",
     }  # fmt: skip
     assert summary["task"] == "cache_eviction"
     assert summary["state"] == "finished"
     assert (vulcan.directory / summary["run"] / "run.db").is_file()
     assert set(summary["candidates"]) == set(VERDICTS)
-    assert sum(summary["candidates"].values()) >= 12 + 4  # four policies come with the task
-    assert summary["candidates"]["scored"] >= 8
+    made = 12 + 4  # four policies come with the task
+    refined = summary["tuned"]["better"] + summary["simplified"]["better"]
+    assert sum(summary["candidates"].values()) == made + refined
+    assert summary["proposals"] == 12
+    assert summary["tuned"]["candidates"] >= 1
+    assert summary["simplified"]["candidates"] == 1
+    assert summary["control"] is None
     assert summary["cost"] == {
         "calls": 12, "tokens_in": 0, "tokens_out": 0, "dollars": 0.0, "calls_of_unknown_price": 0,
     }  # fmt: skip
-    assert set(summary["best"]) == {"candidate", "source", "chosen_on"}
+    assert set(summary["best"]) == {"candidate", "source", "chosen_on", "origin", "derived_from"}
     assert summary["best"]["chosen_on"] == "validation"
     for split in ("train", "validation", "test"):
         part = summary[split]
-        assert set(part) == {"score", "instances", "best_baseline", "baselines", "bounds"}
+        assert set(part) == {"score", "interval", "instances", "best_baseline", "baselines", "bounds"}
+        assert part["interval"] is None  # two instances tell nothing of their spread
         assert len(part["instances"]) == 2
         assert len(part["baselines"]) >= 14
         assert part["baselines"]["fifo"] == 0.0
@@ -74,8 +82,9 @@ def test_a_candidate_is_shown_with_its_source_lineage_and_metrics(journey: tuple
     best = summary["best"]["candidate"]
     shown = vulcan.document("show", summary["run"], str(best))
     assert set(shown) == {
-        "candidate", "verdict", "source", "proposal", "turn", "lineage", "duplicate_of", "operations", "feedback",
-        "rules", "scores", "metrics",
+        "candidate", "verdict", "source", "origin", "derived_from", "proposal", "turn", "model", "lineage",
+        "duplicate_of", "operations", "size", "feedback", "rules", "warnings", "signature", "rungs", "scores",
+        "metrics",
     }  # fmt: skip
     assert (shown["candidate"], shown["verdict"], shown["source"]) == (best, "scored", summary["best"]["source"])
     assert shown["scores"] == {split: summary[split]["score"] for split in ("train", "validation", "test")}
@@ -92,11 +101,12 @@ def test_a_candidate_is_shown_with_its_source_lineage_and_metrics(journey: tuple
     for row in shown["metrics"][4:]:
         ratio = row["metrics"]["miss_ratio"]
         assert row["score"] == pytest.approx((fifo[row["instance"]] - ratio) / fifo[row["instance"]], abs=1e-12)
-    (last,) = query(summary["run"], vulcan.directory, "SELECT max(id) FROM candidates")[0]
+    sql = "SELECT max(candidates.id) FROM candidates JOIN proposals ON proposals.id = proposal WHERE parents != '[]' "
+    (last,) = query(summary["run"], vulcan.directory, sql + "AND candidates.origin = 'model'")[0]
     child = vulcan.document("show", summary["run"], str(last))
-    assert child["proposal"]["round"] == 2
     assert child["lineage"][0] == sorted(child["proposal"]["parents"])
-    assert len(child["lineage"][0]) == 2
+    assert child["origin"] == "model"
+    assert child["model"] == child["proposal"]["model"] == "offline/evolve"
     text = vulcan.good("show", summary["run"], str(best)).stdout
     assert shown["source"].strip() in text
 
@@ -162,7 +172,9 @@ def test_check_says_what_a_policy_needs(vulcan: Console) -> None:
     )
     document = vulcan.document("check", "mine.py", "--task", "cache_eviction")
     assert (document["policy"], document["accepted"]) == ("mine.py", True)
-    assert set(document["plan"]) == {"features", "statistics", "history", "operations", "bytes_per_entity"}
+    assert set(document["plan"]) == {
+        "features", "statistics", "history", "operations", "operations_limit", "bytes_per_entity", "bytes_of_system",
+    }  # fmt: skip
     assert set(document["plan"]["features"]) >= {"obj.size"}
     assert len(document["plan"]["statistics"]) == 1
     assert len(document["plan"]["history"]) == 1
@@ -215,7 +227,7 @@ def test_runs_are_listed_the_oldest_first(vulcan: Console) -> None:
     assert [row["run"] for row in rows] == made
     for row in rows:
         assert set(row) == {"run", "task", "model", "state", "candidates", "best", "train", "test"}
-        assert (row["task"], row["model"], row["state"]) == (MOOD_TASK, "offline/evolve", "finished")
+        assert (row["task"], row["model"], row["state"]) == (MOOD_TASK, ["offline/evolve"], "finished")
         assert row["candidates"] >= 3
         assert row["test"] is not None
     text = vulcan.good("runs").stdout
@@ -236,9 +248,8 @@ def test_a_task_of_ones_own_by_its_path(vulcan: Console) -> None:
 
 
 def test_progress_goes_to_standard_error_and_the_last_line_says_what_to_type_next(vulcan: Console) -> None:
-    result = vulcan.good(
-        "search", "--task", MOOD_TASK, "--budget-candidates", "3", "--executor", "local", "--workers", "1"
-    )
+    few = ("--budget-candidates", "3", "--executor", "local", "--workers", "1", "--tune", "0")
+    result = vulcan.good("search", "--task", MOOD_TASK, *few)
     (run,) = (vulcan.directory / "runs").iterdir()
     assert f"run runs/{run.name}: task mood_task" in result.stderr
     assert "best baseline 0.0000 (half)" in result.stderr

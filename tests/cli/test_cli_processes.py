@@ -24,7 +24,10 @@ from vulcan.store.runs import open_store
 
 PACKAGE = Path(package_file).parent
 ROUNDS = 6
-SEARCH = ("search", "--task", MOOD_TASK, "--rounds", str(ROUNDS), "--samples", "1", "--workers", "1", "--model", "toy")
+SEARCH = (
+    "search", "--task", MOOD_TASK, "--strategy", "policysmith", "--rounds", str(ROUNDS), "--samples", "1",
+    "--workers", "1", "--model", "toy", "--tune", "0", "--simplify", "0",
+)  # fmt: skip
 
 
 class Halting:
@@ -129,7 +132,7 @@ def test_runs_and_model_may_be_named_by_the_environment(vulcan: Console) -> None
     assert not (vulcan.directory / "runs").exists()
     assert vulcan.document("show", Path(summary["run"]).name, VULCAN_RUNS_DIR=str(elsewhere)) == summary
     (row,) = vulcan.document("runs", VULCAN_RUNS_DIR=str(elsewhere))["runs"]
-    assert row["model"] == "toy"
+    assert row["model"] == ["toy"]
     assert vulcan.document("runs", "--runs-dir", "nowhere", VULCAN_RUNS_DIR=str(elsewhere)) == {"runs": []}
 
 
@@ -170,6 +173,7 @@ def test_it_works_from_a_source_tree_that_cannot_be_written(vulcan: Console, tmp
     place.mkdir()
     program = f"import vulcan.cli.main as m; assert m.__file__.startswith({str(source)!r}), m.__file__; m.run()"
     arguments = ("search", "--task", f"{source}/mood_task", "--executor", "local", "--budget-candidates", "3", "--json")
+    arguments += ("--tune", "0")
     environment = vulcan.environment(PYTHONPATH=str(source), PYTHONDONTWRITEBYTECODE="1")
     result = subprocess.run(
         [sys.executable, "-c", program, *arguments], cwd=place, env=environment, text=True, capture_output=True,

@@ -9,11 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from vulcan.evaluator import load_evaluator
-from vulcan.models import ModelUnavailable, Reply, Request
+from vulcan.models import ModelUnavailable, Proposer, Reply, Request
+from vulcan.models.budget import Budget
+from vulcan.models.ensemble import Ensemble
 from vulcan.registry import find_task
 from vulcan.scoring import Executor
 from vulcan.search.config import SearchConfig, complete_settings
-from vulcan.search.opening import find_instances, find_objective, make_scorer, open_run
+from vulcan.search.lineup import Lineup
+from vulcan.search.opening import Evidence, find_evidence, find_objective, make_scorer, open_run
 from vulcan.search.study import Listener, Study
 from vulcan.store import MemoryStore, RunRecord, Store
 from vulcan.store.events import CallRecord, Event, Judged, Proposed, Stopped
@@ -24,19 +27,36 @@ SEEDS = len(TASK.seed_policies())
 
 
 def config(**changes: Any) -> SearchConfig:
-    """Two rounds of three, on the task of moods."""
-    plain: dict[str, Any] = {"rounds": 2, "samples": 3, "repairs": 1, "seed": 1}
+    """Two rounds of three by PolicySmith, on the task of moods, of the model of `Scripted`.
+
+    Nothing races, is tuned or made simpler.
+    """
+    plain: dict[str, Any] = {
+        "model": ("scripted",), "strategy": "policysmith", "rounds": 2, "samples": 3, "repairs": 1, "racing": False,
+        "tune": 0, "simplify": 0, "seed": 1,
+    }  # fmt: skip
     settings = complete_settings(TASK, changes.pop("settings", {}))
     return SearchConfig(**{"task": MOOD_TASK, "settings": settings, "objective": "gain", **plain, **changes})
 
 
-INSTANCES = find_instances(TASK, config(), load_evaluator(TASK))
+def racing(**changes: Any) -> SearchConfig:
+    """The same with cheaper versions of the instances, on which candidates race and are told apart."""
+    settings = {"cheap": True, **changes.pop("settings", {})}
+    return config(**{"racing": True, "settings": settings, **changes})
+
+
+def evidence(chosen: SearchConfig) -> Evidence:
+    return find_evidence(TASK, chosen, load_evaluator(TASK))
+
+
+EVIDENCE = evidence(config())
+INSTANCES = EVIDENCE.instances
+CROWD = 10
 
 
 def opened(store: Store, chosen: SearchConfig, executor: Executor, listeners: Iterable[Listener] = ()) -> Study:
     """A study over a store that is opened if it is new."""
-    instances = find_instances(TASK, chosen, load_evaluator(TASK))
-    open_run(TASK, chosen, store, instances, lambda _: None)
+    open_run(TASK, chosen, store, evidence(chosen), lambda _: None)
     scorer = make_scorer(find_objective(TASK, chosen.objective), RunRecord.of(store.events()))
     return Study(TASK, chosen, store, scorer, executor, listeners)
 
@@ -84,6 +104,11 @@ class Scripted:
 
     def close(self) -> None:
         self.closed = True
+
+
+def lineup(*models: Proposer, **limits: Any) -> Lineup:
+    """The models with a budget of these limits."""
+    return Lineup(Ensemble(models), Budget(**limits))
 
 
 def of_kind(store: Store, kind: type[Any]) -> list[Any]:

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from dataclasses import replace
 from typing import Any
+from unittest.mock import patch
 
 import pytest
-from search_parts import INSTANCES, MOOD_TASK, TASK, config
+from search_parts import EVIDENCE, INSTANCES, MOOD_TASK, TASK, config, evidence, opened, racing
 
 from vulcan.errors import UserError
 from vulcan.evaluator import load_evaluator
+from vulcan.scoring import Executor
 from vulcan.search.config import SearchConfig, complete_settings
-from vulcan.search.opening import baseline_events, find_instances, find_objective, make_scorer, open_run
+from vulcan.search.opening import Evidence, baseline_events, find_instances, find_objective, make_scorer, open_run
 from vulcan.search.session import Machines, check_config
 from vulcan.store import MemoryStore, RunRecord
-from vulcan.store.events import BaselineMeasured, Prepared, Started
+from vulcan.store.events import BaselineMeasured, Prepared, ReferenceMeasured, Started
 
 EVALUATOR = load_evaluator(TASK)
+OFFLINE = ("offline/evolve",)
 LEAST = sum(min(load, room) for load in range(5) for room in range(5))
 ALL = sum(room for _ in range(5) for room in range(5))
 
@@ -74,20 +77,20 @@ def test_an_objective_without_a_finite_score_is_a_mistake_of_the_task() -> None:
 
 def test_a_run_is_opened_once_wherever_it_was_stopped() -> None:
     whole = MemoryStore()
-    added = open_run(TASK, config(), whole, INSTANCES, lambda _: None)
+    added = open_run(TASK, config(), whole, EVIDENCE, lambda _: None)
     assert list(whole.events()) == list(added)
     assert [type(e) for e in added] == [Started, Prepared] + [BaselineMeasured] * 9
-    assert open_run(TASK, config(), whole, INSTANCES, lambda _: None) == ()
+    assert open_run(TASK, config(), whole, EVIDENCE, lambda _: None) == ()
     for kept in (1, 2):
         broken_off = MemoryStore()
         broken_off.append(*added[:kept])
-        open_run(TASK, config(), broken_off, INSTANCES, lambda _: None)
+        open_run(TASK, config(), broken_off, EVIDENCE, lambda _: None)
         assert list(broken_off.events()) == list(added)
 
 
 def test_a_run_knows_its_configuration_instances_and_references() -> None:
     store = MemoryStore()
-    open_run(TASK, config(seed=7, limit=3.0), store, INSTANCES, lambda _: None)
+    open_run(TASK, config(seed=7, limit=3.0), store, EVIDENCE, lambda _: None)
     record = RunRecord.of(store.events())
     assert SearchConfig.from_json(record.config) == config(seed=7, limit=3.0)
     assert record.instances == INSTANCES
@@ -102,11 +105,20 @@ def test_a_run_knows_its_configuration_instances_and_references() -> None:
         ({"samples": -1}, "samples is -1"),
         ({"parents": 0}, "parents is 0"),
         ({"finalists": 0}, "finalists is 0"),
-        ({"repairs": -1}, "repairs is -1: 0 or more is needed"),
+        ({"repairs": -1}, "repairs is -1: at least 0 is needed"),
         ({"budget_candidates": 0}, "budget-candidates is 0"),
         ({"limit": 0.0}, "limit is 0.0: more than 0"),
         ({"limit": float("nan")}, "limit is nan"),
         ({"limit": 1e9}, "limit is 1000000000.0"),
+        ({"in_flight": 0}, "in-flight is 0: at least 1 is needed"),
+        ({"migrate_every": 0}, "migrate-every is 0"),
+        ({"advice_every": -1}, "advice-every is -1: at least 0 is needed"),
+        ({"budget_tokens": 0}, "budget-tokens is 0"),
+        ({"budget_dollars": 0.0}, "budget-dollars is 0.0: it must be above 0 and finite"),
+        ({"budget_minutes": float("inf")}, "budget-minutes is inf: it must be above 0 and finite"),
+        ({"tune": -1}, "tune is -1"),
+        ({"tune": 7}, "tune is 7: it must be 0, or at least 8"),
+        ({"model": ()}, "name at least one model"),
     ],
 )
 def test_numbers_that_make_no_search_are_refused(changes: dict[str, Any], says: str) -> None:
@@ -118,25 +130,52 @@ def test_numbers_that_make_no_search_are_refused(changes: dict[str, Any], says: 
     [
         ({"objective": "gian"}, "no objective 'gian'; did you mean 'gain'?"),
         ({"strategy": "policysmth"}, "did you mean 'policysmith'?"),
-        ({"split": "half"}, "split is 'half': write task (as the task declares it) or none"),
-        ({"model": "offline/else"}, "no offline generator 'offline/else'"),
-        ({"model": " "}, "the model has no name"),
-        ({"model": "m", "api_base": "localhost"}, "is not the address of a server"),
-        ({"model": "m", "api_base": "http://localhost/v1", "temperature": -1.0}, "temperature -1"),
+        ({"split": "half"}, "split is 'half' (known: task, none)"),
+        ({"diff": "allways"}, "diff is 'allways'; did you mean 'always'? (known: auto, never, always)"),
+        ({"model": ("offline/else",)}, "no offline generator 'offline/else'"),
+        ({"model": (" ",)}, "the model has no name"),
+        ({"model": ("m",), "api_base": "localhost"}, "is not the address of a server"),
+        ({"model": ("m",), "api_base": "http://localhost/v1", "temperature": "-1"}, "temperature -1"),
+        ({"temperature": "warm"}, "write a number, such as 0.7, or two, such as 1.1:0.4"),
+        ({"model": ("offline/evolve", "offline/evolve")}, "each once"),
+        ({"model": ("ask", "offline/evolve")}, "the model 'ask' answers alone: leave out the other models"),
         ({"settings": {"instance": ["light", "light"]}}, "two instances are called 'light'"),
     ],
 )
 def test_what_cannot_be_searched_is_told_before_anything_is_written(changes: dict[str, Any], says: str) -> None:
-    assert says in error(check_config, TASK, config(**changes))
+    assert says in error(lambda: check_config(TASK, config(**{"model": OFFLINE, **changes})))
 
 
-def test_a_good_configuration_gives_the_instances() -> None:
-    assert check_config(TASK, config()) == INSTANCES
+def test_a_good_configuration_gives_the_evidence() -> None:
+    assert check_config(TASK, config(model=OFFLINE)) == Evidence(INSTANCES)
+    with_rungs = check_config(TASK, racing(model=OFFLINE))
+    assert with_rungs == evidence(racing())
+    assert [(r.name, [i.name for i in r.instances]) for r in with_rungs.rungs] == [
+        ("R=0.2", ["light R=0.2", "heavy R=0.2"]), ("R=0.4", ["light R=0.4", "heavy R=0.4"]),
+    ]  # fmt: skip
+
+
+def test_without_racing_nothing_cheaper_is_measured() -> None:
+    assert evidence(racing(racing=False)).rungs == ()
+
+
+def test_a_run_knows_its_rungs_and_what_the_objective_compares_with_there() -> None:
+    store, found = MemoryStore(), evidence(racing())
+    added = open_run(TASK, racing(), store, found, lambda _: None)
+    assert [(e.policy, e.rung) for e in added if isinstance(e, ReferenceMeasured)] == [
+        ("half", "R=0.2"), ("half", "R=0.4"),
+    ]  # fmt: skip
+    record = RunRecord.of(store.events())
+    assert (record.instances, record.rungs) == (found.instances, found.rungs)
+    scorer = make_scorer(find_objective(TASK, "gain"), record)
+    # of the loads and rooms with (load + 2 * room) % 5 == 0, half takes 3.5, and twice that on heavy
+    measured = (("light R=0.2", {"sum": 7.0}), ("heavy R=0.2", {"sum": 7.0}))
+    assert scorer.mean_on(found.rungs[0].instances, measured) == 0.5
 
 
 def test_settings_are_completed_from_the_task() -> None:
     assert complete_settings(TASK, {"weight": 3.5, "hurry": True}) == {
-        "weight": 3.5, "instance": [], "style": "plain", "hurry": True,
+        "weight": 3.5, "instance": [], "style": "plain", "hurry": True, "crowd": 0, "cheap": None,
     }  # fmt: skip
     assert complete_settings(TASK, {"instance": "light"})["instance"] == ["light"]
     assert "did you mean 'weight'?" in error(complete_settings, TASK, {"wieght": 1.0})
@@ -159,3 +198,12 @@ def test_an_executor_is_known_by_its_name() -> None:
 def test_the_evaluator_of_a_task_is_found_or_the_task_is_named() -> None:
     assert error(load_evaluator, replace(TASK, evaluator="nowhere:Evaluator")).startswith("task 'mood_task'")
     assert MOOD_TASK.endswith("mood_task")
+
+
+def test_a_policy_of_the_task_that_the_language_rejects_is_the_tasks_mistake(children: Executor) -> None:
+    store = MemoryStore()
+    bad = "import os\n\ndef decide(load, room):\n    return load\n"
+    study = opened(store, config(), children)
+    with patch.object(type(TASK), "seed_policies", lambda _: {"mine": bad}):
+        says = error(study.begin)
+    assert says.startswith("task 'mood_task': its policy 'mine' is rejected: line 1, column 1: [import] `import os`")

@@ -10,7 +10,18 @@ from pathlib import Path
 
 import pytest
 from chat_server import Behaviour, ChatServer, Exchange, Received, answer, drip, fail, hang_up, raw, stall
-from search_parts import SEEDS, as_reply, config, contents, judged, mood, of_kind, opened, share
+from search_parts import (
+    SEEDS,
+    as_reply,
+    config,
+    contents,
+    judged,
+    lineup,
+    mood,
+    of_kind,
+    opened,
+    share,
+)
 
 from vulcan.errors import UserError
 from vulcan.models import ModelRefused, open_proposer
@@ -39,8 +50,10 @@ def search(
             closing(open_proposer("toy", api_base=server.url, settings=settings)) as model,
         ):
             requests = server.requests
-            study = opened(store, config(**{"rounds": 1, "samples": 3, "repairs": 1, **changes}), children)
-            study.run(model, parallel=1)
+            study = opened(
+                store, config(**{"model": ("toy",), "rounds": 1, "samples": 3, "repairs": 1, **changes}), children
+            )
+            study.run(lineup(model), parallel=1)
     finally:
         store.requests = requests  # type: ignore[attr-defined]  (for tests whose search fails)
     return study, requests
@@ -206,8 +219,8 @@ def test_replies_of_many_threads_are_kept_apart(children: Executor) -> None:
 
     store = MemoryStore()
     with ChatServer(script) as server, closing(open_proposer("toy", api_base=server.url, settings=HURRIED)) as model:
-        study = opened(store, config(rounds=1, samples=12), children)
-        study.run(model, parallel=6)
+        study = opened(store, config(model=("toy",), rounds=1, samples=12), children)
+        study.run(lineup(model), parallel=6)
     assert len(server.requests) == 12
     for call in store.calls():
         number = int(call.model.removeprefix("model "))
@@ -232,7 +245,7 @@ def test_a_search_that_is_interrupted_does_not_wait_for_the_model(children: Exec
     store = MemoryStore()
     patient = CallSettings(timeout=600.0)
     with ChatServer(script) as server, closing(open_proposer("toy", api_base=server.url, settings=patient)) as model:
-        study = opened(store, config(rounds=1, samples=3), children, [interrupt])
+        study = opened(store, config(model=("toy",), rounds=1, samples=3), children, [interrupt])
         with pytest.raises(KeyboardInterrupt):
-            study.run(model, parallel=1)
+            study.run(lineup(model), parallel=1)
     assert verdicts(store) == [(1, 0, "scored")]

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import queue
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future
 
 import pytest
+from backwards import Backwards, BackwardsWhenIdle
 from search_parts import (
     SEEDS,
     Scripted,
@@ -15,6 +14,7 @@ from search_parts import (
     config,
     contents,
     judged,
+    lineup,
     mood,
     new_study,
     of_kind,
@@ -24,70 +24,10 @@ from search_parts import (
 )
 
 from vulcan.models import Request
-from vulcan.scoring import Executor, Job, Outcome
+from vulcan.scoring import Executor
 from vulcan.search.study import Study
 from vulcan.store import MemoryStore
 from vulcan.store.events import Judged, Proposed
-
-
-class Backwards:
-    """An executor that holds outcomes back and gives them out the last first; `release` gives one out."""
-
-    name = "backwards"
-    workers = 3
-
-    def __init__(self, inner: Executor) -> None:
-        self._inner = inner
-        self._held: list[tuple[Future[Outcome], Outcome]] = []
-        self.finished: list[int] = []
-
-    def submit(self, job: Job) -> Future[Outcome]:
-        future: Future[Outcome] = Future()
-        outcome = self._inner.submit(job).result()
-        if job.id <= SEEDS:
-            future.set_result(outcome)  # nothing else is under way when the task's own policies are scored
-        else:
-            self._held.append((future, outcome))
-        return future
-
-    def release(self) -> bool:
-        if not self._held:
-            return False
-        future, outcome = self._held.pop()
-        self.finished.append(outcome.job)
-        future.set_result(outcome)
-        return True
-
-
-class BackwardsWhenIdle(Backwards):
-    """The same, by itself: in a thread, whenever no more jobs seem to come."""
-
-    def __init__(self, inner: Executor) -> None:
-        super().__init__(inner)
-        self._came: queue.SimpleQueue[bool] = queue.SimpleQueue()
-        self._lock = threading.Lock()
-        self._thread = threading.Thread(target=self._release_all)
-        self._thread.start()
-
-    def submit(self, job: Job) -> Future[Outcome]:
-        with self._lock:
-            future = super().submit(job)
-        self._came.put(True)
-        return future
-
-    def close(self) -> None:
-        self._came.put(False)
-        self._thread.join()
-
-    def _release_all(self) -> None:
-        goes_on = True
-        while goes_on:
-            try:
-                goes_on = self._came.get(timeout=0.05)
-            except queue.Empty:
-                with self._lock:
-                    while self.release():
-                        pass
 
 
 def program(request: Request) -> str:
@@ -127,7 +67,7 @@ def test_a_round_is_not_asked_for_before_the_one_before_it_is_settled(children: 
     executor = Backwards(children)
     study = new_study(executor, rounds=2, samples=3)  # type: ignore[arg-type]
     proposals = ask_all(study)
-    assert [p.round for p in proposals] == [1, 1, 1]
+    assert [p.draft.round for p in proposals] == [1, 1, 1]
     for number, proposal in enumerate(proposals):
         assert study.ask() is None
         study.tell(proposal, reply(as_reply(share(1 + number / 10))))
@@ -137,7 +77,7 @@ def test_a_round_is_not_asked_for_before_the_one_before_it_is_settled(children: 
         executor.release()
     assert executor.finished == [SEEDS + 3, SEEDS + 2, SEEDS + 1]
     second = ask_all(study)
-    assert [p.round for p in second] == [2, 2, 2]
+    assert [p.draft.round for p in second] == [2, 2, 2]
     assert [p.number for p in second] == [SEEDS + n for n in (4, 5, 6)]
     assert [v.proposal for v in judged(study.store)] == [SEEDS + n for n in (1, 2, 3)]
 
@@ -145,25 +85,25 @@ def test_a_round_is_not_asked_for_before_the_one_before_it_is_settled(children: 
 def test_parents_are_the_best_of_all_earlier_rounds_and_of_equals_the_earlier(children: Executor) -> None:
     study = new_study(children, rounds=4, samples=3, parents=3, repairs=0)
     (first, *_) = tell_all(study, [1.5, 0.3, 1.25])
-    assert [m.candidate for m in first.parents] == [1, 2]  # the task's own: there are no others
+    assert [m.candidate for m in first.draft.parents] == [1, 2]  # the task's own: there are no others
     study.wait_for_scores()
     order = {n: s for n, s in scores(study).items() if s is not None}
     assert order[1] > order[3] > 1.0 > order[2]  # 1.0 is the score of candidate 1
 
     second = tell_all(study, [1.4, 1e-3, 1e-4])
-    assert {p.operator for p in second} == {"mutate"}
-    assert {tuple(m.candidate for m in p.parents) for p in second} == {(SEEDS + 1, SEEDS + 3, 1)}
+    assert {p.draft.operator for p in second} == {"mutate"}
+    assert {tuple(m.candidate for m in p.draft.parents) for p in second} == {(SEEDS + 1, SEEDS + 3, 1)}
     study.wait_for_scores()
 
     third = ask_all(study)  # 1.4 of the second round comes between 1.5 and 1.25 of the first
-    assert {tuple(m.candidate for m in p.parents) for p in third} == {(SEEDS + 1, SEEDS + 4, SEEDS + 3)}
+    assert {tuple(m.candidate for m in p.draft.parents) for p in third} == {(SEEDS + 1, SEEDS + 4, SEEDS + 3)}
     # equal in score, not in program: both take on min(load, room), as candidate 1 does
     for proposal, text in zip(third, ("load", "load + 1e3 * 0", "load * 2"), strict=True):
         study.tell(proposal, reply(as_reply(f"def decide(load, room):\n    return {text}\n")))
     study.wait_for_scores()
     fourth = ask_all(study)
     best = sorted(of_kind(study.store, Judged), key=lambda c: (-(c.score or -9), c.candidate))[:3]
-    assert [m.candidate for m in fourth[0].parents] == [c.candidate for c in best]
+    assert [m.candidate for m in fourth[0].draft.parents] == [c.candidate for c in best]
     ties = [c.candidate for c in of_kind(study.store, Judged) if c.score == 1.0]
     assert ties == [1, SEEDS + 7, SEEDS + 8]
     assert study.ask() is None
@@ -175,7 +115,7 @@ def test_of_equal_scores_the_earlier_candidate_is_the_parent(children: Executor)
         study.tell(proposal, reply(as_reply(f"def decide(load, room):\n    return {text}\n")))
     study.wait_for_scores()
     assert len(set(scores(study).values())) == 1
-    parents = ask_all(study)[0].parents
+    parents = ask_all(study)[0].draft.parents
     assert [m.candidate for m in parents] == [SEEDS + 1, SEEDS + 2]
 
 
@@ -184,17 +124,17 @@ def test_failed_and_rejected_candidates_are_no_parents(children: Executor) -> No
     for proposal, text in zip(ask_all(study), (mood(104), "def decide(load):\n", share(2.0)), strict=True):
         study.tell(proposal, reply(as_reply(text)))
     study.wait_for_scores()
-    parents = ask_all(study)[0].parents
+    parents = ask_all(study)[0].draft.parents
     assert [m.candidate for m in parents] == [SEEDS + 3, 1, 2]
 
 
 def test_results_are_applied_in_the_order_of_proposals(children: Executor) -> None:
     plain = new_study(children, rounds=2, samples=7)
-    plain.run(Scripted(program), parallel=1)
+    plain.run(lineup(Scripted(program)), parallel=1)
     backwards = BackwardsWhenIdle(children)
     mixed = new_study(backwards, rounds=2, samples=7)  # type: ignore[arg-type]
     try:
-        mixed.run(Scripted(program))
+        mixed.run(lineup(Scripted(program)))
     finally:
         backwards.close()
     assert backwards.finished != sorted(backwards.finished)
@@ -208,7 +148,7 @@ def test_results_are_applied_in_the_order_of_proposals(children: Executor) -> No
 @pytest.mark.parametrize("slow", [1, 2, 6])
 def test_a_model_that_answers_out_of_order_changes_nothing(children: Executor, slow: int) -> None:
     plain = new_study(children, rounds=2, samples=6)
-    plain.run(Scripted(program), parallel=1)
+    plain.run(lineup(Scripted(program)), parallel=1)
     others = threading.Semaphore(0)
 
     def answer(request: Request) -> str:
@@ -221,7 +161,7 @@ def test_a_model_that_answers_out_of_order_changes_nothing(children: Executor, s
         return program(request)
 
     mixed = new_study(children, rounds=2, samples=6)
-    mixed.run(Scripted(answer), parallel=6)
+    mixed.run(lineup(Scripted(answer)), parallel=6)
     assert contents(mixed.store) == contents(plain.store)
 
 
@@ -235,21 +175,21 @@ def test_the_budget_bounds_the_proposals(children: Executor, changes: dict[str, 
     study = new_study(children, rounds=2, samples=3, **changes)
     assert study.total == expected
     proposer = Scripted(program)
-    study.run(proposer)
+    study.run(lineup(proposer))
     assert len([p for p in of_kind(study.store, Proposed) if p.round > 0]) == expected
     assert {r.proposal for r in proposer.requests} == {SEEDS + n for n in range(1, expected + 1)}
 
 
 def test_rounds_go_on_where_the_budget_ends_in_the_middle_of_one(children: Executor) -> None:
     study = new_study(children, rounds=5, samples=3, budget_candidates=8)
-    study.run(Scripted(program))
+    study.run(lineup(Scripted(program)))
     assert [p.round for p in of_kind(study.store, Proposed)] == [0] * SEEDS + [1, 1, 1, 2, 2, 2, 3, 3]
 
 
 def test_every_proposal_has_a_seed_of_its_own(children: Executor) -> None:
     def seeds(**changes: int) -> list[int]:
         study = new_study(children, rounds=1, samples=5, **changes)
-        study.run(Scripted(program))
+        study.run(lineup(Scripted(program)))
         return [p.seed for p in of_kind(study.store, Proposed) if p.round > 0]
 
     assert seeds(seed=1) == seeds(seed=1)
@@ -268,5 +208,5 @@ def test_listeners_hear_every_event_in_order_after_the_store_has_it(children: Ex
     listeners: list[Callable[[object], None]] = [listen, other.append]
     opened_with = opened(store, config(), children, listeners)
     before = len(list(store.events()))
-    opened_with.run(Scripted(program))
+    opened_with.run(lineup(Scripted(program)))
     assert heard == list(store.events())[before:] == other

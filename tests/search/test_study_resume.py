@@ -9,7 +9,17 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from search_parts import SEEDS, Scripted, as_reply, config, contents, mood, opened, share
+from search_parts import (
+    SEEDS,
+    Scripted,
+    as_reply,
+    config,
+    contents,
+    lineup,
+    mood,
+    opened,
+    share,
+)
 
 from vulcan.models import ModelRefused, Request
 from vulcan.scoring import Executor, Job, WorkerLost
@@ -54,7 +64,7 @@ class InterruptAt:
 def calm(children: Executor):
     """What the uninterrupted run holds, and what it was asked."""
     store, proposer = MemoryStore(), Scripted(program)
-    opened(store, plan(), children).run(proposer)
+    opened(store, plan(), children).run(lineup(proposer))
     return contents(store), {(r.proposal, r.turn) for r in proposer.requests}
 
 
@@ -84,7 +94,7 @@ def test_interrupted_at_random_again_and_again(calm, children: Executor, tmp_pat
         with closing(store()) as current:
             study = opened(current, plan(), children, [InterruptAt(rng.randint(1, 6))])
             try:
-                study.run(proposer, parallel=rng.choice([1, 3]))
+                study.run(lineup(proposer), parallel=rng.choice([1, 3]))
             except KeyboardInterrupt:
                 stops += 1
                 assert proposer.closed
@@ -102,8 +112,8 @@ def test_interrupted_at_random_again_and_again(calm, children: Executor, tmp_pat
 def test_interrupted_while_the_tasks_own_policies_are_scored(calm, children: Executor, number: int) -> None:
     store = MemoryStore()
     with pytest.raises(KeyboardInterrupt):
-        opened(store, plan(), children, [InterruptAt(number)]).run(Scripted(program))
-    opened(store, plan(), children).run(Scripted(program))
+        opened(store, plan(), children, [InterruptAt(number)]).run(lineup(Scripted(program)))
+    opened(store, plan(), children).run(lineup(Scripted(program)))
     assert contents(store) == calm[0]
 
 
@@ -113,8 +123,8 @@ def test_interrupted_while_the_winner_is_chosen(calm, children: Executor, number
 
     store = MemoryStore()
     with pytest.raises(KeyboardInterrupt):
-        opened(store, plan(), children, [InterruptAt(number, Confirmed)]).run(Scripted(program))
-    opened(store, plan(), children).run(Scripted(lambda _: pytest.fail("nothing is left to ask")))
+        opened(store, plan(), children, [InterruptAt(number, Confirmed)]).run(lineup(Scripted(program)))
+    opened(store, plan(), children).run(lineup(Scripted(lambda _: pytest.fail("nothing is left to ask"))))
     assert contents(store) == calm[0]
 
 
@@ -134,12 +144,12 @@ def test_a_model_that_refuses_stops_the_run_which_goes_on_with_the_right_key(
     store = MemoryStore()
     refused = Scripted(refuse_at(number))
     with pytest.raises(ModelRefused, match="wrong key"):
-        opened(store, plan(), children).run(refused)
+        opened(store, plan(), children).run(lineup(refused))
     assert refused.closed
     answered = {(c.proposal, c.turn) for c in store.calls()}
     assert answered == {(r.proposal, r.turn) for r in refused.requests if r.proposal != SEEDS + number}
     again = Scripted(program)
-    opened(store, plan(), children).run(again)
+    opened(store, plan(), children).run(lineup(again))
     assert contents(store) == calm[0]
     assert {(r.proposal, r.turn) for r in again.requests} == calm[1] - answered
 
@@ -152,7 +162,7 @@ def test_a_model_that_answers_nothing_any_more_stops_the_search(children: Execut
 
     silent = opened(store, plan(), children)
     with pytest.raises(Exception, match=f"no reply to {MOST_UNANSWERED} proposals in a row.*`vulcan resume`") as caught:
-        silent.run(Scripted(answer), parallel=1)
+        silent.run(lineup(Scripted(answer)), parallel=1)
     assert "\n" not in str(caught.value)
     unanswered = [e for e in store.events() if isinstance(e, Judged) and e.verdict == "no-reply"]
     assert [e.proposal - SEEDS for e in unanswered] == [4, 5, 6, 7, 8]
@@ -160,7 +170,7 @@ def test_a_model_that_answers_nothing_any_more_stops_the_search(children: Execut
 
     again = Scripted(program)
     study = opened(store, plan(), children)
-    study.run(again)
+    study.run(lineup(again))
     assert min(r.proposal for r in again.requests) == SEEDS + 9  # what was settled is settled
     assert study.settled == ROUNDS * SAMPLES
     assert study.record.chosen is not None
@@ -169,7 +179,7 @@ def test_a_model_that_answers_nothing_any_more_stops_the_search(children: Execut
 def test_now_and_then_no_answer_costs_a_row_and_nothing_else(children: Executor) -> None:
     store = MemoryStore()
     proposer = Scripted(lambda r: None if (r.proposal - SEEDS) % MOST_UNANSWERED else program(r))
-    opened(store, plan(), children).run(proposer, parallel=1)
+    opened(store, plan(), children).run(lineup(proposer), parallel=1)
     verdicts = {e.proposal - SEEDS: e.verdict for e in store.events() if isinstance(e, Judged) and e.proposal > SEEDS}
     assert [n for n, v in verdicts.items() if v == "no-reply"] == [1, 2, 3, 4, 6, 7, 8, 9, 11, 12, 13, 14]
 
@@ -177,7 +187,7 @@ def test_now_and_then_no_answer_costs_a_row_and_nothing_else(children: Executor)
 def test_an_answer_that_fails_to_come_for_a_repair_leaves_the_rejected_one(children: Executor) -> None:
     store = MemoryStore()
     proposer = Scripted(lambda r: "no program" if r.turn == 0 else None)
-    opened(store, config(rounds=1, samples=2), children).run(proposer)
+    opened(store, config(rounds=1, samples=2), children).run(lineup(proposer))
     found = [(e.proposal - SEEDS, e.turn, e.verdict) for e in store.events() if isinstance(e, Judged)][SEEDS:]
     assert found == [(1, 0, "rejected"), (1, 1, "no-reply"), (2, 0, "rejected"), (2, 1, "no-reply")]
 
@@ -203,6 +213,6 @@ class Losing:
 def test_a_machine_that_is_lost_is_no_verdict_on_a_candidate(calm, children: Executor) -> None:
     store = MemoryStore()
     with pytest.raises(WorkerLost):
-        opened(store, plan(), Losing(children, SEEDS + 6)).run(Scripted(program))  # type: ignore[arg-type]
-    opened(store, plan(), children).run(Scripted(program))
+        opened(store, plan(), Losing(children, SEEDS + 6)).run(lineup(Scripted(program)))  # type: ignore[arg-type]
+    opened(store, plan(), children).run(lineup(Scripted(program)))
     assert contents(store) == calm[0]

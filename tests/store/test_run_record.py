@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from awkward_events import EVENTS
+from awkward_events import EVENTS, TEXT
 
-from vulcan.evaluator import Instance
+from vulcan.evaluator import Instance, Rung
 from vulcan.store import RunRecord
-from vulcan.store.events import BaselineMeasured, Confirmed, Judged, Proposed, Stopped
+from vulcan.store.events import BaselineMeasured, Confirmed, Controlled, Judged, Proposed, Stopped
 
 
 def judged(candidate: int, score: float | None, fingerprint: str | None = None, verdict: str = "scored") -> Judged:
     fingerprint = fingerprint or f"print of {candidate}"
-    return Judged(candidate, candidate, 0, "", fingerprint, verdict, "", (), 1, None, score, ())  # type: ignore[arg-type]
+    return Judged(candidate, candidate, 0, "", fingerprint, verdict, "", (), 1, 1, None, score, ())  # type: ignore[arg-type]
 
 
 def test_events_at_once_and_one_by_one_come_to_the_same() -> None:
@@ -28,32 +28,38 @@ def test_a_record_holds_what_the_events_said() -> None:
     assert record.config["seed"] == 2**62
     assert record.instances[1] == Instance("b", "test", {})
     assert set(record.baselines) == {("lru", "train"), ("belady", "test")}
-    assert set(record.proposals) == {1, 2}
-    assert set(record.candidates) == {1, 2, 3, 4, 5}
+    assert record.rungs == (Rung("R=0.1", (Instance("b R=0.1", "train", {}),), 0.3),)
+    assert set(record.references) == {("fifo", "R=0.1")}
+    assert set(record.proposals) == {1, 2, 3}
+    assert record.advice == {3: TEXT}
+    assert set(record.candidates) == {1, 2, 3, 4, 5, 6}
+    assert [record.parents_of(candidate) for candidate in (1, 2, 6)] == [(), (1, 3), (1,)]
+    assert [(r.candidate, r.by, r.result) for r in record.refined] == [(1, "tuned", 6), (6, "simplified", None)]
+    assert record.control == Controlled("", 0, ())
     assert record.confirmed[1, "validation"].score is None
     assert record.confirmed[1, "test"].score == 0.0
     assert record.chosen is not None
     assert record.chosen.candidate == 1
     assert record.stopped == Stopped("finished")
-    assert record.verdicts() == {"scored": 1, "rejected": 1, "duplicate": 1, "timeout": 1, "no-reply": 1}
+    assert record.verdicts() == {"scored": 2, "rejected": 1, "duplicate": 1, "timeout": 1, "no-reply": 1}
 
 
 def test_a_run_that_goes_on_has_not_stopped() -> None:
-    assert RunRecord.of([Stopped("interrupted"), Proposed(1, 1, "initial", (), 0)]).stopped is None
+    assert RunRecord.of([Stopped("interrupted"), Proposed(1, 1, "initial", (), 0, "m")]).stopped is None
 
 
 def test_the_best_comes_first_and_of_equals_the_earlier() -> None:
-    scores = [(1, 0.5), (2, 0.7), (3, None), (4, 0.7), (5, -1.0), (6, 0.0)]
-    record = RunRecord.of(judged(n, s, verdict="scored" if s is not None else "timeout") for n, s in scores)
+    scores = [(1, 0.5), (2, 0.7), (3, None), (4, 0.7), (5, -1.0), (6, 0.0), (7, None)]
+    record = RunRecord.of(judged(n, s, verdict="scored" if s is not None else "stopped") for n, s in scores)
     assert [c.candidate for c in record.ranked()] == [2, 4, 1, 6, 5]
 
 
 def test_an_equal_program_is_found_by_its_fingerprint_unless_it_was_never_run() -> None:
     record = RunRecord.of(
         [judged(1, 0.5, "a"), judged(2, None, "b", "timeout"), judged(3, None, "c", "rejected"),
-         judged(4, None, "a", "duplicate")]
+         judged(4, None, "a", "duplicate"), judged(5, None, "e", "stopped"), judged(6, None, "f", "same-decisions")]
     )  # fmt: skip
-    assert [record.candidate_with(p) for p in "abcd"] == [1, 2, None, None]
+    assert [record.candidate_with(p) for p in "abcdef"] == [1, 2, None, None, 5, 6]
 
 
 def test_the_best_baseline_is_no_bound() -> None:

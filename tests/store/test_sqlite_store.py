@@ -10,11 +10,11 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from awkward_events import CALLS, EVENTS, FLOATS, TEXT
+from awkward_events import CALLS, EVENTS, TEXT
 
 from vulcan.errors import UserError
 from vulcan.store import SQLiteStore
-from vulcan.store.events import Chosen, Event, Proposed, Started
+from vulcan.store.events import Advised, Chosen, Controlled, Event, Judged, Proposed, Started
 from vulcan.store.sqlite import FORMAT
 
 WRITER = """
@@ -25,12 +25,15 @@ from vulcan.store.events import CallRecord, Judged, Proposed
 
 store = SQLiteStore(Path(sys.argv[1]), create=True)
 for n in range(1, 1_000_000):
-    proposed = Proposed(n, 1, "initial", (), n)
-    judged = Judged(n, n, 0, f"source {n}" * 50, str(n), "scored", "", (), 1, None, n / 7, (("a", {"x": n / 3}),))
+    proposed = Proposed(n, 1, "initial", (), n, "m")
+    judged = Judged(n, n, 0, f"source {n}" * 50, str(n), "scored", "", (), 1, 1, None, n / 7, (("a", {"x": n / 3}),))
     store.append(proposed, judged)
     store.keep_call(CallRecord(n, 0, (("user", "hello"),), f"reply {n}", "m", "stop", n, n, None, 0.5))
     print(n, flush=True)
 """
+
+
+JUDGED = next(event for event in EVENTS if isinstance(event, Judged) and event.source == TEXT)
 
 
 @pytest.fixture
@@ -110,7 +113,7 @@ def test_an_append_that_fails_half_way_leaves_nothing(path: Path) -> None:
 def test_long_texts_are_kept_once(path: Path) -> None:
     with closing(SQLiteStore(path, create=True)) as store:
         for _ in range(5):
-            store.append(EVENTS[7])
+            store.append(JUDGED, Advised(1, TEXT), Controlled(TEXT, 1, ()))
         for call in CALLS:
             store.keep_call(call)
     assert rows(path, f"SELECT count(*) FROM texts WHERE length(text) = {len(TEXT)} OR text = ''") != [(0,)]
@@ -209,56 +212,3 @@ def test_a_place_that_cannot_be_written_is_told_in_a_line(tmp_path: Path) -> Non
     with pytest.raises(UserError) as caught:
         SQLiteStore(tmp_path / "missing" / "run.db", create=True)
     assert "unable to open" in one_line(caught, tmp_path / "missing" / "run.db")
-
-
-# The views
-
-AS_SQL_SHOWS_IT = TEXT.partition("\x00")[0]
-"""SQLite's JSON functions end a text at its first NUL; reading events back does not go through them."""
-
-
-def test_view_proposals(path: Path) -> None:
-    filled(path)
-    assert rows(path, "SELECT id, round, operator, parents, seed FROM proposals ORDER BY id") == [
-        (1, 0, "seed", "[]", 0),
-        (2, 1, "mutate", "[1,3]", 2**63 - 1),
-    ]
-
-
-def test_view_candidates(path: Path) -> None:
-    filled(path)
-    columns = "id, proposal, turn, verdict, score, duplicate_of, operations, fingerprint, rules, feedback, source"
-    assert rows(path, f"SELECT {columns} FROM candidates ORDER BY id") == [
-        (1, 1, 0, "scored", 1 / 3, None, 17, "f" * 64, "[]", "", TEXT),
-        (2, 2, 0, "rejected", None, None, None, None, '["no-code-block","while"]', AS_SQL_SHOWS_IT, ""),
-        (3, 2, 1, "duplicate", None, 1, 17, "f" * 64, "[]", "", TEXT),
-        (4, 2, 2, "timeout", None, None, 0, "e", "[]", "took 1 s", "def f():\n    return 0\n"),
-        (5, 2, 3, "no-reply", None, None, None, None, "[]", "gave up", ""),
-    ]
-
-
-def test_view_verdicts(path: Path) -> None:
-    filled(path)
-    assert sorted(rows(path, "SELECT verdict, candidates FROM verdicts")) == [
-        ("duplicate", 1), ("no-reply", 1), ("rejected", 1), ("scored", 1), ("timeout", 1),
-    ]  # fmt: skip
-
-
-def test_view_scores(path: Path) -> None:
-    filled(path)
-    found = rows(path, "SELECT candidate, split, instance, metric, value FROM scores")
-    expected = [
-        (1, split, instance, metric, value)
-        for split in ("train", "test")
-        for instance, metrics in (("b@10%", FLOATS), ("a", {AS_SQL_SHOWS_IT: 1.0}))
-        for metric, value in metrics.items()
-    ]
-    assert sorted(found, key=repr) == sorted(expected, key=repr)
-
-
-def test_view_baselines(path: Path) -> None:
-    filled(path)
-    found = rows(path, "SELECT policy, kind, split, score, instance, metric, value FROM baselines")
-    assert len(found) == len(FLOATS) + 1
-    assert ("lru", "baseline", "train", 0.1 + 0.2, "b@10%", "third", 1 / 3) in found
-    assert ("lru", "baseline", "train", 0.1 + 0.2, "a", AS_SQL_SHOWS_IT, 1.0) in found

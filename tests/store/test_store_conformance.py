@@ -28,7 +28,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
 
 
 def numbered(first: int, count: int) -> list[Event]:
-    return [Proposed(number, 1, "initial", (), number) for number in range(first, first + count)]
+    return [Proposed(number, 1, "initial", (), number, "m") for number in range(first, first + count)]
 
 
 def test_it_satisfies_the_contract(store: Store) -> None:

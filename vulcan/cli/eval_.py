@@ -53,7 +53,7 @@ def evaluate(
     declared = find_task(task)
     config = SearchConfig(
         task=task_reference(task),
-        settings=complete_settings(declared, task_settings(declared, context.args)),
+        settings=complete_settings(declared, task_settings(declared, context)),
         objective=objective or declared.objectives[0].name,
         split="none" if part == "whole" else "task",
         limit=limit,

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from vulcan import __version__
-from vulcan.cli import check, eval_, export, prompt, resume, runs, search, show, task, tasks
+from vulcan.cli import ask, check, eval_, export, mcp, prompt, resume, runs, search, show, task, tasks, verify
 from vulcan.errors import UserError
 
 app = typer.Typer(
@@ -25,13 +25,18 @@ task_app = typer.Typer(help="Look into a task.", no_args_is_help=True, rich_mark
 task_app.command("show")(task.show)
 app.command("search", context_settings=search.CONTEXT)(search.search)
 app.command("resume")(resume.resume)
+app.command("ask")(ask.ask)
+app.command("tell")(ask.tell)
+app.command("finish")(ask.finish)
 app.command("runs")(runs.runs)
 app.command("show")(show.show)
 app.command("eval", context_settings=eval_.CONTEXT)(eval_.evaluate)
 app.command("export")(export.export)
 app.command("check")(check.check)
+app.command("verify")(verify.verify)
 app.command("prompt", context_settings=prompt.CONTEXT)(prompt.prompt)
 app.command("tasks")(tasks.tasks)
+app.command("mcp")(mcp.mcp)
 app.add_typer(task_app, name="task")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -21,15 +20,8 @@ RunsDirectory = Annotated[
 ]
 RUNS = Path("runs")
 
-# Options of the commands themselves, so that a misspelling of one finds it
-_COMMAND_OPTIONS = (
-    "--task", "--model", "--api-base", "--temperature", "--objective", "--strategy", "--rounds", "--samples",
-    "--parents", "--repairs", "--budget-candidates", "--seed", "--split", "--executor", "--workers", "--ray-address",
-    "--limit", "--finalists", "--runs-dir", "--json", "--quiet", "--part", "--help",
-)  # fmt: skip
 
-
-def task_settings(task: Task, arguments: Sequence[str]) -> dict[str, Json]:
+def task_settings(task: Task, context: typer.Context) -> dict[str, Json]:
     """The settings of a task that stand in the arguments which the command itself does not know.
 
     Raises UserError for an option that the task has not, naming the nearest, and for a value that does not fit.
@@ -38,14 +30,15 @@ def task_settings(task: Task, arguments: Sequence[str]) -> dict[str, Json]:
 
     known = {setting.option: setting for setting in task.settings}
     found: dict[str, Json] = {}
-    rest = list(arguments)
+    rest = list(context.args)
     while rest:
         option, given, value = rest.pop(0).partition("=")
         if not option.startswith("-"):
             raise UserError(f"{option!r} is not expected here; options of a task are written --name value")
         setting = known.get(option)
         if setting is None:
-            close = nearest(option, (*known, *_COMMAND_OPTIONS))
+            own = [name for parameter in context.command.params for name in parameter.opts]
+            close = nearest(option, (*known, *(name for name in own if name.startswith("--"))))
             raise UserError(f"no option {option}{close} (`vulcan task show {task.name}` lists those of the task)")
         if setting.type == "flag":
             if given:

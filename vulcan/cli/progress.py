@@ -13,8 +13,9 @@ from vulcan.cli.output import tell
 if TYPE_CHECKING:
     from vulcan.search.study import Study
 
-from vulcan.store.events import Chosen, Confirmed, Event, Judged
+from vulcan.store.events import Chosen, Confirmed, Event, Judged, Refined
 
+_NO_FAILURES = ("scored", "stopped", "duplicate", "same-decisions")
 _LINE_EVERY = 15.0  # seconds, where the output is no terminal
 
 
@@ -53,6 +54,8 @@ class Progress:
         match event:
             case Judged():
                 self._judged(event)
+            case Refined(candidate, by, _, result) if result is not None:
+                self._line(f"candidate {candidate} {by}: it became candidate {result}")
             case Confirmed(candidate, "test", score):
                 shown = "failed" if score is None else f"{score:.4f}"
                 self._line(f"candidate {candidate} scores {shown} on the split test")
@@ -83,7 +86,7 @@ class Progress:
         settled = self._study.settled - self._begun_with
         if settled and elapsed > 1:
             parts.append(f"{60 * settled / elapsed:.0f} a minute")
-        bad = {verdict: n for verdict, n in self._verdicts.items() if verdict not in ("scored", "duplicate")}
+        bad = {verdict: n for verdict, n in self._verdicts.items() if verdict not in _NO_FAILURES}
         parts.extend(f"{n} {verdict}" for verdict, n in sorted(bad.items()))
         if self._study.costs.dollars or self._study.costs.unpriced:
             parts.append(self._study.costs.spelled())

@@ -23,11 +23,12 @@ def prompt(
     from vulcan.search.config import complete_settings
     from vulcan.search.opening import find_objective
     from vulcan.search.prompts import Prompts
+    from vulcan.search.strategies import Draft
 
     declared = find_task(task)
-    settings = complete_settings(declared, task_settings(declared, context.args))
+    settings = complete_settings(declared, task_settings(declared, context))
     chosen = find_objective(declared, objective or declared.objectives[0].name)
-    text = Prompts(declared, chosen, settings).propose(1, ())
+    text = Prompts(declared, chosen, settings).propose(Draft(1, "initial", ()))
     if as_json:
         print_json({"task": declared.name, "messages": [{"role": "user", "content": text}]})
     else:

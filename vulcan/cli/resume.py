@@ -21,23 +21,18 @@ def resume(
     as_json: AsJson = False,
 ) -> None:
     """Go on with a search that was stopped; it ends as it would have without the stop."""
+    from vulcan.cli.repeated import Repeated
     from vulcan.cli.searching import search_in
     from vulcan.errors import UserError
-    from vulcan.registry import find_task
-    from vulcan.search.config import SearchConfig
-    from vulcan.search.session import Machines, check_config
-    from vulcan.store import RunRecord
+    from vulcan.search.lineup import ASK
+    from vulcan.search.session import Machines, written_down
     from vulcan.store.runs import find_run, open_store
 
     place = find_run(run, runs_dir)
-    store = open_store(place)
-    record = RunRecord.of(store.events())
-    if not record.config:
-        raise UserError(f"{place} stopped before its search was written down; start it again")
-    config = SearchConfig.from_json(record.config)
-    task = find_task(config.task)
-    instances = check_config(task, config)
-    if record.instances and record.instances != instances:
-        raise UserError(f"{place} cannot be resumed: its traces or its task have changed since it was started")
     machines = Machines(executor, workers, ray_address)
-    search_in(place, task, config, store, instances, machines, as_json=as_json, quiet=quiet)
+    repeated = Repeated.marked(place)
+    store = open_store(place)
+    task, config, evidence = written_down(place, store, models=repeated is None)
+    if config.model == (ASK,) and repeated is None:
+        raise UserError(f"{place} waits for replies: `vulcan ask {place}` prints the next prompt")
+    search_in(place, task, config, store, evidence, machines, as_json=as_json, quiet=quiet, repeated=repeated)

@@ -12,7 +12,7 @@ from vulcan.errors import UserError
 
 def runs(runs_dir: RunsDirectory = RUNS, as_json: AsJson = False) -> None:
     """List the runs in --runs-dir, the oldest first."""
-    from vulcan.cli.summary import score_of, state
+    from vulcan.report.run import score_of, state_of
     from vulcan.store import RunRecord
     from vulcan.store.runs import open_store, run_directories
 
@@ -30,7 +30,7 @@ def runs(runs_dir: RunsDirectory = RUNS, as_json: AsJson = False) -> None:
             "run": place.name,
             "task": record.config.get("task"),
             "model": record.config.get("model"),
-            "state": state(record),
+            "state": state_of(record),
             "candidates": len(record.candidates),
             "best": winner,
             "train": score_of(record, winner, "train") if winner else None,
@@ -46,7 +46,7 @@ def runs(runs_dir: RunsDirectory = RUNS, as_json: AsJson = False) -> None:
         print_table(
             ("run", "task", "model", "state", "candidates", "train", "test"),
             [
-                (str(r["run"]), str(r["task"]), str(r["model"]), str(r["state"]), str(r["candidates"]),
+                (str(r["run"]), str(r["task"]), ", ".join(r["model"] or ()), str(r["state"]), str(r["candidates"]),
                  number(r["train"]), number(r["test"]))
                 for r in rows
             ],

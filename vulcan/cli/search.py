@@ -7,52 +7,57 @@ from typing import Annotated
 
 import typer
 
-from vulcan.cli.options import RUNS, TASK_OPTIONS, AsJson, RunsDirectory, TaskName, task_settings
+from vulcan.cli.options import RUNS, TASK_OPTIONS, AsJson, RunsDirectory
+from vulcan.search.option_table import MEANINGS
 
 CONTEXT = TASK_OPTIONS
+_MODELS = ["offline/evolve"]
 
 
 def search(
     context: typer.Context,
-    task: TaskName,
-    model: Annotated[
-        str,
-        typer.Option(
-            envvar="VULCAN_MODEL",
-            help="A model as litellm names it, or `offline/evolve`: a generator, no language model, that needs no key.",
-        ),
-    ] = "offline/evolve",
-    api_base: Annotated[
-        str | None,
-        typer.Option(
-            envvar="VULCAN_API_BASE",
-            help="An OpenAI-compatible server that has the model, such as http://localhost:8000/v1.",
-        ),
+    task: Annotated[
+        str | None, typer.Option("--task", "-t", help="A task's name, or the directory of one of your own.")
     ] = None,
-    temperature: Annotated[float | None, typer.Option(help="Of the model; default: the server's.")] = None,
-    objective: Annotated[str | None, typer.Option(help="What is good; default: the task's first objective.")] = None,
-    strategy: Annotated[str, typer.Option(help="How the search goes on: policysmith.")] = "policysmith",
-    rounds: Annotated[int, typer.Option(help="Rounds of the strategy.")] = 20,
-    samples: Annotated[int, typer.Option(help="Candidates a round.")] = 25,
-    parents: Annotated[int, typer.Option(help="Best candidates that a round is shown.")] = 2,
-    repairs: Annotated[int, typer.Option(help="Further replies that a rejected program may get in its chat.")] = 2,
-    budget_candidates: Annotated[
-        int | None, typer.Option(help="Stop after so many candidates; default: rounds x samples.")
+    config: Annotated[
+        Path | None, typer.Option(help="A TOML file with any options, those of the task too; those given here win.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="One seed and the same replies give the same run.")] = 1,
-    split: Annotated[
-        str,
-        typer.Option(
-            help="`task`: hold out evidence as the task declares; `none`: search on all of it, as the papers do."
-        ),
-    ] = "task",
-    finalists: Annotated[int, typer.Option(help="Candidates that are measured on the split validation.")] = 10,
-    limit: Annotated[float, typer.Option(help="Seconds that one candidate may take on all its instances.")] = 120.0,
+    model: Annotated[list[str], typer.Option(envvar="VULCAN_MODEL", help=MEANINGS["model"])] = _MODELS,
+    api_base: Annotated[str | None, typer.Option(envvar="VULCAN_API_BASE", help=MEANINGS["api_base"])] = None,
+    temperature: Annotated[str | None, typer.Option(help=MEANINGS["temperature"])] = None,
+    max_tokens: Annotated[int | None, typer.Option(help=MEANINGS["max_tokens"])] = None,
+    objective: Annotated[str | None, typer.Option(help=MEANINGS["objective"])] = None,
+    strategy: Annotated[str, typer.Option(help=MEANINGS["strategy"])] = "evolve",
+    rounds: Annotated[int, typer.Option(help=MEANINGS["rounds"])] = 20,
+    samples: Annotated[int, typer.Option(help=MEANINGS["samples"])] = 25,
+    parents: Annotated[int, typer.Option(help=MEANINGS["parents"])] = 2,
+    islands: Annotated[int, typer.Option(help=MEANINGS["islands"])] = 4,
+    migrate_every: Annotated[int, typer.Option(help=MEANINGS["migrate_every"])] = 30,
+    advice_every: Annotated[int, typer.Option(help=MEANINGS["advice_every"])] = 40,
+    diff: Annotated[str, typer.Option(help=MEANINGS["diff"])] = "auto",
+    in_flight: Annotated[int, typer.Option(help=MEANINGS["in_flight"])] = 8,
+    repairs: Annotated[int, typer.Option(help=MEANINGS["repairs"])] = 2,
+    budget_candidates: Annotated[int | None, typer.Option(help=MEANINGS["budget_candidates"])] = None,
+    budget_dollars: Annotated[float | None, typer.Option(help=MEANINGS["budget_dollars"])] = None,
+    budget_tokens: Annotated[int | None, typer.Option(help=MEANINGS["budget_tokens"])] = None,
+    budget_minutes: Annotated[float | None, typer.Option(help=MEANINGS["budget_minutes"])] = None,
+    racing: Annotated[bool, typer.Option(help=MEANINGS["racing"])] = True,
+    tune: Annotated[int, typer.Option(help=MEANINGS["tune"])] = 40,
+    simplify: Annotated[int, typer.Option(help=MEANINGS["simplify"])] = 80,
+    control: Annotated[bool, typer.Option(help=MEANINGS["control"])] = False,
+    seed: Annotated[int, typer.Option(help=MEANINGS["seed"])] = 1,
+    split: Annotated[str, typer.Option(help=MEANINGS["split"])] = "task",
+    finalists: Annotated[int, typer.Option(help=MEANINGS["finalists"])] = 10,
+    limit: Annotated[float, typer.Option(help=MEANINGS["limit"])] = 120.0,
     executor: Annotated[str, typer.Option(help="`ray` or `local`.")] = "ray",
     workers: Annotated[int, typer.Option(help="Candidates scored at a time; 0: one a processor.")] = 0,
     ray_address: Annotated[
         str | None, typer.Option(help="Join this Ray cluster; default: RAY_ADDRESS, or a local one.")
     ] = None,
+    replay: Annotated[
+        str | None, typer.Option(help="Repeat this run, with the replies that it recorded and no network.")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the cost to expect and the first prompt.")] = False,
     runs_dir: RunsDirectory = RUNS,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
     as_json: AsJson = False,
@@ -66,35 +71,32 @@ def search(
     Examples:
       vulcan search --task cache_eviction
       vulcan search --task cache_eviction --trace my.csv --cache-size 10% --budget-candidates 200
-      vulcan search --task cache_eviction --model openai/gpt-4o-mini
+      vulcan search --task cache_eviction --model openai/gpt-4o-mini --budget-dollars 2
       vulcan search --task cache_eviction --model qwen --api-base http://localhost:8000/v1
+      vulcan search --config search.toml
+      vulcan search --replay runs/cache_eviction-20260101-120000-ab12
     """
-    from vulcan.cli.searching import search_in
-    from vulcan.registry import find_task, task_reference
-    from vulcan.search.config import SearchConfig, complete_settings
-    from vulcan.search.session import Machines, check_config
+    from vulcan.cli.configured import Configured
+    from vulcan.cli.searching import open_for_asking, search_in
+    from vulcan.search.lineup import ASK
+    from vulcan.search.session import check_config
     from vulcan.store.runs import create_store, new_run
 
-    declared = find_task(task)
-    config = SearchConfig(
-        task=task_reference(task),
-        settings=complete_settings(declared, task_settings(declared, context.args)),
-        objective=objective or declared.objectives[0].name,
-        model=model,
-        api_base=api_base,
-        temperature=temperature,
-        strategy=strategy,
-        rounds=rounds,
-        samples=samples,
-        parents=parents,
-        repairs=repairs,
-        budget_candidates=budget_candidates,
-        seed=seed,
-        split=split,
-        finalists=finalists,
-        limit=limit,
-    )
-    machines = Machines(executor, workers, ray_address)
-    instances = check_config(declared, config)
-    run = new_run(Path(runs_dir), declared.name)
-    search_in(run, declared, config, create_store(run), instances, machines, as_json=as_json, quiet=quiet)
+    wanted = Configured.of(context, config, replay, runs_dir)
+    evidence = check_config(wanted.task, wanted.search, models=wanted.repeated is None and not dry_run)
+    if dry_run:
+        from vulcan.cli.dry_run import show_dry_run
+
+        show_dry_run(wanted.task, wanted.search, evidence, as_json=as_json)
+        return
+    run = new_run(runs_dir, wanted.task.name)
+    store = create_store(run)
+    if wanted.repeated is not None:
+        wanted.repeated.mark(run)
+    elif wanted.search.model == (ASK,):
+        open_for_asking(run, wanted.task, wanted.search, store, evidence, wanted.machines, as_json=as_json, quiet=quiet)
+        return
+    search_in(
+        run, wanted.task, wanted.search, store, evidence, wanted.machines,
+        as_json=as_json, quiet=quiet, repeated=wanted.repeated,
+    )  # fmt: skip

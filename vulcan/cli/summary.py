@@ -1,92 +1,115 @@
-"""What a run came to, for people and as JSON."""
+"""What a run came to, as a command prints it."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
-from vulcan.cli.output import number, print_table, say
+from vulcan.cli.output import number, print_json, print_table, say
 from vulcan.evaluator import SplitName
+from vulcan.report.run import (
+    Compared,
+    Named,
+    compared,
+    gap,
+    interval_of,
+    proposals,
+    refined,
+    run_document,
+    score_of,
+    scorer_of,
+)
 from vulcan.search.costs import Costs
+from vulcan.search.opening import SPLITS
+from vulcan.search.score import Scorer
+from vulcan.search.statistics import LEAST
 from vulcan.store import RunRecord
 from vulcan.store.events import VERDICTS
 
-SPLITS: tuple[SplitName, ...] = ("train", "validation", "test")
+_WORST = -9e99
 
 
-def document(run: Path, record: RunRecord, costs: Costs) -> dict[str, Any]:
-    """The summary of a run as `vulcan search --json` and `vulcan show --json` give it."""
-    winner = record.chosen.candidate if record.chosen else None
-    chosen = record.candidates.get(winner) if winner else None
-    return {
-        "run": str(run),
-        "task": record.config.get("task"),
-        "state": state(record),
-        "best": None
-        if chosen is None
-        else {
-            "candidate": chosen.candidate,
-            "source": chosen.source,
-            "chosen_on": record.chosen and record.chosen.split,
-        },
-        **{split: _split(record, split, winner) for split in SPLITS},
-        "candidates": {verdict: record.verdicts().get(verdict, 0) for verdict in VERDICTS},
-        "cost": {
-            "calls": costs.calls,
-            "tokens_in": costs.tokens_in,
-            "tokens_out": costs.tokens_out,
-            "dollars": costs.dollars,
-            "calls_of_unknown_price": costs.unpriced,
-        },
-    }
+def print_run(run: Path, record: RunRecord, costs: Costs, *, as_json: bool) -> None:
+    """The summary of a run, as one JSON document or for people. Raises UserError where its task is not to be found."""
+    if as_json:
+        print_json(run_document(run, record, costs))
+    else:
+        print_summary(record, costs)
 
 
-def state(record: RunRecord) -> str:
-    """`finished`, `interrupted`, `error`, or `open` where nothing says that it stopped."""
-    return record.stopped.reason if record.stopped else "open"
-
-
-def score_of(record: RunRecord, candidate: int, split: SplitName) -> float | None:
-    if split == "train":
-        return record.candidates[candidate].score
-    confirmed = record.confirmed.get((candidate, split))
-    return confirmed.score if confirmed else None
-
-
-def _split(record: RunRecord, split: SplitName, winner: int | None) -> dict[str, Any] | None:
-    if not any(instance.split == split for instance in record.instances):
-        return None
-    best = record.best_baseline(split)
-    return {
-        "score": score_of(record, winner, split) if winner else None,
-        "instances": [instance.name for instance in record.instances if instance.split == split],
-        "best_baseline": None if best is None else {"policy": best.policy, "score": best.score},
-        "baselines": {p: b.score for (p, s), b in record.baselines.items() if s == split and b.kind == "baseline"},
-        "bounds": {p: b.score for (p, s), b in record.baselines.items() if s == split and b.kind == "bound"},
-    }
-
-
-def print_summary(run: Path, record: RunRecord, costs: Costs) -> None:
-    """The scores of the winner beside every baseline, and what came of the candidates."""
+def print_summary(record: RunRecord, costs: Costs) -> None:
+    """The scores of the winner beside every baseline, instance by instance too, and what the search took."""
+    scorer = scorer_of(record)
     shown = [split for split in SPLITS if any(i.split == split for i in record.instances)]
+    _print_scores(record, shown)
+    if record.chosen is not None:
+        _print_winner(record, scorer, record.chosen.candidate, shown)
+    if shown == ["train"]:
+        say("Nothing was held out: these are the scores that the search itself saw.")
+    _print_instances(list(compared(record, scorer)), shown)
+    _print_effort(record, costs)
+
+
+def _print_scores(record: RunRecord, shown: list[SplitName]) -> None:
     rows: list[tuple[str, str, list[float | None]]] = []
     if record.chosen is not None:
         winner = record.chosen.candidate
-        scores = [score_of(record, winner, split) for split in shown]
-        rows.append((f"candidate {winner}", "candidate", scores))
-    names = {policy: event.kind for (policy, _), event in record.baselines.items()}
-    for policy, kind in names.items():
+        rows.append((f"candidate {winner}", "candidate", [score_of(record, winner, split) for split in shown]))
+    if record.control is not None and record.control.source:
+        control = dict(record.control.scores)
+        rows.append(("best-of-n", "control", [control.get(split) for split in shown]))
+    for policy, kind in {policy: event.kind for (policy, _), event in record.baselines.items()}.items():
         known = [record.baselines.get((policy, split)) for split in shown]
         rows.append((policy, kind, [b.score if b else None for b in known]))
-    rows.sort(key=lambda row: -(row[2][-1] if row[2][-1] is not None else -9.0))
-    objective = record.config.get("objective", "")
-    say(f"\nMean score of objective `{objective}` on each split, higher is better:")
+    rows.sort(key=lambda row: -(row[2][-1] if row[2] and row[2][-1] is not None else _WORST))
+    say(f"\nMean score of objective `{record.config.get('objective', '')}` on each split, higher is better:")
     print_table(
         ("policy", "kind", *shown),
         [(name, kind, *(number(score) for score in scores)) for name, kind, scores in rows],
         [kind == "candidate" for _, kind, _ in rows],
     )
-    if shown == ["train"]:
-        say("Nothing was held out: these are the scores that the search itself saw.")
+
+
+def _print_winner(record: RunRecord, scorer: Scorer | None, winner: int, shown: list[SplitName]) -> None:
+    """The winner's mean on each split, how sure it is, and how much of it was lost on what the search did not see."""
+    rows = []
+    for split in shown:
+        interval = interval_of(record, scorer, winner, split)
+        spelled = f"{interval.low:.4f} to {interval.high:.4f}" if interval else "-"
+        lost = gap(record, winner, split) if split != "train" else None
+        count = sum(i.split == split for i in record.instances)
+        rows.append((split, str(count), number(score_of(record, winner, split)), spelled, number(lost)))
+    assert record.chosen is not None
+    say(f"Candidate {winner} won on the split {record.chosen.split}. Its mean, and what it loses against train:")
+    print_table(("split", "instances", "mean", "95% interval", "gap to train"), rows)
+    if all(row[3] == "-" for row in rows):
+        say(f"An interval of the mean needs {LEAST} instances or more that differ.")
+
+
+def _print_instances(rows: list[Compared], shown: list[SplitName]) -> None:
+    if not rows:
+        return
+    say("Instance by instance:")
+    print_table(
+        ("instance", "split", "winner", "baseline", "best baseline", "bound", "best bound"),
+        [
+            (row.instance, row.split, number(row.winner), *_spelled(row.best_baseline), *_spelled(row.bound))
+            for row in rows
+        ],
+        [row.split == shown[-1] for row in rows],
+    )
+
+
+def _spelled(known: Named | None) -> tuple[str, str]:
+    return ("-", "-") if known is None else (number(known[1]), known[0])
+
+
+def _print_effort(record: RunRecord, costs: Costs) -> None:
+    if record.control is not None:
+        made = f"{record.control.candidates} proposals without feedback"
+        say(f"Control: best-of-n, {made}{'' if record.control.source else ', of which none was scored'}.")
     verdicts = ", ".join(f"{n} {verdict}" for verdict in VERDICTS if (n := record.verdicts().get(verdict, 0)))
-    say(f"{len(record.candidates)} candidates: {verdicts or 'none'}; model cost {costs.spelled()}")
+    say(f"{proposals(record)} proposals, {len(record.candidates)} candidates: {verdicts or 'none'}")
+    for by in ("tuned", "simplified"):
+        if (done := refined(record, by))["candidates"]:
+            say(f"{by}: {done['candidates']} candidates in {done['evaluations']} evaluations, {done['better']} better")
+    say(f"model cost: {costs.spelled()}, {costs.calls} calls, {costs.tokens_in} tokens in, {costs.tokens_out} out")

@@ -5,16 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from vulcan import __version__
 from vulcan.errors import UserError, nearest
-from vulcan.evaluator import Evaluator, Instance, SplitName, load_evaluator
+from vulcan.evaluator import Evaluator, Instance, Rung, SplitName, load_evaluator, rungs_of
 from vulcan.search.config import SearchConfig
 from vulcan.search.score import Scorer
 from vulcan.store import RunRecord, Store
-from vulcan.store.events import BaselineMeasured, Event, Prepared, Started
-from vulcan.task import Objective, Task
+from vulcan.store.events import BaselineMeasured, Event, Prepared, ReferenceMeasured, Started
+from vulcan.task import Json, Objective, Task
 
 SPLITS: tuple[SplitName, ...] = ("train", "validation", "test")
 
@@ -32,8 +32,6 @@ def find_objective(task: Task, name: str) -> Objective:
 
 def find_instances(task: Task, config: SearchConfig, evaluator: Evaluator) -> tuple[Instance, ...]:
     """What the configuration measures on. Raises UserError, also where there is nothing to search on."""
-    if config.split not in ("task", "none"):
-        raise UserError(f"split is {config.split!r}: write task (as the task declares it) or none")
     split = task.split if config.split == "task" else replace(task.split, by="none")
     found = tuple(evaluator.instances(config.settings, split))
     if split == replace(split, by="none"):
@@ -83,8 +81,40 @@ def baseline_events(
                 yield BaselineMeasured(policy, kind, split, score, metrics_of)
 
 
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What a search measures on: its instances, and cheaper versions of those of the split `train`."""
+
+    instances: tuple[Instance, ...]
+    rungs: tuple[Rung, ...] = ()
+
+    @property
+    def everything(self) -> tuple[Instance, ...]:
+        """Each instance once: what an executor has to be ready for."""
+        cheaper = [instance for rung in self.rungs for instance in rung.instances]
+        return tuple({(i.name, i.split): i for i in (*self.instances, *cheaper)}.values())
+
+
+def find_evidence(task: Task, config: SearchConfig, evaluator: Evaluator) -> Evidence:
+    """What the configuration measures on, with rungs where candidates race. Raises UserError."""
+    instances = find_instances(task, config, evaluator)
+    training = [i for i in instances if i.split == "train"]
+    return Evidence(instances, rungs_of(evaluator, training) if config.racing else ())
+
+
+def reference_events(
+    objective: Objective, evaluator: Evaluator, rungs: Sequence[Rung], told: Callable[[str], None]
+) -> Iterator[ReferenceMeasured]:
+    """What the objective compares with, on each rung."""
+    for rung in rungs:
+        for policy in objective.references:
+            told(f"{policy} on {rung.name}")
+            metrics = tuple((i.name, dict(evaluator.evaluate_baseline(policy, i))) for i in rung.instances)
+            yield ReferenceMeasured(policy, rung.name, metrics)
+
+
 def open_run(
-    task: Task, config: SearchConfig, store: Store, instances: Sequence[Instance], told: Callable[[str], None]
+    task: Task, config: SearchConfig, store: Store, evidence: Evidence, told: Callable[[str], None]
 ) -> tuple[Event, ...]:
     """Write the beginning of a run to its store, as far as it is not there yet; the events that were added."""
     record = RunRecord.of(store.events())
@@ -92,15 +122,24 @@ def open_run(
     if not record.config:
         added.append(Started(config.to_json(), __version__))
     if not record.instances:
-        plain = tuple({"name": i.name, "split": i.split, "parameters": dict(i.parameters)} for i in instances)
-        added.append(Prepared(plain))  # type: ignore[arg-type]
+        rungs: tuple[dict[str, Json], ...] = tuple(
+            {"name": r.name, "instances": [_plain(i) for i in r.instances], "keep": r.keep} for r in evidence.rungs
+        )
+        added.append(Prepared(tuple(map(_plain, evidence.instances)), rungs))
     store.append(*added)
     if not record.baselines:
-        objective = find_objective(task, config.objective)
-        measured = tuple(baseline_events(objective, load_evaluator(task), instances, told))
+        objective, evaluator = find_objective(task, config.objective), load_evaluator(task)
+        measured: tuple[Event, ...] = (
+            *baseline_events(objective, evaluator, evidence.instances, told),
+            *reference_events(objective, evaluator, evidence.rungs, told),
+        )
         store.append(*measured)
         added.extend(measured)
     return tuple(added)
+
+
+def _plain(instance: Instance) -> dict[str, Json]:
+    return {"name": instance.name, "split": instance.split, "parameters": dict(instance.parameters)}
 
 
 def make_scorer(objective: Objective, record: RunRecord) -> Scorer:
@@ -108,4 +147,6 @@ def make_scorer(objective: Objective, record: RunRecord) -> Scorer:
     scorer = Scorer(objective, record.instances)
     for event in record.baselines.values():
         scorer.add_baseline(event)
+    for reference in record.references.values():
+        scorer.add_reference(reference.policy, "train", reference.metrics)
     return scorer

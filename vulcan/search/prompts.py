@@ -13,9 +13,17 @@ import jinja2
 
 from vulcan.anvil.language import describe_language
 from vulcan.errors import UserError
+from vulcan.evaluator import Instance
 from vulcan.models.base import Message
 from vulcan.search.population import Member
+from vulcan.search.strategies.draft import Draft
 from vulcan.task import Json, Mechanism, Objective, Task
+
+ADVICE_LINES = 10
+"""How many lines of advice are asked for."""
+
+_MOST_INSTANCES = 12
+"""Instances whose scores are listed one by one; of more, the best and the worst half of this number."""
 
 
 def mechanism_of(task: Task, settings: Mapping[str, Json]) -> Mechanism | None:
@@ -32,8 +40,10 @@ def mechanism_of(task: Task, settings: Mapping[str, Json]) -> Mechanism | None:
 class Prompts:
     """The prompts of one task under one configuration."""
 
-    def __init__(self, task: Task, objective: Objective, settings: Mapping[str, Json]) -> None:
-        """Raises UserError where the task's template cannot be read."""
+    def __init__(
+        self, task: Task, objective: Objective, settings: Mapping[str, Json], instances: Sequence[Instance] = ()
+    ) -> None:
+        """`instances` are those of a member's `scores`. Raises UserError where the task's template cannot be read."""
         places = [task.directory, Path(__file__).parent / "prompts"]
         self._templates = jinja2.Environment(
             loader=jinja2.FileSystemLoader(places),
@@ -42,10 +52,12 @@ class Prompts:
             trim_blocks=False,
             keep_trailing_newline=True,
         )
+        self._templates.filters["by_instance"] = _by_instance
         name = "prompt.md.j2" if (task.directory / "prompt.md.j2").is_file() else "propose.md.j2"
         self._place = task.directory / name
         with self._faults():
             self._propose = self._templates.get_template(name)
+        self._advice = self._templates.get_template("advice.md.j2")
         self._repair = self._templates.get_template("repair.md.j2")
         mechanism = mechanism_of(task, settings)
         self._fixed = {
@@ -53,12 +65,36 @@ class Prompts:
             "objective": objective,
             "mechanism": mechanism.spelled(settings) if mechanism else "",
             "language": describe_language(task).strip(),
+            "instances": tuple(instance.name for instance in instances),
+            "advice_lines": ADVICE_LINES,
         }
 
-    def propose(self, round_: int, parents: Sequence[Member]) -> str:
+    def propose(self, draft: Draft) -> str:
         """The first message of a proposal. Raises UserError where the task's template goes wrong."""
         with self._faults():
-            return self._propose.render(self._fixed, round=round_, parents=parents)
+            return self._template(draft).render(
+                self._fixed,
+                round=draft.round,
+                operator=draft.operator,
+                parents=draft.parents,
+                inspirations=draft.inspirations,
+                failures=draft.failures,
+                advice=draft.advice,
+                form=draft.form,
+                kind="Example" if draft.operator == "initial" else "Version",
+                heading=_heading(draft),
+            )
+
+    def chat(self, draft: Draft) -> tuple[Message, ...]:
+        """The chat that a proposal begins with."""
+        return (Message("user", self.propose(draft)),)
+
+    def repair(self, feedback: str) -> str:
+        """The answer to a reply that was rejected; `feedback` says what was wrong, as `Reading` has it."""
+        return self._repair.render(feedback=feedback)
+
+    def _template(self, draft: Draft) -> jinja2.Template:
+        return self._advice if draft.operator == "advice" else self._propose
 
     @contextmanager
     def _faults(self) -> Iterator[None]:
@@ -67,9 +103,19 @@ class Prompts:
         except jinja2.TemplateError as error:
             raise UserError(f"the prompt template {self._place} cannot be used: {error}") from error
 
-    def repair(self, feedback: str) -> str:
-        """The answer to a reply that was rejected."""
-        return self._repair.render(feedback=feedback)
 
-    def chat(self, round_: int, parents: Sequence[Member]) -> tuple[Message, ...]:
-        return (Message("user", self.propose(round_, parents)),)
+def _heading(draft: Draft) -> str:
+    if draft.operator == "initial":
+        return "Policies to start from"
+    if draft.operator == "crossover":
+        return "Policies to combine"
+    return "The best policies so far" if len(draft.parents) > 1 else "The policy to change"
+
+
+def _by_instance(member: Member, instances: Sequence[str]) -> list[tuple[str, float]]:
+    """Instances with the member's scores; of many, those where it is best and where it is worst."""
+    scored = list(zip(instances, member.scores, strict=True))
+    if len(scored) <= _MOST_INSTANCES:
+        return scored
+    ranked = sorted(scored, key=lambda pair: -pair[1])
+    return ranked[: _MOST_INSTANCES // 2] + ranked[-_MOST_INSTANCES // 2 :]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from vulcan.anvil import Policy, Rejected, check
+from vulcan.anvil.explain import explain
 from vulcan.models import NoSource, Reply, extract_source
 from vulcan.task import Task
 
@@ -19,23 +20,28 @@ class Reading:
     rules: tuple[str, ...] = ()
 
 
-def read_reply(reply: Reply, task: Task) -> Reading:
-    """Take the program out of a reply and check it."""
+def read_reply(reply: Reply, task: Task, diff_of: str | None = None) -> Reading:
+    """Take the program out of a reply, which may be a diff against another one, and check it."""
     try:
-        source = extract_source(reply, task.signature.function)
+        source = extract_source(reply, task.signature.function, diff_of)
     except NoSource as missing:
         return Reading("", None, f"- [{missing.rule}] {missing.message}; {missing.hint}", (missing.rule,))
     return read_source(source, task)
 
 
 def read_source(source: str, task: Task) -> Reading:
-    """Check a program."""
+    """Check a program, and what its task requires of every policy."""
     try:
-        return Reading(source, check(source, task))
+        policy = check(source, task)
     except Rejected as rejected:
-        return Reading(
-            source,
-            None,
-            "\n".join(f"- {violation}" for violation in rejected.violations),
-            tuple(violation.rule for violation in rejected.violations),
-        )
+        rules = tuple(violation.rule for violation in rejected.violations)
+        return Reading(source, None, explain(source, rejected.violations), rules)
+    if policy.constant is not None:
+        return Reading(source, None, f"[constant-result] {policy.constant}", ("constant-result",))
+    if any(p.required for p in task.properties):
+        from vulcan.anvil.prove import refuted_required  # loads z3, which few searches need
+
+        refuted = refuted_required(policy)
+        if refuted is not None:
+            return Reading(source, None, refuted.feedback, ("property",))
+    return Reading(source, policy)

@@ -40,7 +40,15 @@ class Scorer:
             raise UserError(f"objective {self.objective.name!r} is {score} on {instance}: its scores must be finite")
         return score
 
-    def mean(self, split: SplitName, metrics: InstanceMetrics) -> float:
-        """The mean objective over all instances of a split; an instance that is missing is an error."""
+    def on_each(self, instances: Sequence[Instance], metrics: InstanceMetrics) -> tuple[float, ...]:
+        """The objective on each instance, in their order; an instance that is missing is an error."""
         measured = dict(metrics)
-        return fmean(self.on_instance(split, i.name, measured[i.name]) for i in self.of(split))
+        return tuple(self.on_instance(i.split, i.name, measured[i.name]) for i in instances)
+
+    def mean(self, split: SplitName, metrics: InstanceMetrics) -> float:
+        """The mean objective over all instances of a split."""
+        return self.mean_on(self.of(split), metrics)
+
+    def mean_on(self, instances: Sequence[Instance], metrics: InstanceMetrics) -> float:
+        """The mean objective over some instances."""
+        return fmean(self.on_each(instances, metrics))

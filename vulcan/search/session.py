@@ -4,28 +4,42 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Protocol
 
+from vulcan import __version__
 from vulcan.errors import UserError, nearest
-from vulcan.evaluator import Instance, load_evaluator
-from vulcan.models import Proposer, open_proposer
-from vulcan.models.settings import CallSettings
-from vulcan.scoring import Executor, LocalExecutor, Setup, WorkerLost
+from vulcan.evaluator import load_evaluator
+from vulcan.registry import find_task
+from vulcan.scoring import DeferredExecutor, Executor, LocalExecutor, Setup, WorkerLost
 from vulcan.search.config import SearchConfig
-from vulcan.search.opening import find_instances, find_objective, make_scorer, open_run
+from vulcan.search.lineup import ASK, Lineup, open_lineup, replaying_lineup
+from vulcan.search.opening import Evidence, find_evidence, find_objective, make_scorer, open_run
+from vulcan.search.option_table import OF_MODELS
+from vulcan.search.population import Population
 from vulcan.search.prompts import Prompts
-from vulcan.search.strategy import make_strategy
+from vulcan.search.strategies import make_strategy
 from vulcan.search.study import Study
 from vulcan.store import RunRecord, Store
-from vulcan.store.events import Event, Stopped
+from vulcan.store.events import (
+    BaselineMeasured,
+    CallRecord,
+    Controlled,
+    Event,
+    Prepared,
+    ReferenceMeasured,
+    Started,
+    Stopped,
+)
 from vulcan.task import Task
 
 log = logging.getLogger(__name__)
 
-OFFLINE = "offline/evolve"
+CONTROL = "best-of-n"
 EXECUTORS = ("ray", "local")
 
 
@@ -69,56 +83,143 @@ class Display(Protocol):
         """Something happened."""
 
 
-def check_config(task: Task, config: SearchConfig) -> tuple[Instance, ...]:
-    """All that can be wrong with a search before anything is written; what it will measure on. Raises UserError."""
-    make_strategy(config)
-    Prompts(task, find_objective(task, config.objective), config.settings).propose(1, ())
-    open_model(task, config).close()
-    return find_instances(task, config, load_evaluator(task))
+def check_config(task: Task, config: SearchConfig, *, models: bool = True) -> Evidence:
+    """All that can be wrong with a search before anything is written; what it will measure on. Raises UserError.
+
+    Without `models` these are not looked at, such as where a recording answers in their place and no key is needed.
+    """
+    draft = make_strategy(config, config.offline).draft(0, Population(), random.Random(0))
+    evidence = find_evidence(task, config, load_evaluator(task))
+    training = [i for i in evidence.instances if i.split == "train"]
+    Prompts(task, find_objective(task, config.objective), config.settings, training).chat(draft)
+    if config.model == (ASK,):
+        _check_ask(config)
+    elif models:
+        open_lineup(task, config).close()
+    return evidence
 
 
-def open_model(task: Task, config: SearchConfig) -> Proposer:
-    """What answers the search's prompts. Makes no call. Raises UserError."""
-    if config.model == OFFLINE:
-        from vulcan.models.offline import OfflineEvolve
+def _check_ask(config: SearchConfig) -> None:
+    for name in OF_MODELS:
+        if getattr(config, name) not in (None, False):
+            raise UserError(
+                f"--{name.replace('_', '-')} says nothing of a search whose model is {ASK!r}, which makes no calls: "
+                "leave it out"
+            )
 
-        return OfflineEvolve(task)
-    if config.model.startswith("offline/"):
-        raise UserError(f"no offline generator {config.model!r}: there is {OFFLINE}")
-    return open_proposer(config.model, api_base=config.api_base, settings=CallSettings(temperature=config.temperature))
+
+@contextmanager
+def open_study(
+    task: Task, config: SearchConfig, store: Store, evidence: Evidence, machines: Machines, display: Display
+) -> Iterator[Study]:
+    """A study on a run's store, opened or gone on with. Raises UserError or WorkerLost."""
+
+    def prepare() -> None:
+        open_run(task, config, store, evidence, display.preparing)
+
+    with executor_for(config, evidence, machines, prepare) as executor:
+        record = RunRecord.of(store.events())
+        scorer = make_scorer(find_objective(task, config.objective), record)
+        study = Study(task, config, store, scorer, executor, (display,))
+        display.begin(study)
+        yield study
+
+
+def written_down(place: Path, store: Store, *, models: bool = True) -> tuple[Task, SearchConfig, Evidence]:
+    """What a run was begun with. Raises UserError where it cannot be gone on with."""
+    record = RunRecord.of(store.events())
+    if not record.config:
+        raise UserError(f"{place} stopped before its search was written down; start it again")
+    config = SearchConfig.from_json(record.config)
+    task = find_task(config.task)
+    evidence = check_config(task, config, models=models)
+    if record.instances and (record.instances, record.rungs) != (evidence.instances, evidence.rungs):
+        raise UserError(f"{place} cannot be resumed: its traces or its task have changed since it was started")
+    return task, config, evidence
 
 
 def run_search(
     task: Task,
     config: SearchConfig,
     store: Store,
-    instances: Sequence[Instance],
+    evidence: Evidence,
     machines: Machines,
     display: Display,
-) -> Study:
-    """Open the run or go on with it, search, and choose the winner.
+    *,
+    control: Callable[[], Store],
+    recording: Recording | None = None,
+    control_recording: Recording | None = None,
+) -> None:
+    """Open the run or go on with it, search, choose the winner, and compare it with a control if that is wanted.
 
+    A recording answers in place of the models that the configuration names. `control` opens the store of the control.
     Raises UserError, ModelRefused or WorkerLost after the store has been told; the run can then be resumed.
     """
+    with stop_is_told(store), open_study(task, config, store, evidence, machines, display) as study:
+        if recording is not None:
+            study.repeat(recording.proposals, recording.last_turns)
+        with closing(_lineup(task, config, store, recording)) as lineup:
+            study.run(lineup)
+        wanted = config.control if recording is None else control_recording is not None
+        if wanted and study.settled and study.record.control is None:
+            study.compare_with(_control(study, control(), control_recording))
+        study.close("finished")
 
-    def prepare() -> None:
-        open_run(task, config, store, instances, display.preparing)
 
-    with _stop_is_told(store), executor_for(config, instances, machines, prepare) as executor:
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """What models answered in another run, and where they did not: `(proposal, turn)` and why.
+
+    `last_turns` has the last turn that each proposal got: a repair that there was no budget for is not asked again.
+    """
+
+    proposals: int
+    calls: Sequence[CallRecord]
+    unanswered: Mapping[tuple[int, int], str]
+    last_turns: Mapping[int, int]
+
+    @classmethod
+    def of(cls, store: Store) -> Recording:
         record = RunRecord.of(store.events())
-        scorer = make_scorer(find_objective(task, config.objective), record)
-        study = Study(task, config, store, scorer, executor, (display,))
-        proposer = open_model(task, config)
-        display.begin(study)
-        try:
-            study.run(proposer)
-        finally:
-            proposer.close()
-        return study
+        gaps = {(p, 0): "no advice" for p in record.proposals if store.call(p, 0) is None}
+        gaps |= {(c.proposal, c.turn): c.feedback for c in record.candidates.values() if c.verdict == "no-reply"}
+        last_turns: dict[int, int] = {}
+        for candidate in record.candidates.values():
+            last_turns[candidate.proposal] = max(candidate.turn, last_turns.get(candidate.proposal, 0))
+        asked = sum(p.round > 0 for p in record.proposals.values())
+        return cls(asked, tuple(store.calls()), gaps, last_turns)
+
+
+def _lineup(task: Task, config: SearchConfig, store: Store, recording: Recording | None) -> Lineup:
+    if recording is None:
+        return open_lineup(task, config, store.calls())
+    return replaying_lineup(recording.calls, recording.unanswered)
+
+
+def _control(study: Study, store: Store, recording: Recording | None) -> Controlled:
+    """What sampling without feedback comes to: as many proposals, of the same models, on the same executor."""
+    config = replace(study.config, strategy=CONTROL, tune=0, simplify=0, control=False, budget_candidates=study.settled)
+    try:
+        if not list(store.events()):
+            beginning = (Prepared, BaselineMeasured, ReferenceMeasured)
+            store.append(
+                Started(config.to_json(), __version__),
+                *(event for event in study.store.events() if isinstance(event, beginning)),
+            )
+        control = Study(study.task, config, store, study.scorer, study.executor)
+        if recording is not None:
+            control.repeat(recording.proposals, recording.last_turns)
+        with closing(_lineup(study.task, config, store, recording)) as lineup:
+            control.run(lineup)
+        control.close("finished")
+        return control.as_control()
+    finally:
+        store.close()
 
 
 @contextmanager
-def _stop_is_told(store: Store) -> Iterator[None]:
+def stop_is_told(store: Store) -> Iterator[None]:
+    """Writes to the store why a search stopped, where it did not come to its end."""
     try:
         yield
     except KeyboardInterrupt:
@@ -132,15 +233,15 @@ def _stop_is_told(store: Store) -> Iterator[None]:
 @contextmanager
 def executor_for(
     config: SearchConfig,
-    instances: Sequence[Instance],
+    evidence: Evidence,
     machines: Machines,
     meanwhile: Callable[[], None] = lambda: None,
 ) -> Iterator[Executor]:
     """Somewhere to score. Ray comes up while `meanwhile` runs; where it does not, one line says so."""
-    setup = Setup(task=config.task, instances=tuple(instances))
+    setup = Setup(task=config.task, instances=evidence.everything)
     if machines.executor == "local":
         meanwhile()
-        with LocalExecutor(setup, machines.count) as executor:
+        with DeferredExecutor(lambda: LocalExecutor(setup, machines.count), machines.count) as executor:
             yield executor
         return
     from vulcan.scoring.ray_executor import RayExecutor

@@ -1,46 +1,55 @@
 """The search as a conversation: `ask` gives a proposal, `tell` takes the reply, and `run` is a loop over the two.
 
-Work may finish in any order; its results are applied in the order of proposals, so that one seed and the same replies
-give the same run.
+Work may finish in any order; its results are applied in the order of proposals, and each proposal is drafted from what
+had settled before its barrier. So one seed and the same replies give the same run.
 """
 
 from __future__ import annotations
 
 import hashlib
+import random
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from vulcan.anvil.rewrite import program_size
 from vulcan.errors import UserError
 from vulcan.evaluator import SplitName
-from vulcan.models import ModelUnavailable, Proposer, Reply
-from vulcan.scoring import Executor, Job, Outcome
+from vulcan.models import BudgetExhausted, ModelUnavailable, Reply
+from vulcan.scoring import Executor
 from vulcan.search.config import SearchConfig
 from vulcan.search.costs import Costs
-from vulcan.search.population import Member, Population
+from vulcan.search.ending import Ending
+from vulcan.search.lineup import Lineup, choose, reply_of
 from vulcan.search.prompts import Prompts
-from vulcan.search.proposal import Proposal
+from vulcan.search.proposal import ADVICE, Proposal
 from vulcan.search.reading import Reading, read_reply, read_source
+from vulcan.search.refining import Refining
 from vulcan.search.score import Scorer
-from vulcan.search.strategy import make_strategy
+from vulcan.search.settled import Settled
+from vulcan.search.strategies import make_strategy
+from vulcan.search.trial import Course, Known, Trial
 from vulcan.store import RunRecord, Store
 from vulcan.store.events import (
+    Advised,
     CallRecord,
-    Chosen,
-    Confirmed,
+    Controlled,
     Event,
-    InstanceMetrics,
     Judged,
     Proposed,
     Stopped,
+    StopReason,
     Verdict,
 )
 from vulcan.task import Task
 
 MOST_UNANSWERED = 5
 """Proposals in a row that a model may fail to answer before the search stops."""
+
+LONGEST_ADVICE = 2_000
+"""Characters that are kept of a reply to a proposal for advice."""
 
 Listener = Callable[[Event], None]
 
@@ -50,19 +59,22 @@ class _Flight:
     """A proposal that has no verdict yet, and what is known of it."""
 
     proposal: Proposal
+    known: Known
     readings: list[Reading] = field(default_factory=list)
-    scoring: Future[Outcome] | None = None
+    trial: Trial | None = None
     repair: Proposal | None = None
     unanswered: str | None = None
+    unpaid: bool = False
+    advice: str | None = None
     told: bool = False
 
     @property
     def settled(self) -> bool:
-        return self.told and self.repair is None and (self.scoring is None or self.scoring.done())
+        return self.told and self.repair is None and (self.trial is None or self.trial.finished)
 
 
 class Study:
-    """One search over one run's store. `executor` scores on the instances of `scorer`."""
+    """One search over one run's store. `executor` scores on the instances of `scorer` and of the record's rungs."""
 
     def __init__(
         self,
@@ -79,75 +91,108 @@ class Study:
         self.scorer = scorer
         self.executor = executor
         self.record = RunRecord.of(store.events())
-        self.costs = Costs.of(c for c in store.calls() if c.proposal in self.record.proposals)
+        calls = tuple(store.calls())
+        self.costs = Costs.of(c for c in calls if c.proposal in self.record.proposals)
+        self._last_kept = max((c.proposal for c in calls), default=0)
         self._listeners = tuple(listeners)
-        self._prompts = Prompts(task, scorer.objective, config.settings)
-        self._strategy = make_strategy(config)
-        self._population = Population(
-            Member(c.candidate, self.record.proposals[c.proposal].round, c.source, c.score)
-            for c in self.record.candidates.values()
-            if c.score is not None
-        )
+        self._prompts = Prompts(task, scorer.objective, config.settings, scorer.of("train"))
+        self._strategy = make_strategy(config, config.offline)
+        self._course = Course.of(self.record.rungs, scorer.of("train"), races=config.racing)
+        self._settled = Settled(self.record, store, scorer, config.finalists)
+        self._refining = Refining(task, config, self.record, scorer, executor, self._course)
         self._flights: OrderedDict[int, _Flight] = OrderedDict()
-        self._in_scoring: dict[str, Future[Outcome]] = {}
         self._asked = self.settled = sum(p.round > 0 for p in self.record.proposals.values())
         self._unanswered_in_row = 0
+        self._most: int | None = None
+        self._last_turns: Mapping[int, int] = {}
 
     # Ask and tell
 
+    def begin(self) -> None:
+        """Score the task's own policies, if that was not done before."""
+        self._score_seed_policies()
+
     @property
     def total(self) -> int:
-        """How many proposals the search makes, but for the task's seed policies."""
-        budget = self.config.budget_candidates
-        return min(self._strategy.total(), budget) if budget is not None else self._strategy.total()
+        """How many proposals the search makes beside the seed policies: no more once finalists are measured."""
+        if self.record.confirmed or self.record.chosen is not None:
+            return self.settled
+        planned = self._strategy.total()
+        if self.config.budget_candidates is not None:
+            planned = min(planned, self.config.budget_candidates)
+        return planned if self._most is None else min(planned, self._most)
+
+    def repeat(self, proposals: int, last_turns: Mapping[int, int]) -> None:
+        """Ask for so many proposals in all, and for no repair beyond the last turn of each, as another search did.
+
+        It is not stopped where a model does not answer: that search went on.
+        """
+        self._most = proposals
+        self._last_turns = last_turns
 
     def ask(self) -> Proposal | None:
         """The next proposal to answer; None where all are made, or others need their verdict first."""
         self._settle()
-        for flight in self._flights.values():
-            if flight.repair is not None:
-                proposal, flight.repair, flight.told = flight.repair, None, False
-                flight.proposal = proposal
-                return proposal
+        return next(filter(None, map(self._take_repair, self._flights.values())), None) or self._draft_next()
+
+    def _take_repair(self, flight: _Flight) -> Proposal | None:
+        """The next turn of a proposal whose program was rejected; None where it has none."""
+        if (repair := flight.repair) is not None:
+            flight.proposal, flight.repair, flight.told = repair, None, False
+        return repair
+
+    def _draft_next(self) -> Proposal | None:
         self._score_seed_policies()
-        if self._asked >= self.total or self.settled < self._strategy.settled_before(self._asked):
+        barrier = self._strategy.settled_before(self._asked)
+        if self._asked >= self.total or self.settled < barrier:
             return None
-        draft = self._strategy.draft(self._asked, self._population)
         number = self._first_number + self._asked
+        population, known = self._settled.before(self._first_number + barrier)
+        rng = random.Random(derived_seed(self.config.seed, number))
+        draft = self._strategy.draft(self._asked, population, rng)
         proposal = Proposal(
             number=number,
             turn=0,
-            round=draft.round,
-            operator=draft.operator,
-            parents=draft.parents,
-            messages=self._prompts.chat(draft.round, draft.parents),
-            seed=_derived_seed(self.config.seed, number),
+            draft=draft,
+            model=choose(self.config.model, self._settled.history, rng),
+            messages=self._prompts.chat(draft),
+            seed=derived_seed(self.config.seed, number),
+            progress=self._asked / max(1, self.total),
         )
         self._asked += 1
-        self._flights[number] = _Flight(proposal)
+        self._flights[number] = _Flight(proposal, known)
         return proposal
 
     @property
     def _repairs(self) -> bool:
         return any(flight.repair is not None for flight in self._flights.values())
 
-    def tell(self, proposal: Proposal, reply: Reply) -> Reading:
+    def open(self) -> list[Proposal]:
+        """The proposals that wait for a reply."""
+        return [f.proposal for f in self._flights.values() if not f.told]
+
+    def tell(self, proposal: Proposal, reply: Reply) -> Reading | None:
         """Take the reply to a proposal. Rejected programs come back from `ask` for repair while turns remain.
 
-        Raises ValueError for a proposal that is not open.
+        None where the proposal asked for advice. Raises ValueError for a proposal that is not open.
         """
         flight = self._open_flight(proposal)
         reply = _storable(reply)
         call = _call_record(proposal, reply)
         self.store.keep_call(call)
         self.costs.add(call)
-        reading = read_reply(reply, self.task)
-        flight.readings.append(reading)
         flight.told = True
-        if reading.policy is None and proposal.turn < self.config.repairs:
-            flight.repair = proposal.repaired(reply.text, self._prompts.repair(reading.feedback))
-        elif reading.policy is not None:
-            flight.scoring = self._score(reading, proposal.number)
+        if proposal.draft.operator == ADVICE:
+            flight.advice = reply.text.strip()[:LONGEST_ADVICE]
+            self._settle()
+            return None
+        reading = read_reply(reply, self.task, proposal.diff_of)
+        flight.readings.append(reading)
+        if reading.policy is None and proposal.turn < self._last_turns.get(proposal.number, self.config.repairs):
+            repair = proposal.repaired(reply.text, self._prompts.repair(reading.feedback))
+            flight.repair = replace(repair, model=reply.by or proposal.model)  # by whoever wrote what is to be mended
+        elif reading.policy is not None and self.record.candidate_with(reading.policy.fingerprint) is None:
+            flight.trial = self._trial(proposal.number, reading.source, flight.known)
         self._settle()
         return reading
 
@@ -159,12 +204,40 @@ class Study:
         self._settle()
 
     def wait_for_scores(self) -> None:
-        """Wait until every program that was told is scored: then `ask` gives all that can be asked."""
-        wait([flight.scoring for flight in self._flights.values() if flight.scoring is not None])
+        """Wait until every program that was told has its verdict: then `ask` gives all that can be asked."""
+        for flight in tuple(self._flights.values()):
+            if flight.trial is not None:
+                flight.trial.wait()
         self._settle()
 
-    def run(self, proposer: Proposer, parallel: int | None = None) -> None:
-        """Search until the plan or the budget is through, then choose and test the winner.
+    def give_up(self) -> None:
+        """Wait for nobody's reply any more: what was told behind an open proposal gets its verdict."""
+        for flight in self._flights.values():
+            flight.repair = None
+            if not flight.told:
+                flight.told = flight.unpaid = True
+                flight.unanswered = "nobody answered"
+        self.wait_for_scores()
+
+    def trial_of(self, proposal: int) -> Trial | None:
+        """How far the scoring of a proposal has come that is not settled, for an earlier one has no reply yet."""
+        flight = self._flights.get(proposal)
+        return flight.trial if flight else None
+
+    def restore(self) -> None:
+        """Take up again what was asked, and told, before this process began."""
+        for number, turn in self.store.asked():
+            if number in self.record.proposals:
+                continue
+            self._settle()
+            proposal = self._take_repair(self._flights[number]) if number in self._flights else self._draft_next()
+            if proposal is None or (proposal.number, proposal.turn) != (number, turn):
+                raise UserError(f"proposal {number} was asked, and cannot be drafted again: was the task changed?")
+            if (kept := self.store.call(number, turn)) is not None:
+                self.tell(proposal, reply_of(kept))
+
+    def run(self, lineup: Lineup, parallel: int | None = None) -> None:
+        """Search until the plan or a budget is through, then choose and test the winner.
 
         Raises ModelRefused, or UserError where the model answers nothing any more; the run can then be resumed.
         """
@@ -172,178 +245,210 @@ class Study:
         replies: dict[Future[Reply], Proposal] = {}
         threads = ThreadPoolExecutor(width, thread_name_prefix="vulcan-model")
         try:
-            while True:
-                while (self._repairs or len(self._flights) < 2 * width) and (proposal := self.ask()) is not None:
-                    replies[threads.submit(self._reply, proposer, proposal)] = proposal
-                if not self._flights:
-                    break
-                pending: set[Future[Any]] = set(replies)
-                pending |= {f.scoring for f in self._flights.values() if f.scoring and not f.scoring.done()}
-                done, _ = wait(pending, return_when=FIRST_COMPLETED)
-                for future in [f for f in replies if f in done]:
-                    proposal = replies.pop(future)
-                    try:
-                        self.tell(proposal, future.result())
-                    except ModelUnavailable as error:
-                        self.tell_unanswered(proposal, str(error))
-                self._settle()
+            with lineup.deadline():
+                while True:
+                    while (self._repairs or len(self._flights) < 2 * width) and (
+                        self._answered_before() or not lineup.over()
+                    ):
+                        if (proposal := self.ask()) is None:
+                            break
+                        replies[threads.submit(self._reply, lineup, proposal)] = proposal
+                    if lineup.over():
+                        self._give_up_repairs()
+                    if not self._flights:
+                        break
+                    pending: set[Future[Any]] = set(replies)
+                    pending |= {f.trial.running for f in self._flights.values() if f.trial and not f.trial.finished}
+                    done, _ = wait(pending, return_when=FIRST_COMPLETED)
+                    for future in [f for f in replies if f in done]:
+                        self._take(replies.pop(future), future)
+                    self._settle()
         except BaseException:
-            proposer.close()  # cuts off the calls that the threads wait for
+            lineup.close()  # cuts off the calls that the threads wait for
             raise
         finally:
             threads.shutdown(wait=True, cancel_futures=True)
         self.finish()
 
+    def _answered_before(self) -> bool:
+        """Whether an answer that was paid for before an interruption has yet to be taken in."""
+        repairs = [f.repair for f in self._flights.values() if f.repair is not None]
+        return self._first_number + self._asked <= self._last_kept or any(
+            self.store.call(r.number, r.turn) is not None for r in repairs
+        )
+
+    def _take(self, proposal: Proposal, answered: Future[Reply]) -> None:
+        try:
+            self.tell(proposal, answered.result())
+        except ModelUnavailable as error:
+            self.tell_unanswered(proposal, str(error))
+        except BudgetExhausted as error:
+            self._flights[proposal.number].unpaid = True
+            self.tell_unanswered(proposal, str(error))
+
     def finish(self) -> None:
-        """Measure the finalists on the split `validation`, choose the winner, and measure it on `test`, once."""
-        ranked = self.record.ranked()
-        if self.record.chosen is None and ranked:
-            winner, split = ranked[0], "train"
-            if self.scorer.of("validation"):
-                finalists = ranked[: self.config.finalists]
-                confirmed = self._confirm([c.candidate for c in finalists], "validation")
-                scored = [(c, s) for c in finalists if (s := confirmed[c.candidate]) is not None]
-                if scored:
-                    winner, _ = max(scored, key=lambda pair: pair[1])  # of equals the better on train
-                    split = "validation"
-            self._emit(Chosen(winner.candidate, split))  # type: ignore[arg-type]
-        if self.record.chosen is not None and self.scorer.of("test"):
-            self._confirm([self.record.chosen.candidate], "test")
-        self._emit(Stopped("finished"))
+        """Refine the best candidate, measure the finalists, choose the winner and test it."""
+        Ending(self.config, self.record, self.scorer, self.executor, self._refining, self._emit).run()
+
+    def as_control(self) -> Controlled:
+        """What the search came to, for another one to be compared with."""
+        chosen = self.record.chosen
+        if chosen is None:
+            return Controlled("", self.settled, ())
+        winner = self.record.candidates[chosen.candidate]
+        scores: list[tuple[SplitName, float | None]] = [("train", winner.score)]
+        for (candidate, split), confirmed in self.record.confirmed.items():
+            if candidate == winner.candidate:
+                scores.append((split, confirmed.score))
+        return Controlled(winner.source, self.settled, tuple(scores))
+
+    def compare_with(self, control: Controlled) -> None:
+        self._emit(control)
+
+    def close(self, reason: StopReason) -> None:
+        """Say in the store that the search is over."""
+        self._emit(Stopped(reason))
 
     # Scoring
 
     def _score_seed_policies(self) -> None:
-        """The task's own policies are round 0: what the first proposals build on."""
+        """The task's own policies are round 0: what the first proposals build on. They are always scored fully."""
         seeds = list(self.task.seed_policies().items())
         for number, (name, source) in enumerate(seeds, 1):
             if number in self.record.proposals:
                 continue
             reading = read_source(source, self.task)
             if reading.policy is None:
-                raise UserError(f"task {self.task.name!r}: its policy {name!r} is rejected: {reading.feedback[2:]}")
-            scoring = self._score(reading, number)
-            outcome = scoring.result() if scoring is not None else None
+                why = reading.feedback.splitlines()[0].removeprefix("- ")
+                raise UserError(f"task {self.task.name!r}: its policy {name!r} is rejected: {why}")
+            repeats = self.record.candidate_with(reading.policy.fingerprint) is not None
+            trial = None if repeats else self._trial(number, source, Known(stops=False))
+            if trial is not None:
+                trial.wait()
             candidate = len(self.record.candidates) + 1
-            self._emit(Proposed(number, 0, "seed", (), 0), self._judged(reading, candidate, number, 0, outcome))
-            self._in_scoring.clear()
+            judged = replace(self._judged(reading, candidate, number, 0, trial), origin="seed")
+            self._emit(Proposed(number, 0, "seed", (), 0, ""), judged)
 
     @property
     def _first_number(self) -> int:
         return 1 + len(self.task.seed_policies())
 
-    def _score(self, reading: Reading, number: int) -> Future[Outcome] | None:
-        """The score to come of a program; None where an equal one has its verdict already."""
-        assert reading.policy is not None
-        fingerprint = reading.policy.fingerprint
-        if self.record.candidate_with(fingerprint) is not None:
-            return None
-        if fingerprint not in self._in_scoring:
-            job = Job(number, reading.source, self.scorer.of("train"), self.config.limit)
-            self._in_scoring[fingerprint] = self.executor.submit(job)
-        return self._in_scoring[fingerprint]
-
-    def _confirm(self, candidates: Sequence[int], split: SplitName) -> dict[int, float | None]:
-        """Scores on a split that the search does not see, in the order of the candidates."""
-        todo = [c for c in candidates if (c, split) not in self.record.confirmed]
-        jobs = {
-            c: self.executor.submit(Job(c, self.record.candidates[c].source, self.scorer.of(split), self.config.limit))
-            for c in todo
-        }
-        for candidate, future in jobs.items():
-            outcome = future.result()
-            score = self.scorer.mean(split, outcome.metrics) if outcome.status == "scored" else None
-            self._emit(Confirmed(candidate, split, score, outcome.metrics))
-        return {c: self.record.confirmed[c, split].score for c in candidates}
+    def _trial(self, number: int, source: str, known: Known) -> Trial:
+        return Trial(number, source, self._course, known, self.scorer, self.executor, self.config.limit)
 
     # Settling, in the order of proposals
 
     def _settle(self) -> None:
+        self._emit(*self._refining.of_new_best(self.settled))  # where that was cut off by an interruption
+        for flight in tuple(self._flights.values()):
+            if flight.trial is not None:
+                flight.trial.advance()
         while self._flights and next(iter(self._flights.values())).settled:
-            number, flight = self._flights.popitem(last=False)
-            events = self._events_of(flight)
+            if self._ends_unpaid():
+                if all(flight.told for flight in self._flights.values()):
+                    self._asked -= len(self._flights)
+                    self._flights.clear()
+                break
+            _, flight = self._flights.popitem(last=False)
             self.settled += 1
-            self._emit(*events)
-            for reading in flight.readings:
-                if reading.policy is not None:
-                    self._in_scoring.pop(reading.policy.fingerprint, None)
-            self._unanswered_in_row = self._unanswered_in_row + 1 if flight.unanswered else 0
-            if self._unanswered_in_row >= MOST_UNANSWERED:
+            self._emit(*self._events_of(flight))
+            self._emit(*self._refining.of_new_best(self.settled))
+            passing = flight.unanswered is not None and not flight.unpaid
+            self._unanswered_in_row = self._unanswered_in_row + 1 if passing else 0
+            if self._unanswered_in_row >= MOST_UNANSWERED and self._most is None:
                 raise UserError(
-                    f"the model gave no reply to {MOST_UNANSWERED} proposals in a row, the last of them {number}: "
-                    f"{flight.unanswered}; when it is back, go on with `vulcan resume`"
+                    f"the model gave no reply to {MOST_UNANSWERED} proposals in a row, the last of them "
+                    f"{flight.proposal.number}: {flight.unanswered}; when it is back, go on with `vulcan resume`"
                 )
 
+    def _ends_unpaid(self) -> bool:
+        """Whether all that is left, as far as it is known, was asked when there was no budget for it any more.
+
+        That is as if it had not been asked, unless something later was answered.
+        """
+        first, left = next(iter(self._flights)), tuple(self._flights.values())
+        return (
+            left[0].unpaid
+            and first > self._last_kept
+            and all(not f.readings and (f.unpaid or not f.told) for f in left)
+        )
+
     def _events_of(self, flight: _Flight) -> list[Event]:
-        proposal = flight.proposal
-        parents = tuple(m.candidate for m in proposal.parents)
-        events: list[Event] = [Proposed(proposal.number, proposal.round, proposal.operator, parents, proposal.seed)]
+        proposal, draft = flight.proposal, flight.proposal.draft
+        parents = tuple(m.candidate for m in draft.parents)
+        events: list[Event] = [
+            Proposed(
+                proposal.number, draft.round, draft.operator, parents, proposal.seed, proposal.model, draft.island,
+                draft.form,
+            )
+        ]  # fmt: skip
+        if flight.advice is not None:
+            events.append(Advised(proposal.number, flight.advice))
         next_candidate = len(self.record.candidates) + 1
         for turn, reading in enumerate(flight.readings):
-            outcome = flight.scoring.result() if flight.scoring and reading.policy is not None else None
-            events.append(self._judged(reading, next_candidate + turn, proposal.number, turn, outcome))
-        if flight.unanswered is not None:
-            candidate = next_candidate + len(flight.readings)
+            trial = flight.trial if reading.policy is not None else None
+            events.append(self._judged(reading, next_candidate + turn, proposal.number, turn, trial))
+        unpaid_repair = flight.unpaid and flight.readings
+        if flight.unanswered is not None and draft.operator != ADVICE and not unpaid_repair:
             turn = len(flight.readings)
-            events.append(_without_score(candidate, proposal.number, turn, "no-reply", flight.unanswered))
+            events.append(_without_score(next_candidate + turn, proposal.number, turn, "no-reply", flight.unanswered))
         return events
 
-    def _judged(self, reading: Reading, candidate: int, proposal: int, turn: int, outcome: Outcome | None) -> Judged:
+    def _judged(self, reading: Reading, candidate: int, proposal: int, turn: int, trial: Trial | None) -> Judged:
         policy = reading.policy
         if policy is None:
             return _without_score(
                 candidate, proposal, turn, "rejected", reading.feedback, reading.source, reading.rules
             )
-        verdict: Verdict
-        score: float | None = None
-        metrics: InstanceMetrics = ()
-        feedback = ""
-        original = self.record.candidate_with(policy.fingerprint)
-        if original is not None or outcome is None:
-            verdict = "duplicate"
-        elif outcome.status == "scored":
-            verdict, metrics = "scored", outcome.metrics
-            score = self.scorer.mean("train", metrics)
-        else:
-            verdict = "failed" if outcome.status == "rejected" else outcome.status
-            feedback = outcome.message
-        return Judged(
+        judged = Judged(
             candidate=candidate,
             proposal=proposal,
             turn=turn,
             source=reading.source,
             fingerprint=policy.fingerprint,
-            verdict=verdict,
-            feedback=feedback,
+            verdict="duplicate",
+            feedback="",
             rules=(),
             operations=policy.plan.operations,
-            of=original,
-            score=score,
-            metrics=metrics,
+            size=program_size(policy.program),
+            of=self.record.candidate_with(policy.fingerprint),
+            score=None,
+            metrics=(),
+            warnings=tuple(map(str, policy.warnings)),
         )
+        if judged.of is not None or trial is None:
+            return judged
+        assert trial.verdict is not None
+        return replace(
+            judged, verdict=trial.verdict, feedback=trial.feedback, of=trial.of, score=trial.score,
+            metrics=trial.metrics, rungs=trial.rungs, signature=trial.signature,
+        )  # fmt: skip
 
     def _emit(self, *events: Event) -> None:
-        self.store.append(*events)
+        if events:
+            self.store.append(*events)
         for event in events:
             self.record.add(event)
-            if isinstance(event, Judged) and event.score is not None:
-                round_ = self.record.proposals[event.proposal].round
-                self._population.add(Member(event.candidate, round_, event.source, event.score))
+            self._settled.add(event)
             for listener in self._listeners:
                 listener(event)
 
     # Replies
 
-    def _reply(self, proposer: Proposer, proposal: Proposal) -> Reply:
-        """The reply that the store has from before an interruption, or else the proposer's."""
+    def _reply(self, lineup: Lineup, proposal: Proposal) -> Reply:
+        """The reply that the store has from before an interruption, or else the model's."""
         kept = self.store.call(proposal.number, proposal.turn)
         if kept is not None:
-            return Reply(
-                kept.reply, kept.model, kept.finish, kept.tokens_in, kept.tokens_out, kept.dollars, kept.seconds
-            )
-        reply = _storable(proposer.propose(proposal.request()))
+            return reply_of(kept)
+        reply = _storable(lineup.propose(proposal))
         self.store.keep_call(_call_record(proposal, reply))  # here, and not when it is told: it may have been paid for
         return reply
+
+    def _give_up_repairs(self) -> None:
+        """Without budget, a program that was rejected stays so."""
+        for flight in self._flights.values():
+            flight.repair = None
+        self._settle()
 
     def _open_flight(self, proposal: Proposal) -> _Flight:
         flight = self._flights.get(proposal.number)
@@ -369,6 +474,7 @@ def _call_record(proposal: Proposal, reply: Reply) -> CallRecord:
         reply.tokens_out,
         reply.dollars,
         reply.seconds,
+        reply.by,
     )
 
 
@@ -376,10 +482,10 @@ def _without_score(
     candidate: int, proposal: int, turn: int, verdict: Verdict, feedback: str, source: str = "",
     rules: tuple[str, ...] = (),
 ) -> Judged:  # fmt: skip
-    return Judged(candidate, proposal, turn, source, None, verdict, feedback, rules, None, None, None, ())
+    return Judged(candidate, proposal, turn, source, None, verdict, feedback, rules, None, None, None, None, ())
 
 
-def _derived_seed(seed: int, number: int) -> int:
+def derived_seed(seed: int, number: int) -> int:
     """A seed of 63 bits for one proposal, far from those of its neighbours."""
     digest = hashlib.sha256(f"{seed}:{number}".encode()).digest()
     return int.from_bytes(digest[:8], "big") >> 1

@@ -7,18 +7,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from vulcan.evaluator import BaselineKind, SplitName
 from vulcan.task import Json
 
-Verdict = Literal["scored", "duplicate", "rejected", "timeout", "memory", "crashed", "failed", "no-reply"]
-"""`scored`; `duplicate` of an earlier candidate, and not scored again; `rejected` by the checker, or no program in the
-reply; how scoring it failed; or the model gave no reply."""
+Verdict = Literal[
+    "scored", "stopped", "duplicate", "same-decisions", "rejected", "timeout", "memory", "crashed", "failed", "no-reply"
+]
+"""`scored`, on all instances; `stopped`, for cheaper scores showed that it was not among the best; `duplicate` of an
+earlier candidate, or of the `same-decisions` on a short probe, and not scored again; `rejected` before it was scored;
+how scoring it failed; or the model gave no reply."""
 
-VERDICTS: tuple[Verdict, ...] = (
-    "scored", "duplicate", "rejected", "timeout", "memory", "crashed", "failed", "no-reply",
-)  # fmt: skip
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+
+StopReason = Literal["finished", "interrupted", "error"]
+
+Origin = Literal["model", "seed", "tuned", "simplified"]
+"""Who wrote a candidate: the model, the task's author, or the search itself out of another candidate."""
 
 InstanceMetrics = tuple[tuple[str, dict[str, float]], ...]
 """The metrics of each instance, by its name, in the order of the run's instances."""
@@ -34,9 +40,10 @@ class Started:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """The instances, in order: their names, splits and parameters."""
+    """The instances, in order: their names, splits and parameters; and the cheaper versions of those of `train`."""
 
     instances: tuple[dict[str, Json], ...]
+    rungs: tuple[dict[str, Json], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +58,37 @@ class BaselineMeasured:
 
 
 @dataclass(frozen=True, slots=True)
+class ReferenceMeasured:
+    """A policy that the objective compares with was measured on the cheaper instances of a rung."""
+
+    policy: str
+    rung: str
+    metrics: InstanceMetrics
+
+
+@dataclass(frozen=True, slots=True)
 class Proposed:
-    """A candidate was asked for. `round` counts from 1; the task's own seed policies are round 0."""
+    """A candidate was asked for, of `model`. `round` counts from 1; the task's own seed policies are round 0.
+
+    `form` is how the reply was to give the program: `full`, or as a `diff` against the first parent.
+    """
 
     proposal: int
     round: int
     operator: str
     parents: tuple[int, ...]
     seed: int
+    model: str
+    island: int = 0
+    form: Literal["full", "diff"] = "full"
+
+
+@dataclass(frozen=True, slots=True)
+class Advised:
+    """A proposal was for advice and not for a program: what the model made of the search so far."""
+
+    proposal: int
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +96,11 @@ class Judged:
     """A program was read out of a reply, and this became of it.
 
     `turn` counts the replies of a proposal from 0: later ones are repairs. `source` is empty where the reply held
-    no program. `feedback` says what was wrong, as the model is told it. `score` is its mean objective on the split
-    `train`, None unless it has one; `of` is the candidate that it duplicates.
+    no program. `feedback` says what was wrong, and `warnings` what looks wrong, as the model is told it. `score` is its
+    mean objective on the split `train`, None unless it has one, and `rungs` the scores on cheaper versions of it;
+    `operations` bounds a call of it and `size` counts its nodes; `of` is the candidate that it repeats. `signature`
+    stands for its decisions on a short probe. A candidate that the search made out of another one (`derived_from`) has
+    that one's proposal and turn.
     """
 
     candidate: int
@@ -79,9 +112,25 @@ class Judged:
     feedback: str
     rules: tuple[str, ...]
     operations: int | None
+    size: int | None
     of: int | None
     score: float | None
     metrics: InstanceMetrics
+    rungs: tuple[tuple[str, float], ...] = ()
+    signature: str | None = None
+    warnings: tuple[str, ...] = ()
+    origin: Origin = "model"
+    derived_from: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Refined:
+    """The search tuned or simplified a candidate; `result` is the new candidate, None where none was better."""
+
+    candidate: int
+    by: Literal["tuned", "simplified"]
+    evaluations: int
+    result: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,23 +152,46 @@ class Chosen:
 
 
 @dataclass(frozen=True, slots=True)
+class Controlled:
+    """What sampling without feedback came to at the same budget: its winner, and that one's score on each split."""
+
+    source: str
+    candidates: int
+    scores: tuple[tuple[SplitName, float | None], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Stopped:
     """The run stopped: `finished`, `interrupted`, or `error` with the message."""
 
-    reason: Literal["finished", "interrupted", "error"]
+    reason: StopReason
     message: str = ""
 
 
-Event = Started | Prepared | BaselineMeasured | Proposed | Judged | Confirmed | Chosen | Stopped
+Event = (
+    Started
+    | Prepared
+    | BaselineMeasured
+    | ReferenceMeasured
+    | Proposed
+    | Advised
+    | Judged
+    | Refined
+    | Confirmed
+    | Chosen
+    | Controlled
+    | Stopped
+)
 
-EVENTS: Mapping[str, type[Event]] = {
-    kind.__name__: kind for kind in (Started, Prepared, BaselineMeasured, Proposed, Judged, Confirmed, Chosen, Stopped)
-}
+EVENTS: Mapping[str, type[Event]] = {kind.__name__: kind for kind in get_args(Event)}
 
 
 @dataclass(frozen=True, slots=True)
 class CallRecord:
-    """One call of a model: kept as soon as it is answered, in whatever order, for it may have been paid for."""
+    """One call of a model: kept as soon as it is answered, in whatever order, for it may have been paid for.
+
+    `model` is the server's name of the model, and `by` the search's, where it has several.
+    """
 
     proposal: int
     turn: int
@@ -131,3 +203,4 @@ class CallRecord:
     tokens_out: int | None
     dollars: float | None
     seconds: float
+    by: str = ""

@@ -13,6 +13,7 @@ class MemoryStore:
     def __init__(self) -> None:
         self._events: list[Event] = []
         self._calls: dict[tuple[int, int], CallRecord] = {}
+        self._asked: set[tuple[int, int]] = set()
 
     def append(self, *events: Event) -> None:
         self._events.extend(events)
@@ -28,6 +29,12 @@ class MemoryStore:
 
     def calls(self) -> Iterator[CallRecord]:
         return iter([self._calls[key] for key in sorted(self._calls)])
+
+    def keep_asked(self, proposal: int, turn: int) -> None:
+        self._asked.add((proposal, turn))
+
+    def asked(self) -> Iterator[tuple[int, int]]:
+        return iter(sorted(self._asked))
 
     def close(self) -> None:
         pass

@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from vulcan.evaluator import Instance, SplitName
+from vulcan.evaluator import Instance, Rung, SplitName
 from vulcan.store.events import (
+    Advised,
     BaselineMeasured,
     Chosen,
     Confirmed,
+    Controlled,
     Event,
     Judged,
     Prepared,
     Proposed,
+    ReferenceMeasured,
+    Refined,
     Started,
     Stopped,
 )
+
+_WITHOUT_SCORING = ("duplicate", "rejected", "no-reply")
 
 
 @dataclass
@@ -28,11 +34,16 @@ class RunRecord:
     config: dict[str, Any] = field(default_factory=dict)
     version: str = ""
     instances: tuple[Instance, ...] = ()
+    rungs: tuple[Rung, ...] = ()
+    references: dict[tuple[str, str], ReferenceMeasured] = field(default_factory=dict)
     baselines: dict[tuple[str, SplitName], BaselineMeasured] = field(default_factory=dict)
     proposals: dict[int, Proposed] = field(default_factory=dict)
     candidates: dict[int, Judged] = field(default_factory=dict)
+    advice: dict[int, str] = field(default_factory=dict)
+    refined: list[Refined] = field(default_factory=list)
     confirmed: dict[tuple[int, SplitName], Confirmed] = field(default_factory=dict)
     chosen: Chosen | None = None
+    control: Controlled | None = None
     stopped: Stopped | None = None
     _fingerprints: dict[str, int] = field(default_factory=dict)
 
@@ -48,16 +59,25 @@ class RunRecord:
         match event:
             case Started(config, version):
                 self.config, self.version = config, version
-            case Prepared(instances):
+            case Prepared(instances, rungs):
                 self.instances = tuple(Instance(**instance) for instance in instances)  # type: ignore[arg-type]
+                self.rungs = tuple(map(_rung, rungs))
+            case ReferenceMeasured(policy, rung):
+                self.references[policy, rung] = event
             case BaselineMeasured(policy, _, split):
                 self.baselines[policy, split] = event
             case Proposed(proposal):
                 self.proposals[proposal] = event
             case Judged(candidate):
                 self.candidates[candidate] = event
-                if event.verdict not in ("duplicate", "rejected", "no-reply") and event.fingerprint is not None:
+                if event.verdict not in _WITHOUT_SCORING and event.fingerprint is not None:
                     self._fingerprints[event.fingerprint] = candidate
+            case Advised(proposal, text):
+                self.advice[proposal] = text
+            case Refined():
+                self.refined.append(event)
+            case Controlled():
+                self.control = event
             case Confirmed(candidate, split):
                 self.confirmed[candidate, split] = event
             case Chosen():
@@ -79,6 +99,15 @@ class RunRecord:
         known = [b for (_, s), b in self.baselines.items() if s == split and b.kind == "baseline"]
         return max(known, key=lambda b: b.score, default=None)
 
+    def parents_of(self, candidate: int) -> tuple[int, ...]:
+        """The candidates that one was made from."""
+        judged = self.candidates[candidate]
+        return self.proposals[judged.proposal].parents if judged.derived_from is None else (judged.derived_from,)
+
     def verdicts(self) -> dict[str, int]:
         """How many candidates came to each verdict."""
         return dict(Counter(c.verdict for c in self.candidates.values()))
+
+
+def _rung(plain: Mapping[str, Any]) -> Rung:
+    return Rung(plain["name"], tuple(Instance(**instance) for instance in plain["instances"]), plain["keep"])

@@ -5,16 +5,22 @@ from __future__ import annotations
 import fcntl
 import os
 import secrets
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
+from typing import IO
 
 from vulcan.errors import UserError, nearest
 from vulcan.store.sqlite import SQLiteStore
 
 FILE = "run.db"
+CONTROL = "control.db"
+"""The store of the search that a run is compared with."""
 LOCK = "run.lock"
+
+_BETWEEN_TRIES = 0.05  # seconds
 
 
 def new_run(runs: Path, task: str) -> Path:
@@ -42,26 +48,38 @@ def run_directories(runs: Path) -> list[Path]:
     return sorted(file.parent for file in runs.glob(f"*/{FILE}"))
 
 
-def open_store(run: Path) -> SQLiteStore:
-    return SQLiteStore(run / FILE)
+def open_store(run: Path, file: str = FILE) -> SQLiteStore:
+    return SQLiteStore(run / file)
 
 
-def create_store(run: Path) -> SQLiteStore:
-    return SQLiteStore(run / FILE, create=True)
+def create_store(run: Path, file: str = FILE) -> SQLiteStore:
+    return SQLiteStore(run / file, create=True)
+
+
+def _taken(file: IO[str]) -> bool:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 @contextmanager
-def alone_in(run: Path) -> Iterator[None]:
-    """Hold the run against other searches; the lock goes with the process. Raises UserError where it is taken."""
+def alone_in(run: Path, patience: float = 0.0) -> Iterator[None]:
+    """Hold the run against other searches; the lock goes with the process.
+
+    Raises UserError where it is taken, and not given back within `patience` seconds.
+    """
     try:
         file = open(run / LOCK, "w")  # noqa: SIM115 (closed below; an error of the block is none of this file's)
     except OSError as error:
         raise UserError(f"cannot write to the run {run}: {error.strerror}") from error
     with file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise UserError(f"another process is searching in {run}; wait for it, or stop it") from None
+        until = time.monotonic() + patience
+        while not _taken(file):
+            if time.monotonic() >= until:
+                raise UserError(f"another process is searching in {run}; wait for it, or stop it")
+            time.sleep(_BETWEEN_TRIES)
         file.write(str(os.getpid()))
         file.flush()
         yield

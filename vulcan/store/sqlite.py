@@ -21,7 +21,7 @@ from typing import Any, get_type_hints
 from vulcan.errors import UserError
 from vulcan.store.events import EVENTS, CallRecord, Event
 
-FORMAT = 1
+FORMAT = 2
 
 _SCHEMA = """
 CREATE TABLE texts (hash TEXT PRIMARY KEY, text TEXT NOT NULL) WITHOUT ROWID;
@@ -30,16 +30,22 @@ CREATE TABLE calls (
     proposal INTEGER NOT NULL, turn INTEGER NOT NULL, time TEXT NOT NULL,
     messages TEXT NOT NULL REFERENCES texts, reply TEXT NOT NULL REFERENCES texts,
     model TEXT NOT NULL, finish TEXT NOT NULL,
-    tokens_in INTEGER, tokens_out INTEGER, dollars REAL, seconds REAL NOT NULL,
+    tokens_in INTEGER, tokens_out INTEGER, dollars REAL, seconds REAL NOT NULL, answered_by TEXT NOT NULL,
     PRIMARY KEY (proposal, turn)
+) WITHOUT ROWID;
+CREATE TABLE asked (
+    proposal INTEGER NOT NULL, turn INTEGER NOT NULL, time TEXT NOT NULL, PRIMARY KEY (proposal, turn)
 ) WITHOUT ROWID;
 CREATE VIEW proposals AS SELECT
     data ->> 'proposal' AS id, data ->> 'round' AS round, data ->> 'operator' AS operator,
-    data -> 'parents' AS parents, data ->> 'seed' AS seed, time
+    data -> 'parents' AS parents, data ->> 'seed' AS seed, data ->> 'model' AS model, data ->> 'island' AS island,
+    data ->> 'form' AS form, time
     FROM events WHERE kind = 'Proposed';
 CREATE VIEW candidates AS SELECT
     data ->> 'candidate' AS id, data ->> 'proposal' AS proposal, data ->> 'turn' AS turn,
     data ->> 'verdict' AS verdict, data ->> 'score' AS score, data ->> 'of' AS duplicate_of,
+    data ->> 'origin' AS origin, data ->> 'derived_from' AS derived_from, data -> 'rungs' AS rungs,
+    data ->> 'signature' AS signature, data -> 'warnings' AS warnings,
     data ->> 'operations' AS operations, data ->> 'fingerprint' AS fingerprint, data -> 'rules' AS rules,
     data ->> 'feedback' AS feedback, text AS source, time
     FROM events JOIN texts ON hash = data ->> 'source' WHERE kind = 'Judged';
@@ -56,7 +62,7 @@ CREATE VIEW baselines AS
     WHERE events.kind = 'BaselineMeasured';
 """
 
-_KEPT_BY_HASH = {"Judged": ("source",)}
+_KEPT_BY_HASH = {"Judged": ("source",), "Controlled": ("source",), "Advised": ("text",)}
 
 
 class SQLiteStore:
@@ -141,10 +147,10 @@ class SQLiteStore:
     def keep_call(self, call: CallRecord) -> None:
         with self._transaction():
             self._db.execute(
-                "INSERT OR IGNORE INTO calls VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                "INSERT OR IGNORE INTO calls VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (
                     call.proposal, call.turn, _now(), self._text(json.dumps(call.messages)), self._text(call.reply),
-                    call.model, call.finish, call.tokens_in, call.tokens_out, call.dollars, call.seconds,
+                    call.model, call.finish, call.tokens_in, call.tokens_out, call.dollars, call.seconds, call.by,
                 ),
             )  # fmt: skip
 
@@ -156,13 +162,20 @@ class SQLiteStore:
 
     def _calls(self, condition: str, values: tuple[int, ...]) -> Iterator[CallRecord]:
         rows = self._rows(
-            "SELECT proposal, turn, messages, reply, model, finish, tokens_in, tokens_out, dollars, seconds "
-            f"FROM calls {condition}",
+            "SELECT proposal, turn, messages, reply, model, finish, tokens_in, tokens_out, dollars, seconds, "
+            f"answered_by FROM calls {condition}",
             values,
         )
         for proposal, turn, messages, reply, *rest in rows:
             chat = tuple((role, content) for role, content in json.loads(self._read_text(messages)))
             yield CallRecord(proposal, turn, chat, self._read_text(reply), *rest)
+
+    def keep_asked(self, proposal: int, turn: int) -> None:
+        with self._transaction():
+            self._db.execute("INSERT OR IGNORE INTO asked VALUES (?, ?, ?)", (proposal, turn, _now()))
+
+    def asked(self) -> Iterator[tuple[int, int]]:
+        yield from self._rows("SELECT proposal, turn FROM asked ORDER BY proposal, turn")
 
     def _text(self, text: str) -> str:
         key = hashlib.sha256(text.encode("utf-8", errors="surrogatepass")).hexdigest()

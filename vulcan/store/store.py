@@ -27,4 +27,10 @@ class Store(Protocol):
     def calls(self) -> Iterator[CallRecord]:
         """Every answer, by proposal and turn."""
 
+    def keep_asked(self, proposal: int, turn: int) -> None:
+        """Remember that this turn of the proposal was given to somebody to answer."""
+
+    def asked(self) -> Iterator[tuple[int, int]]:
+        """Every proposal and turn that was given out, in order."""
+
     def close(self) -> None: ...

@@ -21,6 +21,10 @@ TASK = Task(
             "gain", "sum", "how much more is taken on than by the baseline half, as a share of what that takes",
             lambda metrics, references: metrics["sum"] / references["half"]["sum"] - 1, references=("half",),
         ),
+        Objective(
+            "calm", "sum", "how near what is taken on comes to 1.37 times what the baseline half takes",
+            lambda metrics, references: -abs(metrics["sum"] / references["half"]["sum"] - 1.37), references=("half",),
+        ),
         Objective("few", "sum", "as little as possible", lambda metrics, _: -metrics["sum"]),
         Objective("broken", "sum", "no number at all", lambda metrics, _: metrics["sum"] * float("inf")),
         Objective("lost", "sum", "against nobody", lambda *_: 0.0, references=("nobody",)),
@@ -31,6 +35,8 @@ TASK = Task(
         Setting("instance", "text", "an instance for the split train, by name", repeatable=True),
         Setting("style", "text", "how it is done", "plain", choices=("plain", "fancy")),
         Setting("hurry", "flag", "do it at once"),
+        Setting("crowd", "int", "how many more instances there are for the split train", 0),
+        Setting("cheap", "flag", "offer cheaper versions of the instances, and tell policies that decide alike"),
     ),
     advice=("More is better until it does not fit.",),
 )  # fmt: skip

@@ -1,0 +1,107 @@
+"""`vulcan check`: what it prints of a policy it accepts and of one it rejects, and that no program makes it slow."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from console import Console
+
+HEAD = "def priority(now, obj, cache, ghost):\n"
+DOUBTFUL = (
+    "WEIGHT = 2\n" + HEAD + "\tage = now - obj.last_access; 'größe'; x = obj.count.ewma(0.3) / age\n"
+    "\tif obj.size > 0:\n\t\tx += obj.size.window_percentile(0.5, 9) + cache.size.percentile(0.5)\n\treturn x\n"
+)
+
+
+def test_a_policy_that_is_accepted_is_described_and_its_warnings_shown_in_its_lines(vulcan: Console) -> None:
+    (vulcan.directory / "doubtful.py").write_text(DOUBTFUL)
+    lines = vulcan.good("check", "doubtful.py", "--task", "cache_eviction").stdout.splitlines()
+    assert lines[:2] == ["accepted: doubtful.py", "  operations  at most 16 a call (limit 10,000)"]
+    assert "  features    now, obj.last_access, obj.size" in lines
+    assert "    obj.count.ewma(0.3) of the entity: 8 bytes an entity, 0 bytes of the system" in lines
+    assert any(line.startswith("    obj.size.percentile(0.5) of the population: 8 bytes an entity, ") for line in lines)
+    assert [line for line in lines if line.startswith("  line ")] == [
+        "  line 1, column 1: [unused-name] the parameter 'WEIGHT' is never used",
+        "  line 3, column 44: [zero-divisor] `age`, from -2^40 to 2^40, may be 0, and `obj.count.ewma(0.3) / age` is 0 "
+        "there",
+        "  line 4, column 2: [constant-condition] `obj.size > 0` always holds (`obj.size` is from 1 to 2^32), so its "
+        "other branch is never taken",
+    ]
+    caret = lines.index("          age = now - obj.last_access; 'größe'; x = obj.count.ewma(0.3) / age") + 1
+    assert lines[caret].index("^") == lines[caret - 1].index("obj.count.ewma")
+    assert lines[caret + 1].startswith("    hint: ")
+
+
+def test_json_carries_the_same(vulcan: Console) -> None:
+    (vulcan.directory / "doubtful.py").write_text(DOUBTFUL)
+    document = vulcan.document("check", "doubtful.py", "--task", "cache_eviction")
+    assert set(document) == {"policy", "accepted", "plan", "warnings"}
+    assert [(w["rule"], w["line"], w["column"]) for w in document["warnings"]] == [
+        ("unused-name", 1, 1), ("zero-divisor", 3, 44), ("constant-condition", 4, 2),
+    ]  # fmt: skip
+    assert all(set(w) == {"rule", "line", "column", "message", "hint"} for w in document["warnings"])
+    plan = document["plan"]
+    assert (plan["operations"], plan["operations_limit"]) == (16, 10_000)
+    assert [(s["kind"], s["scope"], s["feature"], s["arguments"]) for s in plan["statistics"]] == [
+        ("ewma", "entity", "obj.count", [0.3]), ("percentile", "population", "obj.size", [0.5]),
+        ("window_percentile", "entity", "obj.size", [0.5, 9.0]),
+    ]  # fmt: skip
+    for sum_, each in (("bytes_per_entity", "bytes_per_entity"), ("bytes_of_system", "bytes_of_system")):
+        assert plan[sum_] == sum(s[each] for s in plan["statistics"])
+    assert plan["bytes_per_entity"] >= 8 + 9 * 8 + 8
+
+
+def test_a_policy_without_doubts_has_no_warnings(vulcan: Console) -> None:
+    (vulcan.directory / "lru.py").write_text(HEAD + "    return obj.last_access\n")
+    assert vulcan.good("check", "lru.py", "--task", "cache_eviction").stdout.endswith("\n  warnings    none\n")
+    assert vulcan.document("check", "lru.py", "--task", "cache_eviction")["warnings"] == []
+
+
+def test_a_rejected_policy_is_shown_with_carets_and_hints(vulcan: Console) -> None:
+    (vulcan.directory / "bad.py").write_text(HEAD + "\tx = obj.colour; '漢字'; y = [1]\n\treturn x + y\n")
+    result = vulcan("check", "bad.py", "--task", "cache_eviction")
+    assert (result.returncode, result.stderr) == (1, "")
+    assert result.stdout.splitlines() == [
+        "rejected: bad.py",
+        "  line 2, column 6: [feature] `obj.colour` is not declared; did you mean 'obj.count'?",
+        "          x = obj.colour; '漢字'; y = [1]",
+        "              ^",
+        "    hint: read one of obj.id, obj.size, obj.count, obj.last_access, obj.insertion",
+        "  line 2, column 28: [expression] list is not in the language",
+        "          x = obj.colour; '漢字'; y = [1]",
+        "                                      ^",  # two characters above are two columns wide
+        "    hint: use numbers, names, arithmetic, comparisons, and/or/not and `a if b else c`",
+    ]
+
+
+BOMBS = {
+    "a megabyte in one line": (HEAD + "    return " + "1+" * 500_000 + "1\n", "too-long"),
+    "100,000 statements": (HEAD + "    x = 1\n" * 100_000 + "    return x\n", "too-long"),
+    "10,000 parentheses": (HEAD + "    return " + "(" * 10_000 + "1" + ")" * 10_000 + "\n", "too-long"),
+    "a million digits": (HEAD + "    return " + "9" * 1_000_000 + "\n", "too-long"),
+    "as many digits as fit": (HEAD + "    return " + "9" * 16_000 + "\n", "syntax"),
+    "as many signs as fit": (HEAD + "    return " + "-" * 16_000 + "1\n", "too-deep"),
+    "as many alternatives as fit": (HEAD + "    return " + "1 or " * 3_200 + "1\n", "too-large"),
+    "a comparison of 100,000": (HEAD + "    return " + "1<" * 100_000 + "1\n", "too-long"),
+    "as many functions as fit": ("def f():return 1\n" * 900 + HEAD + "    return 1\n", "too-large"),
+    "a line of control characters": ("\x1b" * 10_000 + "\n", "syntax"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_a_bomb_ends_in_a_located_rejection_of_few_lines(vulcan: Console, name: str) -> None:
+    source, rule = BOMBS[name]
+    (vulcan.directory / "bomb.py").write_text(source)
+    result = vulcan("check", "bomb.py", "--task", "cache_eviction")
+    assert (result.returncode, result.stderr) == (1, "")
+    assert f"[{rule}]" in result.stdout.splitlines()[1]
+    assert len(result.stdout) < 1_000
+    assert result.stdout.replace("\n", "").isprintable()
+
+
+def test_a_bomb_is_as_short_in_json(vulcan: Console) -> None:
+    (vulcan.directory / "bomb.py").write_text(BOMBS["as many digits as fit"][0])
+    result = vulcan("check", "bomb.py", "--task", "cache_eviction", "--json")
+    (violation,) = json.loads(result.stdout)["violations"]
+    assert (result.returncode, violation["rule"], violation["line"]) == (1, "syntax", 2)

@@ -1,0 +1,105 @@
+"""`vulcan search --dry-run`: what a search will cost, and its first prompt, with no call made."""
+
+from __future__ import annotations
+
+import math
+from contextlib import closing
+
+import pytest
+from chat_server import ChatServer, answer
+from console import MOOD_TASK, Console, one_line
+
+from vulcan.store.runs import open_store
+
+DRY = ("search", "--task", MOOD_TASK, "--dry-run")
+PROGRAM = "```python\ndef decide(load, room):\n    return load\n```"
+
+
+def test_no_model_is_called_and_nothing_is_written(vulcan: Console) -> None:
+    with ChatServer([answer(PROGRAM)]) as server:
+        document = vulcan.document(*DRY, "--model", "toy", "--api-base", server.url)
+        assert server.requests == []
+    assert list(vulcan.directory.iterdir()) == []
+    (model,) = document["models"]
+    assert (model["model"], model["ready"], model["dollars"], model["dollars_a_candidate"]) == ("toy", True, None, None)
+    text = vulcan.good(*DRY, "--model", "toy", "--api-base", "http://127.0.0.1:1/v1").stdout
+    assert "unknown" in text
+
+
+def test_the_first_prompt_is_the_one_that_the_search_sends(vulcan: Console) -> None:
+    document = vulcan.document(*DRY, "--seed", "4", "--model", "toy", "--api-base", "http://127.0.0.1:1/v1")
+    (message,) = document["messages"]
+    assert document["prompt_tokens"] == math.ceil(len(message["content"].encode()) / 4)
+    with ChatServer([answer(PROGRAM)]) as server:
+        plan = ("--seed", "4", "--model", "toy", "--api-base", server.url, "--budget-candidates", "1")
+        run = vulcan.search(*plan)["run"]
+        assert server.requests[0].body["messages"] == document["messages"]
+    with closing(open_store(vulcan.directory / run)) as store:
+        assert next(iter(store.calls())).messages == (("user", message["content"]),)
+    text = vulcan.good(*DRY, "--seed", "4", "--model", "toy", "--api-base", "http://127.0.0.1:1/v1").stdout
+    assert text.rstrip().endswith(message["content"].rstrip())
+
+
+def test_what_it_costs_by_litellms_table(vulcan: Console) -> None:
+    plan = ("--rounds", "5", "--samples", "10", "--model", "openai/gpt-4o-mini", "--model", "openai/gpt-4o")
+    document = vulcan.document(*DRY, *plan, OPENAI_API_KEY="sk-none")
+    assert (document["proposals"], document["with_control"]) == (50, 50)
+    small, large = document["models"]
+    assert (small["ready"], small["problem"], small["tokens_out"]) == (True, None, 800)
+    assert small["tokens_in"] == document["prompt_tokens"] == large["tokens_in"]
+    # dollars a million tokens, in and out
+    for model, (dear_in, dear_out) in ((small, (0.15, 0.6)), (large, (2.5, 10.0))):
+        each = (model["tokens_in"] * dear_in + 800 * dear_out) / 1e6
+        assert model["dollars_a_candidate"] == pytest.approx(each)
+        assert model["dollars"] == pytest.approx(50 * each)
+    assert document["budgets"] == [{"name": "plan", "limit": 50, "proposals": 50}]
+    control = vulcan.document(*DRY, *plan, "--control", "--max-tokens", "100", OPENAI_API_KEY="sk-none")
+    assert (control["proposals"], control["with_control"]) == (50, 100)
+    assert control["models"][0]["tokens_out"] == 100
+
+
+def test_the_budget_that_ends_the_search_first_stands_first(vulcan: Console) -> None:
+    plan = ("--model", "openai/gpt-4o", "--budget-candidates", "40", "--budget-minutes", "3")
+    plan += ("--budget-dollars", "0.05", "--budget-tokens", "60000")
+    document = vulcan.document(*DRY, *plan, OPENAI_API_KEY="sk-none")
+    (model,) = document["models"]
+    assert [limit["name"] for limit in document["budgets"]] == ["dollars", "tokens", "candidates", "minutes"]
+    counts = [limit["proposals"] for limit in document["budgets"]]
+    assert counts == [
+        int(0.05 / model["dollars_a_candidate"]), int(60000 / (model["tokens_in"] + model["tokens_out"])), 40, None,
+    ]  # fmt: skip
+    text = vulcan.good(*DRY, *plan, OPENAI_API_KEY="sk-none").stdout
+    assert f"dollars 0.05: about {counts[0]} proposals" in text
+    assert "minutes 3: cannot be told" in text
+
+
+def test_a_key_that_is_not_set_is_said_and_is_no_reason_to_stop(vulcan: Console) -> None:
+    document = vulcan.document(*DRY, "--model", "openai/gpt-4o", "--model", "offline/evolve")
+    remote, offline = document["models"]
+    assert remote["ready"] is False
+    assert remote["problem"].endswith("set OPENAI_API_KEY in the environment")
+    assert remote["dollars"] > 0
+    assert (offline["ready"], offline["tokens_in"], offline["dollars"]) == (True, 0, 0.0)
+    assert "set OPENAI_API_KEY in the environment" in one_line(
+        vulcan("search", "--task", MOOD_TASK, "--model", "openai/gpt-4o")
+    )
+
+
+def test_it_lists_what_is_measured_on(vulcan: Console) -> None:
+    document = vulcan.document(*DRY, "--instance", "light", "--instance", "heavy")
+    assert document["instances"] == [
+        {"instance": "light", "split": "train"}, {"instance": "heavy", "split": "train"},
+        {"instance": "light", "split": "validation"}, {"instance": "heavy", "split": "validation"},
+        {"instance": "heavy", "split": "test"},
+    ]  # fmt: skip
+    assert document["rungs"] == []  # this task offers none
+    small = "zipf:requests=200000,objects=20000,alpha=0.8,seed=3"
+    cache = vulcan.document("search", "--task", "cache_eviction", "--trace", small, "--cache-size", "10%", "--dry-run")
+    full = vulcan.document(
+        "search", "--task", "cache_eviction", "--trace", small, "--cache-size", "10%", "--dry-run", "--no-racing"
+    )
+    assert cache["instances"] == full["instances"]
+    assert full["rungs"] == []
+    for rung in cache["rungs"]:
+        assert 0 < rung["keep"] <= 1
+        assert len(rung["instances"]) == 1

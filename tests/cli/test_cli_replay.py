@@ -1,0 +1,167 @@
+"""`vulcan search --replay`: a recorded search again, byte for byte, with no server to answer."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from chat_server import Behaviour, ChatServer, Received, answer, fail
+from console import MOOD_TASK, Console, one_line
+
+from vulcan.store.events import Controlled, Judged, Stopped
+from vulcan.store.runs import CONTROL, FILE, open_store
+
+MODELS = ("--model", "sharp", "--model", "blunt")
+PLAN = ("--task", MOOD_TASK, "--budget-candidates", "14", "--executor", "local", "--workers", "1", "--tune", "0")
+PLAN += ("--simplify", "0", "--in-flight", "3", "--advice-every", "5")
+
+
+def program(share: float) -> str:
+    return f"```python\ndef decide(load, room):\n    return min(load, room) * {share}\n```"
+
+
+def two_models(request: Received) -> Behaviour:
+    """One that gets better and sometimes has nothing to say; one whose replies hold no program."""
+    if "lessons" in str(request.body["messages"][-1]["content"]) and "```python" not in str(request.body["messages"]):
+        return answer("Take as much as fits.", model="a server")
+    if request.body["model"] == "blunt" or request.number % 5 == 3:
+        return answer(f"I have no idea, for the {request.number}th time.", model="a server")
+    return answer(program(1 + request.number / 50), model="a server", usage=(200 + request.number, 30))
+
+
+def record(vulcan: Console, *options: str, script: Any = two_models) -> str:
+    with ChatServer(script) as server:
+        return vulcan.document("search", *PLAN, *MODELS, "--api-base", server.url, *options)["run"]
+
+
+def contents(run: Path, file: str = FILE) -> tuple[Any, ...]:
+    """All that a run's file holds, times aside."""
+    with closing(open_store(run, file)) as store:
+        events = list(store.events())
+        calls = [replace(call, seconds=0.0) for call in store.calls()]
+    with closing(sqlite3.connect(run / file)) as db:
+        texts = db.execute("SELECT hash, text FROM texts ORDER BY hash").fetchall()
+        rows = db.execute("SELECT id, kind, data FROM events ORDER BY id").fetchall()
+    return events, calls, texts, rows
+
+
+def test_a_search_is_repeated_byte_for_byte_without_a_server(vulcan: Console) -> None:
+    run = record(vulcan)
+    again = vulcan.document("search", "--replay", run, "--executor", "local", "--workers", "2")
+    assert again["run"] != run
+    assert contents(vulcan.directory / again["run"]) == contents(vulcan.directory / run)
+    events, calls, *_ = contents(vulcan.directory / run)
+    assert {call.by for call in calls} == {"sharp", "blunt"}
+    assert {e.verdict for e in events if isinstance(e, Judged)} >= {"scored", "rejected"}
+    shown = vulcan.document("show", run)
+    assert {**again, "run": run} == shown
+    assert vulcan.document("search", "--replay", again["run"], "--executor", "local")["best"] == shown["best"]
+
+
+def test_so_is_its_control(vulcan: Console) -> None:
+    run = record(vulcan, "--control")
+    again = vulcan.document("search", "--replay", run, "--executor", "local")["run"]
+    for file in (FILE, CONTROL):
+        assert contents(vulcan.directory / again, file) == contents(vulcan.directory / run, file)
+    events, calls, *_ = contents(vulcan.directory / run)
+    (control,) = [e for e in events if isinstance(e, Controlled)]
+    summary = vulcan.document("show", run)
+    assert summary["control"]["candidates"] == control.candidates == summary["proposals"] == 14
+    assert summary["control"]["scores"]["test"] == dict(control.scores)["test"]
+    assert summary["cost"]["calls"] == len(calls)
+    text = vulcan.good("show", run).stdout
+    assert "Control: best-of-n, 14 proposals without feedback." in text
+    with closing(open_store(vulcan.directory / run, CONTROL)) as store:
+        assert {p for e in store.events() if isinstance(e, Judged) for p in [e.proposal]} >= {3, 16}
+
+
+@pytest.mark.parametrize("tokens", ["11000", "11500", "12000"])
+def test_a_search_that_a_budget_ended_ends_there_again(vulcan: Console, tokens: str) -> None:
+    """The tokens give out in mid-search: programs that were rejected then have no repair, and get none now."""
+
+    def failing(request: Received) -> Behaviour:
+        return two_models(request) if request.number < 5 else answer(f"No idea, {request.number}.")
+
+    run = record(vulcan, "--budget-tokens", tokens, "--max-tokens", "500", script=failing)
+    summary = vulcan.document("show", run)
+    assert 0 < summary["proposals"] < 14
+    assert summary["cost"]["tokens_in"] + summary["cost"]["tokens_out"] <= int(tokens)
+    events, calls, *_ = contents(vulcan.directory / run)
+    turns = {(call.proposal, call.turn) for call in calls}
+    rejected = [e for e in events if isinstance(e, Judged) and e.verdict == "rejected" and e.turn < 2]
+    assert any((e.proposal, e.turn + 1) not in turns for e in rejected)
+    again = vulcan.document("search", "--replay", run, "--executor", "local")
+    assert contents(vulcan.directory / again["run"]) == contents(vulcan.directory / run)
+
+
+def test_what_the_model_did_not_answer_stays_unanswered(vulcan: Console) -> None:
+    def failing(request: Received) -> Behaviour:
+        if request.number in (4, 5, 6, 7):
+            return fail(503, "busy", Retry_After="0")
+        return two_models(request)
+
+    run = record(vulcan, script=failing)
+    again = vulcan.document("search", "--replay", run, "--executor", "local")
+    assert contents(vulcan.directory / again["run"]) == contents(vulcan.directory / run)
+
+
+def test_a_run_that_somebody_answered_is_repeated_too(vulcan: Console) -> None:
+    plan = ("--task", MOOD_TASK, "--model", "ask", "--strategy", "policysmith", "--rounds", "2", "--samples", "2")
+    run = vulcan.document("search", *plan, "--tune", "0", "--simplify", "0")["run"]
+    for text in ("no", program(1.1), program(1.2)):
+        (vulcan.directory / "reply.md").write_text(text)
+        proposal = vulcan.document("ask", run)["proposal"]
+        vulcan.document("tell", run, "--proposal", proposal, "--file", "reply.md")
+    vulcan.document("ask", run)  # nobody answers this one
+    vulcan.document("finish", run)
+    again = vulcan.document("search", "--replay", run)
+    assert contents(vulcan.directory / again["run"]) == contents(vulcan.directory / run)
+
+
+def test_a_repetition_that_was_stopped_goes_on_as_one(vulcan: Console) -> None:
+    run = record(vulcan)
+    again = vulcan.document("search", "--replay", run, "--executor", "local")["run"]
+    place = vulcan.directory / again
+    with closing(sqlite3.connect(place / FILE)) as db:  # as if it had been killed after the first few proposals
+        (last,) = db.execute("SELECT max(id) FROM (SELECT id FROM events WHERE kind = 'Proposed' LIMIT 6)").fetchone()
+        db.execute("DELETE FROM events WHERE id >= ?", (last,))
+        db.execute("DELETE FROM calls WHERE proposal > 6")
+        db.commit()
+    vulcan.document("resume", again, "--executor", "local")
+    events, calls, _, rows = contents(place)
+    expected = contents(vulcan.directory / run)
+    assert (events, calls, rows) == (expected[0], expected[1], expected[3])
+    (vulcan.directory / run).rename(vulcan.directory / "elsewhere")
+    line = one_line(vulcan("resume", again, "--executor", "local"))
+    assert line.endswith("which is gone; bring it back to go on")
+
+
+@pytest.mark.parametrize("option", [("--seed", "2"), ("--task", MOOD_TASK), ("--weight", "2"), ("--dry-run",)])
+def test_nothing_may_be_changed_in_a_repetition(vulcan: Console, option: tuple[str, ...]) -> None:
+    line = one_line(vulcan("search", "--replay", "runs/any", *option))
+    assert line == f"vulcan: --replay repeats a run as it was: leave out {option[0]}"
+
+
+def test_the_environment_does_not_change_it_either(vulcan: Console) -> None:
+    run = vulcan.search("--budget-candidates", "2")["run"]
+    again = vulcan.document(
+        "search", "--replay", run, "--executor", "local", VULCAN_MODEL="openai/gpt-4o", VULCAN_API_BASE="http://x/v1"
+    )
+    assert contents(vulcan.directory / again["run"]) == contents(vulcan.directory / run)
+
+
+def test_a_changed_task_is_told_from_the_prompt_that_differs(vulcan: Console) -> None:
+    run = record(vulcan)
+    place = vulcan.directory / run
+    with closing(sqlite3.connect(place / FILE)) as db:
+        db.execute("UPDATE texts SET text = replace(text, 'how much there is to do', 'how much there was to do')")
+        db.commit()
+    line = one_line(vulcan("search", "--replay", run, "--executor", "local", "--quiet"))
+    assert "has another prompt than the recorded one" in line
+    (other,) = [p for p in (vulcan.directory / "runs").iterdir() if p.name != place.name]
+    with closing(open_store(other)) as store:
+        assert [e.reason for e in store.events() if isinstance(e, Stopped)] == ["error"]

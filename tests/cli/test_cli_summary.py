@@ -1,0 +1,103 @@
+"""The final table: how sure the winner's mean is, what it loses on unseen evidence, and what it took to find."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from console import Console
+
+from vulcan.search.statistics import mean_interval
+
+SIZES = ("2%", "4%", "8%", "16%")
+TRACE = "zipf:requests=30000,objects=3000,alpha=0.9,seed=3,sizes=lognormal"
+
+
+@pytest.fixture(scope="module")
+def searched(tmp_path_factory: pytest.TempPathFactory) -> tuple[Console, dict[str, Any]]:
+    """A search on four cache sizes, with a control."""
+    vulcan = Console(tmp_path_factory.mktemp("summary"))
+    sizes = [part for size in SIZES for part in ("--cache-size", size)]
+    plan = ("--budget-candidates", "10", "--executor", "local", "--tune", "8", "--simplify", "8", "--control")
+    return vulcan, vulcan.document("search", "--task", "cache_eviction", "--trace", TRACE, *sizes, *plan)
+
+
+def test_each_mean_has_its_interval_over_the_instances(searched: tuple[Console, dict[str, Any]]) -> None:
+    vulcan, summary = searched
+    shown = vulcan.document("show", summary["run"], str(summary["best"]["candidate"]))
+    for split in ("train", "validation", "test"):
+        scores = [row["score"] for row in shown["metrics"] if row["split"] == split]
+        assert len(scores) == 4
+        interval = mean_interval(scores)
+        part = summary[split]
+        assert part["interval"] == (
+            None if interval is None else {"low": interval.low, "high": interval.high, "confidence": 0.95}
+        )
+        assert part["score"] == pytest.approx(sum(scores) / 4)
+    assert any(summary[split]["interval"] for split in ("train", "validation", "test"))
+
+
+def test_the_gap_is_what_is_lost_between_the_splits(searched: tuple[Console, dict[str, Any]]) -> None:
+    _, summary = searched
+    for split in ("validation", "test"):
+        assert summary["gap"][split] == summary["train"]["score"] - summary[split]["score"]
+
+
+def test_every_instance_has_its_own_best_baseline_and_bound(searched: tuple[Console, dict[str, Any]]) -> None:
+    vulcan, summary = searched
+    rows = summary["by_instance"]
+    assert [(row["instance"], row["split"]) for row in rows] == [
+        (name, split) for split in ("train", "validation", "test") for name in summary[split]["instances"]
+    ]
+    for split in ("train", "validation", "test"):
+        mine = [row for row in rows if row["split"] == split]
+        assert sum(row["winner"] for row in mine) / 4 == pytest.approx(summary[split]["score"])
+        # the best of each instance is together at least as good as the baseline that is best on the whole
+        assert (
+            sum(row["best_baseline"]["score"] for row in mine) / 4 >= summary[split]["best_baseline"]["score"] - 1e-12
+        )
+        for row in mine:
+            assert row["best_baseline"]["policy"] in summary[split]["baselines"]
+            assert row["bound"]["policy"] in summary[split]["bounds"]
+            assert row["bound"]["score"] > row["best_baseline"]["score"]
+    text = vulcan.good("show", summary["run"]).stdout
+    for row in rows:
+        (line,) = [
+            line.split() for line in text.splitlines() if line.split()[:2] == [row["instance"], row["split"]]
+            and len(line.split()) == 7
+        ]  # fmt: skip
+        assert line[2:] == [
+            f"{row['winner']:.4f}", f"{row['best_baseline']['score']:.4f}", row["best_baseline"]["policy"],
+            f"{row['bound']['score']:.4f}", row["bound"]["policy"],
+        ]  # fmt: skip
+
+
+def test_the_control_and_the_effort_stand_below_the_table(searched: tuple[Console, dict[str, Any]]) -> None:
+    vulcan, summary = searched
+    assert summary["proposals"] == summary["control"]["candidates"] == 10
+    assert set(summary["control"]) == {"strategy", "candidates", "source", "scores"}
+    assert all(score is not None for score in summary["control"]["scores"].values())
+    for by in ("tuned", "simplified"):
+        assert set(summary[by]) == {"candidates", "evaluations", "better"}
+        assert summary[by]["candidates"] >= 1
+    lines = vulcan.good("show", summary["run"]).stdout.splitlines()
+    assert any(line.split()[:2] == ["best-of-n", "control"] for line in lines)
+    made = sum(summary["candidates"].values())
+    assert any(line.startswith(f"10 proposals, {made} candidates: ") for line in lines)
+    assert any(line.startswith(f"tuned: {summary['tuned']['candidates']} candidates in ") for line in lines)
+    assert any("95% interval" in line for line in lines)
+
+
+def test_a_candidate_that_the_search_made_names_the_one_it_comes_from(searched: tuple[Console, dict[str, Any]]) -> None:
+    vulcan, summary = searched
+    refined = summary["tuned"]["better"] + summary["simplified"]["better"]
+    shown = [vulcan.document("show", summary["run"], str(n)) for n in range(1, sum(summary["candidates"].values()) + 1)]
+    made = [c for c in shown if c["origin"] in ("tuned", "simplified")]
+    assert len(made) == refined
+    assert refined >= 1
+    for candidate in made:
+        assert candidate["lineage"][0] == [candidate["derived_from"]]
+        assert candidate["scores"]["train"] >= shown[candidate["derived_from"] - 1]["scores"]["train"] - 1e-4
+        text = vulcan.good("show", summary["run"], str(candidate["candidate"])).stdout
+        assert f"{candidate['origin']}, of {candidate['derived_from']}" in text
+    assert [c["origin"] for c in shown[:4]] == ["seed"] * 4

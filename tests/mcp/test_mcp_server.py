@@ -1,0 +1,252 @@
+"""`vulcan mcp` with a real client, which starts it as a process and talks to it over its standard input and output."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import Client, StdioServerParameters
+
+from vulcan.store.events import Judged
+from vulcan.store.runs import open_store
+
+COMMAND = str(Path(sys.executable).parent / "vulcan")
+MOOD_TASK = str(Path(__file__).resolve().parents[1] / "search" / "mood_task")
+PLAN = {"strategy": "policysmith", "rounds": 2, "samples": 2, "tune": 0, "simplify": 0}
+SEEDS = 2
+
+
+def program(share: float) -> str:
+    return f"An idea.\n\n```python\ndef decide(load, room):\n    return min(load, room) * {share}\n```\n"
+
+
+class Agent:
+    """What an agent sees of the tools: documents, or a line of what it did wrong."""
+
+    def __init__(self, client: Client) -> None:
+        self.client = client
+
+    async def __call__(self, tool: str, **arguments: Any) -> Any:
+        result = await self.client.call_tool(tool, arguments)
+        (content,) = result.content
+        assert not result.is_error, content.text
+        assert json.loads(content.text) == result.structured_content
+        return result.structured_content
+
+    async def wrong(self, tool: str, **arguments: Any) -> str:
+        result = await self.client.call_tool(tool, arguments)
+        (content,) = result.content
+        assert result.is_error
+        assert "\n" not in content.text
+        return content.text
+
+
+def play(directory: Path, plot: Callable[[Agent], Awaitable[Any]]) -> Any:
+    """Let an agent act on a server in a directory; what comes of it. The cache of the tests is the server's too."""
+    kept = {name: value for name, value in os.environ.items() if name in ("VULCAN_CACHE_DIR", "XDG_CACHE_HOME")}
+    server = StdioServerParameters(command=COMMAND, args=["mcp"], cwd=directory, env=kept)
+
+    async def session() -> Any:
+        async with Client(server) as client:
+            return await plot(Agent(client))
+
+    return asyncio.run(asyncio.wait_for(session(), 240))
+
+
+def test_the_tools_say_what_they_take(tmp_path: Path) -> None:
+    async def look(agent: Agent) -> Any:
+        return (await agent.client.list_tools()).tools, agent.client.instructions
+
+    tools, instructions = play(tmp_path, look)
+    assert {tool.name for tool in tools} == {
+        "list_tasks", "describe_task", "open_study", "ask", "tell", "inspect", "finish", "export",
+    }  # fmt: skip
+    assert "You are the model" in instructions
+    for tool in tools:
+        assert len(tool.description) > 40
+        for name, schema in tool.input_schema["properties"].items():
+            assert "description" in json.dumps(schema), (tool.name, name)
+    schemas = {tool.name: tool.input_schema for tool in tools}
+    assert schemas["tell"]["required"] == ["run", "proposal", "reply"]
+    assert schemas["list_tasks"]["properties"] == {}
+    (options, _) = schemas["open_study"]["properties"]["options"]["anyOf"]
+    assert options["properties"]["rounds"] == {"type": "integer", "description": "Rounds of the plan.", "default": 20}
+    assert options["properties"]["racing"]["type"] == "boolean"
+    assert "default" not in options["properties"]["budget_candidates"]
+    assert not {"model", "api_base", "budget_dollars", "control"} & set(options["properties"])
+    assert {tool.name for tool in tools if tool.annotations.read_only_hint} == {
+        "list_tasks", "describe_task", "inspect", "export",
+    }  # fmt: skip
+
+
+def test_an_agent_plays_a_whole_search(tmp_path: Path) -> None:
+    async def search(agent: Agent) -> None:
+        tasks = (await agent("list_tasks"))["tasks"]
+        assert "cache_eviction" in [task["name"] for task in tasks]
+        described = await agent("describe_task", task=MOOD_TASK)
+        assert described["function"] == "decide"
+        assert "weight" in [setting["name"] for setting in described["settings"]]
+        assert "`return a`" in described["interface"]
+
+        opened = await agent("open_study", task=MOOD_TASK, settings={"weight": 3}, options=PLAN)
+        run = opened["run"]
+        assert (opened["state"], opened["train"]["baselines"]) == ("open", {"none": -1.0, "half": 0.0})
+
+        first, second = await agent("ask", run=run), await agent("ask", run=run)
+        assert (first["proposal"], second["proposal"]) == ("3", "4")
+        assert second["open"] == ["3", "4"]
+        assert first["total"] == 4
+        assert "def decide(load, room)" in first["messages"][0]["content"]
+        waiting = await agent("ask", run=run)
+        assert (waiting["proposal"], waiting["over"], waiting["messages"]) == (None, False, [])
+
+        late = await agent("tell", run=run, proposal="4", reply=program(0.75), model="an agent")
+        assert (late["verdict"], late["score"], late["settled"]) == ("scored", 0.5, False)
+        bad = await agent("tell", run=run, proposal="3", reply="```python\nwhile True: pass\n```")
+        assert (bad["verdict"], bad["repair"]) == ("rejected", True)
+        assert "while" in bad["feedback"]
+        repair = await agent("ask", run=run)
+        assert (repair["proposal"], repair["messages"][1]["role"]) == ("3.1", "assistant")
+        fixed = await agent("tell", run=run, proposal="3.1", reply=program(1.5))
+        assert (fixed["verdict"], fixed["settled"], fixed["best"]["candidate"]) == ("scored", True, fixed["candidate"])
+
+        third = await agent("ask", run=run)
+        assert "return min(load, room) * 1.5" in third["messages"][0]["content"]
+        await agent("tell", run=run, proposal=third["proposal"], reply=program(2.0))
+        fourth = await agent("ask", run=run)
+        await agent("tell", run=run, proposal=fourth["proposal"], reply=program(1.5))
+        assert (await agent("ask", run=run))["over"] is True
+
+        summary = await agent("inspect", run=run, most=2)
+        assert [row["score"] for row in summary["ranking"]] == sorted(
+            (row["score"] for row in summary["ranking"]), reverse=True
+        )
+        assert summary["ranking"][0]["parents"] != []
+        assert (summary["candidates"]["scored"], summary["candidates"]["duplicate"]) == (SEEDS + 3, 1)
+        best = summary["ranking"][0]["candidate"]
+        shown = await agent("inspect", run=run, candidate=best)
+        assert (shown["source"], shown["model"]) == (
+            "def decide(load, room):\n    return min(load, room) * 2.0\n", "ask",
+        )  # fmt: skip
+        assert {row["metrics"]["weight"] for row in shown["metrics"] if row["instance"] == "heavy"} == {3.0}
+
+        finished = await agent("finish", run=run)
+        assert (finished["state"], finished["best"]["candidate"]) == ("finished", best)
+        assert finished["test"]["score"] == pytest.approx(finished["train"]["score"])
+        exported = await agent("export", run=run)
+        assert exported["candidate"] == best
+        ((name, text),) = exported["files"].items()
+        assert name == "mood_task.py"
+        namespace: dict[str, Any] = {}
+        exec(text, namespace)
+        assert namespace["decide"](2.0, 3.0) == 4.0
+        assert (await agent.wrong("ask", run=run)).startswith(f"{run} is finished")
+
+    play(tmp_path, search)
+    (run,) = (tmp_path / "runs").iterdir()
+    with closing(open_store(run)) as store:
+        judged = [e for e in store.events() if isinstance(e, Judged)]
+        models = [call.model for call in store.calls()]
+    assert [(e.proposal, e.turn, e.verdict) for e in judged[SEEDS:]] == [
+        (3, 0, "rejected"), (3, 1, "scored"), (4, 0, "scored"), (5, 0, "scored"), (6, 0, "duplicate"),
+    ]  # fmt: skip
+    assert models == ["ask", "ask", "an agent", "ask", "ask"]
+
+
+def test_a_mistake_is_one_line_that_says_what_to_do(tmp_path: Path) -> None:
+    async def err(agent: Agent) -> list[str]:
+        wrong = agent.wrong
+        run = (await agent("open_study", task=MOOD_TASK, options=PLAN))["run"]
+        proposal = (await agent("ask", run=run))["proposal"]
+        await agent("tell", run=run, proposal=proposal, reply=program(1.0))
+        return [
+            await wrong("describe_task", task="cache_evicton"),
+            await wrong("open_study", task=MOOD_TASK, options={"rouds": 3}),
+            await wrong("open_study", task=MOOD_TASK, options={"rounds": "three"}),
+            await wrong("open_study", task=MOOD_TASK, options={"model": "gpt"}),
+            await wrong("open_study", task=MOOD_TASK, settings={"wieght": 3}),
+            await wrong("open_study", task=MOOD_TASK, settings={"rounds": 3}),
+            await wrong("open_study", task=MOOD_TASK, option={}),
+            await wrong("ask", run="nosuchrun"),
+            await wrong("ask"),
+            await wrong("ask", run=5),
+            await wrong("tell", run=run, proposal=proposal, reply=program(1.0)),
+            await wrong("inspect", run=run, candidate=99),
+            await wrong("export", run=run, format="pyhton"),
+        ]
+
+    lines = play(tmp_path, err)
+    for line, says in zip(
+        lines,
+        [
+            "no task is called 'cache_evicton'; did you mean 'cache_eviction'?",
+            "options: no option 'rouds'; did you mean 'rounds'?",
+            "options: rounds is 'three', which is no whole number",
+            "options: 'model' is no option of a study",
+            "settings: no option 'wieght'; did you mean 'weight'?",
+            "settings: 'rounds' is no setting of the task: put it into options",
+            "open_study has no argument 'option'; did you mean 'options'? (there are: task, settings, options)",
+            "no run 'nosuchrun' in runs",
+            "ask: run: Field required",
+            "ask: run: Input should be a valid string",
+            "proposal 3 has its reply already; open are: none",
+            "has no candidate 99: they go from 1 to 3",
+            "no export format is called 'pyhton'; did you mean 'python'?",
+        ],
+        strict=True,
+    ):
+        assert says in line
+    assert len(list((tmp_path / "runs").iterdir())) == 1
+
+
+def test_another_process_may_answer_in_between(tmp_path: Path) -> None:
+    async def share(agent: Agent) -> Any:
+        run = (await agent("open_study", task=MOOD_TASK, options=PLAN))["run"]
+        asked = subprocess.run(
+            [COMMAND, "ask", run, "--json"], cwd=tmp_path, capture_output=True, text=True, check=True
+        )
+        proposal = json.loads(asked.stdout)["proposal"]
+        assert (await agent("ask", run=run))["open"] == [proposal, "4"]
+        return await agent("tell", run=run, proposal=proposal, reply=program(0.75))
+
+    told = play(tmp_path, share)
+    assert (told["verdict"], told["score"]) == ("scored", 0.5)
+
+
+def test_nothing_but_the_protocol_stands_on_standard_output(tmp_path: Path) -> None:
+    hello = {
+        "jsonrpc": "2.0", "id": 1, "method": "initialize",
+        "params": {
+            "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "a test", "version": "1"},
+        },
+    }  # fmt: skip
+    told = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+    call = {
+        "jsonrpc": "2.0", "id": 2, "method": "tools/call",
+        "params": {"name": "open_study", "arguments": {"task": MOOD_TASK, "options": PLAN}},
+    }  # fmt: skip
+    server = subprocess.Popen(
+        [COMMAND, "mcp"], cwd=tmp_path, text=True,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    assert server.stdin is not None
+    assert server.stdout is not None
+    lines = []
+    for message in (hello, told, call):
+        server.stdin.write(json.dumps(message) + "\n")
+        server.stdin.flush()
+        if "id" in message:
+            lines.append(json.loads(server.stdout.readline()))
+    out, err = server.communicate(timeout=60)
+    assert (out, err, server.returncode) == ("", "", 0)
+    assert [line["id"] for line in lines] == [1, 2]
+    assert lines[0]["result"]["serverInfo"]["name"] == "vulcan"
+    assert lines[1]["result"]["isError"] is False

@@ -1,0 +1,164 @@
+"""Simplification never makes a policy larger or, beyond the tolerance, worse; winners on real traces get shorter."""
+
+import random
+from collections.abc import Sequence
+
+import pytest
+from real_caches import improvement
+
+from vulcan.anvil import check
+from vulcan.anvil.rewrite import program_size
+from vulcan.registry import find_task
+from vulcan.search.simplify import simplify
+from vulcan.search.tune import Evaluate
+
+TASK = find_task("cache_eviction")
+HEAD = "def priority(now, obj, cache, ghost):\n"
+
+# By the offline generator (seed 3, eight rounds of 20) on the traces that they are tested with
+WINNERS = {
+    "tencent": '''"""Written by the offline generator."""
+
+import math
+
+FACTOR = 1.32
+FACTOR_2 = 0.732
+FACTOR_3 = 1.27
+WEIGHT = 0.966
+
+
+def priority(now, obj, cache, ghost):
+    holds = obj.count > cache.count.percentile(0.25)
+    part = 1 / obj.size
+    part_2 = FACTOR * part
+    part_3 = part_2 if ghost.contains(obj.id) else part
+    return (FACTOR_3 * (FACTOR_2 * part_3 if holds else part_3) if obj.size < cache.capacity else WEIGHT * part \\
+        if holds else part_3) * obj.count.ewma(0.133) * math.log1p(cache.used + 1)
+''',
+    "adapt_size": '''"""Written by the offline generator."""
+
+import math
+
+EXPONENT = 0.0286
+WEIGHT_2 = 2.34
+EXPONENT_2 = 0.663
+
+
+def priority(now, obj, cache, ghost):
+    return (obj.size if ghost.contains(obj.id) else obj.size - obj.size * abs((now - obj.insertion + WEIGHT_2 \\
+        * ghost.count(obj.id)) / (abs(obj.insertion - obj.last_access) + 1)) ** EXPONENT) \\
+        * math.sqrt(abs(math.log1p(cache.objects)) ** EXPONENT_2)
+''',
+}
+
+RAMBLING = '''"""It rambles."""
+
+IDLE = 5
+WEIGHT = 3
+
+
+def square(x):
+    """x times x."""
+    y = x * x
+    return y
+
+
+def priority(now, obj, cache, ghost):
+    """The docstring of the entry."""
+    score = 0
+    score = WEIGHT * square(obj.count) + now * 0
+    if obj.size > 100 and obj.count > 2:
+        score -= 10
+    for i in range(3):
+        score += i
+    return max(score, obj.last_access, 7)
+'''
+
+
+def size(source: str) -> int:
+    return program_size(check(source, TASK).program)
+
+
+class Needs:
+    """Scores 1 for sources with all of some words, less 0.01 for each that is missing; keeps what it was asked."""
+
+    def __init__(self, *words: str) -> None:
+        self.words = words
+        self.asked: list[str] = []
+
+    def __call__(self, sources: Sequence[str]) -> list[float | None]:
+        self.asked += sources
+        return [1.0 - 0.01 * sum(word not in source for word in self.words) for source in sources]
+
+
+def test_only_what_the_score_needs_is_left() -> None:
+    evaluate = Needs("obj.count", "obj.last_access", "max(")
+    found = simplify(RAMBLING, TASK, 1.0, evaluate, evaluations=60, tolerance=0.0)
+    assert found is not None
+    assert found.source == (
+        '"""It rambles."""\n\n\n' + HEAD + '    """The docstring of the entry."""\n'
+        "    return max(obj.count, obj.last_access)\n"
+    )
+    assert (found.before, found.size, found.score) == (size(RAMBLING), size(found.source), 1.0) == (44, 5, 1.0)
+    assert found.evaluations == len(evaluate.asked) <= 60
+
+
+def test_the_tolerance_is_for_all_cuts_together() -> None:
+    words = ("obj.count", "obj.last_access", "max(", "WEIGHT", "for i")
+    for lost in range(4):
+        found = simplify(RAMBLING, TASK, 1.0, Needs(*words), evaluations=200, tolerance=0.01 * lost + 0.001)
+        assert found is not None
+        assert found.score == pytest.approx(1.0 - 0.01 * lost)
+
+
+def test_a_branch_takes_the_place_of_its_condition() -> None:
+    source = HEAD + "    if obj.size > 100:\n        return obj.count\n    return obj.last_access\n"
+    for word in ("obj.count", "obj.last_access"):
+        found = simplify(source, TASK, 1.0, Needs(word), evaluations=30, tolerance=0.0)
+        assert found is not None
+        assert found.source == HEAD + f"    return {word}\n"
+
+
+def test_no_more_is_evaluated_than_allowed_and_nothing_twice() -> None:
+    for allowed in (0, 1, 5, 8, 13):
+        evaluate = Needs("obj.count", "obj.last_access", "square(", "for i", "- 10", "2")
+        simplify(RAMBLING, TASK, 1.0, evaluate, evaluations=allowed, tolerance=0.0)
+        assert len({check(source, TASK).fingerprint for source in evaluate.asked}) == len(evaluate.asked) <= allowed
+
+
+def test_nothing_to_leave_out_is_none() -> None:
+    assert (
+        simplify(HEAD + "    return obj.count\n", TASK, 1.0, Needs("obj.count"), evaluations=9, tolerance=0.0) is None
+    )
+    assert simplify(RAMBLING, TASK, 2.0, Needs(), evaluations=30, tolerance=0.5) is None
+
+
+def test_whatever_the_scores_the_result_is_smaller_valid_and_good_enough() -> None:
+    def noise(salt: int) -> Evaluate:
+        def evaluate(sources: Sequence[str]) -> list[float | None]:
+            return [random.Random(f"{salt}{source}").choice((None, 0.0, 0.5, 0.9, 1.0)) for source in sources]
+
+        return evaluate
+
+    found = 0
+    for salt in range(8):
+        result = simplify(RAMBLING, TASK, 1.0, noise(salt), evaluations=40, tolerance=0.1)
+        assert result == simplify(RAMBLING, TASK, 1.0, noise(salt), evaluations=40, tolerance=0.1)
+        if result is not None:
+            found += 1
+            assert size(result.source) == result.size < result.before
+            assert noise(salt)([result.source]) == [result.score]
+            assert result.score >= 0.9
+    assert found >= 6
+
+
+@pytest.mark.parametrize(("trace", "most"), [("tencent", 29), ("adapt_size", 20)])
+def test_winners_of_real_traces_get_shorter_and_stay_as_good(trace: str, most: int) -> None:
+    evaluate, source = improvement(trace), WINNERS[trace]
+    (score,) = evaluate([source])
+    assert score is not None
+    found = simplify(source, TASK, score, evaluate, evaluations=60, tolerance=0.0005)
+    assert found is not None
+    assert found.size <= most < 0.65 * found.before
+    assert evaluate([found.source]) == [found.score]
+    assert found.score >= score - 0.0005

@@ -1,0 +1,122 @@
+"""A strategy is a pure function of the number, what had settled, and the generator it is handed."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategy_parts import SEEDS, attempt, made_up, member, population, seeds
+
+from vulcan.errors import UserError
+from vulcan.search.config import SearchConfig
+from vulcan.search.population import Population
+from vulcan.search.strategies import STRATEGIES, Draft, Strategy, make_strategy
+
+CONFIG = SearchConfig(task="mood", settings={}, objective="gain", rounds=12, samples=25)
+NUMBERS = st.integers(0, 299)
+SEEDS_OF_RANDOM = st.integers(0, 2**32)
+
+
+def strategy(name: str, offline: bool = False, **changes: object) -> Strategy:
+    return make_strategy(replace(CONFIG, strategy=name, **changes), offline)  # type: ignore[arg-type]
+
+
+def drafted(name: str, number: int, seed: int, offline: bool, instances: int = 1) -> Draft:
+    made = strategy(name, offline)
+    settled = population(random.Random(seed), made.settled_before(number), instances=instances)
+    return made.draft(number, settled, random.Random(number))
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+@given(number=NUMBERS, seed=SEEDS_OF_RANDOM, offline=st.booleans(), instances=st.integers(1, 3))
+@settings(max_examples=40, deadline=None)
+def test_the_same_inputs_give_the_same_draft(name: str, number: int, seed: int, offline: bool, instances: int) -> None:
+    first = drafted(name, number, seed, offline, instances)
+    assert drafted(name, number, seed, offline, instances) == first
+    assert first.round == 1 + number // 25
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+@pytest.mark.parametrize("offline", [False, True])
+def test_a_strategy_that_has_seen_a_search_drafts_as_one_that_comes_new_to_it(name: str, offline: bool) -> None:
+    rng = random.Random(5)
+    old, settled = strategy(name, offline), Population(seeds())
+    for number in range(120):
+        while len(settled) - SEEDS < old.settled_before(number):
+            settled.add(made_up(rng, len(settled) - SEEDS, CONFIG.islands))
+        new = strategy(name, offline)
+        assert old.draft(number, settled, random.Random(number)) == new.draft(number, settled, random.Random(number))
+
+
+def test_a_strategy_may_be_asked_about_another_population_in_between() -> None:
+    used = strategy("evolve", offline=True)
+    one, other = (population(random.Random(seed), 200) for seed in (1, 2))
+    expected = strategy("evolve", offline=True).draft(200, one, random.Random(9))
+    used.draft(200, other, random.Random(9))
+    assert used.draft(200, one, random.Random(9)) == expected
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+@given(number=NUMBERS, seed=SEEDS_OF_RANDOM)
+@settings(max_examples=25, deadline=None)
+def test_no_draft_waits_for_its_own_verdict(name: str, number: int, seed: int) -> None:
+    barriers = [strategy(name).settled_before(n) for n in range(number + 1)]
+    assert all(barrier <= n for n, barrier in enumerate(barriers))
+    assert barriers == sorted(barriers)
+
+
+def test_how_many_proposals_may_be_on_their_way_at_once() -> None:
+    assert [strategy("evolve", in_flight=8).settled_before(n) for n in (0, 7, 8, 9, 100)] == [0, 0, 0, 1, 92]
+    assert {strategy("best-of-n").settled_before(n) for n in (0, 10, 299)} == {0}
+    assert [strategy("policysmith").settled_before(n) for n in (0, 24, 25, 60)] == [0, 0, 25, 50]
+
+
+def test_how_many_proposals_there_are() -> None:
+    for name in STRATEGIES:
+        assert strategy(name).total() == 300
+    for name in ("evolve", "best-of-n"):
+        assert strategy(name, budget_candidates=450).total() == 450
+
+
+def test_an_unknown_strategy_is_named_with_the_nearest() -> None:
+    with pytest.raises(UserError, match=r"no strategy 'evolv'; did you mean 'evolve'\? .known: .*best-of-n"):
+        strategy("evolv")
+
+
+@given(number=NUMBERS, seed=SEEDS_OF_RANDOM)
+@settings(max_examples=40, deadline=None)
+def test_best_of_n_shows_the_seed_policies_and_never_a_candidate(number: int, seed: int) -> None:
+    everything = population(random.Random(seed), 200)
+    draft = strategy("best-of-n").draft(number, everything, random.Random(number))
+    assert draft == Draft(1 + number // 25, "initial", tuple(sorted(seeds(), key=lambda m: -m.score)))
+    offline = strategy("best-of-n", offline=True).draft(number, everything, random.Random(number))
+    assert offline == Draft(1 + number // 25, "fresh", ())
+
+
+def test_policysmith_shows_the_best_of_the_rounds_before() -> None:
+    settled = Population([*seeds(), member(10, 0.9, round=1), member(11, 0.7, round=2), member(12, 0.8, round=1)])
+    made = strategy("policysmith", parents=2)
+    assert [m.candidate for m in made.draft(0, settled, random.Random(0)).parents] == [3, 2]
+    assert [m.candidate for m in made.draft(25, settled, random.Random(0)).parents] == [10, 12]
+    assert made.draft(0, settled, random.Random(0)).operator == "initial"
+    assert made.draft(25, settled, random.Random(0)).operator == "mutate"
+
+
+def test_the_best_are_the_earlier_of_equals() -> None:
+    settled = Population([member(1, 0.5), member(2, 0.7), member(3, 0.7), member(4, 0.1, round=2)])
+    assert [m.candidate for m in settled.best(3)] == [2, 3, 1]
+    assert [m.candidate for m in settled.best(5, before_round=2)] == [2, 3, 1]
+
+
+def test_a_population_grows_and_hands_out_what_it_held() -> None:
+    settled = Population()
+    before = settled.members
+    settled.add(member(1))
+    settled.add_attempt(attempt())
+    settled.add_advice(9, "- Be brief.")
+    assert (before, settled.members, len(settled)) == ((), (member(1),), 1)
+    assert settled.attempts == (attempt(),)
+    assert settled.advice == ((9, "- Be brief."),)

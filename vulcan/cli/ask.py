@@ -1,0 +1,129 @@
+"""`vulcan ask`, `vulcan tell` and `vulcan finish`: somebody else is the model."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from vulcan.cli.options import RUNS, AsJson, RunsDirectory
+from vulcan.cli.output import number, print_json, say
+from vulcan.cli.output import tell as tell_aside
+
+if TYPE_CHECKING:
+    from vulcan.search.conversation import Conversation
+    from vulcan.search.proposal import Proposal
+
+Run = Annotated[str, typer.Argument(help="A run's directory, or its name in --runs-dir.")]
+
+
+def ask(
+    run: Run,
+    proposal: Annotated[str | None, typer.Option(help="Print this open proposal again, in place of a new one.")] = None,
+    runs_dir: RunsDirectory = RUNS,
+    as_json: AsJson = False,
+) -> None:
+    """Print the next prompt of a search that was begun with `--model ask`.
+
+    Several proposals may be open at once. Exit code 1 where none can be given before an open one has its reply.
+    """
+    from vulcan.report.asked import asked_document
+    from vulcan.search.conversation import name_of
+
+    with _conversation(run, runs_dir) as (place, conversation):
+        given = conversation.find(proposal) if proposal is not None else conversation.ask()
+        document = {"run": str(place), **asked_document(conversation, given)}
+    if as_json:
+        print_json(document)
+    elif given is not None:
+        _show(place, given, name_of(given))
+    elif document["over"]:
+        say(f"Every proposal has its verdict: `vulcan finish {shlex.quote(str(place))}` chooses the winner.")
+    else:
+        say(f"Nothing can be asked before one of the open proposals has its reply: {', '.join(document['open'])}.")
+    if given is None and not document["over"]:
+        raise typer.Exit(1)
+
+
+def tell(
+    run: Run,
+    proposal: Annotated[str, typer.Option(help="The proposal that the reply is to.")],
+    file: Annotated[Path, typer.Option(help="The reply, as the model wrote it; - for standard input.")],
+    model: Annotated[str, typer.Option(help="Who wrote it, for the record.")] = "ask",
+    runs_dir: RunsDirectory = RUNS,
+    as_json: AsJson = False,
+) -> None:
+    """Take the reply to a proposal, and print its verdict, score and feedback. Each proposal takes one reply.
+
+    A program that the language rejects comes back from `vulcan ask` for repair, as another turn: 12.1 after 12.
+    """
+    from vulcan.report.asked import told_document
+
+    text = _read(file)
+    with _conversation(run, runs_dir) as (place, conversation):
+        told = conversation.tell(proposal, text, model)
+        document = {"run": str(place), **told_document(conversation, told)}
+    if as_json:
+        print_json(document)
+        return
+    named = f"candidate {told.candidate}" if told.candidate is not None else f"proposal {told.proposal}"
+    scored = f", score {number(told.score)}" if told.score is not None else ""
+    say(f"{named}: {told.verdict or 'advice'}{scored}")
+    for line in (told.feedback, *told.warnings):
+        if line:
+            say(line)
+    if told.repair:
+        say(f"`vulcan ask {shlex.quote(str(place))}` gives it back for repair.")
+    if (best := document["best"]) is not None:
+        say(f"best so far: candidate {best['candidate']}, score {number(best['score'])}")
+
+
+def finish(run: Run, runs_dir: RunsDirectory = RUNS, as_json: AsJson = False) -> None:
+    """End a search now: choose the winner from what is there, and measure it on the splits held out.
+
+    Proposals that are open have no reply. Nothing can be asked or told afterwards.
+    """
+    from vulcan.cli.summary import print_run
+
+    with _conversation(run, runs_dir) as (place, conversation):
+        conversation.finish()
+        study = conversation.study
+        record, costs = study.record, study.costs
+    print_run(place, record, costs, as_json=as_json)
+
+
+@contextmanager
+def _conversation(run: str, runs: Path) -> Iterator[tuple[Path, Conversation]]:
+    from vulcan.cli.progress import Progress
+    from vulcan.search.conversation import open_conversation
+    from vulcan.store.runs import find_run
+
+    place = find_run(run, runs)
+    with open_conversation(place, Progress(quiet=True)) as conversation:
+        yield place, conversation
+
+
+def _read(file: Path) -> str:
+    from vulcan.errors import UserError
+
+    try:
+        data = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
+        return data.decode("utf-8")
+    except OSError as error:
+        raise UserError(f"cannot read the reply {file}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise UserError(f"the reply {file} is not UTF-8 text: {error}") from error
+
+
+def _show(place: Path, given: Proposal, name: str) -> None:
+    """The prompt on standard output, which may be piped on; what to do with the reply beside it."""
+    if len(given.messages) == 1:
+        say(given.messages[0].content.rstrip())
+    else:
+        say("\n\n".join(f"[{message.role}]\n{message.content.rstrip()}" for message in given.messages))
+    tell_aside(f"\nproposal {name}: `vulcan tell {shlex.quote(str(place))} --proposal {name} --file reply.md`")

@@ -1,0 +1,124 @@
+"""`vulcan search --dry-run`"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from vulcan.cli.output import print_json, print_table, say
+from vulcan.cli.progress import Progress
+from vulcan.models import Message
+from vulcan.models.prices import expected_tokens, spelled
+from vulcan.search.config import SearchConfig
+from vulcan.search.forecast import REPLY_TOKENS, Limit, ModelForecast, forecast_limits, forecast_models
+from vulcan.search.opening import Evidence
+from vulcan.search.session import Machines, open_study
+from vulcan.store import MemoryStore
+from vulcan.task import Task
+
+
+def show_dry_run(task: Task, config: SearchConfig, evidence: Evidence, *, as_json: bool) -> None:
+    """Print what a search will measure on, about what it will cost, and its first prompt. No model is called.
+
+    Baselines and the task's own policies are measured, for the prompt has their scores. Raises UserError.
+    """
+    with Progress(quiet=as_json) as progress:
+        planned, messages = _first_prompt(task, config, evidence, progress)
+    models = forecast_models(task, config, messages)
+    limits = forecast_limits(config, planned, models)
+    if as_json:
+        print_json(_document(task, config, evidence, planned, messages, models, limits))
+        return
+    say(f"{planned} proposals by {config.strategy}, {_times(config)}up to {config.repairs} repairs each")
+    _show_evidence(evidence)
+    _show_models(models, planned * _runs(config))
+    _show_limits(limits)
+    say(f"\nThe first prompt, about {expected_tokens(messages)} tokens:\n")
+    for message in messages:
+        say(message.content.rstrip())
+
+
+def _first_prompt(
+    task: Task, config: SearchConfig, evidence: Evidence, progress: Progress
+) -> tuple[int, tuple[Message, ...]]:
+    """How many proposals are planned, and the first as the search will make it."""
+    with open_study(task, config, MemoryStore(), evidence, Machines("local", 1), progress) as study:
+        proposal = study.ask()
+        assert proposal is not None, "a search makes at least one proposal"
+        return study.total, proposal.messages
+
+
+def _runs(config: SearchConfig) -> int:
+    return 2 if config.control else 1
+
+
+def _times(config: SearchConfig) -> str:
+    return "as many again by the control, " if config.control else ""
+
+
+def _show_evidence(evidence: Evidence) -> None:
+    rows: list[tuple[str, str]] = [(i.name, i.split) for i in evidence.instances]
+    rows += [(i.name, f"rung {rung.name}, keeps {rung.keep:.0%}") for rung in evidence.rungs for i in rung.instances]
+    print_table(("instance", "used for"), rows)
+
+
+def _show_models(models: list[ModelForecast], proposals: int) -> None:
+    print_table(
+        ("model", "can be called", "tokens a candidate", "dollars a candidate", f"dollars for all {proposals}"),
+        [
+            (m.model, "no" if m.problem else "yes", str(m.tokens), spelled(m.dollars), spelled(_all(m, proposals)))
+            for m in models
+        ],
+    )
+    for model in models:
+        if model.problem:
+            say(model.problem)
+    say(
+        f"Estimates: replies of {REPLY_TOKENS} tokens at most to prompts as long as the first, though later ones are "
+        "longer, and no repairs" + ("; each model as if it gave all replies." if len(models) > 1 else ".")
+    )
+
+
+def _all(model: ModelForecast, proposals: int) -> float | None:
+    return None if model.dollars is None else model.dollars * proposals
+
+
+def _show_limits(limits: list[Limit]) -> None:
+    say("What ends the search, the first to do so before the others:")
+    for limit in limits:
+        after = "cannot be told" if limit.proposals is None else f"about {limit.proposals} proposals"
+        say(f"  {limit.name} {limit.limit:g}: {after}")
+
+
+def _document(
+    task: Task,
+    config: SearchConfig,
+    evidence: Evidence,
+    planned: int,
+    messages: tuple[Message, ...],
+    models: list[ModelForecast],
+    limits: list[Limit],
+) -> dict[str, Any]:
+    proposals = planned * _runs(config)
+    return {
+        "task": task.name,
+        "proposals": planned,
+        "with_control": proposals,
+        "instances": [{"instance": i.name, "split": i.split} for i in evidence.instances],
+        "rungs": [{"rung": r.name, "keep": r.keep, "instances": [i.name for i in r.instances]} for r in evidence.rungs],
+        "prompt_tokens": expected_tokens(messages),
+        "models": [
+            {
+                "model": m.model,
+                "ready": m.problem is None,
+                "problem": m.problem,
+                "tokens_in": m.tokens_in,
+                "tokens_out": m.tokens_out,
+                "dollars_a_candidate": m.dollars,
+                "dollars": _all(m, proposals),
+            }
+            for m in models
+        ],
+        "budgets": [asdict(limit) for limit in limits],
+        "messages": [asdict(message) for message in messages],
+    }

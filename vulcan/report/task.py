@@ -1,0 +1,41 @@
+"""A task's interface."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from vulcan.registry import find_task, known_tasks
+from vulcan.task import Task
+
+
+def task_document(task: Task) -> dict[str, Any]:
+    """A task as docs/json.md has it."""
+    signature = task.signature
+    return {
+        "task": task.name,
+        "summary": task.summary,
+        "kind": type(signature).__name__.lower(),
+        "function": signature.function,
+        "arguments": [argument.name for argument in signature.arguments],
+        "features": [{"reads": name, **asdict(feature)} for name, feature in signature.features()],
+        "returns": signature.returns,
+        "mechanisms": [asdict(mechanism) for mechanism in signature.mechanisms],
+        "objectives": [
+            {"name": o.name, "metric": o.metric, "meaning": o.meaning, "references": list(o.references)}
+            for o in task.objectives
+        ],
+        "properties": [asdict(property_) for property_ in task.properties],
+        "settings": [asdict(setting) for setting in task.settings],
+        "operations": task.operations,
+    }
+
+
+def tasks_document() -> dict[str, Any]:
+    """Every task that can be named, with where it comes from. Raises UserError where one does not load."""
+    return {
+        "tasks": [
+            {"name": name, "place": place, "summary": find_task(name).summary}
+            for name, place in sorted(known_tasks().items())
+        ]
+    }
