@@ -132,7 +132,7 @@ def main() -> None:
     options = arguments(__doc__ or "")
     traces = dict(list(TRACES.items())[: 1 if options.quick else None])
     seeds = SEEDS[: 2 if options.quick else None]
-    candidates = 100 if options.quick else 300
+    candidates = 100 if options.quick else 200
     curves: dict[tuple[str, int, str], Curve] = {}
     for trace, settings in traces.items():
         config = SearchConfig(

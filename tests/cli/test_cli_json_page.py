@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from console import MOOD_TASK, Console
+from console import LRU, MOOD_TASK, Console
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "json.md"
 VALUES = {"metrics", "baselines", "bounds", "settings", "files"}
@@ -43,7 +43,11 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     asked = vulcan.document("ask", asking)
     (vulcan.directory / "reply.md").write_text("no")
     reply = ("--proposal", asked["proposal"], "--file", "reply.md")
+    (vulcan.directory / "lru.py").write_text("SPARE = 2\n" + LRU)
+    policy = ("lru.py", "--task", "cache_eviction")
     return {
+        "check": vulcan.document("check", *policy),
+        "verify": vulcan.document("verify", *policy),
         "search": summary,
         "search --dry-run": vulcan.document("search", "--task", MOOD_TASK, "--dry-run", "--cheap"),
         "ask": asked,
@@ -54,9 +58,12 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize(
-    "command", ["search", "search --dry-run", "ask", "tell", "show RUN CANDIDATE", "runs", "tasks"]
-)
+COMMANDS = (
+    "search", "search --dry-run", "ask", "tell", "show RUN CANDIDATE", "runs", "tasks", "check", "verify",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("command", COMMANDS)
 def test_every_key_is_explained(documents: dict[str, Any], command: str) -> None:
     page = section(command)
     named = {word for code in re.findall(r"`([^`]+)`", page) for word in re.findall(r"[\w-]+", code)}

@@ -28,6 +28,8 @@ from vulcan.search import session
 from vulcan.search.session import Recording, run_search
 from vulcan.store import SQLiteStore
 
+ROUNDS = 2
+
 
 class Plain:
     """An executor in this process, without a jail: the programs of the search are known to be harmless."""
@@ -74,7 +76,7 @@ def recording(place: Path) -> Recording:
 
 
 def repeat(run: Path, mortal: Mortal, worker: Callable[[Setup], Plain] | None) -> None:
-    chosen, recorded = rich(), run.parent / "recorded"
+    chosen, recorded = rich(rounds=ROUNDS), run.parent / "recorded"
 
     @contextmanager
     def given(_config: Any, found: Any, _machines: Any, meanwhile: Callable[[], None]) -> Iterator[Any]:

@@ -148,17 +148,28 @@ def test_the_better_elites_are_parents_more_often_and_every_elite_may_be() -> No
     ]
     assert halves[0] > 4 * halves[1] > 0
     assert chosen.most_common(1)[0][0] in [m.candidate for m in ranked[:2]]
-    assert set(chosen) == {m.candidate for m in ranked}
+    assert len(chosen) > 0.8 * len(ranked)
 
 
 def test_operators_come_in_their_shares() -> None:
     settled = population(random.Random(3), 400)
-    for offline, first in ((False, "initial"), (True, "fresh")):
-        strategy = evolve(offline, advice_every=0)
-        assert strategy.draft(0, Population(seeds()), random.Random(0)).operator == first
-        made = Counter(draft.operator for draft in drafts(strategy, settled, range(400, 1000)))
+    for offline in (False, True):
+        made = Counter(draft.operator for draft in drafts(evolve(offline, advice_every=0), settled, range(400, 1000)))
         assert set(made) == {"mutate", "crossover", "fresh"}
         assert made["mutate"] > made["crossover"] > made["fresh"]
+
+
+def test_a_search_begins_with_programs_that_build_on_nothing_and_has_fewer_of_them_later() -> None:
+    settled = population(random.Random(3), 200)
+    for offline, first in ((False, "initial"), (True, "fresh")):
+        strategy = evolve(offline, advice_every=0)
+        assert strategy.draft(0, Population(), random.Random(0)).operator == first
+        shares = []
+        for number in (0, 20, 200):
+            made = [strategy.draft(number, settled, random.Random(seed)).operator for seed in range(400)]
+            shares.append(made.count(first) / 400)
+        assert shares[0] > 0.5
+        assert shares[0] > 1.4 * shares[1] > 2.0 * shares[2]
 
 
 @pytest.mark.parametrize("offline", [False, True])

@@ -12,7 +12,7 @@ from chat_server import ChatServer, Exchange, Received, answer, fail
 from rich_parts import rich
 from search_parts import SEEDS, TASK, Scripted, as_reply, config, contents, judged, lineup, of_kind, opened, share
 
-from vulcan.models import Reply, Request
+from vulcan.models import BudgetExhausted, Reply, Request
 from vulcan.models.budget import Budget
 from vulcan.models.ensemble import Ensemble
 from vulcan.models.prices import Cost
@@ -110,6 +110,25 @@ def test_without_budget_for_a_repair_a_program_stays_rejected(children: Executor
         within(store, config(rounds=1, samples=4, repairs=3), children, lambda _: "no", parallel=parallel, dollars=1.0)
         assert {v.verdict for v in judged(store)} == {"rejected"}
         assert len(judged(store)) == len(list(store.calls())) == 4
+
+
+def test_the_first_to_find_the_budget_spent_waits_for_what_becomes_of_the_others(children: Executor) -> None:
+    """The first proposal has its verdict, the second no budget, long before the third is told that it has none."""
+    third_is_asked, never = threading.Event(), threading.Event()
+
+    def by(request: Request) -> str:
+        if request.proposal == SEEDS + 1:
+            return good(request)
+        if request.proposal == SEEDS + 2:
+            third_is_asked.wait(10)
+        else:
+            third_is_asked.set()
+            never.wait(0.5)
+        raise BudgetExhausted("all is spent")
+
+    store = MemoryStore()
+    opened(store, config(rounds=1, samples=3), children).run(lineup(Scripted(by)), parallel=3)
+    assert [(v.proposal - SEEDS, v.verdict) for v in judged(store)] == [(1, "scored")]
 
 
 @pytest.mark.parametrize("candidates", [1, 7])

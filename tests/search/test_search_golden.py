@@ -20,8 +20,8 @@ from vulcan.store import MemoryStore
 from vulcan.store.events import Started
 
 DIGESTS = {
-    "offline": "76683a1d4882c32dc659227370790aae84a0ded334c93f4da7f9400aa38df608",
-    "scripted": "8d5b20e934304a86688863a52ba0837a6fe8e37b884fd23c1b00af0c2bc3289c",
+    "offline": "a7be0112fe151c225a400bd78ffdef390d4e3ceda22f15f8bd32351ec1e5f60e",
+    "scripted": "f3bc30046807f54562bcf58939f9ffbe1882ea6bca1d00147494bd111309babe",
 }
 
 

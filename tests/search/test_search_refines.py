@@ -15,6 +15,7 @@ from search_parts import (
     Scripted,
     as_reply,
     config,
+    contents,
     evidence,
     judged,
     lineup,
@@ -150,6 +151,30 @@ def test_the_winner_is_made_simpler_at_the_end(children: Executor) -> None:
     assert of_kind(store, Chosen)[0].candidate == simple.candidate
     kinds: list[type[Event]] = [type(e) for e in store.events()]
     assert kinds.index(Refined) < kinds.index(Confirmed)
+
+
+def test_what_was_made_simpler_is_not_tuned_when_an_interrupted_search_goes_on(children: Executor) -> None:
+    """The simpler program is better by a little, so that it is the best candidate, and was not tuned."""
+    padded = share(0.6851, "(min(load, room) + load * 2e-5)")
+    changes = {"rounds": 1, "samples": 1, "objective": "calm", "tune": 8, "simplify": 30}
+
+    def interrupt(event: object) -> None:
+        if isinstance(event, Refined) and event.by == "simplified":
+            raise KeyboardInterrupt
+
+    stores = []
+    for listeners in ([], [interrupt]):
+        store = MemoryStore()
+        model = lineup(Scripted(lambda _: as_reply(padded)))
+        if listeners:
+            with pytest.raises(KeyboardInterrupt):
+                opened(store, config(**changes), children, listeners).run(model, parallel=1)
+        opened(store, config(**changes), children).run(model, parallel=1)
+        stores.append(store)
+    *_, before, simple = judged(stores[0])
+    assert (simple.origin, simple.derived_from) == ("simplified", before.candidate)
+    assert simple.score > before.score
+    assert contents(stores[1]) == contents(stores[0])
 
 
 def test_a_program_of_a_single_number_is_tuned(children: Executor) -> None:

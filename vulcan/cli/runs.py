@@ -12,7 +12,7 @@ from vulcan.errors import UserError
 
 def runs(runs_dir: RunsDirectory = RUNS, as_json: AsJson = False) -> None:
     """List the runs in --runs-dir, the oldest first."""
-    from vulcan.report.run import score_of, state_of
+    from vulcan.report.standing import score_of, state_of
     from vulcan.store import RunRecord
     from vulcan.store.runs import open_store, run_directories
 

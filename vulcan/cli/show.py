@@ -27,7 +27,7 @@ def show(
     """Show a run, or one of its candidates with its source, lineage and metrics."""
     from vulcan.cli.summary import print_run
     from vulcan.errors import UserError
-    from vulcan.report.run import state_of
+    from vulcan.report.standing import state_of
     from vulcan.search.costs import Costs
     from vulcan.store import RunRecord
     from vulcan.store.runs import find_run, open_store

@@ -6,18 +6,8 @@ from pathlib import Path
 
 from vulcan.cli.output import number, print_json, print_table, say
 from vulcan.evaluator import SplitName
-from vulcan.report.run import (
-    Compared,
-    Named,
-    compared,
-    gap,
-    interval_of,
-    proposals,
-    refined,
-    run_document,
-    score_of,
-    scorer_of,
-)
+from vulcan.report.run import Compared, Named, compared, interval_of, run_document, scorer_of
+from vulcan.report.standing import gap, proposals, refined, score_of
 from vulcan.search.costs import Costs
 from vulcan.search.opening import SPLITS
 from vulcan.search.score import Scorer

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from vulcan.report.run import metrics_of, score_of, scorer_of
+from vulcan.report.run import scorer_of
+from vulcan.report.standing import metrics_of, score_of
 from vulcan.search.opening import SPLITS
 from vulcan.store import RunRecord
 from vulcan.store.events import CallRecord, Judged

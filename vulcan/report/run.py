@@ -9,12 +9,13 @@ from typing import Any
 
 from vulcan.evaluator import BaselineKind, SplitName
 from vulcan.registry import find_task
+from vulcan.report.standing import gap, metrics_of, proposals, refined, score_of, state_of
 from vulcan.search.costs import Costs
 from vulcan.search.opening import SPLITS, find_objective, make_scorer
 from vulcan.search.score import Scorer
 from vulcan.search.statistics import Interval, mean_interval
 from vulcan.store import RunRecord
-from vulcan.store.events import VERDICTS, InstanceMetrics
+from vulcan.store.events import VERDICTS
 
 Named = tuple[str, float]
 """A policy and its score."""
@@ -58,31 +59,11 @@ def run_document(run: Path, record: RunRecord, costs: Costs) -> dict[str, Any]:
     }
 
 
-def state_of(record: RunRecord) -> str:
-    """`finished`, `interrupted`, `error`, or `open` where nothing says that it stopped."""
-    return record.stopped.reason if record.stopped else "open"
-
-
 def scorer_of(record: RunRecord) -> Scorer | None:
     """The scorer of a run; None before it has instances. Raises UserError where its task is not to be found."""
     if not record.instances:
         return None
     return make_scorer(find_objective(find_task(record.config["task"]), record.config["objective"]), record)
-
-
-def score_of(record: RunRecord, candidate: int, split: SplitName) -> float | None:
-    """The mean objective of a candidate on a split; None where it was not measured there, or failed."""
-    if split == "train":
-        return record.candidates[candidate].score
-    confirmed = record.confirmed.get((candidate, split))
-    return confirmed.score if confirmed else None
-
-
-def metrics_of(record: RunRecord, candidate: int, split: SplitName) -> InstanceMetrics:
-    """What a candidate measured on each instance of a split; empty where it has no score there."""
-    if score_of(record, candidate, split) is None:
-        return ()
-    return record.candidates[candidate].metrics if split == "train" else record.confirmed[candidate, split].metrics
 
 
 def interval_of(record: RunRecord, scorer: Scorer | None, candidate: int, split: SplitName) -> Interval | None:
@@ -91,14 +72,6 @@ def interval_of(record: RunRecord, scorer: Scorer | None, candidate: int, split:
     if scorer is None or not metrics:
         return None
     return mean_interval([scorer.on_instance(split, name, measured) for name, measured in metrics])
-
-
-def gap(record: RunRecord, candidate: int | None, split: SplitName) -> float | None:
-    """How much worse a candidate is on a split that the search did not see than on `train`."""
-    if candidate is None:
-        return None
-    seen, unseen = score_of(record, candidate, "train"), score_of(record, candidate, split)
-    return None if seen is None or unseen is None else seen - unseen
 
 
 def compared(record: RunRecord, scorer: Scorer | None) -> Iterator[Compared]:
@@ -126,18 +99,6 @@ def _best_known(record: RunRecord, scorer: Scorer, split: SplitName, instance: s
         if where == split and event.kind == kind
     ]
     return max(known, key=lambda named: named[1], default=None)
-
-
-def proposals(record: RunRecord) -> int:
-    """How many candidates, or pieces of advice, were asked for and settled."""
-    return sum(p.round > 0 for p in record.proposals.values())
-
-
-def refined(record: RunRecord, by: str) -> dict[str, int]:
-    """How often the search refined a candidate itself, what that took, and how often something better came of it."""
-    done = [r for r in record.refined if r.by == by]
-    better = sum(r.result is not None for r in done)
-    return {"candidates": len(done), "evaluations": sum(r.evaluations for r in done), "better": better}
 
 
 def _best(record: RunRecord, winner: int) -> dict[str, Any]:

@@ -67,7 +67,7 @@ class Evolve:
             return self._for_advice(round_, population, islands)
         island = number % self._island_count
         archive = islands.archives[island]
-        operator = self._schedule.operator(rng, number / max(self._total, 1), number, len(archive))
+        operator = self._schedule.operator(rng, number, len(archive))
         if self._offline:
             return Draft(round_, operator, self._schedule.parents(rng, operator, archive, 2), island=island)
         return self._for_model(rng, round_, operator, island, population, islands)

@@ -8,27 +8,31 @@ from dataclasses import dataclass
 from vulcan.search.population import Member
 from vulcan.search.strategies.archive import Archive
 
+_MEDIAN = 0.6931471805599453
+"""Of the exponential distribution with mean 1."""
+
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
     """How often which operator is used, and how parents are drawn.
 
-    The first `initial` proposals, or that share of the search where it is less, are independent of one another
-    (`first`). `crossover` and `fresh` are shares of all later ones; the rest mutate. `uniform` is the share of parents
-    drawn from all elites alike; for the others the odds of an elite fall by half every `half_rank` ranks.
+    Programs that build on nothing (`first`) are a share `at_first` of the first proposals, and half of that is gone
+    every `halves` proposals on. Of all others `crossover` and `fresh` are shares; the rest mutate. `uniform` is the
+    share of parents that are drawn from all elites alike; for the others the odds of an elite fall by half every
+    `half_rank` ranks.
     """
 
     first: str
-    initial: int
-    initial_share: float
+    at_first: float
+    halves: float
     crossover: float
     fresh: float
     uniform: float
     half_rank: float
 
-    def operator(self, rng: random.Random, progress: float, number: int, elites: int) -> str:
-        """The operator of proposal `number`, where `progress` of the search lies behind it and there are `elites`."""
-        if elites == 0 or (number < self.initial and progress < self.initial_share):
+    def operator(self, rng: random.Random, number: int, elites: int) -> str:
+        """The operator of proposal `number`, from 0, where there are `elites` to build on."""
+        if elites == 0 or rng.random() < self.at_first * 0.5 ** (number / self.halves):
             return self.first
         drawn = rng.random()
         if drawn < self.fresh:
@@ -45,11 +49,11 @@ class Schedule:
 
     def _rank(self, rng: random.Random, count: int) -> int:
         if rng.random() >= self.uniform:
-            drawn = int(rng.expovariate(0.6931471805599453 / self.half_rank))
+            drawn = int(rng.expovariate(_MEDIAN / self.half_rank))
             if drawn < count:
                 return drawn
         return rng.randrange(count)
 
 
-LANGUAGE_MODEL = Schedule("initial", 12, 0.1, crossover=0.2, fresh=0.1, uniform=0.15, half_rank=2.0)
-OFFLINE = Schedule("fresh", 40, 0.15, crossover=0.25, fresh=0.05, uniform=0.15, half_rank=2.0)
+LANGUAGE_MODEL = Schedule("initial", 1.0, 10.0, crossover=0.2, fresh=0.1, uniform=0.15, half_rank=2.0)
+OFFLINE = Schedule("fresh", 0.6, 20.0, crossover=0.25, fresh=0.05, uniform=0.15, half_rank=2.0)
