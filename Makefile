@@ -3,14 +3,22 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
+DATA ?= ../shared/data/cache/libcachesim
 
-.PHONY: demo test test-slow lint docs wheel-check bench clean
+.PHONY: demo replay test test-slow lint docs wheel-check bench clean
 
 # The main job, end to end, with no key and no server: search, export, and measure the export on held-out requests
 demo: $(VENV)/.installed
 	$(BIN)/vulcan search --task cache_eviction --runs-dir runs/demo
 	$(BIN)/vulcan export "$$(ls -td runs/demo/*/ | head -n 1)" --format python -o runs/demo/best.py
 	$(BIN)/vulcan eval runs/demo/best.py --task cache_eviction --part test
+
+# A search with a language model, repeated from its recorded replies with no network and no key. DATA is where the trace
+# cloudPhysicsIO.vscsi is; tests/data/recorded/README.md says where it comes from
+replay: $(VENV)/.installed
+	@test -f "$(DATA)/cloudPhysicsIO.vscsi" || { \
+	    echo "no cloudPhysicsIO.vscsi in '$(DATA)': name its directory, as in make replay DATA=..." >&2; exit 2; }
+	cd "$(DATA)" && "$(abspath $(BIN))/vulcan" search --replay "$(CURDIR)/tests/data/recorded" --runs-dir "$(CURDIR)/runs/replay"
 
 test: $(VENV)/.tests-installed
 	$(BIN)/python -m pytest -m "not slow" -n auto --dist loadfile
@@ -33,6 +41,7 @@ wheel-check: $(VENV)/.tests-installed
 
 bench: $(VENV)/.tests-installed
 	$(BIN)/python -m benchmarks.cache_engine
+	$(BIN)/python -m benchmarks.search
 
 clean:
 	rm -rf $(VENV) build dist

@@ -75,7 +75,7 @@ class CacheEvaluator:
         self, spec: str, part: SplitName, bounds: tuple[float, float], size: str, settings: Mapping[str, Json]
     ) -> Instance:
         source: dict[str, Json] = {
-            "trace": spec if ":" in spec and not os.path.exists(spec) else os.path.abspath(spec),
+            "trace": spec,
             **{name: settings[name] for name in ("trace_format", "columns", "skip_bad_lines")},
         }
         trace = self._trace(source)

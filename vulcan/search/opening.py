@@ -96,10 +96,10 @@ class Evidence:
 
 
 def find_evidence(task: Task, config: SearchConfig, evaluator: Evaluator) -> Evidence:
-    """What the configuration measures on, with rungs where candidates race. Raises UserError."""
+    """What the configuration measures on, with rungs where candidates race or are tuned. Raises UserError."""
     instances = find_instances(task, config, evaluator)
     training = [i for i in instances if i.split == "train"]
-    return Evidence(instances, rungs_of(evaluator, training) if config.racing else ())
+    return Evidence(instances, rungs_of(evaluator, training) if config.racing or config.tune else ())
 
 
 def reference_events(

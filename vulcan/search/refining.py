@@ -13,7 +13,6 @@ from vulcan.search.config import SearchConfig
 from vulcan.search.reading import read_source
 from vulcan.search.score import Scorer
 from vulcan.search.simplify import simplify
-from vulcan.search.trial import Course
 from vulcan.search.tune import MOST_CONFIRMATIONS, tune
 from vulcan.store import RunRecord
 from vulcan.store.events import Event, Judged, Refined
@@ -31,16 +30,14 @@ Refinement = Literal["tuned", "simplified"]
 class Refining:
     """Each new best candidate is tuned, as long as tuning takes no more evaluations than the search has candidates."""
 
-    def __init__(
-        self, task: Task, config: SearchConfig, record: RunRecord, scorer: Scorer, executor: Executor, course: Course
-    ) -> None:
+    def __init__(self, task: Task, config: SearchConfig, record: RunRecord, scorer: Scorer, executor: Executor) -> None:
         self._task = task
         self._config = config
         self._record = record
         self._scorer = scorer
         self._executor = executor
         self._full = scorer.of("train")
-        self._cheap = course.rungs[-1].instances if course.rungs else None
+        self._cheap = record.rungs[-1].instances if record.rungs else None
 
     def of_new_best(self, settled: int) -> list[Event]:
         """What came of tuning the best candidate, if it was not tuned before and the search is far enough on."""

@@ -11,10 +11,9 @@ import random
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
-from vulcan.anvil.rewrite import program_size
 from vulcan.errors import UserError
 from vulcan.evaluator import SplitName
 from vulcan.models import BudgetExhausted, ModelUnavailable, Reply
@@ -22,6 +21,7 @@ from vulcan.scoring import Executor
 from vulcan.search.config import SearchConfig
 from vulcan.search.costs import Costs
 from vulcan.search.ending import Ending
+from vulcan.search.flight import Flight, call_record, judged, storable
 from vulcan.search.lineup import Lineup, choose, reply_of
 from vulcan.search.prompts import Prompts
 from vulcan.search.proposal import ADVICE, Proposal
@@ -33,15 +33,11 @@ from vulcan.search.strategies import make_strategy
 from vulcan.search.trial import Course, Known, Trial
 from vulcan.store import RunRecord, Store
 from vulcan.store.events import (
-    Advised,
-    CallRecord,
     Controlled,
     Event,
-    Judged,
     Proposed,
     Stopped,
     StopReason,
-    Verdict,
 )
 from vulcan.task import Task
 
@@ -52,25 +48,6 @@ LONGEST_ADVICE = 2_000
 """Characters that are kept of a reply to a proposal for advice."""
 
 Listener = Callable[[Event], None]
-
-
-@dataclass
-class _Flight:
-    """A proposal that has no verdict yet, and what is known of it."""
-
-    proposal: Proposal
-    known: Known
-    readings: list[Reading] = field(default_factory=list)
-    trial: Trial | None = None
-    repair: Proposal | None = None
-    unanswered: str | None = None
-    unpaid: bool = False
-    advice: str | None = None
-    told: bool = False
-
-    @property
-    def settled(self) -> bool:
-        return self.told and self.repair is None and (self.trial is None or self.trial.finished)
 
 
 class Study:
@@ -99,8 +76,8 @@ class Study:
         self._strategy = make_strategy(config, config.offline)
         self._course = Course.of(self.record.rungs, scorer.of("train"), races=config.racing)
         self._settled = Settled(self.record, store, scorer, config.finalists)
-        self._refining = Refining(task, config, self.record, scorer, executor, self._course)
-        self._flights: OrderedDict[int, _Flight] = OrderedDict()
+        self._refining = Refining(task, config, self.record, scorer, executor)
+        self._flights: OrderedDict[int, Flight] = OrderedDict()
         self._asked = self.settled = sum(p.round > 0 for p in self.record.proposals.values())
         self._unanswered_in_row = 0
         self._most: int | None = None
@@ -135,7 +112,7 @@ class Study:
         self._settle()
         return next(filter(None, map(self._take_repair, self._flights.values())), None) or self._draft_next()
 
-    def _take_repair(self, flight: _Flight) -> Proposal | None:
+    def _take_repair(self, flight: Flight) -> Proposal | None:
         """The next turn of a proposal whose program was rejected; None where it has none."""
         if (repair := flight.repair) is not None:
             flight.proposal, flight.repair, flight.told = repair, None, False
@@ -154,14 +131,18 @@ class Study:
             number=number,
             turn=0,
             draft=draft,
-            model=choose(self.config.model, self._settled.history, rng),
+            model=choose(self._able_to(draft.operator), self._settled.history, rng),
             messages=self._prompts.chat(draft),
             seed=derived_seed(self.config.seed, number),
             progress=self._asked / max(1, self.total),
         )
         self._asked += 1
-        self._flights[number] = _Flight(proposal, known)
+        self._flights[number] = Flight(proposal, known)
         return proposal
+
+    def _able_to(self, operator: str) -> tuple[str, ...]:
+        """The models that can do this: the offline generator gives no advice."""
+        return tuple(m for m in self.config.model if operator != ADVICE or not m.startswith("offline/"))
 
     @property
     def _repairs(self) -> bool:
@@ -177,8 +158,8 @@ class Study:
         None where the proposal asked for advice. Raises ValueError for a proposal that is not open.
         """
         flight = self._open_flight(proposal)
-        reply = _storable(reply)
-        call = _call_record(proposal, reply)
+        reply = storable(reply)
+        call = call_record(proposal, reply)
         self.store.keep_call(call)
         self.costs.add(call)
         flight.told = True
@@ -241,7 +222,7 @@ class Study:
 
         Raises ModelRefused, or UserError where the model answers nothing any more; the run can then be resumed.
         """
-        width = parallel or 2 * self.executor.workers
+        width = parallel or max(2 * self.executor.workers, self.config.in_flight)
         replies: dict[Future[Reply], Proposal] = {}
         threads = ThreadPoolExecutor(width, thread_name_prefix="vulcan-model")
         try:
@@ -326,8 +307,8 @@ class Study:
             if trial is not None:
                 trial.wait()
             candidate = len(self.record.candidates) + 1
-            judged = replace(self._judged(reading, candidate, number, 0, trial), origin="seed")
-            self._emit(Proposed(number, 0, "seed", (), 0, ""), judged)
+            verdict = judged(self.record, reading, candidate, number, 0, trial)
+            self._emit(Proposed(number, 0, "seed", (), 0, ""), replace(verdict, origin="seed"))
 
     @property
     def _first_number(self) -> int:
@@ -351,7 +332,7 @@ class Study:
                 break
             _, flight = self._flights.popitem(last=False)
             self.settled += 1
-            self._emit(*self._events_of(flight))
+            self._emit(*flight.events(self.record))
             self._emit(*self._refining.of_new_best(self.settled))
             passing = flight.unanswered is not None and not flight.unpaid
             self._unanswered_in_row = self._unanswered_in_row + 1 if passing else 0
@@ -373,57 +354,6 @@ class Study:
             and all(not f.readings and (f.unpaid or not f.told) for f in left)
         )
 
-    def _events_of(self, flight: _Flight) -> list[Event]:
-        proposal, draft = flight.proposal, flight.proposal.draft
-        parents = tuple(m.candidate for m in draft.parents)
-        events: list[Event] = [
-            Proposed(
-                proposal.number, draft.round, draft.operator, parents, proposal.seed, proposal.model, draft.island,
-                draft.form,
-            )
-        ]  # fmt: skip
-        if flight.advice is not None:
-            events.append(Advised(proposal.number, flight.advice))
-        next_candidate = len(self.record.candidates) + 1
-        for turn, reading in enumerate(flight.readings):
-            trial = flight.trial if reading.policy is not None else None
-            events.append(self._judged(reading, next_candidate + turn, proposal.number, turn, trial))
-        unpaid_repair = flight.unpaid and flight.readings
-        if flight.unanswered is not None and draft.operator != ADVICE and not unpaid_repair:
-            turn = len(flight.readings)
-            events.append(_without_score(next_candidate + turn, proposal.number, turn, "no-reply", flight.unanswered))
-        return events
-
-    def _judged(self, reading: Reading, candidate: int, proposal: int, turn: int, trial: Trial | None) -> Judged:
-        policy = reading.policy
-        if policy is None:
-            return _without_score(
-                candidate, proposal, turn, "rejected", reading.feedback, reading.source, reading.rules
-            )
-        judged = Judged(
-            candidate=candidate,
-            proposal=proposal,
-            turn=turn,
-            source=reading.source,
-            fingerprint=policy.fingerprint,
-            verdict="duplicate",
-            feedback="",
-            rules=(),
-            operations=policy.plan.operations,
-            size=program_size(policy.program),
-            of=self.record.candidate_with(policy.fingerprint),
-            score=None,
-            metrics=(),
-            warnings=tuple(map(str, policy.warnings)),
-        )
-        if judged.of is not None or trial is None:
-            return judged
-        assert trial.verdict is not None
-        return replace(
-            judged, verdict=trial.verdict, feedback=trial.feedback, of=trial.of, score=trial.score,
-            metrics=trial.metrics, rungs=trial.rungs, signature=trial.signature,
-        )  # fmt: skip
-
     def _emit(self, *events: Event) -> None:
         if events:
             self.store.append(*events)
@@ -440,8 +370,8 @@ class Study:
         kept = self.store.call(proposal.number, proposal.turn)
         if kept is not None:
             return reply_of(kept)
-        reply = _storable(lineup.propose(proposal))
-        self.store.keep_call(_call_record(proposal, reply))  # here, and not when it is told: it may have been paid for
+        reply = storable(lineup.propose(proposal))
+        self.store.keep_call(call_record(proposal, reply))  # here, and not when it is told: it may have been paid for
         return reply
 
     def _give_up_repairs(self) -> None:
@@ -450,39 +380,11 @@ class Study:
             flight.repair = None
         self._settle()
 
-    def _open_flight(self, proposal: Proposal) -> _Flight:
+    def _open_flight(self, proposal: Proposal) -> Flight:
         flight = self._flights.get(proposal.number)
         if flight is None or flight.told or flight.proposal.turn != proposal.turn:
             raise ValueError(f"proposal {proposal.number}, turn {proposal.turn}, is not open")
         return flight
-
-
-def _storable(reply: Reply) -> Reply:
-    """The same without halves of surrogate pairs, which are no text."""
-    return replace(reply, text=reply.text.encode(errors="replace").decode())
-
-
-def _call_record(proposal: Proposal, reply: Reply) -> CallRecord:
-    return CallRecord(
-        proposal.number,
-        proposal.turn,
-        tuple((m.role, m.content) for m in proposal.messages),
-        reply.text,
-        reply.model,
-        reply.finish,
-        reply.tokens_in,
-        reply.tokens_out,
-        reply.dollars,
-        reply.seconds,
-        reply.by,
-    )
-
-
-def _without_score(
-    candidate: int, proposal: int, turn: int, verdict: Verdict, feedback: str, source: str = "",
-    rules: tuple[str, ...] = (),
-) -> Judged:  # fmt: skip
-    return Judged(candidate, proposal, turn, source, None, verdict, feedback, rules, None, None, None, None, ())
 
 
 def derived_seed(seed: int, number: int) -> int:
