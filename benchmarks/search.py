@@ -137,6 +137,7 @@ def main() -> None:
     seeds = SEEDS[: 2 if options.quick else None]
     candidates = 100 if options.quick else 200
     curves: dict[tuple[str, int, str], Curve] = {}
+    grounds: dict[str, tuple[SearchConfig, Evidence, InThisProcess]] = {}
     for trace, settings in traces.items():
         config = SearchConfig(
             task="cache_eviction",
@@ -145,8 +146,9 @@ def main() -> None:
             budget_candidates=candidates,
         )
         evidence = find_evidence(TASK, config, load_evaluator(TASK))
-        executor = InThisProcess(evidence.everything)
-        for seed in seeds:
+        grounds[trace] = config, evidence, InThisProcess(evidence.everything)
+    for seed in seeds:
+        for trace, (config, evidence, executor) in grounds.items():
             for name, changes in SEARCHES.items():
                 chosen = replace(config, seed=seed, **changes)
                 given = evidence if chosen.racing or chosen.tune else replace(evidence, rungs=())

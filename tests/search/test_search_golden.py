@@ -20,7 +20,7 @@ from vulcan.store import MemoryStore
 from vulcan.store.events import Started
 
 DIGESTS = {
-    "offline": "b4a460a0df726fcff71ab8edf57dd8fe92fab53c8bdeef3374dbd46aa10d7a11",
+    "offline": "a7be0112fe151c225a400bd78ffdef390d4e3ceda22f15f8bd32351ec1e5f60e",
     "scripted": "f3bc30046807f54562bcf58939f9ffbe1882ea6bca1d00147494bd111309babe",
 }
 

@@ -56,4 +56,4 @@ class Schedule:
 
 
 LANGUAGE_MODEL = Schedule("initial", 1.0, 10.0, crossover=0.2, fresh=0.1, uniform=0.15, half_rank=2.0)
-OFFLINE = Schedule("fresh", 0.6, 20.0, crossover=0.25, fresh=0.05, uniform=0.05, half_rank=1.0)
+OFFLINE = Schedule("fresh", 0.6, 20.0, crossover=0.25, fresh=0.05, uniform=0.15, half_rank=2.0)
