@@ -11,8 +11,10 @@ with; a search that never gets there counts with all of its machine time, and is
 from __future__ import annotations
 
 import os
+import shutil
 import statistics
 import sys
+import tempfile
 import time
 from concurrent.futures import Future
 from contextlib import closing
@@ -23,6 +25,7 @@ from typing import Any, Self
 import numpy as np
 
 from benchmarks.harness import Goal, arguments, finish
+from benchmarks.recorded_server import RecordedServer
 from vulcan.anvil import check
 from vulcan.evaluator import Instance, load_evaluator
 from vulcan.registry import find_task
@@ -33,6 +36,7 @@ from vulcan.search.opening import Evidence, find_evidence, find_objective, make_
 from vulcan.search.study import Study
 from vulcan.store import MemoryStore, RunRecord
 from vulcan.store.events import Event, Judged
+from vulcan.store.sqlite import SQLiteStore
 
 DATA = Path(os.environ.get("VULCAN_DATA", Path(__file__).resolve().parents[2] / "shared" / "data")) / "cache"
 TRACES = {
@@ -52,6 +56,9 @@ SEARCHES: dict[str, dict[str, Any]] = {
     "evolve + racing": {"strategy": "evolve", "tune": 0},
     "evolve + both": {"strategy": "evolve"},
 }
+RECORDED = Path(__file__).resolve().parents[1] / "tests" / "data" / "recorded" / "run.db"
+IN_FLIGHT = 32
+SECONDS_A_REPLY = 0.5
 TASK = find_task("cache_eviction")
 MOST_RESAMPLES = 10_000
 
@@ -123,6 +130,26 @@ def searched(evidence: Evidence, config: SearchConfig, executor: InThisProcess) 
     return Curve(tuple(points), executor.seconds)
 
 
+def model_path(evidence: Evidence, config: SearchConfig, executor: InThisProcess) -> tuple[int, float]:
+    """How many calls of a model were open at once in a search with 32 in flight, and the seconds it took."""
+    with tempfile.TemporaryDirectory() as directory:
+        shutil.copy(RECORDED, directory)
+        replies = [call.reply for call in SQLiteStore(Path(directory) / RECORDED.name).calls()]
+    with RecordedServer(replies, SECONDS_A_REPLY) as server:
+        chosen = replace(
+            config, model=("recorded",), api_base=server.url, strategy="best-of-n", in_flight=IN_FLIGHT,
+            budget_candidates=2 * IN_FLIGHT, tune=0, simplify=0, racing=False,
+        )  # fmt: skip
+        store = MemoryStore()
+        open_run(TASK, chosen, store, replace(evidence, rungs=()), lambda _: None)
+        scorer = make_scorer(find_objective(TASK, chosen.objective), RunRecord.of(store.events()))
+        study = Study(TASK, chosen, store, scorer, executor)
+        began = time.perf_counter()
+        with closing(open_lineup(TASK, chosen)) as lineup:
+            study.run(lineup)
+        return server.most_open, time.perf_counter() - began
+
+
 def interval(values: list[float]) -> str:
     """The median with the 95 % interval of its bootstrap."""
     rng = np.random.default_rng(1)
@@ -155,6 +182,12 @@ def main() -> None:
                 curves[trace, seed, name] = curve = searched(given, chosen, executor)
                 print(f"{trace} seed {seed} {name}: {curve.best:.4f} in {curve.seconds:.1f} s", file=sys.stderr)
     table, document, goals = report(curves, list(traces), list(seeds), candidates)
+    config, evidence, executor = grounds[min(traces)]
+    most_open, seconds = model_path(evidence, config, executor)
+    table += ["", f"a model on loopback, {SECONDS_A_REPLY:g} s a reply, {2 * IN_FLIGHT} recorded replies of a language "
+              f"model: {most_open} calls open at once, {seconds:.1f} s with scoring"]  # fmt: skip
+    document["model_path"] = {"most_open": most_open, "seconds": seconds}
+    goals.append(Goal("calls of a model open at once", most_open, IN_FLIGHT))
     finish(options, document, table, goals)
 
 
