@@ -162,7 +162,7 @@ def main() -> None:
     options = arguments(__doc__ or "")
     traces = dict(list(TRACES.items())[: 1 if options.quick else None])
     seeds = SEEDS[: 2 if options.quick else None]
-    candidates = 100 if options.quick else 200
+    candidates = 50 if options.quick else 100
     curves: dict[tuple[str, int, str], Curve] = {}
     grounds: dict[str, tuple[SearchConfig, Evidence, InThisProcess]] = {}
     for trace, settings in traces.items():
