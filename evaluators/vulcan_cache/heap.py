@@ -15,7 +15,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from vulcan_cache.native import bits_of, choose, count_of, helper, precedes
+from vulcan.anvil.policy_calls import helper
+from vulcan_cache.native import bits_of, choose, count_of, precedes
 
 U = np.uint64
 LAST = U(0xFFFFFFFFFFFFFFFF)

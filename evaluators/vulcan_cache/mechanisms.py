@@ -20,6 +20,7 @@ import math
 import numpy as np
 from numba import njit, types
 
+from vulcan.anvil.policy_calls import call_event, call_score, helper
 from vulcan_cache.heap import (
     FIRST_ENTRY,
     ROOT_ENTRY,
@@ -47,7 +48,7 @@ from vulcan_cache.layout import (
     SIZE,
     USED,
 )
-from vulcan_cache.native import call_event, call_score, helper, prefetch
+from vulcan_cache.native import prefetch
 
 U = np.uint64
 AHEAD = U(16)

@@ -1,4 +1,4 @@
-"""What the kernels need of LLVM: calling a policy by its address, and fetching memory ahead of its use."""
+"""What the cache kernels need of LLVM: fetching memory ahead of its use, and comparing without jumps."""
 
 from __future__ import annotations
 
@@ -9,55 +9,14 @@ from vulcan.paths import keep_compiled_kernels_in_cache
 keep_compiled_kernels_in_cache()
 
 from llvmlite import ir  # noqa: E402 - numba reads the cache's place when it is imported
-from numba import njit, types  # noqa: E402
+from numba import types  # noqa: E402
 from numba.core import cgutils  # noqa: E402
 from numba.extending import intrinsic  # noqa: E402
 
+from vulcan.anvil.policy_calls import element_address  # noqa: E402
+
 _BYTE = ir.IntType(8)
 _WORD = ir.IntType(64)
-
-helper = njit(nogil=True, error_model="numpy", forceinline=True, _nrt=False)
-"""Decorates what kernels call: inlined by LLVM, which by itself would leave a large function as a call."""
-
-
-def _element(context: Any, builder: Any, array_type: Any, array: Any, index: Any) -> Any:
-    """The address of an element, without numba's handling of negative indices."""
-    data = context.make_array(array_type)(context, builder, array).data
-    return builder.bitcast(builder.gep(data, [index]), _BYTE.as_pointer())
-
-
-def _call_policy(result: Any) -> Any:
-    @intrinsic
-    def call(typing_context, address, globals_, records, record, statistics, row, key):  # type: ignore[no-untyped-def]
-        signature = result(address, globals_, records, types.uint64, statistics, types.uint64, types.float64)
-
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            _, globals_type, records_type, _, statistics_type, _, _ = signature.args
-            pointer, number = _BYTE.as_pointer(), ir.DoubleType()
-            returned = ir.VoidType() if result is types.void else number
-            function = ir.FunctionType(returned, [pointer, pointer, pointer, number])
-            zero = ir.Constant(ir.IntType(64), 0)
-            called = builder.call(
-                builder.inttoptr(arguments[0], function.as_pointer()),
-                [
-                    _element(context, builder, globals_type, arguments[1], zero),
-                    _element(context, builder, records_type, arguments[2], arguments[3]),
-                    _element(context, builder, statistics_type, arguments[4], arguments[5]),
-                    arguments[6],
-                ],
-            )
-            return context.get_dummy_value() if result is types.void else called
-
-        return signature, generate
-
-    return call
-
-
-call_score = _call_policy(types.float64)
-"""call_score(address, globals, records, index of the record's first slot, statistics, index, key) -> score"""
-
-call_event = _call_policy(types.void)
-"""The same for `enter`, `update` and `leave`."""
 
 
 @intrinsic
@@ -66,7 +25,7 @@ def prefetch(typing_context, array, index):  # type: ignore[no-untyped-def]
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         i32 = ir.IntType(32)
-        place = _element(context, builder, signature.args[0], arguments[0], arguments[1])
+        place = element_address(context, builder, signature.args[0], arguments[0], arguments[1])
         function = cgutils.get_or_insert_function(
             builder.module,
             ir.FunctionType(ir.VoidType(), [_BYTE.as_pointer(), i32, i32, i32]),
