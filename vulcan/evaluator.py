@@ -35,18 +35,22 @@ class Rung:
     """A cheaper version of what a search is measured on, to tell candidates that are not worth more.
 
     `instances` has one for each of the search's training instances, in their order: a cheaper one, or the instance
-    itself where there is none. `keep` is the share of candidates that goes on to the next rung. Scores on a rung
-    rank candidates, and are never shown as results (successive halving: Jamieson and Talwalkar, AISTATS 2016).
-    Raises ValueError for a share outside of (0, 1], or no instance.
+    itself where there is none. `keep` is the share of candidates that goes on to the next rung, and `cost` about what
+    a score on the rung costs, as a share of a full one: it says how early and how often tuning is worth its price.
+    Scores on a rung rank candidates, and are never shown as results (successive halving: Jamieson and Talwalkar,
+    AISTATS 2016). Raises ValueError for a share outside of (0, 1], or no instance.
     """
 
     name: str
     instances: tuple[Instance, ...]
     keep: float
+    cost: float = 1.0
 
     def __post_init__(self) -> None:
         if not 0 < self.keep <= 1:
             raise ValueError(f"rung {self.name!r} keeps {self.keep}: a share above 0 and at most 1 is needed")
+        if not 0 < self.cost <= 1:
+            raise ValueError(f"rung {self.name!r} costs {self.cost}: a share above 0 and at most 1 is needed")
         if not self.instances:
             raise ValueError(f"rung {self.name!r} has no instance")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import cast
@@ -28,9 +29,11 @@ def make_rungs(instances: Sequence[Instance], residents: Sequence[float]) -> tup
     rungs = []
     for one_in, keep in LADDER:
         factors = [_sparsest(objects, one_in) for objects in residents]
+        requests = [cast(int, instance.parameters["measure_to"]) for instance in instances]
         if one_in in factors:
             cheaper = tuple(sampled(i, factor) for i, factor in zip(instances, factors, strict=True))
-            rungs.append(Rung(f"R={1 / one_in:g}", cheaper, keep))
+            cost = math.fsum(n / f for n, f in zip(requests, factors, strict=True)) / math.fsum(requests)
+            rungs.append(Rung(f"R={1 / one_in:g}", cheaper, keep, cost))
     if len(rungs) == 1:
         rungs[0] = replace(rungs[0], keep=KEPT_BY_ONE_RUNG)
     return tuple(rungs)

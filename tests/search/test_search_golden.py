@@ -20,8 +20,8 @@ from vulcan.store import MemoryStore
 from vulcan.store.events import Started
 
 DIGESTS = {
-    "offline": "a7be0112fe151c225a400bd78ffdef390d4e3ceda22f15f8bd32351ec1e5f60e",
-    "scripted": "f3bc30046807f54562bcf58939f9ffbe1882ea6bca1d00147494bd111309babe",
+    "offline": "68c8584fc5049cd833ab988fb71bb83163cd5c41707daa3fde0c8bf6a69008e7",
+    "scripted": "b65ea3e8e87b07906562e5881c467482d977122c81f66d6772fb925f9b3eed42",
 }
 
 

@@ -123,7 +123,8 @@ def open_run(
         added.append(Started(config.to_json(), __version__))
     if not record.instances:
         rungs: tuple[dict[str, Json], ...] = tuple(
-            {"name": r.name, "instances": [_plain(i) for i in r.instances], "keep": r.keep} for r in evidence.rungs
+            {"name": r.name, "instances": [_plain(i) for i in r.instances], "keep": r.keep, "cost": r.cost}
+            for r in evidence.rungs
         )
         added.append(Prepared(tuple(map(_plain, evidence.instances)), rungs))
     store.append(*added)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Sequence
 from typing import Literal
 
@@ -28,7 +29,11 @@ Refinement = Literal["tuned", "simplified"]
 
 
 class Refining:
-    """Each new best candidate is tuned, as long as tuning takes no more evaluations than the search has candidates."""
+    """Each new best candidate is tuned, as long as tuning costs no more than scoring each candidate fully would.
+
+    On a cheaper rung many settings are tried for the price of a few full scores, so that the first best candidates are
+    tuned early, where the search can still build on them.
+    """
 
     def __init__(self, task: Task, config: SearchConfig, record: RunRecord, scorer: Scorer, executor: Executor) -> None:
         self._task = task
@@ -37,13 +42,13 @@ class Refining:
         self._scorer = scorer
         self._executor = executor
         self._full = scorer.of("train")
-        self._cheap = record.rungs[-1].instances if record.rungs else None
+        self._rung = record.rungs[-1] if record.rungs else None
 
     def of_new_best(self, settled: int) -> list[Event]:
         """What came of tuning the best candidate, if it was not tuned before and the search is far enough on."""
-        spent = sum(r.evaluations for r in self._record.refined if r.by == "tuned")
-        most = self._config.tune + (MOST_CONFIRMATIONS if self._cheap else 0)
-        return self._tuned(self._config.tune) if spent + most <= settled else []
+        spent = math.fsum(r.evaluations if r.cost is None else r.cost for r in self._record.refined if r.by == "tuned")
+        next_one = self._config.tune * self._rung.cost + MOST_CONFIRMATIONS if self._rung else self._config.tune
+        return self._tuned(self._config.tune) if spent + next_one <= settled else []
 
     def at_the_end(self) -> list[Event]:
         """The same, with more evaluations and however far the search is on."""
@@ -54,7 +59,7 @@ class Refining:
         if best is None or not evaluations:
             return []
         full = self._on(self._full)
-        cheap = self._on(self._cheap) if self._cheap else None
+        cheap = self._on(self._rung.instances) if self._rung else None
         found = tune(
             best.source,
             self._task,
@@ -98,8 +103,9 @@ class Refining:
         self, of: Judged, by: Refinement, source: str | None, full: _Evaluate, cheap: _Evaluate | None = None
     ) -> list[Event]:
         judged = self._judged(of, by, source, full.outcome(source)) if source is not None else None
-        evaluations = full.count + (cheap.count if cheap else 0)
-        refined = Refined(of.candidate, by, evaluations, judged.candidate if judged else None)
+        cheaply = cheap.count if cheap else 0
+        cost = full.count + cheaply * self._rung.cost if cheaply and self._rung else None
+        refined = Refined(of.candidate, by, full.count + cheaply, judged.candidate if judged else None, cost)
         return [judged, refined] if judged else [refined]
 
     def _judged(self, of: Judged, by: Refinement, source: str, outcome: Outcome) -> Judged | None:

@@ -125,12 +125,16 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class Refined:
-    """The search tuned or simplified a candidate; `result` is the new candidate, None where none was better."""
+    """The search tuned or simplified a candidate; `result` is the new candidate, None where none was better.
+
+    `cost` is what the evaluations took, in scores on all the training instances; None where all of them were that.
+    """
 
     candidate: int
     by: Literal["tuned", "simplified"]
     evaluations: int
     result: int | None
+    cost: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

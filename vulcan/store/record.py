@@ -110,4 +110,5 @@ class RunRecord:
 
 
 def _rung(plain: Mapping[str, Any]) -> Rung:
-    return Rung(plain["name"], tuple(Instance(**instance) for instance in plain["instances"]), plain["keep"])
+    instances = tuple(Instance(**instance) for instance in plain["instances"])
+    return Rung(plain["name"], instances, plain["keep"], plain.get("cost", 1.0))

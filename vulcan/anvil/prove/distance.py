@@ -157,7 +157,7 @@ class Distances:
 
     # Functions of the library
 
-    def library(self, u: Term, v: Term, known: Known, trusted: bool) -> bool:
+    def through_library(self, u: Term, v: Term, known: Known, trusted: bool) -> bool:
         """Whether f(a) <= f(b) for the function f of both; where `trusted`, f is taken to be monotone."""
         if u.operation == "power":
             return self._powers(u, v, known, trusted)

@@ -254,7 +254,7 @@ class Order:
             case "abs":
                 return known.range(us[0]).low >= 0.0 and le(us[0], vs[0], known)
             case operation if operation in LIBRARY:
-                return self.same(u, v, known) or self._distances.library(u, v, known, self.trust_library)
+                return self.same(u, v, known) or self._distances.through_library(u, v, known, self.trust_library)
         return self.same(u, v, known)
 
     def _products(self, us: tuple[Term, ...], vs: tuple[Term, ...], known: Known) -> bool:
