@@ -22,14 +22,13 @@ class Exported:
     """An exported policy with its statistics, driven as `Policy.reference()` is; without an entity the key is None."""
 
     def __init__(self, policy: Policy, module: ModuleType) -> None:
-        self.signature = policy.task.signature
-        self.function = getattr(module, self.signature.function)
+        self.signature = policy.task.interface
+        self.functions = {declared.function: getattr(module, declared.function) for declared in policy.task.functions}
         self.counts = hasattr(module, "_Statistics")
         self.state_name = state_argument(self.signature)
         self.groups = {
             a.name: SimpleNamespace() for a in self.signature.arguments if isinstance(a, Global)
         } | {self.state_name: getattr(module, "_Statistics", SimpleNamespace)()}  # fmt: skip
-        self.takes_state = self.state_name in self.function.__code__.co_varnames[: self.function.__code__.co_argcount]
         self.entity_class = type("Item", (getattr(module, "_Entity", object),), {})
         self.live: dict[float | None, object] = {}
 
@@ -52,13 +51,13 @@ class Exported:
         if self.counts:
             self.groups[self.state_name].leave(entity)
 
-    def score(self, key: float | None, values: Values) -> float:
+    def score(self, name: str, key: float | None, values: Values) -> float:
+        """What the function of that name gives."""
         entity = self.live[key] if key in self.live else self.entity_class()
         arguments = self.shown(entity, key, values)
-        taken = [arguments[a.name] for a in self.signature.arguments]
-        if self.takes_state and self.state_name not in arguments:
-            taken.append(self.groups[self.state_name])
-        return self.function(*taken)
+        function = self.functions[name]
+        taken = function.__code__.co_varnames[: function.__code__.co_argcount]
+        return function(*(arguments.get(argument, self.groups[self.state_name]) for argument in taken))
 
     def shown(self, entity: object, key: float | None, values: Values) -> dict[str, object]:
         """The function's arguments by name, with these values."""
@@ -113,12 +112,13 @@ def compare(policy: Policy, events: list[tuple[float | None, Values | None]], as
                 reference.observe(key, values)
                 exported.observe(key, values)
             shown = values | (asked or {})
-            expected, got = reference(shown, key), exported.score(key, shown)
-            assert isinstance(got, float), f"{got!r} by\n{policy.source}\n{text}"
-            assert bits(got) == bits(expected), (
-                f"exported {got!r}, reference {expected!r} of {shown} after {compared} by\n{policy.source}\n{text}"
-            )
-            compared += 1
+            for name in exported.functions:
+                expected, got = reference.ask(name, shown, key), exported.score(name, key, shown)
+                assert isinstance(got, float), f"{got!r} by\n{policy.source}\n{text}"
+                assert bits(got) == bits(expected), (
+                    f"exported {got!r}, reference {expected!r} of {shown} after {compared} by\n{policy.source}\n{text}"
+                )
+                compared += 1
     return compared
 
 
@@ -126,7 +126,7 @@ def life(
     task: Task, random: Random, events: int, values_for: object, keys: int = 3
 ) -> list[tuple[float | None, Values | None]]:
     """A random sequence of events of a few entities, whose values `values_for(signature, random)` draws."""
-    entity = task.signature.entity
+    entity = task.interface.entity
     live: set[float] = set()
     made: list[tuple[float | None, Values | None]] = []
     for _ in range(events):
@@ -135,7 +135,7 @@ def life(
             live.remove(key)
             made.append((key, None))
             continue
-        values = values_for(task.signature, random)  # type: ignore[operator]
+        values = values_for(task.interface, random)  # type: ignore[operator]
         if entity is not None and key is not None:
             values[f"{entity.name}.{entity.key}"] = key
             live.add(key)

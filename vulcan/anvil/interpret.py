@@ -45,7 +45,7 @@ class Reference:
     """A policy with its statistics, for one run.
 
     The evaluator tells it what happens to entities (`observe` when one enters and whenever it is touched, `forget`
-    when it leaves) and asks it for numbers by calling it.
+    when it leaves) and asks it for numbers by calling it, or `ask` for those of another function than the main one.
     """
 
     def __init__(self, program: p.Program, plan: Plan, signature: Signature) -> None:
@@ -53,6 +53,7 @@ class Reference:
         self._plan = plan
         self._parameters = dict(program.parameters)
         self._functions = {f.name: f for f in program.functions}
+        self._entries = {f.name: f for f in program.entries}
         self._declared: dict[str, Feature] = dict(signature.features())
         self._system = self._streams("system")
         self._entities: dict[Hashable, dict[str, Stream]] = {}
@@ -93,6 +94,12 @@ class Reference:
     def __call__(self, features: Features, key: Hashable = None) -> float:
         """The policy's number for these features and, where it reads statistics of an entity, that entity."""
         return self._run(self._program.entry, {}, features, key)
+
+    def ask(self, function: str, features: Features, key: Hashable = None) -> float:
+        """The number of the function of that name. Raises KeyError for one that the task does not declare."""
+        if function not in self._entries:
+            raise KeyError(function)
+        return self._run(self._entries[function], {}, features, key)
 
     def _run(self, function: p.Function, names: dict[str, float], features: Features, key: Hashable) -> float:
         try:

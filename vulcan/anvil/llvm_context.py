@@ -18,7 +18,8 @@ from vulcan.task import Signature
 class Context:
     """A policy, where it finds things in memory, and the symbols that its functions are given.
 
-    `symbols` fills as functions are written: the symbol of each role (`score`, `enter`, `update`, `leave`).
+    `symbols` fills as functions are written: the symbol of each role (`score`, `enter`, `update`, `leave`), and that of
+    each function besides the main one under `score_` and its name.
     """
 
     program: p.Program
@@ -39,3 +40,12 @@ class Context:
     def symbol(self, role: str) -> str:
         self.symbols[role] = f"{self.prefix}_{role}"
         return self.symbols[role]
+
+    def score(self, function: str) -> str:
+        """The symbol of a function that the task names."""
+        return self.symbol(role_of(self.program, function))
+
+
+def role_of(program: p.Program, function: str) -> str:
+    """What a function that the task names is called among a policy's symbols."""
+    return "score" if function == program.entry.name else f"score_{function}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from vulcan.anvil import grammar
@@ -116,6 +116,20 @@ def make_plan(program: p.Program, limit: int) -> Plan:
         queries=tuple(sorted({e for e in used if isinstance(e, p.Query)}, key=lambda q: (q.history, q.query))),
         operations=operations,
         inlined_size=_Counter(program, written=True).count()[0],
+    )
+
+
+def joined(plans: Sequence[Plan]) -> Plan:
+    """What several functions of one policy need together; `operations` are those of the one that takes the most."""
+    if len(plans) == 1:
+        return plans[0]
+    queries = {query for plan in plans for query in plan.queries}
+    return Plan(
+        features=tuple(sorted({feature for plan in plans for feature in plan.features})),
+        statistics=tuple(sorted({statistic for plan in plans for statistic in plan.statistics})),
+        queries=tuple(sorted(queries, key=lambda q: (q.history, q.query))),
+        operations=max(plan.operations for plan in plans),
+        inlined_size=sum(plan.inlined_size for plan in plans),
     )
 
 

@@ -53,9 +53,12 @@ def check(
 
 def _describe(path: Path, policy: Policy) -> None:
     plan = policy.plan
-    memory = plan.memory(policy.task.signature)
+    memory = plan.memory(policy.task.interface)
     say(f"accepted: {path}")
-    say(f"  operations  at most {plan.operations:,} a call (limit {policy.task.operations:,})")
+    for declared in policy.task.functions:
+        of = f" of {declared.function}" if policy.task.others else ""
+        operations = policy.function(declared.function).plan.operations
+        say(f"  operations  at most {operations:,} a call{of} (limit {policy.task.operations:,})")
     say(f"  features    {', '.join(plan.features) or 'none'}")
     say(f"  history     {', '.join(f'{q.history}.{q.query}' for q in plan.queries) or 'none'}")
     say(f"  statistics  {'none' if not memory else ''}".rstrip())
@@ -88,9 +91,14 @@ def _spelled(used: StatisticMemory) -> str:
 
 def _document(policy: Policy) -> dict[str, Any]:
     plan = policy.plan
-    memory = plan.memory(policy.task.signature)
+    memory = plan.memory(policy.task.interface)
     bytes_per_entity, bytes_of_system = _total(memory)
+    functions = [policy.function(declared.function) for declared in policy.task.functions]
     return {
+        "functions": [
+            {"function": each.name, "features": list(each.plan.features), "operations": each.plan.operations}
+            for each in functions
+        ],
         "features": list(plan.features),
         "statistics": [
             {
