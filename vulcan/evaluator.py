@@ -14,6 +14,11 @@ All functions take the same blocks (`globals`, `entity`, `statistics`), the layo
 an event (`enter`, `update`, `leave`, or `observe` and `forget`) is told once, with the features of all of them set.
 `policy.function("leave")` is one function alone, with `native(layout)` and `reference()` of its own: it keeps its own
 statistics only, in blocks of its own, and has then to be told of every event by itself.
+
+Features of a group that is observed on an occasion (`Global.observed`, such as `round_trip`) take no part in those
+events. When the occasion has come, and its features are set, the evaluator says so: `native.occasions["round_trip"]` is
+called as `update` is (0 where the policy asks for nothing of them), or
+`reference.observe_occasion("round_trip", features)`.
 """
 
 from __future__ import annotations

@@ -87,11 +87,20 @@ class Entity:
 
 @dataclass(frozen=True, slots=True)
 class Global:
-    """An argument that groups features of the whole system, such as `cache`; read as `cache.used`."""
+    """An argument that groups features of the whole system, such as `cache`; read as `cache.used`.
+
+    Statistics of its features observe at every event. With `observed`, the name of an occasion such as `round_trip`,
+    they observe when the evaluator says that it has come, and at no other time.
+    """
 
     name: str
     meaning: str
     features: tuple[Feature, ...]
+    observed: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.observed is not None:
+            _check_name(self.observed, "occasion")
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +169,16 @@ class Signature:
                         yield f"{argument.name}.{feature.name}", feature
                 case History():
                     pass
+
+    @property
+    def occasions(self) -> dict[str, str]:
+        """The occasion at which the statistics of a feature observe, by the feature's name; those that have one."""
+        return {
+            f"{argument.name}.{feature.name}": argument.observed
+            for argument in self.arguments
+            if isinstance(argument, Global) and argument.observed is not None
+            for feature in argument.features
+        }
 
     @property
     def entity(self) -> Entity | None:

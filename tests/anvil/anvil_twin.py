@@ -91,6 +91,13 @@ class Twin:
         if key is not None:
             self.live.add(key)
 
+    def occur(self, occasion: str, values: Values) -> None:
+        """The occasion has come."""
+        arguments = self.show(None, values)
+        if address := self.native.occasions[occasion]:
+            _OBSERVE(address)(*arguments)
+        self.reference.observe_occasion(occasion, values)
+
     def leave(self, key: float) -> None:
         record, statistics = self.memory(key)
         if self.native.leave:

@@ -14,6 +14,14 @@ WIND = Global(
         Feature("speed", "float", "units", 0.0, 50.0, "how fast", unknown=7.0),
         Feature("turn", "float", "units", -180.0, 180.0, "where to", unknown=-1.5),
     ),
+    observed="gust",
+)
+
+TIDE = Global(
+    name="tide",
+    meaning="the water",
+    features=(Feature("height", "float", "units", -3.0, 3.0, "how high", unknown=0.25),),
+    observed="high_water",
 )
 
 LEVEL = Scalar(Feature("level", "float", "units", -10.0, 10.0, "how high the water is"))
@@ -23,7 +31,7 @@ TWO = replace(
     name="toy_two",
     others=(
         Value("admit", (PAST, ITEM, LEVEL, NOW), "whether it may come in", 0.0, 1.0),
-        Value("steer", (WIND, NOW, WORLD), "where to go", -180.0, 180.0),
+        Value("steer", (WIND, NOW, WORLD, TIDE), "where to go", -180.0, 180.0),
     ),
     properties=(
         Property("steers within", "bounded", "a turn", low=-180.0, high=180.0, function="steer"),
@@ -31,7 +39,7 @@ TWO = replace(
         Property("higher water", "nondecreasing", "it admits more", subject="level", function="admit"),
     ),
 )
-"""`rate`, `admit` and `steer`."""
+"""`rate`, `admit` and `steer`; wind and tide are observed on occasions."""
 
 TWO_LAYOUT = replace(
     TOY_LAYOUT,
@@ -40,14 +48,15 @@ TWO_LAYOUT = replace(
         "wind.speed": Slot("globals", 5),
         "wind.turn": Slot("globals", 7),
         "level": Slot("globals", 6),
+        "tide.height": Slot("globals", 8),
     },
-    global_slots=8,
+    global_slots=9,
 )
 
 TWO_HEADS = {
     "rate": "def rate(now, item, world, past):",
     "admit": "def admit(past, item, level, now):",
-    "steer": "def steer(wind, now, world):",
+    "steer": "def steer(wind, now, world, tide):",
 }
 
 

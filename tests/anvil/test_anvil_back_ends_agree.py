@@ -29,7 +29,10 @@ KEYS = (0.0, 1.0, 2.0, float(2**32))
 def agree(source: str, task: Task, layout: Layout, random: Random, events: int = 10) -> None:
     """Run a random life of a few entities; the twin asserts at each score."""
     twin = Twin(check(source, task), layout)
+    occasions = sorted(set(task.interface.occasions.values()))
     for _ in range(events):
+        while occasions and random.random() < 0.6:
+            twin.occur(random.choice(occasions), values_for(task.interface, random))
         key = random.choice(KEYS)
         if key in twin.live and random.random() < 0.3:
             twin.leave(key)

@@ -68,7 +68,7 @@ def test_each_function_takes_its_own_arguments(name: str) -> None:
 
 
 def test_a_function_is_defined_once() -> None:
-    assert rules(defining() + "def steer(wind, now, world):\n    return 1\n") == ["shadowing"]
+    assert rules(defining() + "def steer(wind, now, world, tide):\n    return 1\n") == ["shadowing"]
 
 
 def test_helpers_and_parameters_are_common_to_all() -> None:
@@ -83,12 +83,12 @@ def test_helpers_and_parameters_are_common_to_all() -> None:
 
 def test_none_calls_another() -> None:
     for source in (
-        defining(admit="steer(now, now, now)"),
+        defining(admit="steer(now, now, now, now)"),
         defining(rate="help(1)", before="def help(x):\n    return admit(x, x, x, x)\n"),
     ):
         violation = one(source)
         assert violation.rule == "function" and "helper" in violation.hint
-    assert rules(defining(steer="steer(now, now, now)")) == ["recursion"]
+    assert rules(defining(steer="steer(now, now, now, now)")) == ["recursion"]
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,7 @@ def test_a_task_of_one_function_is_its_own_interface() -> None:
 
 
 def test_what_is_seen_together_has_every_argument_once() -> None:
-    assert [a.name for a in TWO.interface.arguments] == ["now", "item", "world", "past", "level", "wind"]
+    assert [a.name for a in TWO.interface.arguments] == ["now", "item", "world", "past", "level", "wind", "tide"]
     assert TWO.function() is TWO.signature and TWO.function("steer") is TWO.others[1]
     with pytest.raises(KeyError):
         TWO.function("fly")

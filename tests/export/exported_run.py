@@ -16,6 +16,7 @@ from vulcan.export.template import Template
 from vulcan.task import Entity, Global, History, Scalar, Signature, Task
 
 Values = dict[str, float]
+Event = tuple[float | str | None, Values | None]
 
 
 class Exported:
@@ -45,6 +46,14 @@ class Exported:
             state.observe(*told)
         else:
             (state.enter if entered else state.update)(*told)
+
+    def occur(self, occasion: str, values: Values) -> None:
+        """The occasion has come."""
+        shown = self.shown(self.entity_class(), None, values)
+        if self.counts:
+            observed = [a.name for a in self.signature.arguments if isinstance(a, Global) and a.observed == occasion]
+            state = self.groups[self.state_name]
+            getattr(state, f"observe_{occasion}")(*(shown[name] for name in observed if name != self.state_name))
 
     def leave(self, key: float) -> None:
         entity = self.live.pop(key)
@@ -93,11 +102,11 @@ def module_of(policy: Policy) -> tuple[str, ModuleType]:
     return text, load(text)
 
 
-def compare(policy: Policy, events: list[tuple[float | None, Values | None]], asked: Values | None = None) -> int:
+def compare(policy: Policy, events: list[Event], asked: Values | None = None) -> int:
     """Run the events, asserting the same bits before, between and after; gives how many scores were compared.
 
-    An event is a key with what was observed, or None in its place where that entity leaves. `asked` are values that
-    only the calls of the policy see.
+    An event is a key with what was observed, or None in its place where that entity leaves; or an occasion's name, with
+    what was observed then. `asked` are values that only the calls of the policy see.
     """
     text, module = module_of(policy)
     reference, exported = policy.reference(), Exported(policy, module)
@@ -106,6 +115,10 @@ def compare(policy: Policy, events: list[tuple[float | None, Values | None]], as
         if values is None:
             exported.leave(key)
             reference.forget(key)
+            continue
+        if isinstance(key, str):
+            exported.occur(key, values)
+            reference.observe_occasion(key, values)
             continue
         for before in (True, False):
             if not before:
@@ -122,14 +135,15 @@ def compare(policy: Policy, events: list[tuple[float | None, Values | None]], as
     return compared
 
 
-def life(
-    task: Task, random: Random, events: int, values_for: object, keys: int = 3
-) -> list[tuple[float | None, Values | None]]:
+def life(task: Task, random: Random, events: int, values_for: object, keys: int = 3) -> list[Event]:
     """A random sequence of events of a few entities, whose values `values_for(signature, random)` draws."""
     entity = task.interface.entity
     live: set[float] = set()
-    made: list[tuple[float | None, Values | None]] = []
+    made: list[Event] = []
+    occasions = sorted(set(task.interface.occasions.values()))
     for _ in range(events):
+        while occasions and random.random() < 0.6:
+            made.append((random.choice(occasions), values_for(task.interface, random)))  # type: ignore[operator]
         key = float(random.randrange(keys)) if entity is not None else None
         if key in live and random.random() < 0.15:
             live.remove(key)

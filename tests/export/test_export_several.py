@@ -6,6 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from anvil_flow import TASK as FLOW_TASK
+from anvil_flow import WINDOW, policy
 from anvil_toy import NOW
 from anvil_two import TWO, defining
 from exported import load, provenance
@@ -14,7 +16,8 @@ from exported_run import module_of
 from vulcan.anvil import check
 from vulcan.errors import UserError
 from vulcan.export import find_exporter
-from vulcan.export.template import CUT
+from vulcan.export.module import python_module
+from vulcan.export.template import CUT, Template
 from vulcan.task import Feature, Scalar, Task, Value
 
 TEMPLATE = f'''
@@ -66,8 +69,8 @@ def test_only_a_function_that_asks_for_statistics_of_the_system_takes_their_stat
     text, _ = module_of(check(defining("now.ewma(0.5)", "level.ewma(0.25)", "wind.turn"), TWO))
     assert "def rate(now: float, item, world, past) -> float:" in text
     assert "def admit(past, item, level: float, now: float, world) -> float:" in text
-    assert "def steer(wind, now: float, world) -> float:" in text
-    assert "def enter(self, now: float, item, level: float, wind) -> None:" in text
+    assert "def steer(wind, now: float, world, tide) -> float:" in text
+    assert "def enter(self, now: float, item, level: float, wind, tide) -> None:" in text
 
 
 @pytest.fixture
@@ -99,3 +102,14 @@ def test_what_was_exported_is_read_back(task: Task) -> None:
 
     (text,) = find_exporter("python").export(check(POLICY, task), provenance()).values()
     assert check(policy_source(text), task).fingerprint == check(POLICY, task).fingerprint
+
+
+def test_the_exported_module_has_a_method_for_each_occasion() -> None:
+    text = python_module(check(defining(steer="wind.turn.ewma(0.5)"), TWO), provenance(), Template())
+    assert "    def observe_gust(self, wind) -> None:" in text
+    assert "    def observe_high_water(self, tide) -> None:" in text
+    flow = python_module(policy("window.delivered.recent(2)"), provenance(), Template())
+    assert "    def observe_round_trip(self, window) -> None:" in flow
+    alone = replace(FLOW_TASK, signature=Value("cwnd", (WINDOW,), "a window"))
+    own = python_module(check("def cwnd(window):\n    return window.lost.max()\n", alone), provenance(), Template())
+    assert "    def observe_round_trip(self) -> None:" in own and "self._times_round_trip == 1" in own

@@ -130,10 +130,15 @@ def _statistics(task: Task) -> str:
                 f"`percentile` of each live {entity.name}'s latest one; `{entity.population}.{entity.key}` has "
                 f"{_listed_kinds(k for k in grammar.STATISTICS.values() if k.looks_for)} only"
             )
+    occasions = signature.occasions
     others = [name for name, _ in signature.features() if entity is None or not name.startswith(entity.name + ".")]
+    others = [name for name in others if name not in occasions]
     if others:
         spelled = ", ".join(f"`{name}.KIND`" for name in others)
         owners.append(f"{spelled}: of what it was at each event{' of any ' + entity.name if entity else ''}")
+    for occasion in dict.fromkeys(occasions.values()):
+        spelled = ", ".join(f"`{name}.KIND`" for name, observed in occasions.items() if observed == occasion)
+        owners.append(f"{spelled}: of what it was at each {occasion.replace('_', ' ')}, and at no other event")
     kinds = []
     for kind in grammar.STATISTICS.values():
         if _offered(kind, task):

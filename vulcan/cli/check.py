@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from vulcan.anvil import Policy
     from vulcan.anvil.explain import Located
     from vulcan.anvil.plan import StatisticMemory
+    from vulcan.task import Task
 
 
 def check(
@@ -63,7 +64,7 @@ def _describe(path: Path, policy: Policy) -> None:
     say(f"  history     {', '.join(f'{q.history}.{q.query}' for q in plan.queries) or 'none'}")
     say(f"  statistics  {'none' if not memory else ''}".rstrip())
     for used in memory:
-        say(f"    {_spelled(used)}: {used.entity:,} bytes an entity, {used.system:,} bytes of the system")
+        say(f"    {_spelled(used, policy.task)}: {used.entity:,} bytes an entity, {used.system:,} bytes of the system")
     total = _total(memory)
     say(f"  memory      {total[0]:,} bytes of statistics an entity, {total[1]:,} bytes of the system")
     say(f"  warnings    {'none' if not policy.warnings else ''}".rstrip())
@@ -83,10 +84,12 @@ def _total(memory: Sequence[StatisticMemory]) -> tuple[int, int]:
     return sum(used.entity for used in memory), sum(used.system for used in memory)
 
 
-def _spelled(used: StatisticMemory) -> str:
+def _spelled(used: StatisticMemory, task: Task) -> str:
     statistic = used.statistic
     arguments = ", ".join(f"{argument:g}" for argument in statistic.arguments)
-    return f"{statistic.feature}.{statistic.kind}({arguments}) of the {statistic.scope}"
+    occasion = task.interface.occasions.get(statistic.feature) if statistic.scope == "system" else None
+    at = f" at each {occasion.replace('_', ' ')}" if occasion is not None else ""
+    return f"{statistic.feature}.{statistic.kind}({arguments}) of the {statistic.scope}{at}"
 
 
 def _document(policy: Policy) -> dict[str, Any]:

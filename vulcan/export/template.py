@@ -17,7 +17,10 @@ the line `# --- exported modules have the policy above this line ---`, stand-ins
                                          it was touched, and leave(entity). The former two take the policy's arguments
                                          but for histories and the one that they belong to: enter(now, obj); of several
                                          functions all arguments, those of the main one first. Where the task has no
-                                         entity there is observe(...) in their place, for every event
+                                         entity there is observe(...) in their place, for every event.
+                                         For each occasion at which features are observed there is one more method:
+                                         observe_ROUND_TRIP(...) takes the groups of features observed then, but for the
+                                         one that these statistics belong to
     _USES                                a frozenset of the features that the policy reads as numbers and of the
                                          queries that it asks of a history: {"now", "obj.size", "ghost.contains"}; an
                                          entity's key is in it unless all that counts is whether two are equal

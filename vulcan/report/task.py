@@ -31,7 +31,10 @@ def _function(declared: Rank | Value) -> dict[str, Any]:
         "kind": type(declared).__name__.lower(),
         "function": declared.function,
         "arguments": [argument.name for argument in declared.arguments],
-        "features": [{"reads": name, **asdict(feature)} for name, feature in declared.features()],
+        "features": [
+            {"reads": name, **asdict(feature), "observed": declared.occasions.get(name)}
+            for name, feature in declared.features()
+        ],
         "returns": declared.returns,
         "mechanisms": [asdict(mechanism) for mechanism in declared.mechanisms],
     }
