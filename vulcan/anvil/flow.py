@@ -33,6 +33,7 @@ def follow(program: p.Program, signature: Signature, any_parameters: bool = Fals
     shared.walk = walk
     for entry in program.entries:
         shared.findings.results[entry.name] = walk(entry, {})
+    shared.findings.result = shared.findings.results[program.entry.name]
     return shared.findings
 
 
