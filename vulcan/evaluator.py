@@ -2,6 +2,23 @@
 
 An evaluator may be twenty lines of plain Python around a simulator of one's own: the compiled policy it is
 handed is an ordinary callable there (`Policy.reference()`), and native speed is an option, never a duty.
+
+Where a task declares several functions (`Task.others`), a policy has them all, with one state:
+
+    policy.native(layout).scores["leave"]          the address of each function; `score` is the main one
+    reference = policy.reference()
+    reference(features, key)                       the main function
+    reference.ask("leave", features)               any function, by its name
+
+All functions take the same blocks (`globals`, `entity`, `statistics`), the layout places what any of them may read, and
+an event (`enter`, `update`, `leave`, or `observe` and `forget`) is told once, with the features of all of them set.
+`policy.function("leave")` is one function alone, with `native(layout)` and `reference()` of its own: it keeps its own
+statistics only, in blocks of its own, and has then to be told of every event by itself.
+
+Features of a group that is observed on an occasion (`Global.observed`, such as `round_trip`) take no part in those
+events. When the occasion has come, and its features are set, the evaluator says so: `native.occasions["round_trip"]` is
+called as `update` is (0 where the policy asks for nothing of them), or
+`reference.observe_occasion("round_trip", features)`.
 """
 
 from __future__ import annotations

@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
@@ -86,11 +87,20 @@ class Entity:
 
 @dataclass(frozen=True, slots=True)
 class Global:
-    """An argument that groups features of the whole system, such as `cache`; read as `cache.used`."""
+    """An argument that groups features of the whole system, such as `cache`; read as `cache.used`.
+
+    Statistics of its features observe at every event. With `observed`, the name of an occasion such as `round_trip`,
+    they observe when the evaluator says that it has come, and at no other time.
+    """
 
     name: str
     meaning: str
     features: tuple[Feature, ...]
+    observed: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.observed is not None:
+            _check_name(self.observed, "occasion")
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +171,16 @@ class Signature:
                     pass
 
     @property
+    def occasions(self) -> dict[str, str]:
+        """The occasion at which the statistics of a feature observe, by the feature's name; those that have one."""
+        return {
+            f"{argument.name}.{feature.name}": argument.observed
+            for argument in self.arguments
+            if isinstance(argument, Global) and argument.observed is not None
+            for feature in argument.features
+        }
+
+    @property
     def entity(self) -> Entity | None:
         return next((a for a in self.arguments if isinstance(a, Entity)), None)
 
@@ -229,6 +249,8 @@ class Property:
     Features are anywhere within their declared ranges, independently of one another; `when` is the place to say what
     more is known of them. Statistics and histories answer anything within their bounds, the same in both inputs where
     two are compared. `required` has a search reject the policies that are refuted.
+
+    `function` names the function that this is claimed of, where the task declares several; else it is the main one.
     """
 
     name: str
@@ -240,6 +262,7 @@ class Property:
     required: bool = False
     claim: str | None = None
     when: str | None = None
+    function: str | None = None
 
     def __post_init__(self) -> None:
         if self.kind not in _NEEDED:
@@ -296,12 +319,54 @@ class Setting:
         return "--" + self.name.replace("_", "-")
 
 
+def _check_functions(task: str, functions: tuple[Signature, ...]) -> None:
+    """Raises ValueError where the functions of one policy do not go together."""
+    where = f"task {task!r}"
+    names = [signature.function for signature in functions]
+    arguments: dict[str, tuple[str, Argument]] = {}
+    for signature in functions:
+        if names.count(signature.function) > 1:
+            raise ValueError(f"{where}: two functions are called {signature.function!r}")
+        for argument in signature.arguments:
+            if len(names) > 1 and argument.name in names:
+                raise ValueError(f"{where}: {argument.name!r} is a function and an argument of {signature.function!r}")
+            other, known = arguments.setdefault(argument.name, (signature.function, argument))
+            if known != argument:
+                raise ValueError(
+                    f"{where}: {signature.function!r} and {other!r} declare the argument {argument.name!r} "
+                    "differently; arguments of one name mean the same thing: declare it once and use it in both"
+                )
+    for signature in functions[1:]:
+        own = [argument.name for argument in signature.arguments]
+        for argument in signature.arguments:
+            if isinstance(argument, History) and argument.entity not in own:
+                raise ValueError(
+                    f"{where}: {signature.function!r} is shown the history {argument.name!r} without "
+                    f"{argument.entity!r}, which it is asked about"
+                )
+    entities = [name for name, (_, argument) in arguments.items() if isinstance(argument, Entity)]
+    if len(functions) > 1 and len(entities) > 1:
+        raise ValueError(f"{where}: its functions take entities of different kinds ({', '.join(entities)})")
+    if len(functions) > 1:
+        _together(functions)  # which finds names that clash across functions
+
+
+def _together(functions: tuple[Signature, ...]) -> Signature:
+    arguments = {argument.name: argument for signature in functions for argument in signature.arguments}
+    return Signature(functions[0].function, tuple(arguments.values()), functions[0].returns)
+
+
 @dataclass(frozen=True)
 class Task:
     """A complete declaration. `evaluator` is an import path, `package.module:Class`.
 
     `directory` is where the task pack lies: `prompt.md.j2` and `policies/*.py` are looked for there.
-    `operations` bounds the operations of one call of the policy.
+    `operations` bounds the operations of one call of each of the policy's functions.
+
+    `signature` is the main function. `others` are further functions that every policy defines in the same module:
+    they share its parameters and helpers, none calls another, and each sees only its own arguments. Arguments of one
+    name mean the same thing wherever they stand, so they are declared equally, and so is a statistic of a feature: the
+    policy has one state, whichever of its functions asks. At most one kind of entity takes part.
     """
 
     name: str
@@ -315,11 +380,45 @@ class Task:
     split: Split = field(default_factory=Split)
     operations: int = 10_000
     advice: tuple[str, ...] = ()
+    others: tuple[Rank | Value, ...] = ()
 
     def __post_init__(self) -> None:
         _check_name(self.name, "task")
         if not self.objectives:
             raise ValueError(f"task {self.name!r} declares no objective")
+        _check_functions(self.name, self.functions)
+        known = [signature.function for signature in self.functions]
+        for declared in self.properties:
+            if declared.function is not None and declared.function not in known:
+                raise ValueError(
+                    f"task {self.name!r}, property {declared.name!r}: no function is called {declared.function!r}; "
+                    f"there are {', '.join(known)}"
+                )
+
+    @property
+    def functions(self) -> tuple[Rank | Value, ...]:
+        """Every function that a policy must define, the main one first."""
+        return (self.signature, *self.others)
+
+    def function(self, name: str | None = None) -> Rank | Value:
+        """The declaration of that function; of the main one where none is named. Raises KeyError."""
+        if name is None:
+            return self.signature
+        for signature in self.functions:
+            if signature.function == name:
+                return signature
+        raise KeyError(name)
+
+    def alone(self, name: str) -> Task:
+        """The same with one of its functions only, and what is claimed of that. Raises KeyError."""
+        own = [claim for claim in self.properties if (claim.function or self.signature.function) == name]
+        properties = tuple(replace(claim, function=None) for claim in own)
+        return replace(self, signature=self.function(name), others=(), properties=properties)
+
+    @cached_property
+    def interface(self) -> Signature:
+        """What all functions together are shown: the main one's declaration with every argument of the others."""
+        return _together(self.functions) if self.others else self.signature
 
     def objective(self, name: str | None = None) -> Objective:
         """The objective of that name; the first one where none is named. Raises KeyError."""

@@ -40,10 +40,21 @@ class _Scope:
 
 
 class Writer:
-    """`statistics` and `extremes` say whether the program may use derived statistics and extreme constants."""
+    """`statistics` and `extremes` say whether the program may use derived statistics and extreme constants.
 
-    def __init__(self, signature: Signature, below: Below, statistics: bool = True, extremes: bool = True) -> None:
+    `others` are the functions that it defines besides the main one.
+    """
+
+    def __init__(
+        self,
+        signature: Signature,
+        below: Below,
+        statistics: bool = True,
+        extremes: bool = True,
+        others: Sequence[Signature] = (),
+    ) -> None:
         self.signature = signature
+        self.others = others
         self.below = below
         self.statistics = statistics
         self.literals = LITERALS if extremes else ORDINARY
@@ -72,9 +83,12 @@ class Writer:
             lines.append(f"def f{i}({', '.join(arguments)}):")
             lines += self.function(_Scope(arguments), statements=self.below(3))
             self.helpers.append((f"f{i}", arity))
-        self.budget = max(self.budget, 40)
-        lines.append(f"def {self.signature.function}({', '.join(a.name for a in self.signature.arguments)}):")
-        lines += self.function(_Scope((), entry=True), statements=1 + self.below(5))
+        for signature in (self.signature, *self.others):
+            self.signature = signature
+            self.reads = [name for name, _ in signature.features()]
+            self.budget = max(self.budget, 40)
+            lines.append(f"def {signature.function}({', '.join(a.name for a in signature.arguments)}):")
+            lines += self.function(_Scope((), entry=True), statements=1 + self.below(5))
         return "\n".join(lines) + "\n"
 
     def function(self, scope: _Scope, statements: int) -> list[str]:
@@ -212,14 +226,26 @@ class Writer:
 
     def derived(self, scope: _Scope) -> str:
         """A statistic of any kind at any scope, or a query."""
-        kind = self.pick((*grammar.STATISTICS.values(), None))
+        kinds = [k for k in grammar.STATISTICS.values() if self.scopes_of(k)]
+        kind = self.pick((*kinds, None))
         if kind is None:
             return self.query()
-        where = self.pick(kind.scopes)
+        where = self.pick(self.scopes_of(kind))
         arguments = [self.pick(self.spellings(argument, where)) for argument in kind.arguments]
         if kind.looks_for:
             arguments.insert(0, self.expression(scope, 1) if self.chance(2) else self.pick(self.reads))
         return f"{self.observed(where, kind.looks_for)}.{kind.name}({', '.join(arguments)})"
+
+    def scopes_of(self, kind: grammar.StatisticKind) -> tuple[grammar.Scope, ...]:
+        """Where this function may ask for it: not every one is shown an entity, or its population."""
+        entity = self.signature.entity
+        if entity is None:
+            return tuple(scope for scope in kind.scopes if scope == "system")
+        return kind.scopes if self.sees_population() else tuple(s for s in kind.scopes if s != "population")
+
+    def sees_population(self) -> bool:
+        entity = self.signature.entity
+        return entity is not None and entity.population in [a.name for a in self.signature.arguments]
 
     def spellings(self, argument: grammar.StatisticArgument, where: grammar.Scope) -> tuple[str, ...]:
         most = (f"{argument.most(where):g}",) if argument.whole else ()
@@ -229,7 +255,7 @@ class Writer:
         """A feature as the statistics of that scope name it. Only what is looked for may be an entity's key."""
         entity = self.signature.entity
         of_system = [name for name in self.reads if entity is None or not name.startswith(f"{entity.name}.")]
-        if entity is None:
+        if entity is None or (where != "entity" and not self.sees_population()):
             return self.pick(of_system)
         own = [f.name for f in entity.features if f.name != entity.key]
         if where == "system":
@@ -240,17 +266,26 @@ class Writer:
     def query(self) -> str:
         entity = self.signature.entity
         histories = [a.name for a in self.signature.arguments if isinstance(a, History)]
-        assert entity is not None
+        if entity is None or not histories:
+            return self.pick(self.reads)
         return f"{self.pick(histories)}.{self.pick(tuple(grammar.HISTORY_QUERIES))}({entity.name}.{entity.key})"
 
 
-def programs(signature: Signature, statistics: bool = True, extremes: bool = True) -> st.SearchStrategy[str]:
+def programs(
+    signature: Signature, statistics: bool = True, extremes: bool = True, others: Sequence[Signature] = ()
+) -> st.SearchStrategy[str]:
     @st.composite
     def program(draw: st.DrawFn) -> str:
-        return Writer(signature, lambda n: draw(st.integers(0, n - 1)), statistics, extremes).module()
+        return Writer(signature, lambda n: draw(st.integers(0, n - 1)), statistics, extremes, others).module()
 
     return program()
 
 
-def random_program(signature: Signature, random: Random, statistics: bool = True, extremes: bool = True) -> str:
-    return Writer(signature, random.randrange, statistics, extremes).module()
+def random_program(
+    signature: Signature,
+    random: Random,
+    statistics: bool = True,
+    extremes: bool = True,
+    others: Sequence[Signature] = (),
+) -> str:
+    return Writer(signature, random.randrange, statistics, extremes, others).module()

@@ -91,6 +91,13 @@ class Twin:
         if key is not None:
             self.live.add(key)
 
+    def occur(self, occasion: str, values: Values) -> None:
+        """The occasion has come."""
+        arguments = self.show(None, values)
+        if address := self.native.occasions[occasion]:
+            _OBSERVE(address)(*arguments)
+        self.reference.observe_occasion(occasion, values)
+
     def leave(self, key: float) -> None:
         record, statistics = self.memory(key)
         if self.native.leave:
@@ -100,13 +107,20 @@ class Twin:
         self.live.remove(key)
 
     def score(self, key: float | None, values: Values) -> float:
-        native = self.native.function(*self.show(key, values))
-        reference = self.reference(values, key)
-        assert math.isfinite(reference), f"{reference} of {values} by\n{self.policy.source}"
-        assert bits(native) == bits(reference), (
-            f"native {native!r}, reference {reference!r} of {values} by\n{self.policy.source}"
-        )
-        return native
+        """The number of the main function; what the others give is compared, too."""
+        arguments = self.show(key, values)
+        numbers = {}
+        for name in self.native.scores:
+            native = self.native.named(name)(*arguments)
+            reference = self.reference.ask(name, values, key)
+            assert math.isfinite(reference), f"{name}: {reference} of {values} by\n{self.policy.source}"
+            assert bits(native) == bits(reference), (
+                f"{name}: native {native!r}, reference {reference!r} of {values} by\n{self.policy.source}"
+            )
+            numbers[name] = native
+        main = numbers[self.policy.task.signature.function]
+        assert bits(main) == bits(self.native.function(*arguments)) == bits(self.reference(values, key))
+        return main
 
     def check_memory(self) -> None:
         blocks: Iterable[np.ndarray] = [self.globals, *(b for pair in self.entities.values() for b in pair)]

@@ -7,6 +7,7 @@ import pytest
 from anvil_programs import programs, random_program
 from anvil_toy import TOY, TOY_LAYOUT
 from anvil_twin import Twin
+from anvil_two import TWO, TWO_LAYOUT
 from anvil_values import values_for
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
@@ -17,19 +18,26 @@ from vulcan.task import Task
 from vulcan_cache.layout import LAYOUT as CACHE_LAYOUT
 
 CACHE = replace(find_task("cache_eviction"), operations=TOY.operations)
-CASES = [pytest.param(TOY, TOY_LAYOUT, id="toy"), pytest.param(CACHE, CACHE_LAYOUT, id="cache_eviction")]
+CASES = [
+    pytest.param(TOY, TOY_LAYOUT, id="toy"),
+    pytest.param(CACHE, CACHE_LAYOUT, id="cache_eviction"),
+    pytest.param(TWO, TWO_LAYOUT, id="several functions"),
+]
 KEYS = (0.0, 1.0, 2.0, float(2**32))
 
 
 def agree(source: str, task: Task, layout: Layout, random: Random, events: int = 10) -> None:
     """Run a random life of a few entities; the twin asserts at each score."""
     twin = Twin(check(source, task), layout)
+    occasions = sorted(set(task.interface.occasions.values()))
     for _ in range(events):
+        while occasions and random.random() < 0.6:
+            twin.occur(random.choice(occasions), values_for(task.interface, random))
         key = random.choice(KEYS)
         if key in twin.live and random.random() < 0.3:
             twin.leave(key)
             continue
-        values = values_for(task.signature, random) | {f"{task.signature.entity.name}.id": key}
+        values = values_for(task.interface, random) | {f"{task.signature.entity.name}.id": key}
         twin.observe(key, values)
         twin.score(key, values)
     twin.check_memory()
@@ -48,7 +56,7 @@ def over_the_limit(rejected: Rejected) -> bool:
 def test_a_generated_program_gives_the_same_bits_natively(
     task: Task, layout: Layout, data: st.DataObject, seed: int
 ) -> None:
-    source = data.draw(programs(task.signature))
+    source = data.draw(programs(task.signature, others=task.others))
     try:
         agree(source, task, layout, Random(seed))
     except Rejected as rejected:
@@ -62,7 +70,7 @@ def test_ten_thousand_generated_programs_give_the_same_bits_natively(task: Task,
     random = Random(20_000)
     agreed = 0
     while agreed < 10_000:
-        source = random_program(task.signature, random)
+        source = random_program(task.signature, random, others=task.others)
         try:
             agree(source, task, layout, random)
             agreed += 1

@@ -16,20 +16,20 @@ from vulcan.export.template import Template
 from vulcan.task import Entity, Global, History, Scalar, Signature, Task
 
 Values = dict[str, float]
+Event = tuple[float | str | None, Values | None]
 
 
 class Exported:
     """An exported policy with its statistics, driven as `Policy.reference()` is; without an entity the key is None."""
 
     def __init__(self, policy: Policy, module: ModuleType) -> None:
-        self.signature = policy.task.signature
-        self.function = getattr(module, self.signature.function)
+        self.signature = policy.task.interface
+        self.functions = {declared.function: getattr(module, declared.function) for declared in policy.task.functions}
         self.counts = hasattr(module, "_Statistics")
         self.state_name = state_argument(self.signature)
         self.groups = {
             a.name: SimpleNamespace() for a in self.signature.arguments if isinstance(a, Global)
         } | {self.state_name: getattr(module, "_Statistics", SimpleNamespace)()}  # fmt: skip
-        self.takes_state = self.state_name in self.function.__code__.co_varnames[: self.function.__code__.co_argcount]
         self.entity_class = type("Item", (getattr(module, "_Entity", object),), {})
         self.live: dict[float | None, object] = {}
 
@@ -47,18 +47,26 @@ class Exported:
         else:
             (state.enter if entered else state.update)(*told)
 
+    def occur(self, occasion: str, values: Values) -> None:
+        """The occasion has come."""
+        shown = self.shown(self.entity_class(), None, values)
+        if self.counts:
+            observed = [a.name for a in self.signature.arguments if isinstance(a, Global) and a.observed == occasion]
+            state = self.groups[self.state_name]
+            getattr(state, f"observe_{occasion}")(*(shown[name] for name in observed if name != self.state_name))
+
     def leave(self, key: float) -> None:
         entity = self.live.pop(key)
         if self.counts:
             self.groups[self.state_name].leave(entity)
 
-    def score(self, key: float | None, values: Values) -> float:
+    def score(self, name: str, key: float | None, values: Values) -> float:
+        """What the function of that name gives."""
         entity = self.live[key] if key in self.live else self.entity_class()
         arguments = self.shown(entity, key, values)
-        taken = [arguments[a.name] for a in self.signature.arguments]
-        if self.takes_state and self.state_name not in arguments:
-            taken.append(self.groups[self.state_name])
-        return self.function(*taken)
+        function = self.functions[name]
+        taken = function.__code__.co_varnames[: function.__code__.co_argcount]
+        return function(*(arguments.get(argument, self.groups[self.state_name]) for argument in taken))
 
     def shown(self, entity: object, key: float | None, values: Values) -> dict[str, object]:
         """The function's arguments by name, with these values."""
@@ -94,11 +102,11 @@ def module_of(policy: Policy) -> tuple[str, ModuleType]:
     return text, load(text)
 
 
-def compare(policy: Policy, events: list[tuple[float | None, Values | None]], asked: Values | None = None) -> int:
+def compare(policy: Policy, events: list[Event], asked: Values | None = None) -> int:
     """Run the events, asserting the same bits before, between and after; gives how many scores were compared.
 
-    An event is a key with what was observed, or None in its place where that entity leaves. `asked` are values that
-    only the calls of the policy see.
+    An event is a key with what was observed, or None in its place where that entity leaves; or an occasion's name, with
+    what was observed then. `asked` are values that only the calls of the policy see.
     """
     text, module = module_of(policy)
     reference, exported = policy.reference(), Exported(policy, module)
@@ -108,34 +116,40 @@ def compare(policy: Policy, events: list[tuple[float | None, Values | None]], as
             exported.leave(key)
             reference.forget(key)
             continue
+        if isinstance(key, str):
+            exported.occur(key, values)
+            reference.observe_occasion(key, values)
+            continue
         for before in (True, False):
             if not before:
                 reference.observe(key, values)
                 exported.observe(key, values)
             shown = values | (asked or {})
-            expected, got = reference(shown, key), exported.score(key, shown)
-            assert isinstance(got, float), f"{got!r} by\n{policy.source}\n{text}"
-            assert bits(got) == bits(expected), (
-                f"exported {got!r}, reference {expected!r} of {shown} after {compared} by\n{policy.source}\n{text}"
-            )
-            compared += 1
+            for name in exported.functions:
+                expected, got = reference.ask(name, shown, key), exported.score(name, key, shown)
+                assert isinstance(got, float), f"{got!r} by\n{policy.source}\n{text}"
+                assert bits(got) == bits(expected), (
+                    f"exported {got!r}, reference {expected!r} of {shown} after {compared} by\n{policy.source}\n{text}"
+                )
+                compared += 1
     return compared
 
 
-def life(
-    task: Task, random: Random, events: int, values_for: object, keys: int = 3
-) -> list[tuple[float | None, Values | None]]:
+def life(task: Task, random: Random, events: int, values_for: object, keys: int = 3) -> list[Event]:
     """A random sequence of events of a few entities, whose values `values_for(signature, random)` draws."""
-    entity = task.signature.entity
+    entity = task.interface.entity
     live: set[float] = set()
-    made: list[tuple[float | None, Values | None]] = []
+    made: list[Event] = []
+    occasions = sorted(set(task.interface.occasions.values()))
     for _ in range(events):
+        while occasions and random.random() < 0.6:
+            made.append((random.choice(occasions), values_for(task.interface, random)))  # type: ignore[operator]
         key = float(random.randrange(keys)) if entity is not None else None
         if key in live and random.random() < 0.15:
             live.remove(key)
             made.append((key, None))
             continue
-        values = values_for(task.signature, random)  # type: ignore[operator]
+        values = values_for(task.interface, random)  # type: ignore[operator]
         if entity is not None and key is not None:
             values[f"{entity.name}.{entity.key}"] = key
             live.add(key)

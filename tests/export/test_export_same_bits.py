@@ -8,6 +8,7 @@ from random import Random
 import pytest
 from anvil_programs import random_program
 from anvil_toy import TOY, returning
+from anvil_two import TWO
 from anvil_values import values_for
 from exported_run import compare, life
 
@@ -16,6 +17,13 @@ from vulcan.registry import find_task
 from vulcan.task import Task
 
 CACHE = replace(find_task("cache_eviction"), operations=TOY.operations)
+TASKS = pytest.mark.parametrize(
+    "task",
+    [
+        pytest.param(TOY, id="toy"), pytest.param(CACHE, id="cache_eviction"),
+        pytest.param(TWO, id="several functions"),
+    ],
+)  # fmt: skip
 
 
 def agree(source: str, task: Task, random: Random, events: int = 8) -> int:
@@ -27,7 +35,7 @@ def run_many(task: Task, seed: int, programs: int) -> int:
     random = Random(seed)
     compared = done = 0
     while done < programs:
-        source = random_program(task.signature, random, extremes=random.random() < 0.6)
+        source = random_program(task.signature, random, extremes=random.random() < 0.6, others=task.others)
         try:
             compared += agree(source, task, random)
             done += 1
@@ -36,13 +44,13 @@ def run_many(task: Task, seed: int, programs: int) -> int:
     return compared
 
 
-@pytest.mark.parametrize("task", [pytest.param(TOY, id="toy"), pytest.param(CACHE, id="cache_eviction")])
+@TASKS
 def test_generated_programs_give_the_same_bits_as_the_reference(task: Task) -> None:
     assert run_many(task, seed=11, programs=250) > 1_400
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("task", [pytest.param(TOY, id="toy"), pytest.param(CACHE, id="cache_eviction")])
+@TASKS
 def test_ten_thousand_generated_programs_give_the_same_bits_as_the_reference(task: Task) -> None:
     assert run_many(task, seed=12, programs=10_000) > 60_000
 

@@ -4,10 +4,12 @@ policy = check(source, task)        # or Rejected, saying where and why
 policy.plan                         # what it needs
 policy.native(layout).score         # the address of its machine code
 policy.reference()                  # the same under CPython
+policy.function("decide")           # one of several functions of a policy
 """
 
 from vulcan.anvil.layout import HistorySlots, Layout, Slot
 from vulcan.anvil.policy import Policy, check
+from vulcan.anvil.policy_function import PolicyFunction
 from vulcan.anvil.rejection import Rejected, Violation
 
-__all__ = ["HistorySlots", "Layout", "Policy", "Rejected", "Slot", "Violation", "check"]
+__all__ = ["HistorySlots", "Layout", "Policy", "PolicyFunction", "Rejected", "Slot", "Violation", "check"]

@@ -1,11 +1,12 @@
 """The checker: a syntax tree becomes a Program, or a list of located violations.
 
-It accepts by the grammar table and a task's signature; what is not named there is rejected.
+It accepts by the grammar table and a task's signatures; what is not named there is rejected.
 """
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 
 from vulcan.anvil import grammar
 from vulcan.anvil import program as p
@@ -17,14 +18,17 @@ from vulcan.task import Signature
 _MOST_VIOLATIONS = 10
 
 
-def check_tree(tree: ast.Module, signature: Signature) -> p.Program:
-    """The program of a syntax tree. Raises Rejected, with as many violations as could be found at once."""
-    return _Checker(signature).module(tree)
+def check_tree(tree: ast.Module, signature: Signature, others: Sequence[Signature] = ()) -> p.Program:
+    """The program of a syntax tree, which defines the signature's function and the `others`.
+
+    Raises Rejected, with as many violations as could be found at once.
+    """
+    return _Checker(signature, others).module(tree)
 
 
 class _Checker(ExpressionChecker):
     def module(self, tree: ast.Module) -> p.Program:
-        entry: ast.FunctionDef | None = None
+        entries: dict[str, ast.FunctionDef] = {}
         for index, node in enumerate(tree.body):
             match node:
                 case ast.Expr(value=ast.Constant(value=str())) if index == 0:
@@ -39,10 +43,10 @@ class _Checker(ExpressionChecker):
                     self.annotation(annotation)
                     self.parameter(name, value, node)
                 case ast.FunctionDef(name=name):
-                    if name in self.helpers or (entry is not None and name == entry.name):
+                    if name in self.helpers or name in entries:
                         self.report("shadowing", node, f"function {name!r} is defined twice")
-                    elif name == self.signature.function:
-                        entry = node
+                    elif name in self.signatures:
+                        entries[name] = node
                     else:
                         self.taken(name, node)
                         if name in self.parameters:
@@ -50,22 +54,36 @@ class _Checker(ExpressionChecker):
                         self.helpers[name] = node
                 case _:
                     self.report("top-level", node, f"{kind_of(node)} at the top level")
-        if entry is None:
-            self.report("no-function", tree.body[0] if tree.body else None, f"no function {self.spelled()}")
+        main, *others = self.signatures.values()
+        for declared in self.signatures.values():
+            if declared.function not in entries:
+                first = tree.body[0] if tree.body else None
+                self.report("no-function", first, f"no function {_spelled(declared)}", self.also_missing(declared))
         functions = {name: self.function(node) for name, node in self.helpers.items()}
-        top = self.function(entry) if entry is not None else None
+        made: dict[str, p.Function | None] = {}
+        for declared in (main, *others):
+            if declared.function in entries:
+                self.look_from(declared)
+                made[declared.function] = self.function(entries[declared.function])
         order = self.helper_order()
-        if self.violations or top is None:
+        named = [f for declared in (*others, main) if (f := made.get(declared.function)) is not None]
+        if self.violations or len(named) < len(self.signatures):
             raise Rejected(tuple(self.violations[:_MOST_VIOLATIONS]))
-        used = [name for name in order if name in self.reachable()]
+        reachable = self.reachable()
+        used = [name for name in order if name in reachable]
         return p.Program(
             parameters=tuple(self.parameters.items()),
-            functions=(*(f for name in used if (f := functions[name]) is not None), top),
+            functions=(*(f for name in used if (f := functions[name]) is not None), *named),
             documentation=ast.get_docstring(tree) or "",
+            named=len(named),
         )
 
-    def spelled(self) -> str:
-        return f"`def {self.signature.function}({', '.join(self.arguments)})`"
+    def also_missing(self, declared: Signature) -> str | None:
+        """The hint where one of several functions is not there."""
+        if len(self.signatures) == 1:
+            return None
+        wanted = ", ".join(map(_spelled, self.signatures.values()))
+        return f"define {_spelled(declared)} too, in the same module: the task names {wanted}"
 
     def parameter(self, name: str, value: ast.expr, node: ast.AST) -> None:
         self.taken(name, node)
@@ -90,7 +108,7 @@ class _Checker(ExpressionChecker):
     def taken(self, name: str, node: ast.AST) -> None:
         if not name.isascii():
             self.report("ascii", node, f"the name {name!r}")
-        if name in grammar.BUILT_IN_NAMES or name in self.arguments or name == self.signature.function:
+        if name in grammar.BUILT_IN_NAMES or name in self.every_argument or name in self.signatures:
             self.report("shadowing", node, f"{name!r} is taken")
 
     # Functions
@@ -98,7 +116,7 @@ class _Checker(ExpressionChecker):
     def function(self, node: ast.FunctionDef) -> p.Function | None:
         before = len(self.violations)
         names = self.function_arguments(node)
-        scope = Scope(node.name, set() if node.name == self.signature.function else set(names))
+        scope = Scope(node.name, set() if node.name in self.signatures else set(names))
         scope.seen |= scope.assigned | stored_names(node)
         body = list(node.body)
         documentation = ast.get_docstring(node) or ""
@@ -127,13 +145,13 @@ class _Checker(ExpressionChecker):
         names = tuple(a.arg for a in spec.args)
         if len(set(names)) < len(names):
             self.report("shadowing", node, f"two arguments of {node.name!r} share a name")
-        if node.name == self.signature.function:
+        if node.name in self.signatures:
             if names != tuple(self.arguments):
                 self.report(
                     "arguments",
                     node,
                     f"the arguments of {node.name!r} are ({', '.join(names)})",
-                    f"write {self.spelled()}",
+                    f"write {_spelled(self.signature)}",
                 )
         else:
             for argument in spec.args:
@@ -287,10 +305,14 @@ class _Checker(ExpressionChecker):
 
     def reachable(self) -> set[str]:
         found: set[str] = set()
-        pending = [self.signature.function]
+        pending = [*self.signatures]
         while pending:
             for callee, _ in self.calls.get(pending.pop(), []):
                 if callee not in found:
                     found.add(callee)
                     pending.append(callee)
         return found
+
+
+def _spelled(declared: Signature) -> str:
+    return f"`def {declared.function}({', '.join(argument.name for argument in declared.arguments)})`"

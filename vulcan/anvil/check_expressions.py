@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -33,12 +33,18 @@ class Scope:
 class ExpressionChecker:
     """What is known of the module so far, the violations found in it, and how its expressions are read."""
 
-    def __init__(self, signature: Signature) -> None:
-        self.signature = signature
+    def __init__(self, signature: Signature, others: Sequence[Signature] = ()) -> None:
+        self.signatures = {declared.function: declared for declared in (signature, *others)}
+        self.every_argument = {a.name: a for declared in self.signatures.values() for a in declared.arguments}
         self.violations: list[Violation] = []
         self.parameters: dict[str, float] = {}
         self.helpers: dict[str, ast.FunctionDef] = {}
         self.calls: dict[str, list[tuple[str, ast.AST]]] = {}
+        self.look_from(signature)
+
+    def look_from(self, signature: Signature) -> None:
+        """What is read from now on stands in this function of the task's, or in a helper."""
+        self.signature = signature
         self.arguments = {argument.name: argument for argument in signature.arguments}
         self.features: dict[str, Feature] = dict(signature.features())
 
@@ -129,6 +135,7 @@ class ExpressionChecker:
             return p.Local(name)
         if name in scope.seen:
             raise self.stop("unassigned", node, f"{name!r} may be used before it is assigned")
+        self.own(name, node, scope)
         known = [*scope.seen, *self.parameters, *self.arguments, *self.helpers]
         raise self.stop("name", node, f"{name!r} is not defined{nearest(name, known)}")
 
@@ -158,9 +165,16 @@ class ExpressionChecker:
     def visible(self, name: str, node: ast.AST, scope: Scope) -> None:
         """Raises Stop where a helper reaches for an argument of the function that the task names."""
         head = name.partition(".")[0]
-        if head in self.arguments and scope.function != self.signature.function:
+        if head in self.every_argument and scope.function not in self.signatures:
             hint = f"give {scope.function!r} an argument for the number, and pass it when calling"
             raise self.stop("name", node, f"{head!r} is not known in the helper {scope.function!r}", hint)
+        self.own(head, node, scope)
+
+    def own(self, name: str, node: ast.AST, scope: Scope) -> None:
+        """Raises Stop where a function that the task names reaches for an argument that only another one has."""
+        if scope.function in self.signatures and name in self.every_argument and name not in self.arguments:
+            hint = f"{scope.function!r} is shown {', '.join(self.arguments) or 'nothing'}, and no more"
+            raise self.stop("name", node, f"{name!r} is not an argument of {scope.function!r}", hint)
 
     def call(self, node: ast.Call, scope: Scope) -> p.Expression:
         if node.keywords or any(isinstance(a, ast.Starred) for a in node.args):
@@ -184,7 +198,10 @@ class ExpressionChecker:
             if len(node.args) != wanted:
                 raise self.stop("call", node, f"{name!r} takes {wanted} arguments, not {len(node.args)}")
             return p.Call(name, self.each(tuple(node.args), scope), position(node))
-        if name == self.signature.function:
+        if name in self.signatures:
+            if len(self.signatures) > 1 and name != scope.function:
+                hint = "put what several functions need into a helper, and call that"
+                raise self.stop("function", node, f"{name!r} is a function that the task calls, not the policy", hint)
             raise self.stop("recursion", node, f"{name!r} is called by the program itself")
         owner, _, method = name.rpartition(".")
         head = name.partition(".")[0]
@@ -272,12 +289,13 @@ class ExpressionChecker:
         entity = self.signature.entity
         scalars = [a.name for a in self.signature.arguments if isinstance(a, Scalar)]
         groups = {name.partition(".")[0] for name in self.features} - {*scalars} - ({entity.name} if entity else set())
-        if entity is not None and entity.population:
+        has_population = entity is not None and entity.population in self.arguments
+        if entity is not None and entity.population and has_population:
             groups.add(entity.population)
         owners = [f"{group}.FEATURE" for group in sorted(groups)] + scalars if "system" in kind.scopes else []
         if entity is not None and "entity" in kind.scopes:
             owners.insert(0, f"{entity.name}.FEATURE")
-        if entity is not None and entity.population and "population" in kind.scopes:
+        if entity is not None and has_population and "population" in kind.scopes:
             owners.append(f"{entity.population}.FEATURE")
         return owners[:2]
 

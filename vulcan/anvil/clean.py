@@ -124,7 +124,7 @@ def ends(statement: p.Statement) -> bool:
 def _inlined(program: p.Program) -> p.Program:
     """With the first helper that can be, if any, put where it is called."""
     calls = Counter(e.function for f in program.functions for e in p.expressions(f.body) if isinstance(e, p.Call))
-    for helper in program.functions[:-1]:
+    for helper in program.helpers:
         match helper.body:
             case (p.Return(value),) if calls[helper.name]:
                 changed = _called(program, _put(helper, value, calls[helper.name]))
@@ -153,7 +153,7 @@ def _put(helper: p.Function, value: p.Expression, calls: int) -> Change:
 
 def _without_unused(program: p.Program) -> p.Program:
     program = _without_unused_arguments(program)
-    needed = {program.entry.name}
+    needed = {entry.name for entry in program.entries}
     for function in reversed(program.functions):
         if function.name in needed:
             needed |= {e.function for e in p.expressions(function.body) if isinstance(e, p.Call)}
@@ -166,7 +166,7 @@ def _without_unused(program: p.Program) -> p.Program:
 def _without_unused_arguments(program: p.Program) -> p.Program:
     kept: dict[str, list[int]] = {}
     functions: list[p.Function] = []
-    for helper in program.functions[:-1]:
+    for helper in program.helpers:
         used = {e.name for e in p.expressions(helper.body) if isinstance(e, p.Local)}
         kept[helper.name] = [index for index, name in enumerate(helper.arguments) if name in used]
         functions.append(replace(helper, arguments=tuple(helper.arguments[index] for index in kept[helper.name])))
@@ -176,4 +176,4 @@ def _without_unused_arguments(program: p.Program) -> p.Program:
             return e
         return replace(e, arguments=tuple(e.arguments[index] for index in kept[e.function]))
 
-    return _called(replace(program, functions=(*functions, program.entry)), change)
+    return _called(replace(program, functions=(*functions, *program.entries)), change)

@@ -12,7 +12,7 @@ import numpy as np
 from vulcan.anvil import jit
 from vulcan.anvil import program as p
 from vulcan.anvil.layout import Layout
-from vulcan.anvil.llvm_context import Context
+from vulcan.anvil.llvm_context import Context, role_at, role_of
 from vulcan.anvil.llvm_module import module_text
 from vulcan.anvil.plan import Plan
 from vulcan.task import Signature
@@ -25,21 +25,31 @@ Numbers = np.ndarray[Any, np.dtype[np.float64]]
 
 
 class Native:
-    """Machine code of one policy. The addresses are valid while this object lives; 0 where nothing needs the call."""
+    """Machine code of one policy. The addresses are valid while this object lives; 0 where nothing needs the call.
+
+    `score` is the main function; `scores` has each one that the task names, by name. `occasions` has what is to be
+    called when an occasion comes, by its name, with the same arguments.
+    """
 
     def __init__(self, text: str, context: Context) -> None:
         names = context.symbols
         self._library = jit.link(text, tuple(names.values()))
         address = {role: self._library[name] for role, name in names.items()}
         self.score: int = address["score"]
+        self.scores: dict[str, int] = {
+            f.name: address[role_of(context.program, f.name)] for f in context.program.entries
+        }
         self.enter: int = address.get("enter", 0)
         self.update: int = address.get("update", 0)
         self.leave: int = address.get("leave", 0)
         declared = dict(context.signature.features())
-        entity, system = (context.blocks[base].initial(declared, context.shapes) for base in ("entity", "system"))
+        occasions = dict.fromkeys(context.signature.occasions.values())
+        self.occasions: dict[str, int] = {name: address.get(role_at(name), 0) for name in occasions}
+        entity = context.blocks["entity"].initial(declared, context.shapes)
+        system = [context.blocks[base].initial(declared, context.shapes) for base in context.starts]
         self.entity_slots = len(entity)
         self._entity = entity
-        self._globals = np.concatenate((np.zeros(context.layout.global_slots), system))
+        self._globals = np.concatenate((np.zeros(context.layout.global_slots), *system))
 
     def new_globals(self) -> Numbers:
         """A fresh block for `globals`, shape (slots,), zero but for the plan's own state behind the features."""
@@ -61,8 +71,16 @@ class Native:
     @property
     def function(self) -> Callable[..., float]:
         """`score` as a ctypes function of three addresses and the key; for tests and slow evaluators."""
-        pointer = ctypes.c_void_p
-        return ctypes.CFUNCTYPE(ctypes.c_double, pointer, pointer, pointer, ctypes.c_double)(self.score)
+        return _callable(self.score)
+
+    def named(self, name: str) -> Callable[..., float]:
+        """The function that the task calls so, likewise. Raises KeyError."""
+        return _callable(self.scores[name])
+
+
+def _callable(address: int) -> Callable[..., float]:
+    pointer = ctypes.c_void_p
+    return ctypes.CFUNCTYPE(ctypes.c_double, pointer, pointer, pointer, ctypes.c_double)(address)
 
 
 _serial = itertools.count()

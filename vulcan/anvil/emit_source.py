@@ -31,7 +31,9 @@ _INDENT = "    "
 
 
 def emit_source(program: p.Program, signature: Signature) -> str:
-    """The source of a program: docstring, parameters, helpers and the entry, with every name kept.
+    """The source of a program: docstring, parameters, helpers and what the task names, the main function first.
+
+    Every name is kept. The signature has the arguments of every function that the task names (`Task.interface`).
 
     `check` makes of it a policy with the same fingerprint and the same docstrings, for every program that `check`
     made. (In a program made otherwise, a negative number becomes the negative of a positive one. A program nested
@@ -46,7 +48,9 @@ class _Writer:
         self.signature = signature
 
     def module(self) -> str:
-        functions = ["\n".join(self.function(function)) for function in self.program.functions]
+        program = self.program
+        in_order = (*program.helpers, program.entry, *program.entries[:-1])
+        functions = ["\n".join(self.function(function)) for function in in_order]
         head: list[str] = []
         if self.program.documentation:
             head.append(_docstring(self.program.documentation, ""))

@@ -31,7 +31,9 @@ def follow(program: p.Program, signature: Signature, any_parameters: bool = Fals
         return walked.result or UNKNOWN  # which only a call that never happens does not return from
 
     shared.walk = walk
-    shared.findings.result = walk(program.entry, {})
+    for entry in program.entries:
+        shared.findings.results[entry.name] = walk(entry, {})
+    shared.findings.result = shared.findings.results[program.entry.name]
     return shared.findings
 
 

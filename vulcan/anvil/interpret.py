@@ -45,7 +45,8 @@ class Reference:
     """A policy with its statistics, for one run.
 
     The evaluator tells it what happens to entities (`observe` when one enters and whenever it is touched, `forget`
-    when it leaves) and asks it for numbers by calling it.
+    when it leaves) and, where features are observed at occasions, of these (`observe_occasion`). It asks for numbers by
+    calling it, or by `ask` for those of another function than the main one.
     """
 
     def __init__(self, program: p.Program, plan: Plan, signature: Signature) -> None:
@@ -53,8 +54,15 @@ class Reference:
         self._plan = plan
         self._parameters = dict(program.parameters)
         self._functions = {f.name: f for f in program.functions}
+        self._entries = {f.name: f for f in program.entries}
         self._declared: dict[str, Feature] = dict(signature.features())
-        self._system = self._streams("system")
+        occasions = signature.occasions
+        of_system = self._streams("system")
+        self._system = {feature: stream for feature, stream in of_system.items() if feature not in occasions}
+        self._occasions: dict[str, dict[str, Stream]] = {occasion: {} for occasion in occasions.values()}
+        for feature in of_system.keys() & occasions.keys():
+            self._occasions[occasions[feature]][feature] = of_system[feature]
+        self._of_system = of_system
         self._entities: dict[Hashable, dict[str, Stream]] = {}
         self._populations = {feature: Population() for feature in plan.populations}
         self._latest: dict[Hashable, dict[str, int]] = {}
@@ -84,6 +92,14 @@ class Reference:
             population.add(bucket)
             latest[feature] = bucket
 
+    def observe_occasion(self, occasion: str, features: Features) -> None:
+        """The occasion has come: the statistics of the features that are observed then take them in.
+
+        Raises KeyError for an occasion that the task does not name.
+        """
+        for feature, stream in self._occasions[occasion].items():
+            stream.observe(float(features[feature]))
+
     def forget(self, key: Hashable) -> None:
         """The entity left; nothing of it stays, but what the system observed."""
         self._entities.pop(key, None)
@@ -93,6 +109,12 @@ class Reference:
     def __call__(self, features: Features, key: Hashable = None) -> float:
         """The policy's number for these features and, where it reads statistics of an entity, that entity."""
         return self._run(self._program.entry, {}, features, key)
+
+    def ask(self, function: str, features: Features, key: Hashable = None) -> float:
+        """The number of the function of that name. Raises KeyError for one that the task does not declare."""
+        if function not in self._entries:
+            raise KeyError(function)
+        return self._run(self._entries[function], {}, features, key)
 
     def _run(self, function: p.Function, names: dict[str, float], features: Features, key: Hashable) -> float:
         try:
@@ -168,6 +190,6 @@ class Reference:
             if not population:
                 return declared.unknown
             return quantise.value_of(population.percentile(statistic.arguments[0]), declared.resolution)
-        streams = self._entities.get(key) if statistic.scope == "entity" else self._system
+        streams = self._entities.get(key) if statistic.scope == "entity" else self._of_system
         stream = streams[statistic.feature] if streams else Stream((), declared.unknown)
         return stream.answer(statistic, value)

@@ -12,16 +12,13 @@ from pathlib import Path
 from vulcan.anvil import grammar
 from vulcan.anvil.grammar import Operation, StatisticKind
 from vulcan.anvil.quantity import spelled_number
-from vulcan.task import Entity, Feature, Global, History, Task
+from vulcan.task import Entity, Feature, Global, History, Signature, Task
 
 
 def describe_language(task: Task) -> str:
     """What a policy of the task may be made of, in Markdown: the language section of every prompt."""
-    signature = task.signature
-    arguments = ", ".join(argument.name for argument in signature.arguments)
     parts = [
-        f"A policy is a Python module that defines `def {signature.function}({arguments}):` and returns "
-        f"{signature.returns}.",
+        _functions(task),
         "Only what is listed here is accepted. Every value is a float64 (True is 1, False is 0; integers are exact to "
         "2^53). There is no state between calls but the statistics below.",
         "### Statements\n\n" + _statements() + "\n\n" + SCOPE,
@@ -36,6 +33,25 @@ def describe_language(task: Task) -> str:
     parts.append("### Limits\n\n" + limits(task.operations))
     parts.append("### What is rejected, and what to write instead\n\n" + _rules_in_short())
     return "\n\n".join(parts) + "\n"
+
+
+def _functions(task: Task) -> str:
+    """What has to be defined."""
+    if not task.others:
+        return f"A policy is a Python module that defines {_head(task.signature)} and returns {task.signature.returns}."
+    listed = "\n".join(f"- {_head(declared)} which returns {declared.returns}." for declared in task.functions)
+    return f"A policy is a Python module that defines each of these functions:\n\n{listed}\n\n{SEVERAL}"
+
+
+def _head(declared: Signature) -> str:
+    return f"`def {declared.function}({', '.join(argument.name for argument in declared.arguments)}):`"
+
+
+SEVERAL = (
+    "Each is called on its own, with the arguments written here and no others. None of them calls another: what "
+    "several need is put into a helper. Helpers and parameters are common to all. An argument of one name is the same "
+    "thing in each, and so is a statistic of it: it is kept once, whichever of them asks."
+)
 
 
 TOTALITY = (
@@ -75,15 +91,24 @@ def _listed() -> Iterable[Operation]:
 
 def _features(task: Task) -> str:
     about = []
-    for argument in task.signature.arguments:
+    for argument in task.interface.arguments:
         if isinstance(argument, Entity | Global):
             about.append(f"`{argument.name}` is {argument.meaning}.")
-    rows = (
+    rows: list[tuple[str, ...]] = [
         (code(name), feature.type, feature.unit, _range(feature), feature.meaning)
-        for name, feature in task.signature.features()
-    )
-    features = table(("read", "type", "unit", "range", "meaning"), rows)
+        for name, feature in task.interface.features()
+    ]
+    head: tuple[str, ...] = ("read", "type", "unit", "range", "meaning")
+    if task.others:
+        head = (*head, "in")
+        rows = [(*row, _shown_to(task, name)) for row, (name, _) in zip(rows, task.interface.features(), strict=True)]
+    features = table(head, rows)
     return "\n\n".join((" ".join(about), features)) if about else features
+
+
+def _shown_to(task: Task, feature: str) -> str:
+    """The functions that are shown the feature."""
+    return ", ".join(code(declared.function) for declared in task.functions if feature in dict(declared.features()))
 
 
 def _range(feature: Feature) -> str:
@@ -91,7 +116,7 @@ def _range(feature: Feature) -> str:
 
 
 def _statistics(task: Task) -> str:
-    signature = task.signature
+    signature = task.interface
     owners = []
     entity = signature.entity
     if entity is not None:
@@ -105,10 +130,15 @@ def _statistics(task: Task) -> str:
                 f"`percentile` of each live {entity.name}'s latest one; `{entity.population}.{entity.key}` has "
                 f"{_listed_kinds(k for k in grammar.STATISTICS.values() if k.looks_for)} only"
             )
+    occasions = signature.occasions
     others = [name for name, _ in signature.features() if entity is None or not name.startswith(entity.name + ".")]
+    others = [name for name in others if name not in occasions]
     if others:
         spelled = ", ".join(f"`{name}.KIND`" for name in others)
         owners.append(f"{spelled}: of what it was at each event{' of any ' + entity.name if entity else ''}")
+    for occasion in dict.fromkeys(occasions.values()):
+        spelled = ", ".join(f"`{name}.KIND`" for name, observed in occasions.items() if observed == occasion)
+        owners.append(f"{spelled}: of what it was at each {occasion.replace('_', ' ')}, and at no other event")
     kinds = []
     for kind in grammar.STATISTICS.values():
         if _offered(kind, task):
@@ -124,7 +154,7 @@ def _statistics(task: Task) -> str:
 
 
 def _offered(kind: StatisticKind, task: Task) -> bool:
-    entity = task.signature.entity
+    entity = task.interface.entity
     return kind.scopes != ("population",) or (entity is not None and entity.population is not None)
 
 
@@ -147,9 +177,9 @@ def bounds_of_arguments(entity: str | None) -> str:
 
 
 def _histories(task: Task) -> str:
-    entity = task.signature.entity
+    entity = task.interface.entity
     parts = []
-    for argument in task.signature.arguments:
+    for argument in task.interface.arguments:
         if not isinstance(argument, History) or entity is None:
             continue
         key = f"{argument.entity}.{entity.key}"

@@ -9,6 +9,12 @@ record of the entity at hand; `statistics` are that entity's slots of derived st
 `Native.new_statistics` gives them. Where the plan has statistics there are also `enter`, `update` and `leave`, without
 a result and with the same arguments, to be called when an entity enters (its features set), is touched, and leaves;
 the address of one that nothing needs is 0. Where a task has no entity, an event of the system is an `update`.
+
+For each occasion at which features are observed (`Global.observed`) there is such a function without a result at
+`Native.occasions[name]`, to be called when it has come and the features are set; it touches `globals` only.
+
+Where a task declares several functions, each is such a C function, at `Native.scores[name]`; they take the same blocks,
+and events are told once for all of them. The layout places what any of them may read.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ from vulcan.anvil import program as p
 from vulcan.anvil.llvm_builder import constant
 from vulcan.anvil.llvm_memory import Memory
 from vulcan.anvil.llvm_populations import percentile
-from vulcan.anvil.statistic_slots import Base, Part, table_bits
+from vulcan.anvil.statistic_slots import Base, Part, base_of, table_bits
 
 
 def answer(w: Memory, statistic: p.Statistic) -> str:
@@ -16,7 +16,7 @@ def answer(w: Memory, statistic: p.Statistic) -> str:
     """
     if statistic.scope == "population":
         return percentile(w, statistic)
-    base, feature, arguments = statistic.scope, statistic.feature, statistic.arguments
+    base, feature, arguments = _base(w, statistic), statistic.feature, statistic.arguments
     match statistic.kind:
         case "latest" | "avg" | "min" | "max" | "ewma" as kind:
             return w.load(w.part(base, Part(kind, feature, *arguments)))
@@ -38,9 +38,9 @@ def answer(w: Memory, statistic: p.Statistic) -> str:
 
 def occurrences(w: Memory, statistic: p.Statistic, value: str) -> str:
     """The register of a statistic that looks for the value."""
-    base: Base = "entity" if statistic.scope == "entity" else "system"
+    base = _base(w, statistic)
     window = statistic.arguments[-1]
-    if base == "system":
+    if base != "entity":
         table = w.address(base, Part("table", statistic.feature, window))
         found = w.call("anvil_table_count", f"i64 {table}", f"i64 {table_bits(window)}", f"double {value}")
     else:
@@ -55,6 +55,10 @@ def occurrences(w: Memory, statistic: p.Statistic, value: str) -> str:
     if statistic.kind == "count":
         return found
     return w.let(f"uitofp i1 {w.compare('une', found, constant(0.0))} to double")
+
+
+def _base(w: Memory, statistic: p.Statistic) -> Base:
+    return base_of(statistic, w.context.signature.occasions)
 
 
 def back(w: Memory, observations: str, steps: int, length: int) -> str:

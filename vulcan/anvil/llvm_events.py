@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from vulcan.anvil import llvm_populations
 from vulcan.anvil.llvm_answers import at_most, back, number
 from vulcan.anvil.llvm_builder import constant
-from vulcan.anvil.llvm_context import Context
+from vulcan.anvil.llvm_context import Context, role_at
 from vulcan.anvil.llvm_memory import ENTRY_ARGUMENTS, Memory
-from vulcan.anvil.statistic_slots import OBSERVATIONS, Base, Part, table_bits
+from vulcan.anvil.statistic_slots import OBSERVATIONS, Base, Part, base_at, table_bits
 
 MOST_SHORT = 8
 """Slots up to which a part is restored as a whole when its entity leaves: beyond, only what was observed is."""
 
 
 def events(context: Context) -> list[str]:
-    """The functions of those events that concern the plan's statistics, and what they refer to.
+    """The functions of those events and occasions that concern the plan's statistics, and what they refer to.
 
     An event of the system is an `update` where the task has no entity.
     """
-    if not context.plan.statistics:
-        return []
-    made = [_function(context, "update", _update)]
+    occasions = context.plan.occasion_blocks(context.signature)
+    made = [_function(context, role_at(name), _Occasion(base_at(name))) for name in occasions]
+    if not (context.blocks["entity"].slots or context.blocks["system"].slots):
+        return made
+    made.append(_function(context, "update", _update))
     entity = context.blocks["entity"].lengths
     if context.signature.entity is not None:
         if OBSERVATIONS in entity or all(part.kind == "bucket" for part in entity):
@@ -39,6 +42,16 @@ def _function(context: Context, role: str, body: Callable[[Memory], None]) -> st
     body(w)
     lines = "\n".join(w.lines)
     return f"define void @{context.symbol(role)}({ENTRY_ARGUMENTS}) nounwind {{\nentry:\n{lines}\n  ret void\n}}"
+
+
+@dataclass(frozen=True)
+class _Occasion:
+    """Writes what becomes of the statistics that observe at an occasion."""
+
+    base: Base
+
+    def __call__(self, w: Memory) -> None:
+        _Observation(w, self.base).write()
 
 
 def _enter(w: Memory) -> None:

@@ -28,7 +28,7 @@ class Memory(Builder):
         start = self.context.blocks[base].starts[part] + offset
         if base == "entity":
             return self.element("%statistics", start)
-        return self.element("%globals", self.context.layout.global_slots + start)
+        return self.element("%globals", self.context.starts[base] + start)
 
     def length(self, base: Base, part: Part) -> int:
         return self.context.blocks[base].lengths[part]

@@ -25,7 +25,7 @@ _DECLARATIONS = _declarations()
 
 
 def module_text(context: Context) -> str:
-    """The IR of a policy's helpers, its score, and the update of its statistics."""
+    """The IR of a policy's helpers, the functions that the task names, and the update of the policy's statistics."""
     parts = [Writer(context, function).function() for function in context.program.functions] + events(context)
     body = "\n".join(parts)
     used = [line for name, line in _DECLARATIONS.items() if f"@{name}(" in body]

@@ -35,14 +35,14 @@ class Writer(Memory):
     # Functions and statements
 
     def function(self) -> str:
-        is_entry = self.of is self.context.program.entry
+        is_entry = self.of in self.context.program.entries
         self.block(self.of.body)
         if self.open:
             self.put("unreachable")  # the checker made sure that every path returns
         names = sorted(p.assigned_names(self.of.body) | (set() if is_entry else set(self.of.arguments)))
         head = [f"  %v.{name} = alloca double" for name in names] + [f"  {t} = alloca i64" for t in self.turns]
         if is_entry:
-            opening = f"define double @{self.context.symbol('score')}({ENTRY_ARGUMENTS}) nounwind {{"
+            opening = f"define double @{self.context.score(self.of.name)}({ENTRY_ARGUMENTS}) nounwind {{"
         else:
             arguments = ", ".join(f"double %a.{name}" for name in self.of.arguments)
             inlining = "alwaysinline" if self.context.plan.inlined_size <= MOST_INLINED else "noinline"

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from vulcan.anvil import grammar
 from vulcan.anvil import program as p
 from vulcan.anvil.population_shape import PopulationShape
 from vulcan.anvil.rejection import Rejected, violation
-from vulcan.anvil.statistic_slots import BYTES_PER_SLOT, Base, Block, Part, block_of, parts_of, shapes_of
+from vulcan.anvil.statistic_slots import BYTES_PER_SLOT, Base, Block, Part, base_at, block_of, parts_of, shapes_of
 from vulcan.task import Signature
 
 
@@ -55,8 +55,17 @@ class Plan:
         return block_of(self.statistics, "entity")
 
     def system_block(self, signature: Signature) -> Block:
-        """Where the statistics of the system lie."""
-        return block_of(self.statistics, "system", self.shapes(signature))
+        """Where the statistics of the system lie, but for those that observe at an occasion."""
+        return block_of(self.statistics, "system", self.shapes(signature), signature.occasions)
+
+    def occasion_blocks(self, signature: Signature) -> Mapping[str, Block]:
+        """Where the statistics lie that observe at occasions, by the occasion; those that have any, in order."""
+        occasions = signature.occasions
+        blocks = {
+            occasion: block_of(self.statistics, base_at(occasion), occasions=occasions)
+            for occasion in dict.fromkeys(occasions.values())
+        }
+        return {occasion: block for occasion, block in blocks.items() if block.slots}
 
     def shapes(self, signature: Signature) -> Mapping[str, PopulationShape]:
         return shapes_of(self.statistics, dict(signature.features()))
@@ -71,19 +80,21 @@ class Plan:
         return self.entity_slots * BYTES_PER_SLOT
 
     def bytes_of_system(self, signature: Signature) -> int:
-        return self.system_block(signature).slots * BYTES_PER_SLOT
+        blocks = [self.system_block(signature), *self.occasion_blocks(signature).values()]
+        return sum(block.slots for block in blocks) * BYTES_PER_SLOT
 
     def memory(self, signature: Signature) -> tuple[StatisticMemory, ...]:
         """What each statistic takes. What several share is counted with the first of them, so the sums are right."""
         lengths = {"entity": self.entity_block.lengths, "system": self.system_block(signature).lengths}
+        lengths |= {base_at(name): block.lengths for name, block in self.occasion_blocks(signature).items()}
         counted: set[tuple[Base, Part]] = set()
         made = []
         for statistic in self.statistics:
-            own = [found for found in parts_of(statistic) if found not in counted]
+            own = [found for found in parts_of(statistic, signature.occasions) if found not in counted]
             counted.update(own)
             entity, system = (
-                BYTES_PER_SLOT * sum(lengths[base][part] for base, part in own if base == wanted)
-                for wanted in ("entity", "system")
+                BYTES_PER_SLOT * sum(lengths[base][part] for base, part in own if (base == "entity") == of_entity)
+                for of_entity in (True, False)
             )
             made.append(StatisticMemory(statistic, entity, system))
         return tuple(made)
@@ -116,6 +127,20 @@ def make_plan(program: p.Program, limit: int) -> Plan:
         queries=tuple(sorted({e for e in used if isinstance(e, p.Query)}, key=lambda q: (q.history, q.query))),
         operations=operations,
         inlined_size=_Counter(program, written=True).count()[0],
+    )
+
+
+def joined(plans: Sequence[Plan]) -> Plan:
+    """What several functions of one policy need together; `operations` are those of the one that takes the most."""
+    if len(plans) == 1:
+        return plans[0]
+    queries = {query for plan in plans for query in plan.queries}
+    return Plan(
+        features=tuple(sorted({feature for plan in plans for feature in plan.features})),
+        statistics=tuple(sorted({statistic for plan in plans for statistic in plan.statistics})),
+        queries=tuple(sorted(queries, key=lambda q: (q.history, q.query))),
+        operations=max(plan.operations for plan in plans),
+        inlined_size=sum(plan.inlined_size for plan in plans),
     )
 
 

@@ -14,7 +14,8 @@ from vulcan.anvil.check import check_tree
 from vulcan.anvil.interpret import Reference
 from vulcan.anvil.layout import Layout
 from vulcan.anvil.parse import parse
-from vulcan.anvil.plan import Plan, make_plan
+from vulcan.anvil.plan import Plan, joined, make_plan
+from vulcan.anvil.policy_function import Compiled, PolicyFunction
 from vulcan.anvil.warnings import Doubts, PolicyWarning, doubts_of
 from vulcan.task import Task
 
@@ -24,16 +25,36 @@ if TYPE_CHECKING:
 
 def check(source: str, task: Task) -> Policy:
     """The policy that the source defines for the task. Raises Rejected, saying where and why."""
-    program = check_tree(parse(source), task.signature)
-    return Policy(source, task, program, make_plan(program, task.operations))
+    program = check_tree(parse(source), task.signature, task.others)
+    plans = [make_plan(program.of(declared.function), task.operations) for declared in task.functions]
+    return Policy(source, task, program, joined(plans))
 
 
 @dataclass(frozen=True)
 class Policy:
+    """A checked policy. `program` is the whole module, `plan` what all of its functions need together.
+
+    Where the task declares several functions, they share one state: `native()` and `reference()` are told of events
+    once, and keep what any of the functions asks for. `function(name)` is one of them alone.
+    """
+
     source: str
     task: Task
     program: p.Program
     plan: Plan
+
+    def function(self, name: str | None = None) -> PolicyFunction:
+        """One of the functions alone, the main one where none is named. Raises KeyError for one the task has not."""
+        declared = self.task.function(name)
+        if declared.function not in self._functions:
+            program = self.program.of(declared.function)
+            plan = make_plan(program, self.task.operations) if self.task.others else self.plan
+            self._functions[declared.function] = PolicyFunction(self.task, declared, program, plan)
+        return self._functions[declared.function]
+
+    @cached_property
+    def _functions(self) -> dict[str, PolicyFunction]:
+        return {}
 
     @property
     def parameters(self) -> dict[str, float]:
@@ -54,20 +75,15 @@ class Policy:
 
     def native(self, layout: Layout) -> Native:
         """Machine code that reads its features where the layout says."""
-        from vulcan.anvil.compile import compile_native  # loads numba, which checking a policy does not need
-
-        if id(layout) not in self._compiled:
-            self._compiled[id(layout)] = (layout, compile_native(self.program, self.plan, self.task.signature, layout))
-        return self._compiled[id(layout)][1]
+        return self._compiled.native(layout)
 
     @cached_property
-    def _compiled(self) -> dict[int, tuple[Layout, Native]]:
-        """By the identity of the layout, which is kept so that its identity stays its own."""
-        return {}
+    def _compiled(self) -> Compiled:
+        return Compiled(self.program, self.plan, self.task.interface)
 
     def reference(self) -> Reference:
         """A fresh run of the policy under CPython: an ordinary callable, with the statistics it needs."""
-        return Reference(self.program, self.plan, self.task.signature)
+        return Reference(self.program, self.plan, self.task.interface)
 
     @property
     def warnings(self) -> tuple[PolicyWarning, ...]:
@@ -79,12 +95,13 @@ class Policy:
         """Why the result is the same for every input; None where it may differ.
 
         Such a policy decides nothing, and need not be scored. The reason says whether other parameters could help.
+        Of several functions every one has to be so.
         """
         return self._doubts.constant
 
     @cached_property
     def _doubts(self) -> Doubts:
-        return doubts_of(self.source, self.program, self.task.signature)
+        return doubts_of(self.source, self.program, self.task.interface)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -105,7 +122,7 @@ class _Canonical:
         made = []
         for function in self.program.functions:
             self.names = {}
-            is_entry = function is self.program.entry
+            is_entry = function in self.program.entries
             arguments = () if is_entry else tuple(self.name(a) for a in function.arguments)
             made.append(p.Function(self.helpers[function.name], arguments, self.block(function.body)))
         return made

@@ -59,4 +59,4 @@ call_score = _call_policy(types.float64)
 """call_score(address, globals, records, index of the record's first slot, statistics, index, key) -> score"""
 
 call_event = _call_policy(types.void)
-"""The same for `enter`, `update` and `leave`."""
+"""The same for `enter`, `update`, `leave` and those of `Native.occasions`."""

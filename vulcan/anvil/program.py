@@ -162,15 +162,45 @@ class Function:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """Helpers come before the functions that call them; the entry is last."""
+    """Helpers come before the functions that call them; behind them stand those that the task names, the main one last.
+
+    `named` counts the functions that the task names: more than one where it declares others besides the main one.
+    """
 
     parameters: tuple[tuple[str, float], ...]
     functions: tuple[Function, ...]
     documentation: str = field(default="", compare=False)
+    named: int = 1
 
     @property
     def entry(self) -> Function:
+        """The main function that the task names."""
         return self.functions[-1]
+
+    @property
+    def entries(self) -> tuple[Function, ...]:
+        """Every function that the task names, the main one last."""
+        return self.functions[-self.named :]
+
+    @property
+    def helpers(self) -> tuple[Function, ...]:
+        """The functions that the task does not name."""
+        return self.functions[: -self.named]
+
+    def of(self, name: str) -> Program:
+        """The program of one function that the task names, with the helpers that it comes to call. Raises KeyError."""
+        if self.named == 1 and name == self.entry.name:
+            return self
+        entry = next((function for function in self.entries if function.name == name), None)
+        if entry is None:
+            raise KeyError(name)
+        needed = set(called_names(entry.body))
+        helpers: list[Function] = []
+        for helper in reversed(self.helpers):
+            if helper.name in needed:
+                needed |= called_names(helper.body)
+                helpers.insert(0, helper)
+        return Program(self.parameters, (*helpers, entry), self.documentation)
 
 
 def children(expression: Expression) -> tuple[Expression, ...]:
@@ -207,6 +237,10 @@ def _walk(expression: Expression) -> Iterator[Expression]:
     yield expression
     for part in children(expression):
         yield from _walk(part)
+
+
+def called_names(body: tuple[Statement, ...]) -> frozenset[str]:
+    return frozenset(e.function for e in expressions(body) if isinstance(e, Call))
 
 
 def assigned_names(body: tuple[Statement, ...]) -> frozenset[str]:

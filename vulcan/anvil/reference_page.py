@@ -9,7 +9,7 @@ from vulcan.anvil import grammar
 from vulcan.anvil.example_task import EVENTS, EXAMPLE_TASK, SHOWN
 from vulcan.anvil.examples import Counterexample, Example
 from vulcan.anvil.grammar import StatisticKind
-from vulcan.anvil.language import SCOPE, TOTALITY, bounds_of_arguments, code, limits, table
+from vulcan.anvil.language import SCOPE, SEVERAL, TOTALITY, bounds_of_arguments, code, limits, table
 from vulcan.anvil.policy import check
 from vulcan.anvil.quantise import LEAST_EXPONENT
 
@@ -22,7 +22,8 @@ def describe_reference() -> str:
         "-->",
         _INTRODUCTION, "## See for yourself", _COMMANDS, "## The examples", _examples(), "## Values", _VALUES,
         "## Totality", _TOTALITY_OF_BACK_ENDS, "## Statements and expressions", _statements(), SCOPE,
-        "## Operators and functions", _operations(), "## Features", _FEATURES, "## Statistics", _statistics(),
+        "## Operators and functions", _operations(), "## Features", _FEATURES, "## Several functions",
+        _SEVERAL, "## Statistics", _statistics(),
         "## History", _HISTORY, _histories(), "## Bounds", _BOUNDS, _limits(), "## Rules", _RULES, _rules(),
         "## Warnings", _WARNINGS, _warnings(), "## Proofs", _PROOFS,
     )  # fmt: skip
@@ -90,6 +91,12 @@ _FEATURES = (
     "A feature is a number that the evaluator shows, read as `obj.size` from an entity, as `pool.load` from a group of "
     "global features, or as `now` where the argument is itself one number. Its type, unit, range and meaning are "
     "declared by the task; the warnings, the native code and the proofs rely on the range."
+)
+
+_SEVERAL = (
+    "A task may name several functions, such as a RANK and a VALUE (`Task.others`); a policy then defines them all in "
+    "one module. " + SEVERAL + " Each has the limit on operations for itself; source and syntax nodes are counted over "
+    "the module. Simulators call `Native.scores[name]` or `Reference.ask(name, ...)`, and tell of an event once."
 )
 
 _HISTORY = (
@@ -194,6 +201,9 @@ def _statistics() -> str:
             "the latest observation of every live entity, and of an entity that leaves nothing stays in it. The key of "
             "an entity (`pool.id`) means nothing but itself and can only be looked for: `pool.id.contains(obj.id, n)` "
             "is a list of what came last.",
+            "**Occasions.** A group of global features may be observed on an occasion that the task names, such as "
+            "each round trip, instead of at every event. Then `window.delivered.recent(3)` is what it was at the last "
+            "but two of them, and `window.delivered.window_avg(8)` the mean over eight.",
             f"**Arguments.** {bounds_of_arguments('entity')} So the plan of a program is known from its text.",
             table(("written", "scope", "meaning", "accepted", "rejected"), _statistic_rows()),
             "**Unknown and empty.** Before the first observation a statistic is the feature's declared `unknown` (0 "

@@ -83,7 +83,7 @@ def expression_size(e: p.Expression) -> int:
 
 def program_size(program: p.Program) -> int:
     """Nodes of the program: one each parameter, function, argument of a helper, statement and part of an expression."""
-    helpers = program.functions[:-1]
+    helpers = program.helpers
     held = sum(1 for f in program.functions for _ in p.expressions(f.body))
     statements = sum(_statements(f.body) for f in program.functions)
     return len(program.parameters) + len(program.functions) + sum(len(f.arguments) for f in helpers) + statements + held

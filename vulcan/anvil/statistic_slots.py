@@ -1,9 +1,10 @@
 """Where the statistics of a plan lie in memory: what each one keeps, and in which float64 slots of which block.
 
-An entity has a block of its own; the system's lies behind the evaluator's globals. A block is made of parts, and what
-several statistics need is there once: the count of observations, which is one for all streams of a block, for an event
-is an observation of each; the ring of a stream's latest observations, as long as the longest window asked of it; and
-what belongs to one window of a stream, whichever statistics ask for it.
+An entity has a block of its own; the system's lies behind the evaluator's globals, and behind it one for each occasion
+at which features are observed. A block is made of parts, and what several statistics need is there once: the count of
+observations, which is one for all streams of a block, for an event is an observation of each; the ring of a stream's
+latest observations, as long as the longest window asked of it; and what belongs to one window of a stream, whichever
+statistics ask for it.
 """
 
 from __future__ import annotations
@@ -24,7 +25,19 @@ BYTES_PER_SLOT = 8
 Kind = Literal[
     "observations", "latest", "avg", "min", "max", "ewma", "sum", "bucket", "ring", "sorted", "table", "population"
 ]
-Base = Literal["entity", "system"]
+Base = str
+"""Which block: `entity`, `system`, or what `base_at` gives for an occasion."""
+
+
+def base_at(occasion: str) -> Base:
+    """The block of the statistics that observe at an occasion."""
+    return f"at {occasion}"
+
+
+def base_of(statistic: p.Statistic, occasions: Mapping[str, str]) -> Base:
+    """The block of a statistic of an entity or the system; `occasions` are as `Signature.occasions` has them."""
+    is_observed = statistic.scope == "system" and statistic.feature in occasions
+    return base_at(occasions[statistic.feature]) if is_observed else statistic.scope
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -49,18 +62,18 @@ class Part:
 OBSERVATIONS = Part("observations")
 
 
-def parts_of(statistic: p.Statistic) -> tuple[tuple[Base, Part], ...]:
-    """What a statistic needs, and in which block."""
+def parts_of(statistic: p.Statistic, occasions: Mapping[str, str] | None = None) -> tuple[tuple[Base, Part], ...]:
+    """What a statistic needs, and in which block; `occasions` are those of features."""
     feature, last = statistic.feature, statistic.arguments[-1] if statistic.arguments else 0.0
     if statistic.scope == "population":
         return ("entity", Part("bucket", feature)), ("system", Part("population", feature))
-    base = statistic.scope
+    base = base_of(statistic, occasions or {})
     ring = Part("ring", feature)
     match statistic.kind:
         case "latest":
             found = [Part("latest", feature)]
         case "min" | "max" | "ewma" as kind:  # an entity's first observation is known by its entering
-            found = [Part(kind, feature, last), *([OBSERVATIONS] if base == "system" else [])]
+            found = [Part(kind, feature, last), *([OBSERVATIONS] if base != "entity" else [])]
         case "avg":
             found = [Part("avg", feature), OBSERVATIONS]
         case "recent":
@@ -70,7 +83,7 @@ def parts_of(statistic: p.Statistic) -> tuple[tuple[Base, Part], ...]:
         case "window_percentile":
             found = [OBSERVATIONS, Part("sorted", feature, last), ring]
         case "count" | "contains":  # few observations of an entity are looked through faster than hashed
-            found = [OBSERVATIONS, *([Part("table", feature, last)] if base == "system" else []), ring]
+            found = [OBSERVATIONS, *([Part("table", feature, last)] if base != "entity" else []), ring]
         case _:
             raise AssertionError(statistic)
     return tuple((base, part) for part in found)
@@ -119,12 +132,15 @@ class Block:
 
 
 def block_of(
-    statistics: Iterable[p.Statistic], base: Base, shapes: Mapping[str, PopulationShape] | None = None
+    statistics: Iterable[p.Statistic],
+    base: Base,
+    shapes: Mapping[str, PopulationShape] | None = None,
+    occasions: Mapping[str, str] | None = None,
 ) -> Block:
-    """The entity's or the system's block. `shapes`, by feature, is needed for the system's where it has populations."""
+    """The block of that base. `shapes`, by feature, is needed for the system's where it has populations."""
     lengths: dict[Part, int] = {}
     for statistic in statistics:
-        for _, part in filter(lambda found: found[0] == base, parts_of(statistic)):
+        for _, part in filter(lambda found: found[0] == base, parts_of(statistic, occasions)):
             lengths[part] = max(lengths.get(part, 0), _length(part, statistic, shapes or {}))
     # what is short, and touched by every event and query, comes first, and so shares few cache lines
     return Block(dict(sorted(lengths.items(), key=lambda item: (item[1], item[0].kind != "observations", item[0]))))

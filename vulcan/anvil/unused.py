@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from vulcan.anvil.syntax import is_docstring, stored_names
 
 
-def unused_names(tree: ast.Module, function: str) -> Iterator[tuple[ast.AST, str]]:
-    """Where each name stands that is never used, and what it is. `function` is the one that the task names."""
+def unused_names(tree: ast.Module, named: Sequence[str]) -> Iterator[tuple[ast.AST, str]]:
+    """Where each name stands that is never used, and what it is. `named` are the functions that the task names."""
     functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
-    called = _called(functions, function)
+    called = _called(functions, named)
     loaded = {name for node in functions if node.name in called for name in _loaded(node)}
     for node in tree.body:
         match node:
@@ -22,7 +22,7 @@ def unused_names(tree: ast.Module, function: str) -> Iterator[tuple[ast.AST, str
             case ast.FunctionDef(name=name) if name not in called:
                 yield node, f"the helper {name!r} is never called"
             case ast.FunctionDef():
-                yield from _in_function(node, is_helper=node.name != function)
+                yield from _in_function(node, is_helper=node.name not in named)
             case _:
                 pass
 
@@ -76,12 +76,12 @@ def _loaded(node: ast.AST) -> set[str]:
     return {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
 
 
-def _called(functions: list[ast.FunctionDef], function: str) -> set[str]:
-    """The functions that a call of the one that the task names can come to."""
-    named = {node.name: node for node in functions}
-    found, pending = {function}, [function]
+def _called(functions: list[ast.FunctionDef], named: Sequence[str]) -> set[str]:
+    """The functions that a call of one that the task names can come to."""
+    known = {node.name: node for node in functions}
+    found, pending = set(named), list(named)
     while pending:
-        for name in _loaded(named[pending.pop()]) & named.keys() - found:
+        for name in _loaded(known[pending.pop()]) & known.keys() - found:
             found.add(name)
             pending.append(name)
     return found

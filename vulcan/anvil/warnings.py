@@ -14,8 +14,8 @@ from vulcan.anvil import grammar
 from vulcan.anvil import program as p
 from vulcan.anvil.emit_source import emit_source
 from vulcan.anvil.flow import follow
-from vulcan.anvil.flow_shared import Findings
 from vulcan.anvil.intervals import Interval
+from vulcan.anvil.known import Known
 from vulcan.anvil.parse import parse
 from vulcan.anvil.quantity import spelled_number
 from vulcan.anvil.syntax import dotted, position
@@ -49,7 +49,10 @@ class Doubts:
 
 
 def doubts_of(source: str, program: p.Program, signature: Signature) -> Doubts:
-    """What to doubt in a checked program, in the order of its lines, at most 20 warnings."""
+    """What to doubt in a checked program, in the order of its lines, at most 20 warnings.
+
+    The signature has the arguments of every function that the task names.
+    """
     return _Doubts(source, program, signature).all()
 
 
@@ -66,7 +69,9 @@ class _Doubts:
     def all(self) -> Doubts:
         constant = self.constant()
         made = [*self.operands(), *self.conditions(), *self.unreached(), *self.unused()]
-        made += self.constant_result(constant) if constant is not None else self.without_influence()
+        for entry in self.program.entries:
+            why = self.constant_of(entry.name)
+            made += self.constant_result(entry.name, why) if why is not None else self.without_influence(entry.name)
         unique = sorted(set(made), key=lambda w: (w.line, w.column, w.rule, w.message))
         return Doubts(tuple(unique[:_MOST_WARNINGS]), constant)
 
@@ -156,22 +161,21 @@ class _Doubts:
     # Names and features without use
 
     def unused(self) -> Iterator[PolicyWarning]:
-        for node, message in unused_names(self.tree, self.signature.function):
+        for node, message in unused_names(self.tree, [entry.name for entry in self.program.entries]):
             yield self.warning("unused-name", position(node), message)
 
-    def without_influence(self) -> Iterator[PolicyWarning]:
-        result = self.however_tuned.result
-        assert result is not None
-        for leaf, at in self.leaves().items():
+    def without_influence(self, function: str) -> Iterator[PolicyWarning]:
+        result = self.however_tuned.results[function]
+        for leaf, at in self.leaves(function).items():
             if leaf not in result.depends:
                 yield self.warning(
                     "no-influence", at, f"`{self.text(leaf)}` is read, but has no influence on the result"
                 )
 
-    def leaves(self) -> dict[p.Expression, p.Position]:
-        """Everything that the program reads, and where it does so first."""
+    def leaves(self, name: str) -> dict[p.Expression, p.Position]:
+        """Everything that a function that the task names reads, and where it does so first."""
         found: dict[p.Expression, p.Position] = {}
-        for function in self.program.functions:
+        for function in self.program.of(name).functions:
             for e in p.expressions(function.body):
                 match e:
                     case _ if id(e) in self.settled:
@@ -181,33 +185,41 @@ class _Doubts:
                     case p.Occurrences(statistic, _):
                         found.setdefault(statistic, e.at)
                     case p.Query(history, query):
-                        found.setdefault(e, self.place_of(f"{history}.{query}"))
+                        found.setdefault(e, self.place_of(f"{history}.{query}", name))
                     case _:
                         pass
         return found
 
-    def place_of(self, name: str) -> p.Position:
-        return min(position(n) for n in ast.walk(self.tree) if isinstance(n, ast.Attribute) and dotted(n) == name)
+    def place_of(self, name: str, function: str) -> p.Position:
+        read = ast.walk(self.definition(function))
+        return min(position(n) for n in read if isinstance(n, ast.Attribute) and dotted(n) == name)
+
+    def definition(self, function: str) -> ast.FunctionDef:
+        found = (node for node in self.tree.body if isinstance(node, ast.FunctionDef))
+        return next(node for node in found if node.name == function)
 
     # A result that is always the same
 
     def constant(self) -> str | None:
+        """Why nothing that the policy returns ever differs."""
+        reasons = [(entry.name, self.constant_of(entry.name)) for entry in reversed(self.program.entries)]
+        known = [(name, why) for name, why in reasons if why is not None]
+        if len(known) < len(reasons):
+            return None
+        return known[0][1] if len(known) == 1 else "; ".join(f"{name}: {why}" for name, why in known)
+
+    def constant_of(self, function: str) -> str | None:
         for findings, why in ((self.however_tuned, ""), (self.as_it_is, " with the parameters as they are")):
-            if (reason := _constant(findings)) is not None:
+            if (reason := _constant(findings.results[function])) is not None:
                 return reason + why
         return None
 
-    def constant_result(self, why: str) -> Iterator[PolicyWarning]:
-        entry = next(
-            node for node in self.tree.body
-            if isinstance(node, ast.FunctionDef) and node.name == self.signature.function
-        )  # fmt: skip
-        yield self.warning("constant-result", position(entry), f"the result is the same for every input: {why}")
+    def constant_result(self, function: str, why: str) -> Iterator[PolicyWarning]:
+        at = position(self.definition(function))
+        yield self.warning("constant-result", at, f"the result is the same for every input: {why}")
 
 
-def _constant(findings: Findings) -> str | None:
-    result = findings.result
-    assert result is not None
+def _constant(result: Known) -> str | None:
     if result.is_one_value:
         return f"it is always {spelled_number(result.bounds.low)}"
     return None if result.depends else "it depends on nothing that the function is shown"

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from vulcan.anvil import Policy
     from vulcan.anvil.explain import Located
     from vulcan.anvil.plan import StatisticMemory
+    from vulcan.task import Task
 
 
 def check(
@@ -53,14 +54,17 @@ def check(
 
 def _describe(path: Path, policy: Policy) -> None:
     plan = policy.plan
-    memory = plan.memory(policy.task.signature)
+    memory = plan.memory(policy.task.interface)
     say(f"accepted: {path}")
-    say(f"  operations  at most {plan.operations:,} a call (limit {policy.task.operations:,})")
+    for declared in policy.task.functions:
+        of = f" of {declared.function}" if policy.task.others else ""
+        operations = policy.function(declared.function).plan.operations
+        say(f"  operations  at most {operations:,} a call{of} (limit {policy.task.operations:,})")
     say(f"  features    {', '.join(plan.features) or 'none'}")
     say(f"  history     {', '.join(f'{q.history}.{q.query}' for q in plan.queries) or 'none'}")
     say(f"  statistics  {'none' if not memory else ''}".rstrip())
     for used in memory:
-        say(f"    {_spelled(used)}: {used.entity:,} bytes an entity, {used.system:,} bytes of the system")
+        say(f"    {_spelled(used, policy.task)}: {used.entity:,} bytes an entity, {used.system:,} bytes of the system")
     total = _total(memory)
     say(f"  memory      {total[0]:,} bytes of statistics an entity, {total[1]:,} bytes of the system")
     say(f"  warnings    {'none' if not policy.warnings else ''}".rstrip())
@@ -80,17 +84,24 @@ def _total(memory: Sequence[StatisticMemory]) -> tuple[int, int]:
     return sum(used.entity for used in memory), sum(used.system for used in memory)
 
 
-def _spelled(used: StatisticMemory) -> str:
+def _spelled(used: StatisticMemory, task: Task) -> str:
     statistic = used.statistic
     arguments = ", ".join(f"{argument:g}" for argument in statistic.arguments)
-    return f"{statistic.feature}.{statistic.kind}({arguments}) of the {statistic.scope}"
+    occasion = task.interface.occasions.get(statistic.feature) if statistic.scope == "system" else None
+    at = f" at each {occasion.replace('_', ' ')}" if occasion is not None else ""
+    return f"{statistic.feature}.{statistic.kind}({arguments}) of the {statistic.scope}{at}"
 
 
 def _document(policy: Policy) -> dict[str, Any]:
     plan = policy.plan
-    memory = plan.memory(policy.task.signature)
+    memory = plan.memory(policy.task.interface)
     bytes_per_entity, bytes_of_system = _total(memory)
+    functions = [policy.function(declared.function) for declared in policy.task.functions]
     return {
+        "functions": [
+            {"function": each.name, "features": list(each.plan.features), "operations": each.plan.operations}
+            for each in functions
+        ],
         "features": list(plan.features),
         "statistics": [
             {

@@ -27,8 +27,10 @@ def show(
     say(f"# {task.name}\n\n{task.summary}\n")
     say(describe_language(task))
     say("\n## Mechanisms\n")
-    for mechanism in task.signature.mechanisms:
-        say(f"- {mechanism.name}: {mechanism.spelled(complete_settings(task, {}))}")
+    for declared in task.functions:
+        of = f" of `{declared.function}`" if task.others else ""
+        for mechanism in declared.mechanisms:
+            say(f"- {mechanism.name}{of}: {mechanism.spelled(complete_settings(task, {}))}")
     say("\n## Objectives\n")
     for objective in task.objectives:
         say(f"- {objective.name}: {objective.meaning}")

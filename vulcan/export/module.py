@@ -8,10 +8,11 @@ from collections.abc import Iterator, Mapping
 
 from vulcan.anvil import Policy
 from vulcan.anvil import program as p
+from vulcan.errors import UserError
 from vulcan.export import runtime
 from vulcan.export.fit import fitted
 from vulcan.export.provenance import Provenance
-from vulcan.export.python_source import python_source
+from vulcan.export.python_source import python_source, taken_by
 from vulcan.export.python_statistics import python_statistics
 from vulcan.export.quote import docstring, quoted
 from vulcan.export.read_back import MARKER, POLICY
@@ -25,11 +26,17 @@ _LARGEST = "_LARGEST"
 
 
 def python_module(policy: Policy, provenance: Provenance, template: Template) -> str:
-    """The text of a module that imports nothing but `math`: the policy, and what the template makes of it."""
-    signature = policy.task.signature
+    """The text of a module that imports nothing but `math`: the policy, and what the template makes of it.
+
+    Raises UserError where the template cannot give a function of the policy the statistics that it asks for.
+    """
+    signature = policy.task.interface
     names = statistic_names(policy.plan, signature)
     own = {"math", MARKER, POLICY, _LARGEST, "_USES", "_Entity", "_Statistics", *_functions(), *template.names}
-    source = python_source(policy.program, names, signature, taken=own, annotations=template.annotations)
+    _check_state(policy, names.state, template)
+    source = python_source(
+        policy.program, names, signature, taken=own, annotations=template.annotations, with_state=template.with_state
+    )
     is_kept = template.text or policy.plan.statistics
     statistics = python_statistics(names, signature, template.annotations) if is_kept else ""
     needed = source.runtime | names.runtime
@@ -56,6 +63,15 @@ def python_module(policy: Policy, provenance: Provenance, template: Template) ->
         f"{POLICY} = {quoted(source_text(policy))}\n"
     )
     return "\n\n\n".join(["\n\n".join(head), *code, tail])
+
+
+def _check_state(policy: Policy, state: str, template: Template) -> None:
+    for entry in policy.program.entries if template.text else ():
+        if len(taken_by(entry, state)) > len(entry.arguments) and entry.name not in template.with_state:
+            raise UserError(
+                f"task {policy.task.name!r}: this policy's {entry.name} asks for statistics of the whole system, which "
+                f"the stand-in for it in export/python.py does not take; give it one more argument, behind the others"
+            )
 
 
 def _functions() -> Mapping[str, type]:
@@ -90,7 +106,7 @@ def _read(policy: Policy) -> set[str]:
     than telling whether two are equal.
     """
     names = {*policy.plan.features, *(s.feature for s in policy.plan.statistics)}
-    entity = policy.task.signature.entity
+    entity = policy.task.interface.entity
     if entity is not None:
         key = p.Read(f"{entity.name}.{entity.key}")
         written = [e for function in policy.program.functions for e in p.expressions(function.body)]

@@ -33,6 +33,6 @@ def _chosen(program: p.Program) -> set[str]:
     names = {name for name, _ in program.parameters}
     for function in program.functions:
         names |= p.assigned_names(function.body)
-        if function is not program.entry:
+        if function not in program.entries:
             names |= {function.name, *function.arguments}
     return names

@@ -41,30 +41,41 @@ def python_source(
     *,
     taken: Collection[str] = (),
     annotations: Mapping[str, str] | None = None,
+    with_state: Collection[str] = (),
 ) -> PythonSource:
     """The source of a checked program.
 
-    No name that the policy chose will be one of `taken`. `annotations` are types of the task's arguments, by name.
-    Where statistics of the system belong to none of these, the policy takes one more argument, behind them.
+    No name that the policy chose will be one of `taken`. `annotations` are types of the task's arguments, by name; the
+    signature has those of all functions. Where a function asks for statistics of the system, and these belong to none
+    of its arguments, it takes one more, behind them; so do the functions in `with_state`, whether they ask or not.
     """
     types = {a.name: "float" for a in signature.arguments if isinstance(a, Scalar)} | dict(annotations or {})
-    taking = [argument.name for argument in signature.arguments]
-    if statistics.has_state and statistics.state not in taking:
-        taking.append(statistics.state)
+    shown = [argument.name for argument in signature.arguments]
+    if (statistics.has_state or with_state) and statistics.state not in shown:
+        shown.append(statistics.state)
         types[statistics.state] = '"_Statistics"'
-    reserved = {*taken, "_", *taking, signature.function}
+    reserved = {*taken, "_", *shown, *(entry.name for entry in program.entries)}
     expressions = Expressions(
         signature, renamed(program, reserved), statistics.spelled, intervals.declared_bounds(program, signature)
     )
     functions = []
-    for function in program.functions:
-        if function is not program.entry:
+    for function in (*program.helpers, program.entry, *program.entries[:-1]):
+        if function not in program.entries:
             arguments = [f"{expressions.names[name]}: float" for name in function.arguments]
         else:
+            taking = taken_by(function, statistics.state, function.name in with_state)
             arguments = [f"{name}: {types[name]}" if name in types else name for name in taking]
         functions.append("\n".join(_FunctionWriter(expressions, function).lines(arguments)))
     parameters = [f"{expressions.names[name]} = {value!r}" for name, value in program.parameters]
     return PythonSource("\n".join(parameters), tuple(functions), frozenset(expressions.runtime))
+
+
+def taken_by(entry: p.Function, state: str, always: bool = False) -> list[str]:
+    """The arguments of a function that the task names, as it is exported: `state` is among them where it asks for
+    statistics of the system, which are read of that, or `always`."""
+    asked = (e.statistic if isinstance(e, p.Occurrences) else e for e in p.expressions(entry.body))
+    asks = always or any(isinstance(e, p.Statistic) and e.scope != "entity" for e in asked)
+    return [*entry.arguments, *([state] if asks and state not in entry.arguments else [])]
 
 
 class _FunctionWriter:

@@ -2,19 +2,20 @@
 
 `_Entity` is the base class of the entity, with what a policy's statistics keep of each; `_Statistics` is the base
 class of the argument that the system's statistics and the percentiles over all live entities belong to. It has
-`enter`, `update` and `leave` to be told of each entity, or `observe` where the task has none.
+`enter`, `update` and `leave` to be told of each entity, or `observe` where the task has none, and `observe_` with the
+name of each occasion at which features are observed.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from vulcan.anvil import quantise
 from vulcan.export.fit import WIDTH, fitted
 from vulcan.export.statistic_names import POPULATION, TALLY, WINDOW, Kept, StatisticNames
-from vulcan.task import Feature, History, Scalar, Signature
+from vulcan.task import Feature, Global, History, Scalar, Signature
 
 _FROM_TWO = ("avg", "min", "max", "ewma")
 """What the first observation starts and later ones move."""
@@ -84,6 +85,7 @@ class _Writer:
 
     def statistics(self) -> Iterator[str]:
         system = self.names.kept["system"]
+        at_events, at_occasions = self.at_events, self.at_occasions
         yield "class _Statistics:"
         told = "every entity" if self.signature.entity is not None else "every event"
         yield f'    """What the policy knows from having watched; it is told of {told}."""'
@@ -94,8 +96,11 @@ class _Writer:
         if self.names.percentiles or system:
             yield ""
             yield "    def __init__(self) -> None:"
-            if any(k.what in _FROM_TWO for k in system):
+            if any(k.what in _FROM_TWO for k in at_events):
                 yield "        self._events = 0"
+            for occasion, kept in at_occasions.items():
+                if any(k.what in _FROM_TWO for k in kept):
+                    yield f"        self.{_count_of(occasion)} = 0"
             yield from self.started(system)
             for feature in self.names.percentiles:
                 yield f"        self.{_place(feature)} = {POPULATION}({_population(self.declared[feature])})"
@@ -106,15 +111,40 @@ class _Writer:
             yield f'        """The value of `{feature}` that a share of all live entities does not exceed."""'
             yield f"        return self.{_place(feature)}.percentile(share)"
 
+    @property
+    def at_events(self) -> tuple[Kept, ...]:
+        """What is kept of the system and observes at every event."""
+        return tuple(k for k in self.names.kept["system"] if k.feature not in self.signature.occasions)
+
+    @property
+    def at_occasions(self) -> Mapping[str, tuple[Kept, ...]]:
+        """What observes at each occasion that the task names, by its name."""
+        system, occasions = self.names.kept["system"], self.signature.occasions
+        return {
+            occasion: tuple(k for k in system if occasions.get(k.feature) == occasion)
+            for occasion in dict.fromkeys(occasions.values())
+        }
+
+    def occasions(self) -> Iterator[str]:
+        """A method for each occasion; it takes the groups of features that are observed then."""
+        for occasion, kept in self.at_occasions.items():
+            observed = (a for a in self.signature.arguments if isinstance(a, Global) and a.observed == occasion)
+            groups = [a.name for a in observed if a.name != self.names.state]
+            yield from self.method(
+                f"observe_{occasion}", f"The occasion has come: {occasion.replace('_', ' ')}.", groups
+            )
+            yield from self.of_system(kept, _count_of(occasion))
+
     def events(self) -> Iterator[str]:
         if self.signature.entity is None:
-            yield from self.method("observe", "An event.")
-            yield from self.of_system()
+            yield from self.method("observe", "An event.", self.arguments)
+            yield from self.of_system(self.at_events, "_events")
+            yield from self.occasions()
             return
-        yield from self.method("enter", "The entity, a new object, has entered.")
+        yield from self.method("enter", "The entity, a new object, has entered.", self.arguments)
         yield from self.of_entity(self.first)
         yield from (f"        {self.bucket(f)} = self.{_place(f)}.add({f})" for f in self.names.buckets)
-        yield from self.method("update", "The entity was touched.")
+        yield from self.method("update", "The entity was touched.", self.arguments)
         yield from self.of_entity(self.later)
         for feature in self.names.buckets:
             bucket = self.bucket(feature)
@@ -123,13 +153,14 @@ class _Writer:
         argument = f"{entity}: {self.annotations[entity]}" if entity in self.annotations else entity
         yield from ["", f"    def leave(self, {argument}) -> None:", '        """The entity leaves."""']
         yield from (f"        self.{_place(f)}.remove({self.bucket(f)})" for f in self.names.buckets)
-        if self.names.kept["system"]:
-            yield from self.method("_observe", "An event of any entity.")
-            yield from self.of_system()
+        if self.at_events:
+            yield from self.method("_observe", "An event of any entity.", self.arguments)
+            yield from self.of_system(self.at_events, "_events")
+        yield from self.occasions()
 
-    def method(self, name: str, happened: str) -> Iterator[str]:
+    def method(self, name: str, happened: str, arguments: Sequence[str]) -> Iterator[str]:
         types = {a.name: "float" for a in self.signature.arguments if isinstance(a, Scalar)} | dict(self.annotations)
-        written = [f"{a}: {types[a]}" if a in types else a for a in self.arguments]
+        written = [f"{a}: {types[a]}" if a in types else a for a in arguments]
         yield from ["", f"    def {name}({', '.join(('self', *written))}) -> None:", f'        """{happened}"""']
 
     @property
@@ -142,19 +173,20 @@ class _Writer:
         if self.counts_observations:
             yield f"        {entity}.{self.names.observations} += 1"
         yield from lines(self.names.kept["entity"], entity, f"{entity}.{self.names.observations}", "        ")
-        if self.names.kept["system"]:
+        if self.at_events:
             yield f"        self._observe({', '.join(self.arguments)})"
 
-    def of_system(self) -> Iterator[str]:
-        kept = self.names.kept["system"]
+    def of_system(self, kept: tuple[Kept, ...], count: str) -> Iterator[str]:
+        """An observation of what is kept; `count` is the attribute that counts these observations."""
         moving = tuple(k for k in kept if k.what in _FROM_TWO)
+        observations = f"self.{count}"
         if moving:
-            yield "        self._events += 1"
-            yield "        if self._events == 1:"
-            yield from self.first(moving, "self", "self._events", "            ")
+            yield f"        {observations} += 1"
+            yield f"        if {observations} == 1:"
+            yield from self.first(moving, "self", observations, "            ")
             yield "        else:"
-            yield from self.later(moving, "self", "self._events", "            ")
-        yield from self.later(tuple(k for k in kept if k.what not in _FROM_TWO), "self", "self._events", "        ")
+            yield from self.later(moving, "self", observations, "            ")
+        yield from self.later(tuple(k for k in kept if k.what not in _FROM_TWO), "self", observations, "        ")
 
     def first(self, kept: tuple[Kept, ...], owner: str, observations: str, indent: str) -> Iterator[str]:
         """The first observation is taken in."""
@@ -190,6 +222,11 @@ class _Writer:
 
 def _fitted(before: str, expression: str) -> Iterator[str]:
     return fitted(before, ast.parse(expression, mode="eval").body)
+
+
+def _count_of(occasion: str) -> str:
+    """The attribute that counts how often the occasion has come."""
+    return f"_times_{occasion}"
 
 
 def _place(feature: str) -> str:

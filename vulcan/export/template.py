@@ -4,7 +4,10 @@ A pack may have a file `export/python.py`: an ordinary Python module that import
 the line `# --- exported modules have the policy above this line ---`, stand-ins for what the exporter writes:
 
     def FUNCTION(ARGUMENTS) -> float     the policy, with the task's arguments; annotate them with (quoted) classes of
-                                         the template, and the policy written in its place is annotated likewise
+                                         the template, and the policy written in its place is annotated likewise;
+                                         where the task declares several functions, each of them. One whose
+                                         arguments lack the one that statistics of the whole system are read of (see
+                                         _Statistics) may take it behind them, and then always is written with it
     class _Entity                        base class of the entity argument, with what its statistics keep; to be
                                          initialised without arguments
     class _Statistics                    base class of the argument that statistics of the whole system are read of
@@ -12,8 +15,12 @@ the line `# --- exported modules have the policy above this line ---`, stand-ins
                                          without arguments. It has enter(...) and update(...), to be called when an
                                          entity, a new object each time, has entered (with its features set) and when
                                          it was touched, and leave(entity). The former two take the policy's arguments
-                                         but for histories and the one that they belong to: enter(now, obj). Where the
-                                         task has no entity there is observe(...) in their place, for every event
+                                         but for histories and the one that they belong to: enter(now, obj); of several
+                                         functions all arguments, those of the main one first. Where the task has no
+                                         entity there is observe(...) in their place, for every event.
+                                         For each occasion at which features are observed there is one more method:
+                                         observe_ROUND_TRIP(...) takes the groups of features observed then, but for the
+                                         one that these statistics belong to
     _USES                                a frozenset of the features that the policy reads as numbers and of the
                                          queries that it asks of a history: {"now", "obj.size", "ghost.contains"}; an
                                          entity's key is in it unless all that counts is whether two are equal
@@ -38,11 +45,15 @@ CUT = "# --- exported modules have the policy above this line ---"
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """`text` is what goes into the module; the rest is what the stand-ins above it say."""
+    """`text` is what goes into the module; the rest is what the stand-ins above it say.
+
+    `with_state` are the functions that take the state behind the task's arguments.
+    """
 
     text: str = ""
     settings: Mapping[str, Json] = field(default_factory=dict)
     annotations: Mapping[str, str] = field(default_factory=dict)
+    with_state: frozenset[str] = frozenset()
 
     @property
     def names(self) -> frozenset[str]:
@@ -75,7 +86,8 @@ def load_template(task: Task) -> Template:
         raise UserError(f"task {task.name!r}: its template {path} cannot be read: {error}") from error
     if not cut:
         raise UserError(f"task {task.name!r}: its template {path} lacks the line {CUT!r}")
-    return Template(text.strip("\n") + "\n", _settings(tree, task), _annotations(tree, task))
+    settings, annotations = _settings(tree, task), _annotations(tree, task)
+    return Template(text.strip("\n") + "\n", settings, annotations, _with_state(tree, task))
 
 
 def _settings(tree: ast.Module, task: Task) -> dict[str, Json]:
@@ -92,8 +104,16 @@ def _settings(tree: ast.Module, task: Task) -> dict[str, Json]:
 
 
 def _annotations(tree: ast.Module, task: Task) -> dict[str, str]:
+    named = [declared.function for declared in task.functions]
+    found: dict[str, str] = {}
     for node in tree.body:
-        if isinstance(node, ast.FunctionDef) and node.name == task.signature.function:
+        if isinstance(node, ast.FunctionDef) and node.name in named:
             annotated = ((a.arg, a.annotation) for a in node.args.args)
-            return {name: ast.unparse(kind).replace("'", '"') for name, kind in annotated if kind is not None}
-    return {}
+            found |= {name: ast.unparse(kind).replace("'", '"') for name, kind in annotated if kind is not None}
+    return found
+
+
+def _with_state(tree: ast.Module, task: Task) -> frozenset[str]:
+    declared = {signature.function: len(signature.arguments) for signature in task.functions}
+    stand_ins = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name in declared]
+    return frozenset(node.name for node in stand_ins if len(node.args.args) == declared[node.name] + 1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import textwrap
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from vulcan.models.base import Reply
@@ -30,12 +31,12 @@ class _Block:
     closed: bool
 
 
-def extract_source(reply: Reply, function: str, parent: str | None = None) -> str:
-    """The source of the program in the reply that defines `function`.
+def extract_source(reply: Reply, function: str, parent: str | None = None, others: Sequence[str] = ()) -> str:
+    """The source of the program in the reply that defines `function`, and where there are `others` these too.
 
-    That is the only code block, or the last of several that defines the function; blocks of another language
-    count only where there is none of Python or without a language. A reply with no code block may be the
-    program itself. Reasoning in `<think>` tags is passed over.
+    That is the only code block, or the last of several that defines the functions, or else the main one; blocks of
+    another language count only where there is none of Python or without a language. A reply with no code block may be
+    the program itself. Reasoning in `<think>` tags is passed over.
 
     With the source of a `parent` the reply may instead be a diff against it, in blocks of SEARCH and REPLACE.
 
@@ -56,7 +57,7 @@ def extract_source(reply: Reply, function: str, parent: str | None = None) -> st
         return _finished(apply_changes(parent, read_changes(text)))
     if not blocks:
         return _bare_source(text, function)
-    return _choose(blocks, function)
+    return _choose(blocks, function, others)
 
 
 def _check_length(text: str) -> None:
@@ -126,12 +127,13 @@ def _defines(source: str, function: str) -> bool:
     return re.search(rf"^def[ \t]+{re.escape(function)}[ \t]*\(", source, re.MULTILINE) is not None
 
 
-def _choose(blocks: list[_Block], function: str) -> str:
+def _choose(blocks: list[_Block], function: str, others: Sequence[str]) -> str:
     likely = [block for block in blocks if not block.language or block.language in _PYTHON]
     for group in (likely, blocks):
         defining = [block for block in group if _defines(block.source, function)]
         if defining:
-            return _finished(defining[-1].source)
+            whole = [block for block in defining if all(_defines(block.source, other) for other in others)]
+            return _finished((whole or defining)[-1].source)
     if len(likely) == 1:
         return _finished(likely[0].source)  # the checker says best what is missing in it
     alone = len(blocks) == 1
@@ -139,7 +141,8 @@ def _choose(blocks: list[_Block], function: str) -> str:
     raise NoSource(
         "missing-function",
         f"{blame} {function}",
-        f"answer with one Python code block that holds the whole program, with def {function}(...) in it",
+        "answer with one Python code block that holds the whole program, with "
+        f"{' and '.join(f'def {name}(...)' for name in (function, *others))} in it",
     )
 
 

@@ -6,21 +6,16 @@ from dataclasses import asdict
 from typing import Any
 
 from vulcan.registry import find_task, known_tasks
-from vulcan.task import Task
+from vulcan.task import Rank, Task, Value
 
 
 def task_document(task: Task) -> dict[str, Any]:
     """A task as docs/json.md has it."""
-    signature = task.signature
     return {
         "task": task.name,
         "summary": task.summary,
-        "kind": type(signature).__name__.lower(),
-        "function": signature.function,
-        "arguments": [argument.name for argument in signature.arguments],
-        "features": [{"reads": name, **asdict(feature)} for name, feature in signature.features()],
-        "returns": signature.returns,
-        "mechanisms": [asdict(mechanism) for mechanism in signature.mechanisms],
+        **_function(task.signature),
+        "others": [_function(declared) for declared in task.others],
         "objectives": [
             {"name": o.name, "metric": o.metric, "meaning": o.meaning, "references": list(o.references)}
             for o in task.objectives
@@ -28,6 +23,20 @@ def task_document(task: Task) -> dict[str, Any]:
         "properties": [asdict(property_) for property_ in task.properties],
         "settings": [asdict(setting) for setting in task.settings],
         "operations": task.operations,
+    }
+
+
+def _function(declared: Rank | Value) -> dict[str, Any]:
+    return {
+        "kind": type(declared).__name__.lower(),
+        "function": declared.function,
+        "arguments": [argument.name for argument in declared.arguments],
+        "features": [
+            {"reads": name, **asdict(feature), "observed": declared.occasions.get(name)}
+            for name, feature in declared.features()
+        ],
+        "returns": declared.returns,
+        "mechanisms": [asdict(mechanism) for mechanism in declared.mechanisms],
     }
 
 

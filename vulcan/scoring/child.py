@@ -102,9 +102,11 @@ def _bad(status: str, message: str) -> Reply:
 
 
 def warm_up_policy(task: Task) -> str:
-    """The first of the task's seed policies, or one that answers 0."""
-    signature = task.signature
-    simplest = f"def {signature.function}({', '.join(a.name for a in signature.arguments)}):\n    return 0.0\n"
+    """The first of the task's seed policies, or one whose functions answer 0."""
+    simplest = "".join(
+        f"def {declared.function}({', '.join(a.name for a in declared.arguments)}):\n    return 0.0\n"
+        for declared in task.functions
+    )
     return next(iter(task.seed_policies().values()), simplest)
 
 

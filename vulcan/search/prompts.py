@@ -17,7 +17,7 @@ from vulcan.evaluator import Instance
 from vulcan.models.base import Message
 from vulcan.search.population import Member
 from vulcan.search.strategies.draft import Draft
-from vulcan.task import Json, Mechanism, Objective, Task
+from vulcan.task import Json, Mechanism, Objective, Rank, Task, Value
 
 ADVICE_LINES = 10
 """How many lines of advice are asked for."""
@@ -35,6 +35,13 @@ def mechanism_of(task: Task, settings: Mapping[str, Json]) -> Mechanism | None:
     if chosen is None:
         return None
     raise UserError(f"task {task.name!r} has no mechanism {chosen!r}")
+
+
+def _other(declared: Rank | Value, settings: Mapping[str, Json]) -> dict[str, str]:
+    """A function besides the main one, and how it is used: by the mechanism that the settings name, else its first."""
+    named = [m for m in declared.mechanisms if m.name == settings.get("mechanism")] or list(declared.mechanisms[:1])
+    mechanism = named[0].spelled(settings) if named else ""
+    return {"function": declared.function, "returns": declared.returns, "mechanism": mechanism}
 
 
 class Prompts:
@@ -64,6 +71,7 @@ class Prompts:
             "task": task,
             "objective": objective,
             "mechanism": mechanism.spelled(settings) if mechanism else "",
+            "others": [_other(declared, settings) for declared in task.others],
             "language": describe_language(task).strip(),
             "instances": tuple(instance.name for instance in instances),
             "advice_lines": ADVICE_LINES,

@@ -23,7 +23,7 @@ class Reading:
 def read_reply(reply: Reply, task: Task, diff_of: str | None = None) -> Reading:
     """Take the program out of a reply, which may be a diff against another one, and check it."""
     try:
-        source = extract_source(reply, task.signature.function, diff_of)
+        source = extract_source(reply, task.signature.function, diff_of, [other.function for other in task.others])
     except NoSource as missing:
         return Reading("", None, f"- [{missing.rule}] {missing.message}; {missing.hint}", (missing.rule,))
     return read_source(source, task)

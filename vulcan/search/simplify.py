@@ -117,7 +117,7 @@ class _Search:
                 yield _Smaller(cut, smaller, own)
 
     def written(self, program: p.Program) -> str:
-        return emit_source(program, self.task.signature)
+        return emit_source(program, self.task.interface)
 
     def measured(self, candidates: Sequence[_Smaller]) -> list[_Smaller]:
         """The candidates, from the first on, that could be evaluated within what is left."""

@@ -92,7 +92,7 @@ def tune(
 
 def _numbers(policy: Policy) -> Adjustable:
     """The policy with its numbers lifted, but where it would then be too large for the language."""
-    signature = policy.task.signature
+    signature = policy.task.interface
     lifted = lift(policy.program, signature)
     try:
         check(emit_source(lifted, signature), policy.task)
@@ -134,7 +134,7 @@ class _Search:
         own = self.policy.parameters
         idle = (k.name for k, v in zip(self.numbers.knobs, values, strict=True) if k.name not in own and k.value == v)
         program: p.Program = lowered(self.numbers.with_values(values), frozenset(idle))
-        return emit_source(program, self.policy.task.signature)
+        return emit_source(program, self.policy.task.interface)
 
     def measure(self, points: Sequence[_Point]) -> list[_Point]:
         """Have evaluated what was not yet: those of the points, from the first on, that the evaluations go to."""

@@ -42,11 +42,12 @@ def blind_search(policy: Policy, declared: Property, judge: Judge) -> Counterexa
 def _ranges(policy: Policy, declared: Property) -> dict[str, Interval]:
     """Everything that the policy and the conditions read, by name."""
     graph = Graph()
-    inputs = Inputs(graph, policy.task.signature)
-    programs = [policy.program, *(c.program for c in conditions(policy.task, declared) if c is not None)]
-    features = {name for name, _ in policy.task.signature.features()}
-    for function in (f for program in programs for f in program.functions):
-        for e in p.expressions(function.body):
+    function = policy.function(declared.function)
+    inputs = Inputs(graph, function.signature)
+    programs = [function.program, *(c.program for c in conditions(policy.task, declared) if c is not None)]
+    features = {name for name, _ in function.signature.features()}
+    for body in (f.body for program in programs for f in program.functions):
+        for e in p.expressions(body):
             match e:
                 case p.Read(feature) if feature in features:
                     inputs.read(feature)

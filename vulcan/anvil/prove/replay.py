@@ -60,11 +60,11 @@ class Judge:
     """Says whether points refute a property of a policy."""
 
     def __init__(self, policy: Policy, declared: Property) -> None:
-        task = policy.task
+        function = policy.function(declared.function)
         self._declared = declared
-        self._signature = task.signature
-        self._policy = Answered(policy.program, policy.plan, task.signature)
-        when, claim = conditions(task, declared)
+        self._signature = function.signature
+        self._policy = Answered(function.program, function.plan, function.signature)
+        when, claim = conditions(policy.task, declared)
         self._when = _asked(when)
         self._claim = _asked(claim)
 

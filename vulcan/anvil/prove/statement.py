@@ -1,7 +1,7 @@
 """What a task claims of its policies, as terms: the properties, and the conditions that they are written with.
 
 A condition is an expression of Anvil. It is read by the language's own checker, as the body of a function that has the
-arguments of the task's and, in a claim, `result`: what the policy returned.
+arguments of the one that the property is claimed of and, in a claim, `result`: what the policy returned.
 """
 
 from __future__ import annotations
@@ -35,8 +35,7 @@ class Condition:
 def condition(task: Task, declared: Property, what: str, text: str, of_result: bool) -> Condition:
     """The condition that a property's `what` (its claim or its `when`) spells. Raises UserError where it is none."""
     where = f"task {task.name!r}, property {declared.name!r}: {what} {text!r}"
-    signature = task.signature
-    arguments = signature.arguments
+    arguments = task.function(declared.function).arguments
     if of_result:
         arguments += (Scalar(Feature(RESULT, "float", "result", -1e300, 1e300, "what the policy returned")),)
     try:
@@ -59,7 +58,7 @@ def check_properties(task: Task) -> None:
 
 def conditions(task: Task, declared: Property) -> tuple[Condition | None, Condition | None]:
     """The property's `when` and claim. Raises UserError where its subject or one of these does not fit the task."""
-    features = [name for name, _ in task.signature.features()]
+    features = [name for name, _ in task.function(declared.function).features()]
     if declared.subject is not None and declared.subject not in features:
         raise UserError(
             f"task {task.name!r}, property {declared.name!r}: subject {declared.subject!r} is not a feature; "
@@ -95,8 +94,10 @@ def statement(program: p.Program, task: Task, declared: Property) -> Statement:
     graph = Graph()
     subject = declared.subject
     pair = subject is not None
-    inputs = tuple(Inputs(graph, task.signature, subject, copy) for copy in ((1, 2) if pair else (0,)))
-    copies = tuple(Unfolder(graph, program, each).result() for each in inputs)
+    signature = task.function(declared.function)
+    function = program.of(signature.function)
+    inputs = tuple(Inputs(graph, signature, subject, copy) for copy in ((1, 2) if pair else (0,)))
+    copies = tuple(Unfolder(graph, function, each).result() for each in inputs)
     assumed = []
     if subject is not None:
         one, other = (each.read(subject) for each in inputs)

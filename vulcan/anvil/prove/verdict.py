@@ -35,6 +35,7 @@ class Verdict:
         return {
             "name": self.property.name,
             "kind": self.property.kind,
+            "function": self.property.function,
             "required": self.property.required,
             "verdict": self.outcome,
             "arithmetic": self.arithmetic,
@@ -47,16 +48,17 @@ class Verdict:
 
 def claim_of(declared: Property) -> str:
     """What the property says, in words."""
+    result = "the result" if declared.function is None else f"the result of {declared.function}"
     match declared.kind:
         case "bounded":
             ends = [f"at least {declared.low:g}"] if declared.low is not None else []
             ends += [f"at most {declared.high:g}"] if declared.high is not None else []
-            said = f"the result is {' and '.join(ends)}"
+            said = f"{result} is {' and '.join(ends)}"
         case "nondecreasing" | "nonincreasing":
             verb = "fall" if declared.kind == "nondecreasing" else "rise"
-            said = f"the result does not {verb} when {declared.subject} grows, all else equal"
+            said = f"{result} does not {verb} when {declared.subject} grows, all else equal"
         case "independent":
-            said = f"the result is the same for every {declared.subject}, all else equal"
+            said = f"{result} is the same for every {declared.subject}, all else equal"
         case "holds":
-            said = f"{declared.claim}"
+            said = f"{declared.claim}" if declared.function is None else f"{declared.claim}, of {result}"
     return said if declared.when is None else f"{said}, where {declared.when}"

@@ -8,10 +8,12 @@ import random
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any, Protocol
 
 from vulcan.anvil import Rejected
 from vulcan.models.base import Parent, Reply, Request
-from vulcan.models.offline.breed import Breeder, Genome
+from vulcan.models.offline.breed import Breeder, Written
+from vulcan.models.offline.several import SeveralBreeder
 from vulcan.models.offline.vocabulary import vocabulary
 from vulcan.task import Task
 
@@ -28,7 +30,7 @@ class OfflineEvolve:
     """
 
     def __init__(self, task: Task) -> None:
-        self._breeder = Breeder(vocabulary(task))
+        self._breeder: _Breeder = SeveralBreeder(task) if task.others else Breeder(vocabulary(task))
         self._genome = functools.lru_cache(maxsize=64)(self._breeder.genome)  # a round's proposals share their parents
 
     @property
@@ -45,17 +47,24 @@ class OfflineEvolve:
     def close(self) -> None:
         """Nothing is held open."""
 
-    def _genomes(self, request: Request) -> list[Genome]:
+    def _genomes(self, request: Request) -> list[Any]:
         """The parents that are programs of this task: in their order for an operator that tells them apart."""
-        found: list[Genome] = []
+        found: list[Any] = []
         for parent in _in_order(request):
             try:
-                genome = self._genome(parent.source)
+                genome: Any = self._genome(parent.source)
             except Rejected as rejected:
                 log.warning("candidate %d cannot be a parent: %s", parent.candidate, rejected)
                 continue
             found.append(replace(genome, label=f"candidate {parent.candidate}"))
         return found
+
+
+class _Breeder(Protocol):
+    """What both breeders do; a genome is their own view of a parent, with a `label`."""
+
+    def genome(self, source: str) -> Any: ...
+    def write(self, rng: random.Random, parents: Sequence[Any], proposal: int, operator: str = "") -> Written: ...
 
 
 def _in_order(request: Request) -> Sequence[Parent]:

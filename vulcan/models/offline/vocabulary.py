@@ -102,7 +102,7 @@ def vocabulary(task: Task) -> Vocabulary:
         streamed |= dict.fromkeys(
             (name for name, kind in kinds.items() if name not in own and kind == "global"), "system"
         )
-    is_population = entity is not None and entity.population is not None
+    is_population = entity is not None and entity.population in [a.name for a in signature.arguments]
     return Vocabulary(
         task,
         Units(units.read, points),

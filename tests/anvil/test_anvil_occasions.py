@@ -1,0 +1,121 @@
+"""Features that are observed on an occasion: their statistics move then, and at no other event."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from random import Random
+
+import pytest
+from anvil_flow import FLOW, LAYOUT, TASK, WINDOW, policy, shown
+from anvil_toy import NOW, TOY, TOY_LAYOUT
+from anvil_twin import Twin
+from anvil_two import TWO, TWO_LAYOUT, WIND, defining
+from anvil_values import values_for
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from vulcan.anvil import check, grammar
+from vulcan.anvil.language import describe_language
+from vulcan.task import Entity, Global, Value
+
+
+def test_history_windows_of_a_round_trip_each() -> None:
+    """`recent(k)` is the k-th latest round trip, however many events there are between two of them."""
+    for k in (1, 2, 3, 10):
+        twin = Twin(policy(f"window.delivered.recent({k})"), LAYOUT)
+        for trip in range(1, 15):
+            for event in range(trip % 4):
+                twin.observe(None, shown(1000.0 * trip + event))
+            twin.occur("round_trip", shown(100.0 * trip))
+            twin.observe(None, shown(7.0))
+            assert twin.score(None, shown(7.0)) == (100.0 * (trip - k + 1) if trip >= k else 5.0)
+
+
+def test_an_event_moves_what_has_no_occasion_and_nothing_else() -> None:
+    twin = Twin(policy("flow.rtt.avg() * 1000 + window.delivered.avg()"), LAYOUT)
+    assert twin.score(None, shown(9.0)) == 5.0
+    twin.observe(None, shown(9.0, rtt=2.0))
+    assert twin.score(None, shown(9.0)) == 2005.0
+    twin.occur("round_trip", shown(9.0, rtt=40.0))
+    twin.occur("round_trip", shown(11.0, rtt=40.0))
+    assert twin.score(None, shown(0.0)) == 2010.0
+    twin.observe(None, shown(1.0, rtt=4.0))
+    assert twin.score(None, shown(0.0)) == 3010.0
+
+
+def test_what_nothing_needs_is_not_there() -> None:
+    only = policy("window.delivered.avg()").native(LAYOUT)
+    assert (only.update, only.enter, only.leave) == (0, 0, 0) and only.occasions["round_trip"]
+    other = policy("flow.rtt.avg()").native(LAYOUT)
+    assert other.update and other.occasions == {"round_trip": 0}
+    assert policy("window.delivered").native(LAYOUT).occasions == {"round_trip": 0}
+    plain = replace(TASK, signature=Value("cwnd", (FLOW,), "a window"))
+    assert check("def cwnd(flow):\n    return flow.rtt.avg()\n", plain).native(LAYOUT).occasions == {}
+
+
+def test_an_occasion_is_one_the_task_names() -> None:
+    with pytest.raises(KeyError):
+        policy("window.lost.max()").reference().observe_occasion("full_moon", shown(1.0))
+    with pytest.raises(ValueError, match="occasion 'Round trip'"):
+        replace(WINDOW, observed="Round trip")
+
+
+def test_each_occasion_has_a_block_and_a_count_of_its_own() -> None:
+    made = check(defining(steer="wind.speed.avg() + 1000 * tide.height.avg() + world.load.avg()"), TWO)
+    blocks = made.plan.occasion_blocks(TWO.interface)
+    assert {name: block.slots for name, block in blocks.items()} == {"gust": 2, "high_water": 2}
+    assert made.plan.system_block(TWO.interface).slots == 2
+    assert made.plan.bytes_of_system(TWO.interface) == 48
+    assert [used.system for used in made.plan.memory(TWO.interface)] == [16, 16, 16]
+    twin = Twin(made, TWO_LAYOUT)
+    values = values_for(TWO.interface, Random(1))
+    for speed in (1.0, 3.0, 8.0):
+        twin.occur("gust", values | {"wind.speed": speed, "tide.height": 9.0})
+    twin.occur("high_water", values | {"wind.speed": 50.0, "tide.height": 2.0})
+    assert twin.reference.ask("steer", values) == 2004.0
+    twin.score(1.0, values)
+
+
+@pytest.mark.parametrize("kind", [k for k in grammar.STATISTICS.values() if "system" in k.scopes], ids=lambda k: k.name)
+@settings(max_examples=25, deadline=None, derandomize=True, database=None)
+@given(data=st.data())
+def test_a_statistic_on_an_occasion_is_that_of_a_task_whose_only_events_are_occasions(
+    kind: grammar.StatisticKind, data: st.DataObject
+) -> None:
+    """Bit for bit: the same observations, told as events of a task without occasions, give the same numbers."""
+    arguments = ["3" if kind.looks_for else ""] + [("3" if a.whole else "0.5") for a in kind.arguments]
+    expression = f"window.delivered.{kind.name}({', '.join(a for a in arguments if a)})"
+    source = f"def cwnd(flow, window):\n    return {expression}\n"
+    plain = replace(TASK, signature=Value("cwnd", (FLOW, replace(WINDOW, observed=None)), "a window"))
+    on_occasions, at_events = Twin(check(source, TASK), LAYOUT), Twin(check(source, plain), LAYOUT)
+    for value in data.draw(st.lists(st.integers(1, 5), max_size=12)):
+        for _ in range(data.draw(st.integers(0, 2))):
+            on_occasions.observe(None, shown(77.0))
+        on_occasions.occur("round_trip", shown(float(value)))
+        at_events.observe(None, shown(float(value)))
+        assert on_occasions.score(None, shown(0.0)) == at_events.score(None, shown(0.0))
+    on_occasions.check_memory()
+
+
+def test_the_language_says_when_they_observe() -> None:
+    text = describe_language(TASK)
+    both = "- `window.delivered.KIND`, `window.lost.KIND`"
+    assert f"{both}: of what it was at each round trip, and at no other event" in text
+    assert "- `flow.rtt.KIND`: of what it was at each event\n" in text
+    everywhere = describe_language(replace(TASK, signature=Value("cwnd", (NOW, FLOW), "a window")))
+    assert "at no other event" not in everywhere
+
+
+def test_a_group_under_an_entity_may_be_observed_on_an_occasion() -> None:
+    """The population's statistics go on at every event of an entity; the group's own at the occasion alone."""
+    world = next(a for a in TOY.signature.arguments if isinstance(a, Global))
+    arguments = tuple(replace(world, observed="dawn") if a is world else a for a in TOY.signature.arguments)
+    task = replace(TOY, signature=replace(TOY.signature, arguments=arguments))
+    source = "def rate(now, item, world, past):\n    return world.load.max() * 1e6 + world.positive.max()\n"
+    twin = Twin(check(source, task), TOY_LAYOUT)
+    values = values_for(task.signature, Random(2))
+    twin.observe(1.0, values | {"item.id": 1.0, "item.positive": 30.0, "world.load": 1.0})
+    assert twin.score(1.0, values | {"item.id": 1.0}) == 30.0
+    twin.occur("dawn", values | {"world.load": 0.5, "item.positive": 99.0})
+    assert twin.score(1.0, values | {"item.id": 1.0}) == 500_030.0
+    assert WIND.observed == "gust" and isinstance(task.signature.entity, Entity)

@@ -1,0 +1,353 @@
+"""A policy of several functions: what is accepted, what each of them sees, and that they have one state."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from random import Random
+
+import pytest
+from anvil_programs import programs
+from anvil_toy import TOY
+from anvil_twin import Twin, bits
+from anvil_two import TWO, TWO_HEADS, TWO_LAYOUT, defining
+from anvil_values import values_for
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from vulcan.anvil import Policy, Rejected, check
+from vulcan.anvil.clean import cleaned
+from vulcan.anvil.emit_source import emit_source
+from vulcan.anvil.interpret import Reference
+from vulcan.anvil.language import describe_language
+from vulcan.anvil.lift import adjustable, lift
+from vulcan.anvil.plan import make_plan
+from vulcan.anvil.prove import verify
+from vulcan.anvil.rejection import Violation
+from vulcan.task import Global, Property, Scalar, Task, Value
+
+NAMES = ("rate", "admit", "steer")
+
+
+def violations(source: str, task: Task = TWO) -> tuple[Violation, ...]:
+    with pytest.raises(Rejected) as caught:
+        check(source, task)
+    return caught.value.violations
+
+
+def rules(source: str) -> list[str]:
+    return [violation.rule for violation in violations(source)]
+
+
+def one(source: str) -> Violation:
+    (violation,) = violations(source)
+    return violation
+
+
+# What has to be there
+
+
+@pytest.mark.parametrize("missing", NAMES)
+def test_each_function_has_to_be_defined(missing: str) -> None:
+    source = "".join(f"{head}\n    return 1\n" for name, head in TWO_HEADS.items() if name != missing)
+    violation = one(source)
+    assert (violation.rule, violation.line) == ("no-function", 1)
+    assert TWO_HEADS[missing].removesuffix(":") in violation.message
+    assert all(head.removesuffix(":") in violation.hint for head in TWO_HEADS.values())
+
+
+def test_every_missing_function_is_named_at_once() -> None:
+    assert rules("def f(x):\n    return x\n") == ["no-function"] * 3
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_function_takes_its_own_arguments(name: str) -> None:
+    source = defining().replace(TWO_HEADS[name], f"def {name}(now):")
+    found = {violation.rule: violation for violation in violations(source)}
+    assert found["arguments"].line == 1 + 2 * NAMES.index(name)
+    assert TWO_HEADS[name].removesuffix(":") in found["arguments"].hint
+
+
+def test_a_function_is_defined_once() -> None:
+    assert rules(defining() + "def steer(wind, now, world, tide):\n    return 1\n") == ["shadowing"]
+
+
+def test_helpers_and_parameters_are_common_to_all() -> None:
+    shared = "P = 2\ndef twice(x):\n    return P * x\n"
+    policy = check(defining("twice(now)", "twice(level)", "twice(wind.turn)", before=shared), TWO)
+    assert [f.name for f in policy.program.functions] == ["twice", "admit", "steer", "rate"]
+    shown = values_for(TWO.interface, Random(1)) | {"now": 8.0, "level": 3.0, "wind.turn": -5.0}
+    for changed, numbers in ((policy, (16.0, 6.0, -10.0)), (policy.with_parameters({"P": 3}), (24.0, 9.0, -15.0))):
+        assert tuple(changed.reference().ask(name, shown) for name in NAMES) == numbers
+    assert policy.warnings == ()
+
+
+def test_none_calls_another() -> None:
+    for source in (
+        defining(admit="steer(now, now, now, now)"),
+        defining(rate="help(1)", before="def help(x):\n    return admit(x, x, x, x)\n"),
+    ):
+        violation = one(source)
+        assert violation.rule == "function" and "helper" in violation.hint
+    assert rules(defining(steer="steer(now, now, now, now)")) == ["recursion"]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        defining(steer="item.whole"), defining(rate="level"), defining(rate="wind.speed + 1"),
+        defining(steer="item.whole.ewma(0.5)"), defining(steer="past.contains(item.id)"), defining(admit="world.load"),
+        defining(admit="world.whole.percentile(0.5)"),
+    ],
+)  # fmt: skip
+def test_each_sees_its_own_arguments_only(source: str) -> None:
+    violation = violations(source)[0]
+    assert violation.rule == "name" and "is not an argument of" in violation.message
+    assert "is shown" in violation.hint
+
+
+def test_a_helper_sees_no_argument_of_any() -> None:
+    violation = one(defining(before="def help(x):\n    return x + wind.speed\n", rate="help(1)"))
+    assert "is not known in the helper" in violation.message
+
+
+@pytest.mark.parametrize("name", ["level", "wind", "steer", "item"])
+def test_names_of_all_arguments_and_functions_are_taken_everywhere(name: str) -> None:
+    body = defining().replace(TWO_HEADS["rate"], f"{TWO_HEADS['rate']}\n    {name} = 1")
+    assert rules(body) == ["shadowing"]
+
+
+def test_each_has_the_limit_on_operations_for_itself() -> None:
+    def looping(turns: int) -> str:
+        return f"x = 0\n    for i in range({turns}):\n        x += i\n    return x"
+
+    def module(*turns: int) -> str:
+        return "".join(f"{head}\n    {looping(n)}\n" for head, n in zip(TWO_HEADS.values(), turns, strict=True))
+
+    task = replace(TWO, operations=1_000)
+    most = 332
+    policy = check(module(most, most, most), task)
+    assert [policy.function(name).plan.operations for name in NAMES] == [998] * 3
+    assert policy.plan.operations == 998
+    for name in NAMES:
+        turns = [most + (name == other) for other in NAMES]
+        (violation,) = violations(module(*turns), task)
+        assert violation.rule == "operations"
+
+
+# What the declaration itself must keep
+
+
+def test_functions_of_one_task_go_together() -> None:
+    steer = TWO.others[1]
+    cases = {
+        "two functions are called 'rate'": replace(steer, function="rate"),
+        "is a function and an argument": replace(steer, function="world"),
+        "differently": replace(steer, arguments=(replace(steer.arguments[0], name="world"),)),
+        "entities of different kinds": replace(TWO.others[0], arguments=(replace(TOY.signature.entity, name="thing"),)),
+        "without 'item'": replace(steer, arguments=TWO.others[0].arguments[:1]),
+    }  # fmt: skip
+    for message, declared in cases.items():
+        with pytest.raises(ValueError, match=message):
+            replace(TWO, others=(declared,), properties=())
+    with pytest.raises(ValueError, match="no function is called 'fly'; there are rate, admit, steer"):
+        replace(TWO, properties=(replace(TWO.properties[0], function="fly"),))
+    with pytest.raises(ValueError, match="and the population of another one"):
+        clash = Global("world", "", (replace(TOY.signature.entity.features[1]),))
+        own = tuple(a for a in TOY.signature.arguments if a.name != "world")
+        replace(
+            TWO, signature=replace(TOY.signature, arguments=own), others=(Value("f", (clash,), "it"),), properties=()
+        )
+
+
+def test_a_task_of_one_function_is_its_own_interface() -> None:
+    assert TOY.interface is TOY.signature
+    assert TOY.functions == (TOY.signature,)
+
+
+def test_what_is_seen_together_has_every_argument_once() -> None:
+    assert [a.name for a in TWO.interface.arguments] == ["now", "item", "world", "past", "level", "wind", "tide"]
+    assert TWO.function() is TWO.signature and TWO.function("steer") is TWO.others[1]
+    with pytest.raises(KeyError):
+        TWO.function("fly")
+    alone = TWO.alone("steer")
+    assert (alone.signature, alone.others) == (TWO.others[1], ())
+    assert [p.name for p in alone.properties] == ["steers within"] and alone.properties[0].function is None
+    assert isinstance(TWO.interface.arguments[4], Scalar)
+
+
+# What a policy is
+
+
+def test_a_fingerprint_is_of_all_functions_and_of_no_order() -> None:
+    lines = defining("now + P", before="P = 2\n").splitlines()
+    moved = "\n".join([*lines[3:], *lines[:3]]) + "\n"
+    prints = [check(s, TWO).fingerprint for s in (defining("now + P", before="P = 2\n"), moved)]
+    assert prints[0] == prints[1]
+    assert check(defining("now + P", steer="wind.turn + 1", before="P = 2\n"), TWO).fingerprint not in prints
+
+
+def test_the_functions_have_one_state() -> None:
+    """A statistic that two of them ask for is kept once, and an event counts once."""
+    policy = check(defining("now.ewma(0.5)", "now.ewma(0.5)", "now.ewma(0.5) - now.ewma(0.25)"), TWO)
+    assert [s.arguments for s in policy.plan.statistics] == [(0.25,), (0.5,)]
+    alone = policy.function("rate").plan
+    assert [s.arguments for s in alone.statistics] == [(0.5,)]
+    twin = Twin(policy, TWO_LAYOUT)
+    shown = values_for(TWO.interface, Random(5))
+    for key, now in ((1.0, 100.0), (2.0, 200.0), (1.0, 400.0)):
+        twin.observe(key, shown | {"now": now, "item.id": key})
+    assert twin.score(1.0, shown | {"item.id": 1.0}) == 275.0
+    assert twin.reference.ask("steer", shown) == 275.0 - 193.75
+
+
+def test_an_event_of_an_entity_is_one_for_a_function_that_is_shown_none() -> None:
+    policy = check(defining(steer="now.ewma(0.5)"), TWO)
+    steer = policy.function("steer").native(TWO_LAYOUT)
+    assert steer.enter and steer.update and not steer.leave
+    assert set(steer.scores) == {"steer"} and steer.score == steer.scores["steer"]
+    whole = policy.native(TWO_LAYOUT)
+    assert set(whole.scores) == set(NAMES) and whole.score == whole.scores["rate"]
+    assert len(set(whole.scores.values())) == 3
+
+
+def test_an_unknown_function_is_no_function() -> None:
+    policy = check(defining(), TWO)
+    with pytest.raises(KeyError):
+        policy.function("fly")
+    with pytest.raises(KeyError):
+        policy.reference().ask("fly", {})
+    with pytest.raises(KeyError):
+        policy.native(TWO_LAYOUT).named("fly")
+    assert policy.function().name == "rate" and policy.function("steer") is policy.function("steer")
+
+
+def checked(source: str) -> Policy:
+    try:
+        return check(source, TWO)
+    except Rejected as rejected:
+        assert all(v.rule in ("operations", "too-large") for v in rejected.violations), f"{rejected}\n{source}"
+        assume(False)
+        raise
+
+
+SEVERAL = programs(TWO.signature, others=TWO.others)
+GENERATED = settings(
+    max_examples=60, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck), database=None
+)
+
+
+def numbers(reference: Reference, random: Random, events: int = 6) -> list[str]:
+    """What all functions give in a random life of two items."""
+    found = []
+    for _ in range(events):
+        key = float(random.randrange(2))
+        values = values_for(TWO.interface, random) | {"item.id": key}
+        reference.observe(key, values)
+        found += [bits(reference.ask(name, values, key) + 0.0) for name in NAMES]  # -0.0 + 0.0 is 0.0
+    return found
+
+
+@GENERATED
+@given(source=SEVERAL, seed=st.integers(0, 2**32))
+def test_whatever_is_made_of_a_program_computes_the_same(source: str, seed: int) -> None:
+    """Written anew, with its numbers lifted, cleaned, and each function alone."""
+    policy = checked(source)
+    expected = numbers(policy.reference(), Random(seed))
+    again = check(emit_source(policy.program, TWO.interface), TWO)
+    assert again.fingerprint == policy.fingerprint
+    assert emit_source(again.program, TWO.interface) == emit_source(policy.program, TWO.interface)
+    for program in (lift(policy.program, TWO.interface), cleaned(policy.program)):
+        plan = make_plan(program.of("rate"), 10**9)
+        joint = replace(plan, statistics=policy.plan.statistics)
+        assert numbers(Reference(program, joint, TWO.interface), Random(seed)) == expected
+    assert numbers(_Alone(policy), Random(seed)) == expected  # type: ignore[arg-type]
+
+
+class _Alone:
+    """Each function with a state of its own."""
+
+    def __init__(self, policy: Policy) -> None:
+        self.references = {name: policy.function(name).reference() for name in NAMES}
+
+    def observe(self, key: float, values: dict[str, float]) -> None:
+        for reference in self.references.values():
+            reference.observe(key, values)
+
+    def ask(self, name: str, values: dict[str, float], key: float) -> float:
+        return self.references[name](values, key)
+
+
+def test_a_tuner_finds_the_numbers_of_all_functions() -> None:
+    policy = check(defining("now * 3", "level.ewma(0.25) * 5", "wind.turn / 7"), TWO)
+    knobs = {knob.value for knob in adjustable(lift(policy.program, TWO.interface)).knobs}
+    assert knobs == {3.0, 5.0, 7.0, 0.25}
+
+
+# What there is to doubt
+
+
+def warned(source: str) -> list[tuple[str, int]]:
+    return [(warning.rule, warning.line) for warning in check(source, TWO).warnings]
+
+
+def test_what_only_one_function_uses_is_used() -> None:
+    before = "P = 2\ndef twice(x):\n    return P * x\n"
+    assert warned(defining(steer="twice(now)", rate="now", before=before)) == []
+    assert warned(defining(rate="now", before=before)) == [("unused-name", 1), ("unused-name", 2)]
+
+
+def test_a_condition_in_a_helper_counts_for_every_call_of_it() -> None:
+    """What always holds as one function calls it may not hold as another one does."""
+    before = "def positive(x):\n    return x if x > -11 else 2\n"
+    assert warned(defining("positive(now)", "positive(level)", before=before)) == [("constant-condition", 2)]
+    assert warned(defining("positive(now)", "positive(level)", "positive(wind.turn)", before=before)) == []
+
+
+def test_a_policy_is_constant_where_every_function_is() -> None:
+    policy = check(defining("1", "2", "now"), TWO)
+    assert policy.constant is None
+    assert [(w.rule, w.line) for w in policy.warnings] == [("constant-result", 1), ("constant-result", 3)]
+    assert (
+        check(defining("1", "2", "3"), TWO).constant
+        == "rate: it is always 1; steer: it is always 3; admit: it is always 2"
+    )
+
+
+def test_influence_is_asked_for_function_by_function() -> None:
+    assert warned(defining("now", "level + 0 * now")) == [("no-influence", 4)]
+
+
+# Proofs
+
+
+def test_a_property_is_of_the_function_that_it_names() -> None:
+    within = "min(max(wind.turn * 2, -180), 180)"
+    verdicts = {v.property.name: v for v in verify(check(defining("now", "level * 2", within), TWO))}
+    assert {name: v.outcome for name, v in verdicts.items()} == {
+        "steers within": "proved", "rates within": "refuted", "higher water": "proved",
+    }  # fmt: skip
+    assert verdicts["steers within"].document()["function"] == "steer"
+    assert verdicts["rates within"].document()["function"] is None
+    worse = {v.property.name: v for v in verify(check(defining("1", "-level", "wind.turn + 1"), TWO))}
+    assert worse["steers within"].outcome == worse["higher water"].outcome == "refuted"
+    assert worse["higher water"].counterexample is not None
+
+
+def test_a_condition_of_a_property_sees_that_functions_arguments() -> None:
+    claim = Property("calm", "holds", "", claim="result >= wind.turn", when="wind.speed < 1", function="steer")
+    task = replace(TWO, properties=(claim,))
+    assert [v.outcome for v in verify(check(defining(steer="wind.turn + world.load"), task))] == ["proved"]
+    assert [v.outcome for v in verify(check(defining(steer="-wind.turn"), task))] == ["refuted"]
+
+
+# Words
+
+
+def test_the_language_is_described_with_every_function() -> None:
+    text = describe_language(TWO)
+    for declared in TWO.functions:
+        assert f"{TWO_HEADS[declared.function]}` which returns {declared.returns}." in text
+    for name, _ in TWO.interface.features():
+        (row,) = (line for line in text.splitlines() if line.startswith(f"| `{name}` |"))
+        shown_to = row.rstrip(" |").rpartition("| ")[2].replace("`", "").split(", ")
+        assert shown_to == [d.function for d in TWO.functions if name in dict(d.features())]

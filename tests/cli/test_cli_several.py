@@ -1,0 +1,87 @@
+"""The commands on a task of two functions: a search and all that is made of its winner."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from console import Console
+
+FERRY_TASK = str(Path(__file__).resolve().parents[1] / "search" / "ferry_task")
+POLICY = Path(FERRY_TASK) / "policies" / "in_order.py"
+
+
+@pytest.fixture(scope="module")
+def searched(tmp_path_factory: pytest.TempPathFactory) -> tuple[Console, Any]:
+    vulcan = Console(tmp_path_factory.mktemp("ferry"))
+    options = ("--budget-candidates", "20", "--seed", "1", "--executor", "local", "--workers", "1")
+    return vulcan, vulcan.document("search", "--task", FERRY_TASK, *options)
+
+
+def test_a_search_ends_above_both_baselines(searched: tuple[Console, Any]) -> None:
+    _, summary = searched
+    train = summary["train"]
+    assert train["score"] > 0.25 > max(train["baselines"].values())
+
+
+def test_every_candidate_has_both_functions(searched: tuple[Console, Any]) -> None:
+    vulcan, summary = searched
+    verdicts = []
+    for candidate in range(1, 24):
+        shown = vulcan.document("show", summary["run"], str(candidate))
+        verdicts.append(shown["verdict"])
+        assert "def priority(now, car, ferry):" in shown["source"] and "def leave(now, ferry):" in shown["source"]
+    assert verdicts.count("scored") > 15 and "rejected" not in verdicts
+
+
+def test_the_winner_is_exported_with_both_functions(searched: tuple[Console, Any]) -> None:
+    vulcan, summary = searched
+    vulcan.good("export", summary["run"])
+    module = vulcan.directory / "ferry_task.py"
+    assert "def priority(now: float, car, ferry" in module.read_text() and "def leave(" in module.read_text()
+    checked = vulcan.document("check", module, "--task", FERRY_TASK)
+    assert checked["accepted"]
+
+
+def test_check_says_what_each_function_takes(vulcan: Console) -> None:
+    document = vulcan.document("check", POLICY, "--task", FERRY_TASK)
+    assert document["plan"]["functions"] == [
+        {"function": "priority", "features": ["car.arrived", "car.length"], "operations": 9},
+        {"function": "leave", "features": ["ferry.queue", "ferry.waited"], "operations": 9},
+    ]
+    told = vulcan.good("check", POLICY, "--task", FERRY_TASK).stdout
+    assert "at most 9 a call of priority" in told and "at most 9 a call of leave" in told
+
+
+def test_a_policy_that_lacks_a_function_is_told_which(vulcan: Console) -> None:
+    (vulcan.directory / "half.py").write_text("def priority(now, car, ferry):\n    return car.fare\n")
+    result = vulcan("check", "half.py", "--task", FERRY_TASK)
+    assert result.returncode == 1
+    assert "no function `def leave(now, ferry)`" in result.stdout
+
+
+def test_verify_judges_each_property_of_its_own_function(vulcan: Console) -> None:
+    result = vulcan("verify", POLICY, "--task", FERRY_TASK, "--json")
+    assert result.returncode == 1
+    verdicts = {p["name"]: (p["function"], p["verdict"]) for p in json.loads(result.stdout)["properties"]}
+    assert verdicts == {
+        "dearer first": (None, "proved"), "a yes or no": ("leave", "proved"), "full is full": ("leave", "refuted"),
+    }  # fmt: skip
+
+
+def test_the_prompt_names_both_functions_and_when_they_are_called(vulcan: Console) -> None:
+    (message,) = vulcan.document("prompt", "--task", FERRY_TASK)["messages"]
+    text = message["content"]
+    assert "`def priority(now, car, ferry):`" in text and "`def leave(now, ferry):`" in text
+    assert "Every minute each waiting car that fits is ranked." in text
+    assert "It is asked every minute, once no more cars board." in text
+    assert "`leave` returns whether the ferry leaves now" in text
+
+
+def test_a_task_is_shown_with_all_its_functions(vulcan: Console) -> None:
+    document = vulcan.document("task", "show", FERRY_TASK)
+    assert (document["function"], [other["function"] for other in document["others"]]) == ("priority", ["leave"])
+    told = vulcan.good("task", "show", FERRY_TASK).stdout
+    assert "- full of `priority`:" in told and "- each of `leave`:" in told
