@@ -105,13 +105,13 @@ def parse_generator_spec(text: str) -> Generator:
         if key == "name":
             name = value
         else:
-            given[key] = _value(text, key, value, keys[key])
+            given[key] = read_value(text, key, value, keys[key])
     values = {key: given.get(key, known.default) for key, known in keys.items()}
     _check_together(text, given, values)
     return Generator(kind, name, values)
 
 
-def _value(text: str, key: str, value: str, known: Key) -> Value:
+def read_value(text: str, key: str, value: str, known: Key) -> Value:
     if isinstance(known.default, str):
         if value not in known.choices:
             choices = ", ".join(known.choices)

@@ -1,0 +1,12 @@
+"""A simulator of jobs with deadlines on spot VMs.
+
+    from vulcan_spot import Job, Windows, simulate
+
+runs a policy of the task `spot_single`, or a known one, over windows of availability.
+"""
+
+from vulcan_spot.job import Job, Prices
+from vulcan_spot.simulate import Runs, simulate
+from vulcan_spot.windows import Windows
+
+__all__ = ["Job", "Prices", "Runs", "Windows", "simulate"]

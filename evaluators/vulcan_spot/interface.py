@@ -1,0 +1,105 @@
+"""What the two spot tasks declare in common: what a policy sees of the job, the market and its VM; settings, goals."""
+
+from __future__ import annotations
+
+from vulcan.task import Feature, Global, Metrics, Objective, Setting
+
+LONGEST = 36_000_000.0
+"""Seconds; no deadline is later."""
+
+JOB = Global(
+    name="job",
+    meaning="the job, which needs `duration_s` of work by `deadline_s` after its begin",
+    features=(
+        Feature("duration_s", "int", "seconds", 1.0, LONGEST, "the work it takes in all"),
+        Feature("deadline_s", "int", "seconds", 1.0, LONGEST, "when it has to be done, counted from its begin"),
+        Feature("overhead_s", "int", "seconds", 0.0, LONGEST, "how long a VM does no work after it started"),
+        Feature("gap_s", "int", "seconds", 1.0, 86_400.0, "the length of a tick; a decision holds for one"),
+        Feature("elapsed_s", "int", "seconds", 0.0, 3 * LONGEST, "time since it began"),
+        Feature("progress_s", "int", "seconds", 0.0, LONGEST, "work done so far"),
+        Feature("work_left_s", "int", "seconds", 1.0, LONGEST, "work still to do: duration_s - progress_s"),
+        Feature(
+            "time_left_s", "int", "seconds", -3 * LONGEST, LONGEST, "time until the deadline: deadline_s - elapsed_s"
+        ),
+        Feature(
+            "slack_s", "int", "seconds", -5 * LONGEST, LONGEST,
+            "time to spare if a VM started now and kept running: time_left_s - work_left_s - overhead_s",
+        ),
+    ),
+)  # fmt: skip
+
+VM = Global(
+    name="vm",
+    meaning="the VM of the job; 0 stands for none, 1 for spot, 2 for on-demand",
+    features=(
+        Feature("last", "int", "class", 0.0, 2.0, "which one ran during the tick that has just passed"),
+        Feature("held", "int", "class", 0.0, 2.0, "the same, but 0 where it has just been preempted"),
+        Feature("overhead_left_s", "int", "seconds", 0.0, LONGEST, "what is left of its time without work"),
+        Feature("running_s", "int", "seconds", 0.0, 3 * LONGEST, "how long it has been running; 0 if none is held"),
+        Feature("preemptions", "int", "events", 0.0, 1e8, "how many spot VMs of this job were preempted so far"),
+    ),
+)
+
+
+def market(where: str, changed: str) -> Global:
+    """The argument `spot`. The texts say where it is observed, and since when a spell is counted."""
+    return Global(
+        name="spot",
+        meaning=f"the market of spot VMs{where}",
+        features=(
+            Feature("available", "bool", "truth", 0.0, 1.0, "whether a spot VM can run during the coming tick"),
+            Feature("spell_s", "int", "seconds", 0.0, 3 * LONGEST, f"for how long it has been so, 0 when {changed}"),
+            Feature("price_ratio", "float", "share", 0.0, 1.0, "its price as a share of the on-demand price"),
+        ),
+    )
+
+
+def _cost(metrics: Metrics) -> float:
+    return -metrics["mean_cost"] - 0.25 * metrics["std_cost"]
+
+
+def objectives(greedy: str, described: str) -> tuple[Objective, ...]:
+    """`greedy` is the baseline that savings are measured against."""
+    return (
+        Objective(
+            name="cost",
+            metric="mean_cost",
+            meaning="minus the mean cost of a run in dollars, minus a quarter of its standard deviation over runs",
+            score=lambda metrics, references: _cost(metrics),
+        ),
+        Objective(
+            name="savings",
+            metric="mean_cost",
+            meaning=f"dollars that a run saves in the mean against {described}",
+            score=lambda metrics, references: references[greedy]["mean_cost"] - metrics["mean_cost"],
+            references=(greedy,),
+        ),
+        Objective(
+            name="public",
+            metric="public_score",
+            meaning="the score of the public leaderboard: clip((OD - cost) / (OD - SPOT)) * 100, where OD and SPOT "
+            "are what the work costs on demand and on spot without any start-up",
+            score=lambda metrics, references: metrics["public_score"],
+        ),
+    )
+
+
+def settings(trace: str, deadlines: list[float], overheads: list[float]) -> tuple[Setting, ...]:
+    """`trace` says what may be given for availability."""
+    return (
+        Setting("trace", "text", f"{trace}; default: generated environments", repeatable=True),
+        Setting("duration", "float", "hours of work of the job", 48.0),
+        Setting("deadline", "float", "hours until it has to be done", [*deadlines], repeatable=True),
+        Setting("overhead", "float", "hours that a VM takes to start", [*overheads], repeatable=True),
+        Setting("windows", "int", "runs of the job in an environment, divided among splits where it is cut", 30),
+        Setting(
+            "meaning",
+            "text",
+            "what a trace counts; default: preempted where the file has a key `generator`, else available",
+            choices=("available", "preempted"),
+        ),
+        Setting("nodes", "int", "how many spot VMs the job needs at a time, where a trace counts them", 1),
+        Setting("on_demand_price", "float", "dollars an hour", 3.06),
+        Setting("spot_price", "float", "dollars an hour", 0.9731),
+        Setting("missed_cost", "float", "dollars that a missed deadline costs beside the hours", 0.0),
+    )

@@ -1,0 +1,62 @@
+"""What is to be computed by when, and what it costs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from vulcan.errors import UserError
+
+SECONDS = 3600
+LONGEST = 10_000 * SECONDS
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """Work that takes `duration` seconds of a running VM, to be done `deadline` seconds after its begin.
+
+    A VM that starts or restarts does no work for its first `overhead` seconds. Raises UserError for a job that even an
+    on-demand VM that starts at once cannot finish in time.
+    """
+
+    duration: int
+    deadline: int
+    overhead: int
+
+    def __post_init__(self) -> None:
+        if not 0 < self.duration <= LONGEST or not 0 < self.deadline <= LONGEST or not 0 <= self.overhead <= LONGEST:
+            raise UserError(f"{self}: duration and deadline should be above 0, the overhead at least 0 hours")
+        if self.duration + self.overhead > self.deadline:
+            raise UserError(f"{self}: not even an on-demand VM that starts at once meets the deadline")
+
+    @classmethod
+    def of_hours(cls, duration: float, deadline: float, overhead: float) -> Job:
+        """From hours, which are rounded to whole seconds. Raises UserError."""
+        if not all(abs(hours) < LONGEST for hours in (duration, deadline, overhead)):
+            raise UserError("duration, deadline and overhead should be at most 10,000 hours")
+        return cls(*(round(hours * SECONDS) for hours in (duration, deadline, overhead)))
+
+    def __str__(self) -> str:
+        hours = (f"{seconds / SECONDS:g}" for seconds in (self.duration, self.deadline, self.overhead))
+        return "a job of {} h due after {} h, with {} h to start".format(*hours)
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """Dollars an hour, and dollars for a missed deadline.
+
+    The defaults are those of the public evaluator: a p3.2xlarge whatever the GPU is called, and nothing for being late
+    beyond the hours that it takes.
+    """
+
+    on_demand: float = 3.06
+    spot: float = 0.9731
+    missed: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.spot <= self.on_demand < 1e9:
+            raise UserError(
+                f"prices: spot {self.spot:g} and on-demand {self.on_demand:g} dollars an hour; "
+                "spot should cost at least 0 and at most as much as on-demand"
+            )
+        if not 0 <= self.missed < 1e9:
+            raise UserError(f"a missed deadline costs {self.missed:g} dollars; it should be at least 0")

@@ -1,0 +1,94 @@
+"""The runs of an environment: at which ticks of which traces a job begins."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vulcan.errors import UserError
+from vulcan_spot.job import SECONDS
+from vulcan_traces.spot import SpotTrace
+
+Place = tuple[int, int, int]
+"""A window: the trace's index, its first tick and the one after its last."""
+
+
+@dataclass(frozen=True, slots=True)
+class Windows:
+    """Availability of shape (ticks,); of its windows the first tick and the one after the last, of shape (windows,)."""
+
+    gap: int
+    available: NDArray[np.uint8]
+    begins: NDArray[np.int64]
+    ends: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, traces: Sequence[SpotTrace], places: Sequence[Place]) -> Windows:
+        """Those of some traces of one gap."""
+        offsets = np.cumsum([0, *(trace.ticks for trace in traces)])
+        return cls(
+            traces[0].gap,
+            np.concatenate([trace.available for trace in traces]),
+            np.array([offsets[trace] + begin for trace, begin, _ in places], dtype=np.int64),
+            np.array([offsets[trace] + end for trace, _, end in places], dtype=np.int64),
+        )
+
+
+def places_of(
+    traces: Sequence[SpotTrace], seconds: int, count: int, low: float, high: float, spec: str
+) -> tuple[Place, ...]:
+    """`count` windows of at least so many seconds, from the part of the time between the shares `low` and `high`.
+
+    One trace is cut: the windows begin at regular intervals, and reach to the part's end, where a job that is late may
+    still run. Several traces are windows already: what lies of each within the part, by its place in the trace it was
+    cut from, is taken if it is long enough; where that place is not known they are divided by order. Of more than
+    `count` of them, ones at regular intervals are taken. Raises UserError where there is none.
+    """
+    gap = traces[0].gap
+    if any(trace.gap != gap for trace in traces):
+        raise UserError(f"{spec}: traces of different gaps cannot be windows of one environment")
+    needed = -(-seconds // gap)
+    if len(traces) == 1:
+        ticks = traces[0].ticks
+        first, last = round(low * ticks), round(high * ticks)
+        if last - first < needed:
+            raise _too_short(spec, (last - first) * gap, seconds, high - low)
+        return tuple((0, begin, last) for begin in regular(first, last - needed, count))
+    parts = _parts(traces, low, high)
+    inside = [(i, begin, end) for i, begin, end in parts if end - begin >= needed]
+    if not inside:
+        raise _too_short(spec, max((end - begin for _, begin, end in parts), default=0) * gap, seconds, high - low)
+    return tuple(inside[i] for i in regular(0, len(inside) - 1, min(count, len(inside))))
+
+
+def regular(first: int, last: int, count: int) -> list[int]:
+    """So many whole numbers from first to last, at intervals as equal as can be; in the middle if it is one."""
+    if count == 1:
+        return [(first + last) // 2]
+    return [first + round(i * (last - first) / (count - 1)) for i in range(count)]
+
+
+def _parts(traces: Sequence[SpotTrace], low: float, high: float) -> list[Place]:
+    """What lies of each trace within the part, if anything."""
+    whole = [(i, 0, trace.ticks) for i, trace in enumerate(traces)]
+    if low <= 0.0 and high >= 1.0:
+        return whole
+    starts = [trace.start for trace in traces if trace.start is not None]
+    if len(starts) < len(traces):
+        return whole[round(low * len(traces)) : round(high * len(traces))]
+    begin, end = min(starts), max(start + trace.ticks for start, trace in zip(starts, traces, strict=True))
+    first, last = (begin + round(share * (end - begin)) for share in (low, high))
+    found = [(i, max(0, first - starts[i]), min(ticks, last - starts[i])) for i, _, ticks in whole]
+    return [(i, first_tick, end_tick) for i, first_tick, end_tick in found if first_tick < end_tick]
+
+
+def _too_short(spec: str, seconds: int, needed: int, share: float) -> UserError:
+    part = "" if share >= 1.0 else f" in the {share:.0%} of it that a split has"
+    mend = "" if share >= 1.0 else ", or --split none"
+    return UserError(
+        f"{spec}: no window of {needed / SECONDS:g} h, the longest deadline, fits into {seconds / SECONDS:.0f} h"
+        f"{part}; use a longer trace, a shorter deadline{mend}"
+    )

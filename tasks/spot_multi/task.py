@@ -1,0 +1,112 @@
+"""Spot VMs in several regions: what to run next, and where, so that a job is done by its deadline for little money."""
+
+from pathlib import Path
+
+from vulcan.task import Entity, Feature, Global, Mechanism, Property, Rank, Task, Value
+from vulcan_spot.interface import JOB, LONGEST, VM, market, objectives, settings
+
+REGIONS = Global(
+    name="regions",
+    meaning="all regions",
+    features=(
+        Feature("count", "int", "regions", 1.0, 64.0, "how many there are"),
+        Feature("seen", "int", "regions", 0.0, 64.0, "in how many the job has been so far, this one included"),
+        Feature("here_s", "int", "seconds", 0.0, 3 * LONGEST, "for how long the job has been in this one"),
+    ),
+)
+
+REGION = Entity(
+    name="region",
+    meaning="a region, and what was seen when the job was there",
+    features=(
+        Feature("id", "int", "identity", 0.0, 64.0, "identifies the region and means nothing else"),
+        Feature(
+            "available", "int", "truth", -1.0, 1.0,
+            "whether spot was available there when it was last seen; -1 before it was ever seen", unknown=-1.0,
+        ),
+        Feature(
+            "age_s", "int", "seconds", 0.0, 4 * LONGEST,
+            "time since it was last seen; before it was ever seen, a tick longer than the job has run",
+        ),
+        Feature("ticks_seen", "int", "ticks", 0.0, 1e8, "in how many ticks it was seen"),
+        Feature(
+            "spell_s", "int", "seconds", 0.0, 3 * LONGEST,
+            "for how long it had been seen to be so when it was last seen",
+        ),
+        Feature("visits", "int", "visits", 0.0, 1e8, "how many times the job came there"),
+    ),
+    key="id",
+)  # fmt: skip
+
+TICK = Mechanism(
+    "tick",
+    "`decide` is called once a tick, after the tick that has passed was accounted and before the coming "
+    "one, and its number stands for what happens during the coming tick: below 0.5 the job moves, from 0.5 "
+    "it runs on spot, from 1.5 on-demand. Spot that is not available here is nothing, for that tick, and "
+    "the job stays. A VM that is held and asked for again just goes on. Any other VM that is asked for "
+    "starts, and then does no work for `job.overhead_s`, however far the start-up of the one before it had "
+    "come. A VM is paid for the whole tick, nothing costs nothing, and the job is over in the tick in which "
+    "its work is done. A safety net has the last word: once a start, rounded up to ticks together with the "
+    "work left, takes all the ticks until the deadline, it runs on-demand where the job is, whatever you "
+    "return, or goes on with spot if spot ran during the tick that has passed and its start-up is over (if "
+    "that spot VM is preempted right then, the tick is lost and the deadline may be missed). So waiting too "
+    "long costs money, and not the deadline. Statistics observe once a tick, just before `decide`: those of "
+    "`region` for the region where the job is, and for no other.",
+)
+
+MOVE = Mechanism(
+    "tick",
+    "`prefer` is called only where `decide` says to move, for every region but the one where the job is, "
+    "and the job goes to the one of the highest number, of equals to the one of the lowest `region.id`. To "
+    "move takes the tick: the VM is let go, nothing runs, and what is available in the new region is seen "
+    "at the next tick, by `decide`.",
+)
+
+TASK = Task(
+    name="spot_multi",
+    summary="Choose on what a job runs, a spot VM that may be preempted or an on-demand VM at three times the "
+    "price, or move it to another region, so that it is done by its deadline for as little money as "
+    "possible.",
+    signature=Value(
+        function="decide",
+        arguments=(
+            JOB,
+            market(" in the region where the job is", "it has just changed or the job has just come"),
+            VM,
+            REGIONS,
+        ),
+        returns="what happens during the coming tick: 0 to move to another region, 1 for spot, 2 for on-demand",
+        low=0.0,
+        high=2.0,
+        mechanisms=(TICK,),
+    ),
+    others=(
+        Rank(
+            function="prefer",
+            arguments=(JOB, REGIONS, REGION),
+            returns="how good it is to move to the region: the job moves to the one of the highest number",
+            mechanisms=(MOVE,),
+        ),
+    ),
+    evaluator="vulcan_spot.multi_region_evaluator:MultiRegionEvaluator",
+    objectives=objectives("greedy_round_robin", "the greedy policy that moves to each region in turn"),
+    directory=Path(__file__).parent,
+    settings=settings(
+        "availability in each region: a directory of SkyPilot JSON files, one a region, or several "
+        "specifications with `::` between them, each as in the task spot_single",
+        deadlines=[52.0, 70.0],
+        overheads=[0.2],
+    ),
+    properties=(
+        Property("one of three", "bounded", "the number stays from 0 to 2", low=0.0, high=2.0),
+        Property(
+            "blind to identity", "independent", "a region's number says nothing", subject="region.id", function="prefer"
+        ),
+    ),
+    advice=(
+        "Two thirds of the price are saved on every hour on spot; a move costs a tick, and a start `job.overhead_s`.",
+        "A region where spot was there often and lately is a better guess than one where it was not; one "
+        "never seen may be better than all of them.",
+        "How much slack is left says whether there is time to look for spot, or on-demand has to help out.",
+    ),
+)

@@ -1,0 +1,141 @@
+"""A run over several regions in plain Python, in terms of its own: slow, and simple enough to be seen right."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import plain_spot
+from plain_spot import NONE, ON_DEMAND, SPOT, PlainRun
+
+from vulcan_spot import Job
+
+MOVE = 0
+
+
+@dataclass
+class PlainRegions(PlainRun):
+    """`available` is that of the region where the job is."""
+
+    all_available: Sequence[Sequence[int]] = ()
+    region: int = 0
+    came: int = 0
+    moves: int = 0
+    seen: dict[int, tuple[int, int, int]] = field(default_factory=dict)  # tick, available, spell
+    ticks_seen: dict[int, int] = field(default_factory=dict)
+    visits: dict[int, int] = field(default_factory=dict)
+
+    def features_of(self, region: int) -> dict[str, float]:
+        tick, available, spell = self.seen.get(region, (-1, -1, 0))
+        return {
+            **self.features(),
+            "regions.count": len(self.all_available), "regions.seen": len(self.seen),
+            "regions.here_s": (self.tick - self.came) * self.gap,
+            "region.id": region, "region.available": available, "region.age_s": (self.tick - tick) * self.gap,
+            "region.ticks_seen": self.ticks_seen.get(region, 0), "region.spell_s": spell,
+            "region.visits": self.visits.get(region, 0),
+        }  # fmt: skip
+
+
+Decide = Callable[[PlainRegions], int]
+Prefer = Callable[[PlainRegions], int]
+"""The region to move to."""
+
+
+def in_turn(r: PlainRegions) -> int:
+    return (r.region + 1) % len(r.all_available)
+
+
+def run(decide: Decide, prefer: Prefer, available: Sequence[Sequence[int]], gap: int, job: Job) -> PlainRegions:
+    """`decide` gives 0 to move, else what to run; until the job is done, however late."""
+    r = PlainRegions(job, gap, available[0], all_available=available, visits={0: 1})
+    before = None
+    while True:
+        r.current = NONE if r.last == SPOT and not r.has_spot else r.last
+        done = spent = 0.0
+        if r.last != NONE:
+            spent = min(gap, r.overhead_left)
+            r.overhead_left -= spent
+            done = min(gap - spent, r.left)
+            r.running += gap
+        r.work.append(done)
+        if r.left <= 0:
+            r.finished = r.elapsed - gap + spent + done
+            return r
+        if r.current == NONE:
+            r.running = 0
+            r.preemptions += r.last == SPOT
+        r.spell = r.spell + gap if before == r.has_spot else 0
+        before = r.has_spot
+        r.seen[r.region] = (r.tick, int(r.has_spot), r.spell)
+        r.ticks_seen[r.region] = r.ticks_seen.get(r.region, 0) + 1
+        asked = request = decide(r)
+        if math.ceil((r.left + job.overhead) / gap) >= math.floor((job.deadline - r.elapsed) / gap):
+            request = SPOT if r.last == SPOT and r.overhead_left == 0 else ON_DEMAND
+        r.overruled += request != asked
+        if request == MOVE and len(available) > 1:
+            r.region = prefer(r)
+            r.available = available[r.region]
+            r.visits[r.region] = r.visits.get(r.region, 0) + 1
+            r.moves += 1
+            r.came = r.tick + 1
+            before = None
+        elif request == SPOT and not r.has_spot:
+            request = NONE
+        if request not in (NONE, r.current):
+            r.overhead_left = job.overhead
+            r.running = 0
+            r.starts += 1
+        r.history.append(request)
+        r.last = request
+        r.tick += 1
+
+
+def staying(decide: plain_spot.Decide) -> Decide:
+    """Where the rule for one region would wait for spot it asks for it, which is not there."""
+    return lambda r: decide(r) or SPOT
+
+
+BASELINES: dict[str, Decide] = {
+    "on_demand": plain_spot.on_demand,
+    "greedy": staying(plain_spot.greedy),
+    "greedy_round_robin": plain_spot.greedy,
+    "uniform_progress": staying(plain_spot.uniform_progress),
+    "uniform_progress_round_robin": plain_spot.uniform_progress,
+}
+
+
+def least_cost(available: Sequence[Sequence[int]], gap: int, job: Job, decisions: int) -> float:
+    """By trying every sequence of so many decisions, which are spot, on-demand and every region; then on demand."""
+    least = math.inf
+    for sequence in itertools.product(range(2 + len(available)), repeat=decisions):
+        chosen = (*sequence, 1, 1)
+
+        def decide(r: PlainRegions, chosen: tuple[int, ...] = chosen) -> int:
+            return (SPOT, ON_DEMAND, MOVE)[min(chosen[min(r.tick, decisions)], 2)]
+
+        def prefer(r: PlainRegions, chosen: tuple[int, ...] = chosen) -> int:
+            to = chosen[r.tick] - 2
+            return to if to != r.region else in_turn(r)
+
+        least = min(least, run(decide, prefer, available, gap, job).cost)
+    return least
+
+
+def policy_runs(policy) -> tuple[Decide, Prefer]:  # type: ignore[no-untyped-def]
+    """The two functions of a policy of the task `spot_multi` under CPython, as its mechanism reads their numbers."""
+    reference = policy.reference()
+
+    def decide(r: PlainRegions) -> int:
+        features = r.features_of(r.region)
+        reference.observe(r.region, features)
+        value = reference.ask("decide", features, r.region)
+        return MOVE if value < 0.5 else SPOT if value < 1.5 else ON_DEMAND
+
+    def prefer(r: PlainRegions) -> int:
+        others = [region for region in range(len(r.all_available)) if region != r.region]
+        return max(others, key=lambda region: reference.ask("prefer", r.features_of(region), region))
+
+    return decide, prefer

@@ -1,0 +1,118 @@
+"""The kernel and the bound against the plain simulator, on random small cases."""
+
+from __future__ import annotations
+
+import numpy as np
+import plain_spot
+import pytest
+import spot_cases
+
+from vulcan.anvil import check
+from vulcan.registry import find_task
+from vulcan_spot import Job, Prices, Windows, simulate
+from vulcan_traces.spot import SpotTrace
+
+TASK = find_task("spot_single")
+CASES = 1000
+PER_TEST = 100
+
+
+def windows(*availability, gap):
+    traces = [SpotTrace("case", gap, np.array(a, np.uint8)) for a in availability]
+    return Windows.of(traces, [(i, 0, len(a)) for i, a in enumerate(availability)])
+
+
+def agree(runs, i, plain):
+    counts = {kind: plain.history.count(kind) for kind in (1, 2)}
+    assert (runs.spot_ticks[i], runs.on_demand_ticks[i]) == (counts[1], counts[2])
+    assert runs.finished[i] == plain.finished
+    assert (runs.starts[i], runs.preemptions[i], runs.overruled[i]) == (
+        plain.starts, plain.preemptions, plain.overruled,
+    )  # fmt: skip
+    assert runs.cost[i] == pytest.approx(plain.cost, abs=1e-9)
+
+
+@pytest.mark.parametrize("first", range(0, CASES, PER_TEST))
+def test_policies_agree_with_their_reference_run_in_the_plain_simulator(first):
+    for seed in range(first, first + PER_TEST):
+        case = spot_cases.case(seed)
+        policy = check(spot_cases.policy(seed), TASK)
+        runs = simulate(policy, windows(case.available, gap=case.gap), case.job)
+        agree(runs, 0, plain_spot.run(plain_spot.policy_decides(policy), case.available, case.gap, case.job))
+
+
+@pytest.mark.parametrize("name", list(plain_spot.BASELINES))
+def test_baselines_agree_with_the_plain_simulator(name):
+    for seed in range(CASES):
+        case = spot_cases.case(seed)
+        runs = simulate(name, windows(case.available, gap=case.gap), case.job)
+        agree(runs, 0, plain_spot.run(plain_spot.BASELINES[name], case.available, case.gap, case.job))
+
+
+@pytest.mark.parametrize("name", ["greedy", "uniform_progress"])
+def test_a_seed_policy_is_the_baseline_of_its_name(name):
+    policy = check(TASK.seed_policies()[name], TASK)
+    for seed in range(CASES):
+        case = spot_cases.case(seed)
+        here = windows(case.available, gap=case.gap)
+        assert simulate(policy, here, case.job).decisions == simulate(name, here, case.job).decisions
+
+
+def test_the_random_cases_reach_every_corner():
+    """Else the agreement above would say little."""
+    cases = [spot_cases.case(seed) for seed in range(CASES)]
+    runs = [simulate("spot_only", windows(c.available, gap=c.gap), c.job) for c in cases]
+    late = [r.finished[0] > c.job.deadline for r, c in zip(runs, cases, strict=True)]
+    policies = [check(spot_cases.policy(seed), TASK) for seed in range(300)]
+    made = [simulate(p, windows(c.available, gap=c.gap), c.job) for p, c in zip(policies, cases, strict=False)]
+    assert sum(late) > 10
+    assert sum(r.preemptions[0] > 0 for r in made) > 30
+    assert sum(r.overruled[0] > 0 for r in made) > 30
+    assert sum(c.job.overhead > c.gap for c in cases) > 100
+    assert sum(bool(p.plan.statistics) for p in policies) > 30
+
+
+def test_the_bound_is_the_best_of_all_sequences_of_decisions():
+    compared = 0
+    for seed in range(4000):
+        case = spot_cases.case(seed, ticks=7)
+        if case.job.deadline > 7 * case.gap:
+            continue
+        compared += 1
+        found = simulate("least_cost", windows(case.available, gap=case.gap), case.job)
+        assert found.cost[0] == pytest.approx(plain_spot.least_cost(case.available, case.gap, case.job, 7), abs=1e-9)
+        if compared == 60:
+            return
+    raise AssertionError(f"only {compared} cases are small enough")
+
+
+def test_no_policy_beats_the_bound():
+    for seed in range(0, CASES, 3):
+        case = spot_cases.case(seed)
+        here = windows(case.available, gap=case.gap)
+        bound = simulate("least_cost", here, case.job)
+        assert np.all(bound.starts <= bound.spot_ticks + bound.on_demand_ticks)
+        for who in ("greedy", "uniform_progress", "on_demand", check(spot_cases.policy(seed), TASK)):
+            assert bound.cost[0] <= simulate(who, here, case.job).cost[0] + 1e-9
+
+
+def test_a_price_for_being_late_is_paid_and_part_of_the_bound():
+    job = Job(4 * 600, 6 * 600, 600)
+    here = windows([1, 1, 0], gap=600)
+    late = simulate("spot_only", here, job)
+    assert late.finished[0] > job.deadline
+    dear = Prices(missed=100.0)
+    assert simulate("spot_only", here, job, dear).cost[0] == late.cost[0] + 100
+    assert simulate("least_cost", here, job, dear).finished[0] <= job.deadline
+
+
+def test_windows_are_runs_of_their_own():
+    """In one call or in several, in this order or in another."""
+    cases = [c for c in map(spot_cases.case, range(200)) if c.gap == 600]
+    job = cases[0].job
+    policy = check(spot_cases.policy(7), TASK)
+    together = simulate(policy, windows(*(c.available for c in cases), gap=600), job)
+    for i, c in enumerate(cases):
+        assert simulate(policy, windows(c.available, gap=600), job).cost[0] == together.cost[i]
+    back = simulate(policy, windows(*(c.available for c in reversed(cases)), gap=600), job)
+    assert list(back.cost[::-1]) == list(together.cost)

@@ -1,0 +1,197 @@
+"""The evaluator of one region: what it measures on, and that its numbers are the simulator's."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from vulcan.anvil import check
+from vulcan.errors import UserError
+from vulcan.evaluator import Evaluator, OffersDecisions, load_evaluator
+from vulcan.registry import find_task
+from vulcan.scoring import Job as ScoringJob
+from vulcan.scoring import LocalExecutor, Setup
+from vulcan.search.config import complete_settings
+from vulcan.task import Split
+from vulcan_spot import Job, Windows, simulate
+from vulcan_spot.windows import places_of
+from vulcan_traces.spot import EMBEDDED_SPOT, load_spot
+
+TASK = find_task("spot_single")
+BY_TIME = Split(0.6, 0.2, 0.2)
+LONG = "markov:hours=1000,seed=4,name=long"
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("VULCAN_CACHE_DIR", str(tmp_path))
+
+
+@pytest.fixture
+def evaluator():
+    return load_evaluator(TASK)
+
+
+def settings(**given):
+    return complete_settings(TASK, given)
+
+
+def few(**given):
+    return settings(**{"trace": [LONG], "deadline": [52.0], "overhead": [0.2], "windows": 10, **given})
+
+
+def seed(name):
+    return check(TASK.seed_policies()[name], TASK)
+
+
+def test_it_is_an_evaluator(evaluator):
+    assert isinstance(evaluator, Evaluator)
+    assert isinstance(evaluator, OffersDecisions)
+
+
+def test_without_a_trace_generated_environments_belong_to_one_split_each(evaluator):
+    found = evaluator.instances(settings(), BY_TIME)
+    jobs = 9
+    assert [i.split for i in found] == [part for part, specs in EMBEDDED_SPOT.items() for _ in range(jobs * len(specs))]
+    assert all(len(i.parameters["windows"]) == 30 for i in found)
+    assert len({(i.split, i.name) for i in found}) == len(found)
+    json.dumps([dict(i.parameters) for i in found])
+
+
+def test_a_long_trace_is_cut_along_time(evaluator):
+    found = evaluator.instances(few(), BY_TIME)
+    ticks = 6000
+    assert [(i.split, len(i.parameters["windows"])) for i in found] == [("train", 6), ("validation", 2), ("test", 2)]
+    bounds = {"train": (0, 0.6), "validation": (0.6, 0.8), "test": (0.8, 1)}
+    for instance in found:
+        low, high = (round(share * ticks) for share in bounds[instance.split])
+        assert all(low <= begin and begin + 312 <= end == high for _, begin, end in instance.parameters["windows"])
+    (whole,) = evaluator.instances(few(), Split(by="none"))
+    assert (whole.split, len(whole.parameters["windows"])) == ("train", 10)
+
+
+def test_all_jobs_of_an_environment_run_in_the_same_windows(evaluator):
+    found = evaluator.instances(few(deadline=[52.0, 92.0], overhead=[0.0, 0.4]), Split(by="none"))
+    assert [i.name for i in found] == ["long@52h+0h", "long@52h+0.4h", "long@92h+0h", "long@92h+0.4h"]
+    assert len({str(i.parameters["windows"]) for i in found}) == 1
+
+
+def test_its_numbers_are_the_simulators(evaluator):
+    instances = evaluator.instances(few(), BY_TIME)
+    evaluator.prepare(instances)
+    traces = load_spot(LONG)
+    windows = Windows.of(traces, places_of(traces, 52 * 3600, 6, 0, 0.6, LONG))
+    for who in ("greedy", "uniform_progress"):
+        runs = simulate(who, windows, Job.of_hours(48, 52, 0.2))
+        for metrics in (evaluator.evaluate(seed(who), instances[0]), evaluator.evaluate_baseline(who, instances[0])):
+            assert metrics["mean_cost"] == runs.cost.mean()
+            assert metrics["std_cost"] == runs.cost.std()
+            assert metrics["runs"] == 6
+    scores = {o.name: o.score(metrics, {"greedy": {"mean_cost": 120.0}}) for o in TASK.objectives}
+    assert scores["cost"] == -metrics["mean_cost"] - 0.25 * metrics["std_cost"]
+    assert scores["savings"] == 120 - metrics["mean_cost"]
+    assert scores["public"] == metrics["public_score"]
+
+
+def test_baselines_have_the_metrics_of_policies_and_none_beats_the_bound(evaluator):
+    (instance,) = evaluator.instances(few(), Split(by="none"))
+    evaluator.prepare([instance])
+    metrics = evaluator.evaluate(seed("paced"), instance)
+    found = {name: evaluator.evaluate_baseline(name, instance) for name in evaluator.baselines()}
+    assert [name for name, kind in evaluator.baselines().items() if kind == "bound"] == ["least_cost"]
+    assert all(other.keys() == metrics.keys() for other in found.values())
+    assert all(found["least_cost"]["mean_cost"] < other["mean_cost"] for other in (metrics, *found.values())
+               if other is not found["least_cost"])  # fmt: skip
+    assert found["on_demand"]["mean_cost"] == pytest.approx(3.06 * 290 / 6)  # 48.2 h are 289.2 ticks
+
+
+def test_a_run_that_is_late_is_counted_and_stays_in_the_mean(evaluator):
+    """The net keeps spot for a tick too long in some windows, whatever the policy does."""
+    (instance,) = evaluator.instances(few(windows=400, missed_cost=7.0), Split(by="none"))
+    (free,) = evaluator.instances(few(windows=400), Split(by="none"))
+    evaluator.prepare([instance, free])
+    policy = check("def decide(job, spot, vm):\n    return 1\n", TASK)
+    dear, cheap = evaluator.evaluate(policy, instance), evaluator.evaluate(policy, free)
+    assert 0 < cheap["missed"] < 0.5
+    assert 0 < cheap["latest_h"] < 1
+    assert cheap["runs"] == 400
+    assert dear["mean_cost"] == pytest.approx(cheap["mean_cost"] + 7.0 * cheap["missed"])
+
+
+def test_the_bound_is_kept_on_disk_and_used(evaluator, tmp_path):
+    (instance,) = evaluator.instances(few(), Split(by="none"))
+    true = evaluator.evaluate_baseline("least_cost", instance)
+    (kept,) = (tmp_path / "baselines").glob("*.json")
+    kept.write_text(json.dumps({**true, "mean_cost": 1.0}))
+    assert evaluator.evaluate_baseline("least_cost", instance)["mean_cost"] == 1.0
+    kept.write_text("{")
+    assert evaluator.evaluate_baseline("least_cost", instance) == true
+    (other,) = evaluator.instances(few(spot_price=0.5), Split(by="none"))
+    assert evaluator.evaluate_baseline("least_cost", other)["mean_cost"] < true["mean_cost"]
+
+
+def test_policies_that_decide_alike_have_one_digest(evaluator):
+    instances = evaluator.instances(few(), BY_TIME)
+    with pytest.raises(ValueError, match="only after prepare"):
+        evaluator.decisions(seed("greedy"))
+    evaluator.prepare(instances)
+    spot = check("def decide(job, spot, vm):\n    return 1\n", TASK)
+    same = check("def decide(job, spot, vm):\n    return 0.7 * spot.available\n", TASK)
+    assert evaluator.decisions(spot) == evaluator.decisions(same)
+    assert len({evaluator.decisions(seed(name)) for name in TASK.seed_policies()}) == len(TASK.seed_policies())
+
+
+def test_candidates_are_scored_in_the_jail():
+    """After `prepare` nothing is opened or compiled."""
+    evaluator = load_evaluator(TASK)
+    instances = evaluator.instances(few(), BY_TIME)
+    evaluator.prepare(instances)
+    expected = [evaluator.evaluate(seed("paced"), instance) for instance in instances]
+    with LocalExecutor(Setup("spot_single", tuple(instances)), workers=1) as executor:
+        job = ScoringJob(1, TASK.seed_policies()["paced"], tuple(instances), limit=60, probe=True)
+        outcome = executor.submit(job).result()
+    assert (outcome.status, outcome.message) == ("scored", "")
+    assert [dict(metrics) for _, metrics in outcome.metrics] == expected
+    assert outcome.signature == evaluator.decisions(seed("paced"))
+
+
+@pytest.mark.parametrize(
+    ("given", "what"),
+    [
+        ({"windows": 0}, "windows"),
+        ({"deadline": [400.0]}, "longer trace"),
+        ({"deadline": [48.0]}, "not even"),
+        ({"spot_price": 5.0}, "prices"),
+        ({"missed_cost": -1.0}, "missed"),
+        ({"trace": ["markov:up=0"]}, "between"),
+        ({"trace": ["/nowhere.json"]}, "cannot be read"),
+        ({"trace": [LONG, LONG]}, "give each once"),
+        ({"deadline": []}, "at least one deadline"),
+    ],
+)
+def test_settings_that_make_no_sense(evaluator, given, what):
+    with pytest.raises(UserError, match=what) as raised:
+        evaluator.instances(few(**given), BY_TIME)
+    assert "\n" not in str(raised.value)
+
+
+def test_a_public_trace_and_public_windows(evaluator, spot_traces):
+    zone = "us-west-2a_v100_1"
+    whole = str(spot_traces / "skypilot-spot-traces/availability/1-node/aws-10-26-2022" / f"{zone}.json")
+    archive = spot_traces / "adrs/cant_be_late_real_traces.tar.gz"
+    ready = f"{archive}:real/ddl=search+task=48+overhead=0.02/real/{zone}/traces/random_start"
+    found = evaluator.instances(few(trace=[whole], deadline=[52.0, 92.0]), BY_TIME)
+    assert [i.name for i in found[:2]] == [f"{zone}@52h+0.2h", f"{zone}@92h+0.2h"]
+    found = evaluator.instances(few(trace=[ready], windows=30), BY_TIME)
+    traces = load_spot(ready)
+    seen = {}
+    for instance in found:
+        spans = [(traces[i].start + begin, traces[i].start + end) for i, begin, end in instance.parameters["windows"]]
+        seen[instance.split] = min(begin for begin, _ in spans), max(end for _, end in spans)
+    assert seen["train"][1] <= seen["validation"][0] and seen["validation"][1] <= seen["test"][0]
+    with pytest.raises(UserError, match="--split none"):
+        evaluator.instances(few(trace=[ready], deadline=[70.0]), BY_TIME)
+    (every,) = evaluator.instances(few(trace=[ready], windows=30), Split(by="none"))
+    assert np.array_equal([w[0] for w in every.parameters["windows"]], [round(j * 299 / 29) for j in range(30)])

@@ -1,0 +1,64 @@
+"""The arithmetic of the public evaluator, to the cent."""
+
+from __future__ import annotations
+
+import numpy as np
+import plain_spot
+import pytest
+from public_runs import COSTS, DEADLINES, public_runs
+
+from vulcan.anvil import check
+from vulcan.registry import find_task
+from vulcan_spot import Job, Prices, simulate
+from vulcan_spot.metrics import public_score
+
+TASK = find_task("spot_single")
+
+
+@pytest.fixture(scope="module")
+def runs(spot_traces):
+    return list(public_runs(spot_traces))
+
+
+@pytest.mark.parametrize("name", list(COSTS))
+def test_mean_costs_over_360_runs(runs, name):
+    costs = {deadline: [] for deadline in DEADLINES}
+    for deadline, job, windows in runs:
+        costs[deadline] += simulate(name, windows, job).cost.tolist()
+    assert {deadline: len(found) for deadline, found in costs.items()} == {52: 180, 70: 180}
+    assert {deadline: round(float(np.mean(found)), 2) for deadline, found in costs.items()} == COSTS[name]
+
+
+def test_the_mean_of_all_runs(runs):
+    every = {name: np.concatenate([simulate(name, w, job).cost for _, job, w in runs]).mean() for name in COSTS}
+    assert {name: round(float(mean), 2) for name, mean in every.items()} == {
+        "on_demand": 147.39, "greedy": 118.11, "spot_only": 118.01, "uniform_progress": 102.52,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["greedy", "uniform_progress"])
+def test_seed_policies_pay_the_same(runs, name):
+    policy = check(TASK.seed_policies()[name], TASK)
+    for _, job, windows in runs:
+        assert simulate(policy, windows, job).decisions == simulate(name, windows, job).decisions
+
+
+@pytest.mark.parametrize("name", list(COSTS))
+def test_the_plain_simulator_pays_the_same(runs, name):
+    for _, job, windows in runs[::9]:
+        found = simulate(name, windows, job)
+        for i in (0, 7):
+            window = windows.available[windows.begins[i] : windows.ends[i]].tolist()
+            plain = plain_spot.run(plain_spot.BASELINES[name], window, windows.gap, job)
+            assert found.cost[i] == pytest.approx(plain.cost, abs=1e-9)
+            assert found.finished[i] == plain.finished
+
+
+def test_the_public_score():
+    job, prices = Job.of_hours(48, 52, 0.2), Prices()
+    assert public_score(3.06 * 48, job, prices) == pytest.approx(0)
+    assert public_score(0.9731 * 48, job, prices) == pytest.approx(100)
+    assert public_score(200, job, prices) == 0
+    assert public_score(0, job, prices) == 100
+    assert public_score(102.52, job, prices) == pytest.approx((146.88 - 102.52) / (146.88 - 46.7088) * 100)
+    assert public_score(1, job, Prices(1, 1)) == 0

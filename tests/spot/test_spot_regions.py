@@ -1,0 +1,119 @@
+"""Several regions: the kernel and the bound against the plain simulator, on random small cases."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import plain_regions
+import plain_spot
+import pytest
+import spot_cases
+
+from vulcan.anvil import check
+from vulcan.registry import find_task
+from vulcan_spot import Windows, simulate
+from vulcan_spot.simulate_regions import REGION_BASELINES, RegionWindows, simulate_regions
+from vulcan_traces.spot import SpotTrace
+
+TASK = find_task("spot_multi")
+CASES = 1000
+PER_TEST = 100
+
+
+def windows(regions, gap):
+    traces = [(SpotTrace("case", gap, np.array(a, np.uint8)),) for a in regions]
+    return RegionWindows.of(traces, [(0, 0, len(regions[0]))])
+
+
+def agree(runs, plain):
+    assert (runs.spot_ticks[0], runs.on_demand_ticks[0]) == (plain.history.count(1), plain.history.count(2))
+    assert (runs.finished[0], runs.moves[0]) == (plain.finished, plain.moves)
+    assert (runs.starts[0], runs.preemptions[0]) == (plain.starts, plain.preemptions)
+    assert runs.cost[0] == pytest.approx(plain.cost, abs=1e-9)
+
+
+@pytest.mark.parametrize("first", range(0, CASES, PER_TEST))
+def test_policies_agree_with_their_reference_run_in_the_plain_simulator(first):
+    for seed in range(first, first + PER_TEST):
+        case, regions = spot_cases.regions_case(seed)
+        policy = check(spot_cases.regions_policy(seed), TASK)
+        runs = simulate_regions(policy, windows(regions, case.gap), case.job)
+        plain = plain_regions.run(*plain_regions.policy_runs(policy), regions, case.gap, case.job)
+        agree(runs, plain)
+        assert runs.overruled[0] == plain.overruled
+
+
+@pytest.mark.parametrize("name", REGION_BASELINES)
+def test_baselines_agree_with_the_plain_simulator(name):
+    for seed in range(CASES):
+        case, regions = spot_cases.regions_case(seed)
+        runs = simulate_regions(name, windows(regions, case.gap), case.job)
+        decide = plain_regions.BASELINES[name]
+        agree(runs, plain_regions.run(decide, plain_regions.in_turn, regions, case.gap, case.job))
+
+
+@pytest.mark.parametrize("name", ["greedy_round_robin", "uniform_progress_round_robin"])
+def test_a_seed_policy_is_the_baseline_of_its_name(name):
+    """The region not seen for longest is the next in turn."""
+    policy = check(TASK.seed_policies()[name], TASK)
+    for seed in range(CASES):
+        case, regions = spot_cases.regions_case(seed)
+        here = windows(regions, case.gap)
+        assert simulate_regions(policy, here, case.job).decisions == simulate_regions(name, here, case.job).decisions
+
+
+@pytest.mark.parametrize("name", ["on_demand", "greedy", "uniform_progress", "least_cost"])
+def test_one_region_is_the_simulator_of_one_region(name):
+    for seed in range(0, CASES, 4):
+        case = spot_cases.case(seed)
+        traces = [SpotTrace("case", case.gap, np.array(case.available, np.uint8))]
+        alone = simulate(name, Windows.of(traces, [(0, 0, len(case.available))]), case.job)
+        several = simulate_regions(name, windows([case.available], case.gap), case.job)
+        for field in dataclasses.fields(alone):
+            if field.name != "overruled" and name != "least_cost":
+                assert np.all(getattr(alone, field.name) == getattr(several, field.name)), field.name
+        assert several.cost[0] == pytest.approx(alone.cost[0], abs=1e-9)
+        assert np.all(several.moves == 0)
+
+
+def test_the_bound_is_the_best_of_all_sequences_of_decisions():
+    compared = 0
+    for seed in range(4000):
+        case, regions = spot_cases.regions_case(seed, ticks=5)
+        if case.job.deadline > 5 * case.gap or not 1 < len(regions) < 4:
+            continue
+        compared += 1
+        found = simulate_regions("least_cost", windows(regions, case.gap), case.job)
+        assert found.cost[0] == pytest.approx(plain_regions.least_cost(regions, case.gap, case.job, 5), abs=1e-9)
+        if compared == 40:
+            return
+    raise AssertionError(f"only {compared} cases are small enough")
+
+
+def test_no_policy_beats_the_bound_and_more_regions_never_raise_it():
+    for seed in range(0, CASES, 4):
+        case, regions = spot_cases.regions_case(seed)
+        here = windows(regions, case.gap)
+        bound = simulate_regions("least_cost", here, case.job).cost[0]
+        policy = check(spot_cases.regions_policy(seed), TASK)
+        for who in (*REGION_BASELINES, policy):
+            assert bound <= simulate_regions(who, here, case.job).cost[0] + 1e-9
+        if len(regions) > 2:
+            assert bound <= simulate_regions("least_cost", windows(regions[:-1], case.gap), case.job).cost[0] + 1e-9
+
+
+def test_the_random_cases_reach_every_corner():
+    """Else the agreement above would say little."""
+    cases = [spot_cases.regions_case(seed) for seed in range(300)]
+    policies = [check(spot_cases.regions_policy(seed), TASK) for seed in range(300)]
+    made = [simulate_regions(p, windows(r, c.gap), c.job) for p, (c, r) in zip(policies, cases, strict=True)]
+    assert sum(r.moves[0] > 1 for r in made) > 30
+    assert sum(r.preemptions[0] > 0 for r in made) > 20
+    assert sum(bool(p.plan.statistics) for p in policies) > 100
+    back = [
+        simulate_regions(p, windows(tuple(reversed(r)), c.gap), c.job)
+        for p, (c, r) in zip(policies, cases, strict=True)
+    ]
+    assert sum(a.cost[0] != b.cost[0] for a, b in zip(made, back, strict=True)) > 40
+    assert plain_spot.NONE == plain_regions.MOVE
