@@ -1,0 +1,41 @@
+"""Known ways to place pages: what a candidate is compared with.
+
+All of them run on one engine: the same samples, intervals, limit of copies and costs as a candidate. Each module says
+what it simplifies of the system it is named after. This module does not import numba.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from vulcan.evaluator import BaselineKind
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """One known way to place pages.
+
+    `kind` is `bound` where it knows the future. `version` grows when its results change, so that results kept on disk
+    can be told from new ones.
+    """
+
+    name: str
+    kind: BaselineKind
+    source: str
+    version: int = 1
+
+
+_ALL = (
+    Baseline("first-touch", "baseline", "where a page was first put it stays; the fast tier fills up first"),
+    Baseline("tpp", "baseline", "Maruf et al., TPP, ASPLOS 2023: recency, with a second chance"),
+    Baseline("hemem", "baseline", "Raybuck et al., HeMem, SOSP 2021: counts with thresholds and cooling"),
+    Baseline("memtis", "baseline", "Lee et al., Memtis, SOSP 2023: a threshold that follows from a histogram"),
+    Baseline("arms", "baseline", "ARMS: adaptive and robust memory tiering, 2025: two moving averages"),
+    Baseline("static-oracle", "bound", "the pages with the most accesses of all, which never move (no proven bound)"),
+    Baseline("omniscient", "bound", "each interval the best pages for it, and migrations for nothing (a proven bound)"),
+)
+
+BASELINES: Mapping[str, Baseline] = MappingProxyType({baseline.name: baseline for baseline in _ALL})
+"""Every known way by name, in the order in which they are shown."""

@@ -1,0 +1,23 @@
+"""Numbers as bits, for sorting by digits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from vulcan.paths import keep_compiled_kernels_in_cache
+
+keep_compiled_kernels_in_cache()
+
+from llvmlite import ir  # noqa: E402 - numba reads the cache's place when it is imported
+from numba import types  # noqa: E402
+from numba.extending import intrinsic  # noqa: E402
+
+
+@intrinsic
+def bits_of(typing_context, number):  # type: ignore[no-untyped-def]
+    """The bits of a float64, as uint64."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.bitcast(arguments[0], ir.IntType(64))
+
+    return types.uint64(types.float64), generate

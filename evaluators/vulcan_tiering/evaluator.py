@@ -1,0 +1,249 @@
+"""The evaluator of the task `memory_tiering`: page counts and machines in, running times out."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from vulcan.anvil import Policy
+from vulcan.errors import UserError
+from vulcan.evaluator import BaselineKind, Instance, Rung, SplitName
+from vulcan.paths import cache_directory
+from vulcan.task import Json, Metrics, Split
+from vulcan_tiering.baselines import BASELINES
+from vulcan_tiering.baselines.run import run_baseline
+from vulcan_tiering.machine import TIERS, Machine
+from vulcan_tiering.page_sample import sample_of
+from vulcan_tiering.rungs import make_rungs
+from vulcan_tiering.simulate import Result, Samples, sample_accesses, simulate
+from vulcan_tiering.sizes import size_in_bytes, size_in_pages
+from vulcan_traces.memory import MEMORY_WORKLOADS, PageCounts, load_page_counts
+
+log = logging.getLogger(__name__)
+
+PROBE_PAGES = 256
+"""About as many pages of each training instance tell policies apart by what they move."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Evidence:
+    """What an instance runs on: capacity and limit in pages, each of which stands for `weight` ones."""
+
+    counts: PageCounts
+    samples: Samples
+    capacity: int
+    limit: int
+    weight: int
+
+
+class TieringEvaluator:
+    """An instance is a workload and a machine; a run always starts with no page mapped.
+
+    A trace of one's own is cut along time: the search is measured on its first intervals, the winner chosen on the
+    next, and the test on the last, each of the latter two with pages where the earlier intervals left them.
+    """
+
+    def __init__(self) -> None:
+        self._counts: dict[tuple[str, int], PageCounts] = {}
+        self._sampled: dict[str, tuple[PageCounts, Samples]] = {}
+        self._probes: tuple[Instance, ...] | None = None
+
+    def instances(self, settings: Mapping[str, Json], split: Split) -> Sequence[Instance]:
+        """See `vulcan.evaluator.Evaluator`."""
+        _check(settings)
+        given = cast(list[str], settings["trace"] or [])
+        if given:
+            plan = [(spec, part, bounds) for spec in given for part, bounds in _parts(split)]
+        else:
+            plan = [(spec, cast(SplitName, p), (0.0, 1.0)) for p, specs in MEMORY_WORKLOADS.items() for spec in specs]
+        return tuple(
+            self._instance(spec, part, bounds, size, settings)
+            for spec, part, bounds in plan
+            for size in cast(list[str], settings["fast_size"])
+        )
+
+    def _instance(
+        self, spec: str, part: SplitName, bounds: tuple[float, float], size: str, settings: Mapping[str, Json]
+    ) -> Instance:
+        page_size = size_in_bytes(cast(str, settings["page_size"]), "page size")
+        counts = self._load(spec, page_size)
+        start, stop = (round(bound * counts.intervals) for bound in bounds)
+        if stop <= start:
+            raise UserError(f"{spec}: {counts.intervals} intervals are too few to cut into parts; use --split none")
+        capacity = size_in_pages(size, counts.pages, page_size, "fast size")
+        limit = size_in_pages(cast(str, settings["migration_limit"]), capacity, page_size, "migration limit")
+        return Instance(
+            name=f"{_label(counts.name)}@{size}",
+            split=part,
+            parameters={
+                "trace": spec,
+                "page_size": page_size,
+                "digest": counts.digest,
+                "capacity": capacity,
+                "limit": limit,
+                "measure_from": start,
+                "measure_to": stop,
+                "one_in": 1,
+                **{name: settings[name] for name in _MACHINE + _SAMPLING},
+            },
+        )
+
+    def prepare(self, instances: Sequence[Instance]) -> None:
+        """See `vulcan.evaluator.Evaluator`."""
+        from vulcan.anvil.jit import warm_up
+        from vulcan_tiering import ranking  # noqa: F401 - compiles the kernel, or loads it
+
+        warm_up()
+        for instance in instances:
+            self._evidence(instance.parameters)
+        searched = [i for i in instances if i.split == "train" and i.parameters["one_in"] == 1] or instances
+        self._probes = tuple(self._probe(instance) for instance in searched)
+        for probe in self._probes:
+            self._evidence(probe.parameters)
+
+    def evaluate(self, policy: Policy, instance: Instance) -> Metrics:
+        """See `vulcan.evaluator.Evaluator`; the metrics are those of `metrics_of`."""
+        return metrics_of(self._run(policy, instance.parameters))
+
+    def rungs(self, instances: Sequence[Instance]) -> Sequence[Rung]:
+        """See `vulcan.evaluator.OffersRungs`: spatial samples of the pages."""
+        return make_rungs(instances, [cast(int, instance.parameters["capacity"]) for instance in instances])
+
+    def decisions(self, policy: Policy) -> str:
+        """See `vulcan.evaluator.OffersDecisions`: a digest of the pages that move on small samples, in order."""
+        if self._probes is None:
+            raise ValueError("decisions are known only after prepare")
+        moves = [self._run(policy, probe.parameters).moves for probe in self._probes]
+        return hashlib.sha256(repr(moves).encode()).hexdigest()[:16]
+
+    def baselines(self) -> Mapping[str, BaselineKind]:
+        """See `vulcan.evaluator.Evaluator`."""
+        return {name: baseline.kind for name, baseline in BASELINES.items()}
+
+    def evaluate_baseline(self, name: str, instance: Instance) -> Metrics:
+        """See `vulcan.evaluator.Evaluator`; a result is kept on disk by all that it depends on."""
+        place = _kept_at(name, instance)
+        kept = _read_kept(place)
+        if kept is not None:
+            return kept
+        p = cast(dict[str, Any], instance.parameters)
+        e = self._evidence(p)
+        metrics = metrics_of(
+            run_baseline(
+                name, e.counts, e.samples, e.capacity,
+                migration_limit=e.limit, machine=_machine(p),
+                measure_from=p["measure_from"], measure_to=p["measure_to"], weight=e.weight,
+            )
+        )  # fmt: skip
+        _keep(place, metrics)
+        return metrics
+
+    def _run(self, policy: Policy, parameters: Mapping[str, Json]) -> Result:
+        p = cast(dict[str, Any], parameters)
+        e = self._evidence(p)
+        return simulate(
+            policy, e.counts, e.samples, e.capacity,
+            migration_limit=e.limit, machine=_machine(p),
+            measure_from=p["measure_from"], measure_to=p["measure_to"], weight=e.weight,
+        )  # fmt: skip
+
+    def _evidence(self, parameters: Mapping[str, Json]) -> _Evidence:
+        p = cast(dict[str, Any], parameters)
+        one_in = p["one_in"]
+        key = json.dumps([p["trace"], p["page_size"], p["sample_period"], p["sample_seed"], one_in])
+        if key not in self._sampled:
+            if one_in > 1:
+                whole = self._evidence({**p, "one_in": 1})
+                self._sampled[key] = sample_of(whole.counts, whole.samples, one_in)
+            else:
+                counts = self._load(p["trace"], p["page_size"])
+                self._sampled[key] = counts, sample_accesses(counts, p["sample_period"], p["sample_seed"])
+        capacity, limit = (max(1, p[name] // one_in) for name in ("capacity", "limit"))
+        return _Evidence(*self._sampled[key], capacity, limit, one_in)
+
+    def _load(self, spec: str, page_size: int) -> PageCounts:
+        key = (spec, page_size)
+        if key not in self._counts:
+            self._counts[key] = load_page_counts(spec, page_size)
+        return self._counts[key]
+
+    def _probe(self, instance: Instance) -> Instance:
+        one_in = max(1, self._evidence(instance.parameters).counts.pages // PROBE_PAGES)
+        return Instance(instance.name, instance.split, {**instance.parameters, "one_in": one_in})
+
+
+_MACHINE = ("fast_tier", "slow_tier", "threads", "migration_stall")
+_SAMPLING = ("sample_period", "sample_seed")
+
+
+def metrics_of(result: Result) -> dict[str, float]:
+    """`seconds` of the program, the `fast_share` of accesses, `migrations` of pages and bytes of `slow_traffic`."""
+    return {
+        "seconds": result.seconds,
+        "fast_share": result.hit_share,
+        "migrations": result.migrations,
+        "promotions": result.promotions,
+        "demotions": result.demotions,
+        "slow_traffic": result.slow_bytes,
+        "accesses": result.accesses,
+    }
+
+
+def _machine(p: Mapping[str, Any]) -> Machine:
+    return Machine(TIERS[p["fast_tier"]], TIERS[p["slow_tier"]], p["threads"], p["migration_stall"])
+
+
+def _check(settings: Mapping[str, Json]) -> None:
+    s = cast(dict[str, Any], settings)
+    for name in ("fast_tier", "slow_tier"):
+        if s[name] not in TIERS:
+            raise UserError(f"no memory {s[name]!r} for the {name.replace('_', ' ')} (known: {', '.join(TIERS)})")
+    if not 1 <= s["threads"] <= 4096:
+        raise UserError(f"threads is {s['threads']}: from 1 to 4096 are possible")
+    if not 0 <= s["migration_stall"] <= 1e9:
+        raise UserError(f"migration stall {s['migration_stall']}: from 0 to 1e9 nanoseconds are possible")
+    if not 0 <= s["sample_seed"] < 2**63:
+        raise UserError(f"sample seed {s['sample_seed']}: from 0 to 2^63 - 1 are possible")
+
+
+def _parts(split: Split) -> list[tuple[SplitName, tuple[float, float]]]:
+    if split.by == "none":
+        return [("train", (0.0, 1.0))]
+    first = split.train
+    second = split.train + split.validation
+    return [("train", (0.0, first)), ("validation", (first, second)), ("test", (second, 1.0))]
+
+
+def _label(name: str) -> str:
+    """A file's name without its ending; a generated workload's as it is."""
+    return name if ":" in name else name.removesuffix(".npz")
+
+
+def _kept_at(name: str, instance: Instance) -> Path:
+    parameters = {key: value for key, value in instance.parameters.items() if key != "trace"}
+    identity = ["tiering", name, BASELINES[name].version, parameters]
+    digest = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
+    return cache_directory("baselines") / f"{digest}.json"
+
+
+def _read_kept(place: Path) -> Metrics | None:
+    try:
+        return cast(dict[str, float], json.loads(place.read_text()))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        log.warning("%s cannot be used and is computed again: %s", place, error)
+        return None
+
+
+def _keep(place: Path, metrics: Metrics) -> None:
+    """Write it whole or not at all: several processes may compute the same result."""
+    unfinished = place.with_suffix(f".{os.getpid()}")
+    unfinished.write_text(json.dumps(metrics))
+    unfinished.replace(place)

@@ -1,0 +1,168 @@
+"""Running a policy over page counts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vulcan.anvil import Policy
+from vulcan.errors import UserError
+from vulcan_tiering.layout import LAYOUT, RECORD
+from vulcan_tiering.machine import TIERS, Machine
+from vulcan_traces.memory import PageCounts
+
+MOST_SAMPLE_PERIOD = 2**31
+
+_GOLDEN = 0x9E3779B97F4A7C15
+_MASK = (1 << 64) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What the measured intervals took. `seconds` is the program's time, `accesses` are loads and stores of memory.
+
+    `hits` are those of the fast tier; `slow_bytes` is what the slow tier carried, migrations included. `moves` is a
+    hash of the sequence of all pages that moved; of the pages `mapped` at the end, `fast` are in the fast tier. These
+    three are None where no placement was simulated.
+    """
+
+    seconds: float
+    accesses: float
+    hits: float
+    promotions: float
+    demotions: float
+    slow_bytes: float
+    moves: int | None = None
+    mapped: int | None = None
+    fast: int | None = None
+
+    @property
+    def hit_share(self) -> float:
+        return self.hits / self.accesses if self.accesses else 0.0
+
+    @property
+    def migrations(self) -> float:
+        return self.promotions + self.demotions
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """Sampled accesses of each interval and page, of shape (intervals, pages)."""
+
+    reads: NDArray[np.uint32]
+    writes: NDArray[np.uint32]
+
+
+DEFAULT_MACHINE = Machine(TIERS["dram"], TIERS["cxl"])
+
+
+def sample_accesses(counts: PageCounts, period: int, seed: int) -> Samples:
+    """Each access is seen with probability 1 / period; with 1, all are. Raises UserError for a period below 1."""
+    from vulcan_tiering.sampling import sample
+
+    if not 1 <= period <= MOST_SAMPLE_PERIOD:
+        raise UserError(f"sample period {period}: from 1 to {MOST_SAMPLE_PERIOD} accesses a sample are possible")
+    if period == 1:
+        return Samples(np.asarray(counts.loads), np.asarray(counts.stores))
+    reads, writes = np.zeros((2, counts.intervals, counts.pages), np.uint32)
+    state = sample(np.asarray(counts.loads), np.uint64(period), np.uint64(generator_state(seed)), reads)
+    sample(np.asarray(counts.stores), np.uint64(period), np.uint64(state), writes)
+    return Samples(reads, writes)
+
+
+def simulate(
+    policy: Policy,
+    counts: PageCounts,
+    samples: Samples,
+    capacity: int,
+    *,
+    migration_limit: int,
+    machine: Machine = DEFAULT_MACHINE,
+    measure_from: int = 0,
+    measure_to: int | None = None,
+    weight: int = 1,
+) -> Result:
+    """Run a policy of the task `memory_tiering`, starting with no page mapped.
+
+    `capacity` is how many pages the fast tier holds, `migration_limit` how many may be copied after each interval. The
+    intervals from `measure_from` to `measure_to` (without it) are measured, all before are run. Each page stands for
+    `weight` ones: then the capacity and the limit are that many times as large too.
+    """
+    from vulcan_tiering.ranking import rank_all
+
+    native = policy.native(LAYOUT)
+    room = Room.of(counts, capacity)
+    records = _aligned(counts.pages * RECORD)
+    last = counts.intervals if measure_to is None else measure_to
+    moves = rank_all(
+        (native.score, native.enter, native.update, native.occasions.get("interval", 0)),
+        counts.loads, counts.stores, samples.reads, samples.writes, counts.arrivals,
+        machine.numbers(counts.page_size, counts.overlap, counts.compute, weight), capacity, migration_limit,
+        measure_from, last, native.new_globals(), records, native.new_statistics(counts.pages),
+        np.uint64(native.entity_slots), *room.arrays(),
+    )  # fmt: skip
+    return room.result(int(moves))
+
+
+@dataclass(frozen=True, eq=False)
+class Room:
+    """The memory that a simulation works in."""
+
+    fast: NDArray[np.uint8]
+    best: NDArray[np.uint8]
+    others: NDArray[np.uint8]
+    keys: NDArray[np.uint64]
+    pages: NDArray[np.int64]
+    histogram: NDArray[np.int64]
+    rest: NDArray[np.int64]
+    carried: NDArray[np.float64]
+    totals: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, counts: PageCounts, capacity: int) -> Room:
+        """Raises UserError for a fast tier that has no page."""
+        from vulcan_tiering.selection import DIGITS
+        from vulcan_tiering.state import CARRIED, TOTALS
+
+        if capacity < 1:
+            raise UserError(f"a fast tier of {capacity} pages: at least one is needed")
+        pages = counts.pages
+        fast, best, others = np.zeros((3, pages), np.uint8)
+        places, rest = np.zeros((2, 2 * pages), np.int64)
+        return cls(
+            fast, best, others, np.zeros(pages, np.uint64), places, np.zeros(DIGITS, np.int64), rest,
+            np.zeros(CARRIED), np.zeros(TOTALS),
+        )  # fmt: skip
+
+    def arrays(self) -> tuple[NDArray[Any], ...]:
+        return (
+            self.fast, self.best, self.others, self.keys, self.pages, self.histogram, self.rest, self.carried,
+            self.totals,
+        )  # fmt: skip
+
+    def result(self, moves: int) -> Result:
+        from vulcan_tiering.state import MAPPED
+
+        nanoseconds, accesses, hits, promotions, demotions, slow_bytes = map(float, self.totals)
+        mapped, fast = int(self.carried[MAPPED]), int(self.fast.sum())
+        return Result(
+            nanoseconds * 1e-9, accesses, hits, promotions, demotions, slow_bytes, moves=moves, mapped=mapped, fast=fast
+        )
+
+
+def generator_state(seed: int) -> int:
+    """Where the generator of the sampling starts: splitmix64 of the seed, but never 0."""
+    z = (seed + 1) * _GOLDEN & _MASK
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 & _MASK
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EB & _MASK
+    return (z ^ (z >> 31)) or _GOLDEN
+
+
+def _aligned(slots: int) -> NDArray[np.float64]:
+    """Zeroed float64, each record of 8 in one cache line."""
+    block = np.zeros(slots + RECORD)
+    offset = (-block.ctypes.data // 8) % RECORD
+    return block[offset : offset + slots]

@@ -1,0 +1,213 @@
+"""The evaluator: what it measures on, and that its numbers are the engine's."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from vulcan.anvil import check
+from vulcan.errors import UserError
+from vulcan.evaluator import Evaluator, OffersDecisions, OffersRungs, load_evaluator, rungs_of
+from vulcan.models import Request
+from vulcan.models.offline import OfflineEvolve
+from vulcan.registry import find_task
+from vulcan.search.config import complete_settings
+from vulcan.task import Split
+from vulcan_tiering import simulate
+from vulcan_tiering.baselines import BASELINES
+from vulcan_tiering.simulate import sample_accesses
+from vulcan_tiering.sizes import size_in_bytes, size_in_pages
+from vulcan_traces.memory import MEMORY_WORKLOADS, load_page_counts
+
+TASK = find_task("memory_tiering")
+SPEC = "gups:pages=1200,hot_pages=100,intervals=20,loads=12000,updates_a_move=30000,seed=4"
+STEADY = check(TASK.seed_policies()["steady"], TASK)
+
+
+@pytest.fixture
+def evaluator():
+    return load_evaluator(TASK)
+
+
+def settings(**given):
+    return complete_settings(TASK, given)
+
+
+def test_it_is_an_evaluator_with_rungs_and_decisions(evaluator):
+    assert isinstance(evaluator, Evaluator)
+    assert isinstance(evaluator, OffersRungs)
+    assert isinstance(evaluator, OffersDecisions)
+
+
+def test_without_a_trace_the_generated_workloads_are_split_by_workload(evaluator):
+    found = evaluator.instances(settings(), Split())
+    assert [i.split for i in found] == [part for part, specs in MEMORY_WORKLOADS.items() for _ in specs]
+    assert all(i.parameters["measure_from"] == 0 and i.parameters["measure_to"] == 50 for i in found)
+
+
+def test_a_trace_is_cut_along_time(evaluator):
+    found = evaluator.instances(settings(trace=[SPEC], fast_size=["10%", "1%"]), Split(0.6, 0.2, 0.2))
+    assert [(i.split, i.parameters["measure_from"], i.parameters["measure_to"]) for i in found[::2]] == [
+        ("train", 0, 12),
+        ("validation", 12, 16),
+        ("test", 16, 20),
+    ]
+    assert [i.parameters["capacity"] for i in found[:2]] == [120, 12]
+
+
+def test_later_parts_are_entered_with_pages_where_they_were_left(evaluator):
+    instances = evaluator.instances(settings(trace=[SPEC]), Split(0.6, 0.2, 0.2))
+    evaluator.prepare(instances)
+    parts = [evaluator.evaluate(STEADY, instance) for instance in instances]
+    counts = load_page_counts(SPEC)
+    whole = simulate(STEADY, counts, sample_accesses(counts, 32, 1), 120, migration_limit=60)
+    assert sum(p["seconds"] for p in parts) == pytest.approx(whole.seconds, rel=1e-12)
+    assert sum(p["migrations"] for p in parts) == whole.migrations > 0
+    assert sum(p["accesses"] for p in parts) == whole.accesses == counts.accesses
+    assert sum(p["slow_traffic"] for p in parts) == whole.slow_bytes
+
+
+def test_the_objective_is_the_logarithm_of_the_speed_up(evaluator):
+    still = "gups:pages=1200,hot_pages=100,intervals=20,loads=100000,updates_a_move=0,seed=4"
+    (only,) = evaluator.instances(settings(trace=[still]), Split(by="none"))
+    references = {"first-touch": evaluator.evaluate_baseline("first-touch", only)}
+    metrics = evaluator.evaluate(STEADY, only)
+    score = TASK.objective().score
+    assert score(references["first-touch"], references) == 0
+    assert math.exp(score(metrics, references)) == pytest.approx(
+        references["first-touch"]["seconds"] / metrics["seconds"]
+    )
+    assert score(metrics, references) > 0.05
+
+
+def test_settings_reach_the_machine(evaluator):
+    def seconds(**given):
+        (only,) = evaluator.instances(settings(trace=[SPEC], **given), Split(by="none"))
+        return evaluator.evaluate(STEADY, only)["seconds"]
+
+    plain = seconds()
+    assert seconds(slow_tier="nvm") > plain
+    assert seconds(fast_tier="cxl") > plain
+    assert seconds(threads=64) < plain
+    assert seconds(fast_size=["50%"]) < plain
+    assert seconds(migration_stall=10_000.0) > plain
+    assert len({plain, seconds(sample_period=4), seconds(sample_seed=2), seconds(migration_limit="4pages")}) == 4
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"fast_size": ["0%"]}, "less than one page"),
+        ({"fast_size": ["huge"]}, "is not a size"),
+        ({"migration_limit": "1000"}, "less than one page"),
+        ({"page_size": "4095"}, "power of two"),
+        ({"page_size": "10%"}, "number of bytes"),
+        ({"threads": 0}, "threads"),
+        ({"migration_stall": -1.0}, "migration stall"),
+        ({"sample_period": 0}, "sample period"),
+        ({"sample_seed": -1}, "sample seed"),
+        ({"slow_tier": "tape"}, "no memory 'tape'"),
+        ({"trace": ["missing.npz"]}, "no such file"),
+        (
+            {
+                "trace": ["gups:intervals=2,loads=10,pages=4,hot_pages=1"],
+                "fast_size": ["1page"],
+                "migration_limit": "1page",
+            },
+            "too few",
+        ),
+    ],
+)
+def test_settings_that_make_no_sense(evaluator, given, message):
+    with pytest.raises(UserError, match=message) as caught:
+        evaluator.prepare(evaluator.instances(settings(**{"trace": [SPEC], **given}), Split(0.6, 0.2, 0.2)))
+    assert "\n" not in str(caught.value)
+
+
+def test_sizes():
+    assert size_in_pages("10%", 1234, 4096, "x") == 123
+    assert size_in_pages("1MiB", 1234, 4096, "x") == 256
+    assert size_in_pages("17pages", 5, 4096, "x") == 17
+    assert (size_in_bytes("4KiB", "x"), size_in_bytes("2MiB", "x"), size_in_bytes("512", "x")) == (4096, 2**21, 512)
+
+
+def test_every_baseline_runs_and_is_kept(evaluator, tmp_path, monkeypatch):
+    (only,) = evaluator.instances(settings(trace=[SPEC]), Split(by="none"))
+    monkeypatch.setenv("VULCAN_CACHE_DIR", str(tmp_path))
+    first = {name: evaluator.evaluate_baseline(name, only) for name in evaluator.baselines()}
+    kept = list((tmp_path / "baselines").glob("*.json"))
+    assert len(kept) == len(first) == len(BASELINES) == 7
+    assert [name for name, kind in evaluator.baselines().items() if kind == "bound"] == ["static-oracle", "omniscient"]
+    assert {name: evaluator.evaluate_baseline(name, only) for name in first} == first
+    assert min(first, key=lambda name: first[name]["seconds"]) == "omniscient"
+    kept[0].write_text(json.dumps({"seconds": 7.0}))
+    assert {"seconds": 7.0} in [evaluator.evaluate_baseline(name, only) for name in first]
+
+
+def test_the_policy_of_arms_is_the_baseline(evaluator):
+    arms = check(TASK.seed_policies()["arms"], TASK)
+    for instance in evaluator.instances(settings(trace=[SPEC]), Split(0.6, 0.2, 0.2)):
+        assert evaluator.evaluate(arms, instance) == evaluator.evaluate_baseline("arms", instance)
+
+
+def offline_policies(count):
+    generator = OfflineEvolve(TASK)
+    texts = [generator.propose(Request(n, 0, (), (), seed=7)).text for n in range(count)]
+    return [check(text.split("```python\n")[1].split("```")[0], TASK) for text in texts]
+
+
+def ranks(values):
+    return np.argsort(np.argsort(values, kind="stable"), kind="stable")
+
+
+def test_rungs_rank_as_full_runs_do(evaluator):
+    spec = "gups:pages=4096,hot_pages=400,intervals=20,loads=50000,updates_a_move=100000,seed=9"
+    instances = evaluator.instances(settings(trace=[spec]), Split(by="none"))
+    (rung,) = rungs_of(evaluator, instances)
+    assert (rung.name, rung.instances[0].parameters["one_in"]) == ("R=0.125", 8)
+    evaluator.prepare([*instances, *rung.instances])
+    policies = offline_policies(40)
+
+    def scores(instance):
+        reference = evaluator.evaluate_baseline("first-touch", instance)["seconds"]
+        return [math.log(reference / evaluator.evaluate(policy, instance)["seconds"]) for policy in policies]
+
+    full, cheap = scores(instances[0]), scores(rung.instances[0])
+    assert np.corrcoef(ranks(full), ranks(cheap))[0, 1] > 0.95
+    kept = np.argsort(cheap)[::-1][: math.ceil(rung.keep * len(policies))]
+    assert int(np.argmax(full)) in kept
+
+
+def test_small_fast_tiers_have_no_rung(evaluator):
+    assert rungs_of(evaluator, evaluator.instances(settings(trace=[SPEC]), Split(by="none"))) == ()
+
+
+def test_decisions_tell_policies_apart_by_what_they_move(evaluator):
+    evaluator.prepare(evaluator.instances(settings(trace=[SPEC]), Split(by="none")))
+    head = "def score(now, page, memory):\n    return "
+    digests = {
+        text: evaluator.decisions(check(head + text + "\n", TASK))
+        for text in ("page.accesses", "3 * page.accesses + 1", "page.accesses.avg()", "page.reads", "1", "now")
+    }
+    assert digests["page.accesses"] == digests["3 * page.accesses + 1"]
+    assert digests["1"] == digests["now"]
+    assert len(set(digests.values())) == 4
+
+
+def test_decisions_need_to_be_prepared(evaluator):
+    with pytest.raises(ValueError, match="prepare"):
+        evaluator.decisions(STEADY)
+
+
+def test_recorded_counts_by_trace(evaluator, page_counts):
+    given = settings(trace=[str(page_counts / "own_kvshift.npz")], sample_period=100)
+    instances = evaluator.instances(given, Split(0.6, 0.2, 0.2))
+    assert [i.name for i in instances] == ["own_kvshift@10%"] * 3
+    evaluator.prepare(instances)
+    test = instances[-1]
+    found = {name: evaluator.evaluate_baseline(name, test)["seconds"] for name in evaluator.baselines()}
+    found["steady"] = evaluator.evaluate(STEADY, test)["seconds"]
+    assert found["omniscient"] < found["steady"] < 0.7 * found["first-touch"]

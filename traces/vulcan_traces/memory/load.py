@@ -1,0 +1,56 @@
+"""Opens page counts: recorded ones from files, and generated workloads from their specifications."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from pathlib import Path
+
+from vulcan.errors import UserError
+from vulcan_traces.memory.npz import read_page_counts
+from vulcan_traces.memory.page_counts import PageCounts
+from vulcan_traces.memory.store import keep_counts, stored_counts
+from vulcan_traces.memory.workloads import KINDS, parse_workload
+
+FORMAT_VERSION = 1
+"""Part of every digest: to be raised when what is made of a file, or what is kept on disk, changes."""
+
+PAGE_SIZES = tuple(2**bits for bits in range(8, 31))
+
+
+def load_page_counts(spec: str | os.PathLike[str], page_size: int = 4096) -> PageCounts:
+    """The page counts in a file, or those of the workload that a specification describes.
+
+    `spec` is the path of an `.npz` file (see `vulcan_traces.memory.npz`), or a text such as
+    `gups:pages=8192,hot_share=0.9,seed=1` (see `vulcan_traces.memory.workloads`); a file whose name looks so is meant
+    by `./gups:...`. `page_size` is a power of two: with a file, what its pages are; with a workload, what is recorded.
+    Page counts are kept in the user's cache directory. Raises UserError.
+    """
+    if page_size not in PAGE_SIZES:
+        raise UserError(f"page size {page_size}: a power of two from {PAGE_SIZES[0]} to {PAGE_SIZES[-1]} is needed")
+    text = os.fspath(spec)
+    kind, colon, rest = text.partition(":")
+    if colon and "/" not in text and (kind in KINDS or "=" in rest):
+        workload = parse_workload(text)
+        digest = _digest("workload", workload.canonical, page_size)
+        return stored_counts(workload.name, digest) or keep_counts(workload.record(digest, page_size))
+    path = Path(text)
+    digest = _digest("npz", _sha256(path), page_size)
+    return stored_counts(path.name, digest) or keep_counts(read_page_counts(path, digest, page_size))
+
+
+def _digest(*parts: object) -> str:
+    return hashlib.sha256(json.dumps(["page counts", FORMAT_VERSION, *parts]).encode()).hexdigest()
+
+
+def _sha256(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except (FileNotFoundError, NotADirectoryError):
+        raise UserError(f"no page counts at {path}: there is no such file") from None
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read: {error.strerror}") from error
+    except ValueError as error:  # a NUL in the name
+        raise UserError(f"{str(path)!r} cannot be the name of a file: {error}") from error

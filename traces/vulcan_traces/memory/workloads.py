@@ -1,0 +1,290 @@
+"""The generated memory workloads: `kind:key=value,key=value`.
+
+    gups         random updates of a table with a moving hot set   pages, hot_pages, hot_share, updates_a_move
+    pagerank     PageRank by pulling                               graph, scale, degree
+    bfs          breadth-first searches from random vertices       graph, scale, degree
+    betweenness  Brandes' algorithm from random vertices           graph, scale, degree
+    ycsb         a B+-tree over records under a mix of YCSB        records, record_size, mix, theta, shift,
+                                                                   operations_a_shift, longest_scan
+    tpcc         transactions like those of TPC-C                  warehouses, hot_share, transactions_a_move
+    stream       STREAM's triad over three arrays                  pages
+
+Each runs the real algorithm behind a cache of `cache` bytes and records what misses it. Every kind also takes
+`intervals`, `loads` (cache lines read from memory in each interval), `seed`, `overlap` and `compute` (see `PageCounts`;
+by default what the algorithm suggests) and `name` (a label, no part of the content). `graph` is kronecker or uniform,
+with 2^scale vertices and `degree` edges for each; `mix` one of YCSB's a to f.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+
+from vulcan.errors import UserError, nearest
+from vulcan_traces.generator_spec import Key, Value, read_value
+from vulcan_traces.memory.page_counts import PageCounts, in_order_of_first_touch
+
+if TYPE_CHECKING:
+    from vulcan_traces.memory.recorder import Recorder
+
+VERSION = 1
+"""Part of every digest: to be raised when the same specification gives other counts."""
+
+MIXES = {
+    "a": (0.5, 0.5, 0.0, 0.0),
+    "b": (0.95, 0.05, 0.0, 0.0),
+    "c": (1.0, 0.0, 0.0, 0.0),
+    "d": (0.95, 0.0, 0.05, 0.0),
+    "e": (0.0, 0.0, 0.05, 0.95),
+    "f": (0.5, 0.0, 0.0, 0.0),
+}
+"""Shares of reads, updates, inserts and scans; the rest are read-modify-writes. Mix d reads by Zipf, not the latest."""
+
+Values = Mapping[str, Value]
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """`keys` besides the common ones; `overlap` and `compute` unless given; `run` makes a recorder and fills it.
+
+    `run(values, page_size, new)` calls `new(bytes of the address space)` for the recorder and returns it.
+    """
+
+    keys: Mapping[str, Key]
+    overlap: float
+    compute: float
+    run: Callable[[Values, int, Callable[[int], Recorder]], Recorder]
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """A complete specification: `values` has every key of the kind, given or by default."""
+
+    kind: str
+    name: str
+    values: Values
+
+    @property
+    def canonical(self) -> str:
+        """What the content depends on, in one text."""
+        return f"{self.kind}/{VERSION}:" + ",".join(f"{key}={self.values[key]!r}" for key in sorted(self.values))
+
+    def record(self, digest: str, page_size: int) -> PageCounts:
+        """Run the algorithm: the same counts for the same specification."""
+        from vulcan_traces.memory.recorder import SEEN, new_recorder
+
+        def new(address_space: int) -> Recorder:
+            cache, intervals, loads, seed = (
+                _whole(self.values, key) for key in ("cache", "intervals", "loads", "seed")
+            )
+            return new_recorder(address_space, page_size, cache, intervals, loads, seed)
+
+        recorder = KINDS[self.kind].run(self.values, page_size, new)
+        order = recorder.order[: recorder.at[SEEN]]
+        made = in_order_of_first_touch(recorder.loads, recorder.stores, order)
+        return PageCounts(
+            self.name, digest, page_size, *made,
+            overlap=_number(self.values, "overlap"), compute=_number(self.values, "compute"),
+        )  # fmt: skip
+
+
+def parse_workload(text: str) -> Workload:
+    """Raises UserError for an unknown kind or key and for a value that makes no sense."""
+    kind, _, rest = text.partition(":")
+    if kind not in KINDS:
+        raise UserError(f"{text}: no memory workload {kind!r}{nearest(kind, KINDS)} (known: {', '.join(KINDS)})")
+    found = KINDS[kind]
+    keys = {
+        **_COMMON,
+        "overlap": Key(found.overlap, 0.01, 1000),
+        "compute": Key(found.compute, 0, 1e6),
+        **found.keys,
+    }
+    given: dict[str, Value] = {}
+    name = text
+    for part in rest.split(",") if rest.strip() else []:
+        key, equals, value = (piece.strip() for piece in part.partition("="))
+        if key not in keys and key != "name":
+            known = ["name", *keys]
+            raise UserError(f"{text}: {kind} has no key {key!r}{nearest(key, known)} (known: {', '.join(known)})")
+        if not equals or not value:
+            raise UserError(f"{text}: {part.strip()!r} is not of the form {key}=value")
+        if key in given or (key == "name" and name != text):
+            raise UserError(f"{text}: {key!r} is given twice")
+        if key == "name":
+            name = value
+        else:
+            given[key] = read_value(text, key, value, keys[key])
+    values = {key: given.get(key, known.default) for key, known in keys.items()}
+    _check_together(text, values)
+    return Workload(kind, name, values)
+
+
+def _check_together(text: str, values: Values) -> None:
+    cache = _whole(values, "cache")
+    if cache & (cache - 1):
+        raise UserError(f"{text}: cache={cache}: a power of two is needed")
+    if "hot_pages" in values and _whole(values, "hot_pages") > _whole(values, "pages"):
+        raise UserError(f"{text}: more hot_pages than pages")
+    if _whole(values, "intervals") * _whole(values, "loads") > 2**36:
+        raise UserError(f"{text}: intervals times loads is over 2^36: this would take hours")
+
+
+def _whole(values: Values, key: str) -> int:
+    return cast(int, values[key])
+
+
+def _number(values: Values, key: str) -> float:
+    return float(values[key])
+
+
+def _gups(values: Values, page_size: int, new: Callable[[int], Recorder]) -> Recorder:
+    from vulcan_traces.memory.gups import WORD, run_gups
+
+    recorder = new(_whole(values, "pages") * page_size)
+    words, hot = (_whole(values, key) * page_size // WORD for key in ("pages", "hot_pages"))
+    run_gups(recorder, words, hot, _number(values, "hot_share"), _whole(values, "updates_a_move"))
+    return recorder
+
+
+def _stream(values: Values, page_size: int, new: Callable[[int], Recorder]) -> Recorder:
+    from vulcan_traces.memory.stream import ELEMENT, run_stream
+
+    recorder = new(_whole(values, "pages") * page_size)
+    a, b, c = np.ones((3, max(1, _whole(values, "pages") * page_size // ELEMENT // 3)))
+    run_stream(recorder, a, b, c, 3.0)
+    return recorder
+
+
+def _graph(algorithm: str) -> Callable[[Values, int, Callable[[int], Recorder]], Recorder]:
+    def run(values: Values, page_size: int, new: Callable[[int], Recorder]) -> Recorder:
+        import importlib
+
+        from vulcan_traces.memory.graph import OFFSET, SCORE, VERTEX, make_graph
+
+        module = importlib.import_module(f"vulcan_traces.memory.{algorithm}")
+        kind = cast(str, values["graph"])
+        graph = make_graph(kind, *(_whole(values, key) for key in ("scale", "degree", "seed")))
+        space = len(graph.offsets) * (OFFSET + 6 * SCORE) + len(graph.neighbours) * VERTEX
+        recorder = new(space)
+        getattr(module, f"run_{algorithm}")(recorder, graph)
+        return recorder
+
+    return run
+
+
+def _ycsb(values: Values, page_size: int, new: Callable[[int], Recorder]) -> Recorder:
+    from vulcan_traces.memory.btree import NODE, most_nodes, new_tree, run_ycsb
+
+    records, record_size = _whole(values, "records"), _whole(values, "record_size")
+    mix = MIXES[cast(str, values["mix"])]
+    most = records if not mix[2] else records * 2
+    at_records = -(-most_nodes(most) * NODE // page_size) * page_size
+    recorder = new(at_records + most_nodes(most) * 31 * record_size)
+    run_ycsb(
+        recorder, new_tree(most), records, record_size, _number(values, "theta"), np.array(mix),
+        _whole(values, "longest_scan"), _whole(values, "operations_a_shift"), _number(values, "shift"), at_records,
+    )  # fmt: skip
+    return recorder
+
+
+def _tpcc(values: Values, page_size: int, new: Callable[[int], Recorder]) -> Recorder:
+    from vulcan_traces.memory.tpcc import run_tpcc, table_sizes
+
+    warehouses = _whole(values, "warehouses")
+    rounded = [-(-size // page_size) * page_size for size in table_sizes(warehouses)]
+    places = tuple(int(place) for place in np.cumsum([0, *rounded]))
+    recorder = new(places[-1])
+    run_tpcc(recorder, warehouses, places[:-1], _number(values, "hot_share"), _whole(values, "transactions_a_move"))
+    return recorder
+
+
+_COMMON = {
+    "intervals": Key(50, 2, 100_000),
+    "loads": Key(200_000, 1, 2**31),
+    "cache": Key(2**17, 128, 2**30),
+    "seed": Key(0, 0, 2**31 - 1),
+}
+_GRAPH = {
+    "graph": Key("kronecker", choices=("kronecker", "uniform")),
+    "scale": Key(16, 1, 26),
+    "degree": Key(16, 1, 256),
+}
+_PAGES = Key(8192, 3, 2**22)
+
+KINDS: dict[str, Kind] = {
+    "gups": Kind(
+        {
+            "pages": _PAGES,
+            "hot_pages": Key(800, 1, 2**22),
+            "hot_share": Key(0.9, 0, 1),
+            "updates_a_move": Key(2_000_000, 0, 2**40),
+        },
+        overlap=8.0,
+        compute=5.0,
+        run=_gups,
+    ),
+    "pagerank": Kind(_GRAPH, overlap=6.0, compute=5.0, run=_graph("pagerank")),
+    "bfs": Kind(_GRAPH, overlap=4.0, compute=5.0, run=_graph("bfs")),
+    "betweenness": Kind(_GRAPH, overlap=4.0, compute=10.0, run=_graph("betweenness")),
+    "ycsb": Kind(
+        {
+            "records": Key(48_000, 32, 2**26),
+            "record_size": Key(512, 8, 65536),
+            "mix": Key("b", choices=tuple(MIXES)),
+            "theta": Key(0.99, 0.01, 0.999),
+            "operations_a_shift": Key(0, 0, 2**40),
+            "shift": Key(0.01, 0, 1),
+            "longest_scan": Key(50, 1, 10_000),
+        },
+        overlap=2.0,
+        compute=40.0,
+        run=_ycsb,
+    ),
+    "tpcc": Kind(
+        {
+            "warehouses": Key(10, 1, 10_000),
+            "hot_share": Key(0.125, 0, 1),
+            "transactions_a_move": Key(0, 0, 2**40),
+        },
+        overlap=2.0,
+        compute=40.0,
+        run=_tpcc,
+    ),
+    "stream": Kind({"pages": _PAGES}, overlap=10.0, compute=2.0, run=_stream),
+}
+
+_TRAIN = (
+    # random updates of a hot tenth of memory, which moves every ten intervals
+    "gups:name=gups-moving,seed=1,updates_a_move=2000000",
+    # a skewed graph: the ranks of all vertices are hot, the edges are read once an iteration
+    "pagerank:name=pagerank-kronecker,seed=2,scale=17,degree=12",
+    # a new frontier with every step of every search
+    "bfs:name=bfs-uniform,seed=3,graph=uniform,scale=17,degree=12",
+    # a key-value store, read mostly, whose popular keys change slowly
+    "ycsb:name=ycsb-b-drift,seed=4,mix=b,operations_a_shift=5000,shift=0.005",
+    # transactions, of which two in three go to warehouses that change
+    "tpcc:name=tpcc-hot-warehouses,seed=5,hot_share=0.66,transactions_a_move=15000",
+)
+_VALIDATION = (
+    "gups:name=gups-slow-moves,seed=11,hot_pages=1600,hot_share=0.8,updates_a_move=4000000",
+    "betweenness:name=betweenness-uniform,seed=12,graph=uniform,scale=16",
+    "ycsb:name=ycsb-a,seed=13,mix=a,theta=0.9",
+    # nothing is hot: what moves, moves in vain
+    "stream:name=stream,seed=14,pages=6000",
+)
+_TEST = (
+    "gups:name=gups-fast-moves,seed=21,hot_pages=500,hot_share=0.95,updates_a_move=1200000",
+    "pagerank:name=pagerank-uniform,seed=22,graph=uniform,scale=17,degree=12",
+    "bfs:name=bfs-kronecker,seed=23,scale=17,degree=12",
+    "betweenness:name=betweenness-kronecker,seed=24,scale=17,degree=8",
+    # short scans, and new records all the time
+    "ycsb:name=ycsb-e,seed=25,mix=e,theta=0.9,longest_scan=20",
+    "tpcc:name=tpcc,seed=26",
+)
+
+MEMORY_WORKLOADS: dict[str, tuple[str, ...]] = {"train": _TRAIN, "validation": _VALIDATION, "test": _TEST}
+"""Specifications for `load_page_counts`, by the split they belong to: ten million loads each, in 50 intervals."""
