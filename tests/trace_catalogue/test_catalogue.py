@@ -1,0 +1,164 @@
+"""The catalogue says what is known and nothing else, and what it says of the traces at hand is so."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from vulcan.errors import UserError
+from vulcan_traces import open_trace
+from vulcan_traces.catalogue import TraceFile, TraceSet, find_file, read_catalogue
+from vulcan_traces.catalogue.checksum import checksum_like
+from vulcan_traces.readers import FORMATS
+
+DATA = Path(os.environ.get("VULCAN_DATA", Path(__file__).resolve().parents[2] / ".." / "shared" / "data"))
+SETS = read_catalogue()
+FILES = [file for each in SETS for file in each.files]
+
+
+def local(file: TraceFile) -> Path | None:
+    """The file in the folder of real traces that has this one's name and length."""
+    for path in sorted((DATA / "cache").rglob(file.file_name)):
+        if path.stat().st_size == file.bytes:
+            return path
+    return None
+
+
+AT_HAND = [file for file in FILES if file.bytes is not None and local(file) is not None]
+
+
+def test_the_sets_that_are_promised_are_there() -> None:
+    names = {each.name for each in SETS}
+    assert {"cloudphysics", "msr", "twitter", "meta-kv", "meta-cdn", "wikimedia", "tencent-photo"} <= names
+    assert {"tencent-cbs", "alibaba", "arc", "lirs", "mooncake", "cache2k", "scarab", "corda", "adapt-size"} <= names
+
+
+@pytest.mark.parametrize("each", SETS, ids=lambda each: each.name)
+def test_every_set_names_source_and_licence(each: TraceSet) -> None:
+    assert re.fullmatch(r"https?://\S+", each.source)
+    assert each.title
+    assert each.licence
+    assert each.kind in ("block", "key-value", "object", "application")
+
+
+def test_every_address_is_given_once_and_what_github_has_is_pinned_and_has_a_checksum() -> None:
+    urls = [file.url for file in FILES if file.url is not None]
+    assert len(set(urls)) == len(urls)
+    for file in FILES:
+        if file.url is not None and "githubusercontent" in file.url:
+            assert re.match(r"https://raw\.githubusercontent\.com/[^/]+/[^/]+/[0-9a-f]{40}/", file.url)
+            assert file.checksum is not None
+
+
+def test_no_two_traces_are_kept_under_one_name() -> None:
+    places = [(file.name.partition("/")[0], file.file_name) for file in FILES]
+    assert len(set(places)) == len(places)
+
+
+def test_formats_are_known_and_csv_has_its_columns_or_a_header() -> None:
+    assert {file.format for file in FILES} <= set(FORMATS)
+
+
+@pytest.mark.skipif(not AT_HAND, reason=f"no real traces at {DATA}; set VULCAN_DATA")
+def test_many_of_its_traces_are_at_hand() -> None:
+    assert len(AT_HAND) >= 30
+
+
+@pytest.mark.parametrize("file", AT_HAND, ids=lambda file: file.name)
+def test_what_it_says_of_a_trace_at_hand_is_so(
+    file: TraceFile, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VULCAN_CACHE_DIR", str(tmp_path_factory.getbasetemp() / "decoded"))
+    path = local(file)
+    assert path is not None
+    assert file.checksum is not None
+    assert checksum_like(file.checksum, path) == file.checksum
+    trace = open_trace(path, format=None if file.columns else file.format, columns=file.columns)
+    assert file.requests in (None, trace.requests)
+    assert file.objects in (None, trace.object_count)
+
+
+def test_checksums_are_what_the_tools_print(tmp_path: Path) -> None:
+    path = tmp_path / "hello"
+    path.write_bytes(b"hello\n")
+    for checksum in (
+        "sha256:5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03",
+        "md5:b1946ac92492d2347c6235b4d2611184",
+        "git-blob-sha1:ce013625030ba8dba906f756967f9e9ca394464a",
+    ):
+        assert checksum_like(checksum, path) == checksum
+
+
+def test_a_set_of_one_is_found_by_its_own_name() -> None:
+    assert find_file("scarab", SETS).name == "scarab/recs"
+    assert find_file("arc/P3", SETS).format == "arc"
+    for name, told in {
+        "arc": "is a set; fetch one of arc/OLTP, arc/P1",
+        "arc/P33": "did you mean 'arc/P3'",
+        "google-thesios": "see https://console.cloud",
+    }.items():
+        with pytest.raises(UserError, match=re.escape(told)):
+            find_file(name, SETS)
+
+
+GOOD = """
+[[set]]
+name = "mine"
+title = "of my own"
+kind = "block"
+source = "https://example.org/"
+licence = "unknown"
+
+[[set.file]]
+name = "mine/one"
+url = "https://example.org/one.bin"
+format = "be-u32"
+bytes = 12
+"""
+BAD = [
+    ("bytes = 12", "bytes = -1", "bytes must be a whole number"),
+    ("bytes = 12", 'bytes = "12"', "bytes must be a whole number"),
+    ("bytes = 12", "bytes = true", "bytes must be a whole number"),
+    ("bytes = 12", 'checksum = "sha256:12"', "is no checksum"),
+    ("bytes = 12", "byte = 12", "did you mean 'bytes'"),
+    ("be-u32", "be-u33", "did you mean 'be-u32'"),
+    ("mine/one", "other/one", "its name must be 'mine/...'"),
+    ("mine/one", "mine/../one", "its name must be 'mine/...'"),
+    ('url = "https://example.org/one.bin"', "", "either url or obtain"),
+    ("https://example.org/one.bin", "file:///etc/passwd", "no http or https address"),
+    ("https://example.org/one.bin", "https://example.org/..", "does not end in the name of a file"),
+    ('licence = "unknown"', "", "'licence' is missing"),
+    ("[[set.file]]", "[set.file]", "must be tables"),
+    ("[[set]]", "[[sets]]", "unknown key 'sets'"),
+    ("[[set]]", "[[set", "is no TOML"),
+]
+
+
+def test_a_catalogue_of_ones_own_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(GOOD)
+    (mine,) = read_catalogue(path)
+    expected = TraceFile("mine/one", "be-u32", "https://example.org/one.bin", bytes=12)
+    assert mine == TraceSet("mine", "of my own", "block", "https://example.org/", "unknown", files=(expected,))
+
+
+@pytest.mark.parametrize(("here", "instead", "told"), BAD)
+def test_mistakes_in_a_catalogue_are_told(tmp_path: Path, here: str, instead: str, told: str) -> None:
+    path = tmp_path / "mine.toml"
+    assert here in GOOD
+    path.write_text(GOOD.replace(here, instead))
+    with pytest.raises(UserError, match=re.escape(told)) as error:
+        read_catalogue(path)
+    assert str(path) in str(error.value)
+
+
+def test_two_of_a_name_and_a_missing_file_are_told(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(GOOD + GOOD)
+    with pytest.raises(UserError, match="two sets named 'mine'"):
+        read_catalogue(path)
+    with pytest.raises(UserError, match="cannot be read"):
+        read_catalogue(tmp_path / "absent.toml")

@@ -1,0 +1,361 @@
+"""Fetching ends with the right file in place or with one clear line, whatever the server and the disk do."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from file_server import CONTENT, FileServer
+from typer.testing import CliRunner
+
+from vulcan.errors import UserError
+from vulcan_traces.catalogue import TraceFile, fetch
+from vulcan_traces.command import app
+
+SHA256 = "sha256:" + hashlib.sha256(CONTENT).hexdigest()
+
+
+def wanted(server: FileServer, checksum: str | None = SHA256, size: int | None = len(CONTENT)) -> TraceFile:
+    return TraceFile("mine/one", "be-u32", server.url, bytes=size, checksum=checksum)
+
+
+def get(file: TraceFile, folder: Path) -> Path:
+    return fetch(file, folder, pause=0.001).path
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in (folder / "mine").iterdir())
+
+
+def test_a_file_is_fetched_and_verified(server: FileServer, tmp_path: Path) -> None:
+    told: list[tuple[int, int | None]] = []
+    found = fetch(wanted(server), tmp_path, progress=lambda done, total: told.append((done, total)))
+    assert found.path == tmp_path / "mine" / "file.bin"
+    assert found.path.read_bytes() == CONTENT
+    assert (found.verified, found.was_there) == (True, False)
+    assert names(tmp_path) == ["file.bin"]
+    assert told[-1] == (len(CONTENT), len(CONTENT))
+
+
+def test_what_is_there_is_verified_and_not_fetched_again(server: FileServer, tmp_path: Path) -> None:
+    fetch(wanted(server), tmp_path)
+    assert fetch(wanted(server), tmp_path).was_there
+    assert len(server.seen) == 1
+    path = tmp_path / "mine" / "file.bin"
+    path.write_bytes(CONTENT[:-1] + b"?")
+    with pytest.raises(UserError, match="is there already and is not mine/one: sha256:"):
+        fetch(wanted(server), tmp_path)
+    path.write_bytes(b"short")
+    with pytest.raises(UserError, match="5 bytes, and not 300,000 bytes"):
+        fetch(wanted(server), tmp_path)
+    assert path.read_bytes() == b"short"
+
+
+def test_what_is_not_known_is_not_called_verified(server: FileServer, tmp_path: Path) -> None:
+    found = fetch(wanted(server, checksum=None, size=None), tmp_path)
+    assert (found.verified, found.path.read_bytes()) == (False, CONTENT)
+    assert not fetch(wanted(server, checksum=None, size=None), tmp_path).verified
+
+
+def test_cuts_are_resumed_where_they_were(server: FileServer, tmp_path: Path) -> None:
+    server.cuts = [100_000, 0, 1, 99_999]
+    assert get(wanted(server), tmp_path).read_bytes() == CONTENT
+    starts = [None, "bytes=100000-", "bytes=100000-", "bytes=100001-", "bytes=200000-"]
+    assert [seen.range for seen in server.seen] == starts
+    assert all(seen.if_range == server.seen[1].if_range is not None for seen in server.seen[1:])
+    assert names(tmp_path) == ["file.bin"]
+
+
+def test_a_server_that_always_cuts_is_given_up_and_resumed_by_the_next_command(
+    server: FileServer, tmp_path: Path
+) -> None:
+    server.cuts = [120_000, 0, 0, 0, 0, 0]
+    with pytest.raises(UserError, match=r"120,000 bytes are kept in .*file\.bin\.part, and the same command resumes"):
+        get(wanted(server), tmp_path)
+    assert (tmp_path / "mine" / "file.bin.part").read_bytes() == CONTENT[:120_000]
+    server.cuts = []
+    assert get(wanted(server), tmp_path).read_bytes() == CONTENT
+    assert server.seen[-1].range == "bytes=120000-"
+    assert names(tmp_path) == ["file.bin"]
+
+
+@pytest.mark.parametrize("checksum", [SHA256, None])
+def test_a_file_that_changed_meanwhile_is_fetched_anew(
+    server: FileServer, tmp_path: Path, checksum: str | None
+) -> None:
+    server.content = CONTENT[::-1]
+    server.cuts = [50_000, 0, 0, 0, 0, 0]
+    with pytest.raises(UserError, match="are kept"):
+        get(wanted(server, checksum), tmp_path)
+    server.content, server.cuts = CONTENT, []
+    assert get(wanted(server, checksum), tmp_path).read_bytes() == CONTENT
+    assert server.seen[-1].range == "bytes=50000-"  # answered with the whole, for If-Range did not hold
+
+
+def test_a_server_without_ranges_sends_all_again(server: FileServer, tmp_path: Path) -> None:
+    server.no_ranges = True
+    server.cuts = [50_000]
+    assert get(wanted(server), tmp_path).read_bytes() == CONTENT
+
+
+def test_without_etag_the_date_of_the_change_is_the_condition(server: FileServer, tmp_path: Path) -> None:
+    server.etag, server.last_modified = None, "Sun, 06 Nov 1994 08:49:37 GMT"
+    server.cuts = [50_000]
+    assert get(wanted(server, checksum=None), tmp_path).read_bytes() == CONTENT
+    assert server.seen[-1].if_range == server.last_modified
+
+
+@pytest.mark.parametrize(("checksum", "ranges"), [(SHA256, [None, "bytes=50000-"]), (None, [None, None])])
+def test_without_a_condition_only_a_checksum_allows_to_resume(
+    server: FileServer, tmp_path: Path, checksum: str | None, ranges: list[str | None]
+) -> None:
+    server.etag = 'W/"weak-{}"'
+    server.cuts = [50_000]
+    assert get(wanted(server, checksum), tmp_path).read_bytes() == CONTENT
+    assert [seen.range for seen in server.seen] == ranges
+
+
+def test_a_part_that_is_whole_already_is_only_verified(server: FileServer, tmp_path: Path) -> None:
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / "file.bin.part").write_bytes(CONTENT)
+    assert get(wanted(server), tmp_path).read_bytes() == CONTENT
+    assert [seen.range for seen in server.seen] == ["bytes=300000-"]
+
+
+def test_a_part_that_is_too_long_is_thrown_away(server: FileServer, tmp_path: Path) -> None:
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / "file.bin.part").write_bytes(CONTENT + b"more")
+    assert get(wanted(server), tmp_path).read_bytes() == CONTENT
+
+
+def test_an_answer_that_begins_elsewhere_is_not_appended(server: FileServer, tmp_path: Path) -> None:
+    server.cuts, server.wrong_start = [50_000], True
+    assert get(wanted(server), tmp_path).read_bytes() == CONTENT
+
+
+def test_wrong_content_is_set_aside_and_told(server: FileServer, tmp_path: Path) -> None:
+    server.content = CONTENT[:-1] + b"?"
+    with pytest.raises(UserError, match=r"not what the catalogue names.*kept as .*file\.bin\.wrong") as error:
+        get(wanted(server), tmp_path)
+    assert SHA256 in str(error.value)
+    assert names(tmp_path) == ["file.bin.wrong"]
+    server.content = CONTENT
+    assert get(wanted(server), tmp_path).read_bytes() == CONTENT
+
+
+def test_a_wrong_beginning_without_condition_is_found_by_the_checksum(server: FileServer, tmp_path: Path) -> None:
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / "file.bin.part").write_bytes(b"?" * 1000)
+    with pytest.raises(UserError, match="not what the catalogue names"):
+        get(wanted(server), tmp_path)
+    assert get(wanted(server), tmp_path).read_bytes() == CONTENT
+
+
+def test_another_length_is_told_before_anything_is_fetched(server: FileServer, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"has 300,000 bytes and the catalogue says 299,999: it has changed"):
+        get(wanted(server, size=299_999), tmp_path)
+    assert not (tmp_path / "mine" / "file.bin").exists()
+
+
+def test_a_cut_is_noticed_though_no_length_was_said(server: FileServer, tmp_path: Path) -> None:
+    """Without a length a cut looks like the end; the catalogue's length and checksum tell."""
+    server.sends_length, server.cuts = False, [1000]
+    with pytest.raises(UserError, match="1000 bytes, and not 300000 bytes"):
+        get(wanted(server), tmp_path)
+
+
+def test_redirects_are_followed_also_when_resuming(server: FileServer, tmp_path: Path) -> None:
+    server.redirects = {"/old": "/older", "/older": "/file.bin"}
+    server.cuts = [50_000]
+    file = replace(wanted(server), url=f"{server.base}/old")
+    assert get(file, tmp_path).read_bytes() == CONTENT
+    assert [seen.target for seen in server.seen] == ["/old", "/older", "/file.bin"] * 2
+    assert server.seen[-1].range == "bytes=50000-"
+
+
+def test_redirects_that_never_end_are_told(server: FileServer, tmp_path: Path) -> None:
+    server.redirects = {"/old": "/old"}
+    with pytest.raises(UserError, match=r"cannot be fetched: .*redirects"):
+        get(replace(wanted(server), url=f"{server.base}/old"), tmp_path)
+
+
+@pytest.mark.parametrize("status", [403, 404, 410])
+def test_a_refusal_is_told_at_once(server: FileServer, tmp_path: Path, status: int) -> None:
+    server.failures = [status] * 9
+    with pytest.raises(UserError, match=f"the server answers {status}"):
+        get(wanted(server), tmp_path)
+    assert len(server.seen) == 1
+
+
+def test_trouble_of_the_server_is_waited_for(server: FileServer, tmp_path: Path) -> None:
+    server.failures = [503, 429, 500]
+    assert get(wanted(server), tmp_path).read_bytes() == CONTENT
+    server.failures = [503] * 9
+    with pytest.raises(UserError, match="the server answers 503 Service Unavailable; 0 bytes are kept"):
+        get(wanted(server), tmp_path / "again")
+    assert len(server.failures) == 4
+
+
+def test_no_server_at_all_is_told(tmp_path: Path) -> None:
+    with FileServer() as gone:
+        file = wanted(gone)
+    with pytest.raises(UserError, match=r"cannot be fetched: .*(refused|failed)"):
+        get(file, tmp_path)
+
+
+def test_content_that_comes_encoded_is_refused(server: FileServer, tmp_path: Path) -> None:
+    server.encoding = "gzip"
+    with pytest.raises(UserError, match="sends it encoded"):
+        get(wanted(server), tmp_path)
+
+
+def test_what_has_no_address_says_how_it_is_had(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="no direct address: ask them"):
+        fetch(TraceFile("mine/one", "csv", obtain="ask them"), tmp_path)
+
+
+def test_proxies_of_the_environment_are_used(
+    server: FileServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTP_PROXY", server.base)
+    file = replace(wanted(server), url="http://traces.invalid/file.bin")
+    assert get(file, tmp_path).read_bytes() == CONTENT
+    assert server.seen[0].target == "http://traces.invalid/file.bin"
+
+
+def test_two_fetches_of_one_file_do_not_mix(server: FileServer, tmp_path: Path) -> None:
+    told: list[str] = []
+
+    def fetch_again(done: int, total: int | None) -> None:
+        if not told:
+            with pytest.raises(UserError, match="is being fetched by another process") as error:
+                fetch(wanted(server), tmp_path)
+            told.append(str(error.value))
+
+    assert fetch(wanted(server), tmp_path, progress=fetch_again).path.read_bytes() == CONTENT
+    assert told
+
+
+def catalogue(server: FileServer, folder: Path, checksum: str = SHA256) -> Path:
+    path = folder / "mine.toml"
+    path.write_text(
+        textwrap.dedent(f"""
+        [[set]]
+        name = "mine"
+        title = "of my own"
+        kind = "block"
+        source = "{server.base}/"
+        licence = "unknown"
+
+        [[set.file]]
+        name = "mine/one"
+        url = "{server.url}"
+        format = "be-u32"
+        checksum = "{checksum}"
+        """)
+    )
+    return path
+
+
+LIMITED = """
+import resource, sys
+resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+from vulcan.errors import UserError
+from vulcan_traces.command import app
+try:
+    app(sys.argv[1:])
+except UserError as error:
+    print(error, file=sys.stderr)
+    sys.exit(2)
+"""
+
+
+def test_a_full_disk_is_one_line_and_what_came_is_kept(server: FileServer, tmp_path: Path) -> None:
+    """A limit on the length of files stands for the full disk: the same write fails in the same way."""
+    command = ["fetch", "mine", "-o", str(tmp_path), "--catalogue", str(catalogue(server, tmp_path))]
+    told = subprocess.run([sys.executable, "-c", LIMITED, *command], capture_output=True, text=True, check=False)
+    assert told.returncode == 2
+    assert told.stdout == ""
+    (line,) = told.stderr.splitlines()
+    part = tmp_path / "mine" / "file.bin.part"
+    assert f"no room for it in {tmp_path / 'mine'}; 100,000 bytes are kept in {part}; make room" in line
+    assert part.read_bytes() == CONTENT[:100_000]
+    assert get(wanted(server), tmp_path).read_bytes() == CONTENT
+    assert server.seen[-1].range == "bytes=100000-"
+
+
+def test_a_disk_that_is_too_small_is_told_before_anything_is_fetched(
+    server: FileServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Small:
+        free = 299_999
+
+    monkeypatch.setattr("shutil.disk_usage", lambda path: Small)
+    with pytest.raises(UserError, match="300,000 bytes are missing and 299,999 are free; 0 bytes are kept"):
+        get(wanted(server), tmp_path)
+
+
+def test_a_folder_that_cannot_be_made_is_told(server: FileServer, tmp_path: Path) -> None:
+    (tmp_path / "mine").write_text("a file")
+    with pytest.raises(UserError, match="mine cannot be written: "):
+        get(wanted(server), tmp_path)
+
+
+def invoke(*arguments: str) -> str:
+    result = CliRunner().invoke(app, list(arguments))
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def test_the_command_prints_the_place_alone(server: FileServer, tmp_path: Path) -> None:
+    where = ("-o", str(tmp_path), "--catalogue", str(catalogue(server, tmp_path)))
+    assert invoke("fetch", "mine/one", *where) == f"{tmp_path / 'mine' / 'file.bin'}\n"
+    document = json.loads(invoke("fetch", "mine/one", *where, "--json"))
+    assert document["was_there"]
+    assert document["verified"]
+    assert document["bytes"] == len(CONTENT)
+    with pytest.raises(UserError, match="no trace 'mine/two' in the catalogue; did you mean 'mine/one'"):
+        invoke("fetch", "mine/two", *where)
+
+
+def test_the_list_names_every_set_and_trace(server: FileServer, tmp_path: Path) -> None:
+    text, document = invoke("list"), json.loads(invoke("list", "--json"))
+    assert len(document["sets"]) >= 20
+    for each in document["sets"]:
+        assert each["licence"] in text
+        assert each["source"] in text
+        assert all(file["name"] in text for file in each["files"])
+    assert "mine/one" in invoke("list", "--catalogue", str(catalogue(server, tmp_path)))
+
+
+def test_a_process_that_is_killed_leaves_what_the_next_resumes(server: FileServer, tmp_path: Path) -> None:
+    killed: Callable[[str], str] = textwrap.dedent
+    code = killed("""
+        import os, sys
+        from pathlib import Path
+        from vulcan_traces.catalogue import TraceFile, fetch
+
+        def die(done, total):
+            os._exit(9)
+
+        fetch(TraceFile("mine/one", "be-u32", sys.argv[1]), Path(sys.argv[2]), progress=die)
+    """)
+    server.content = CONTENT * 10
+    ended = subprocess.run([sys.executable, "-c", code, server.url, str(tmp_path)], check=False)
+    assert ended.returncode == 9
+    kept = (tmp_path / "mine" / "file.bin.part").stat().st_size
+    assert 0 < kept < len(CONTENT) * 10
+    assert get(wanted(server, checksum=None, size=None), tmp_path).read_bytes() == CONTENT * 10
+    assert server.seen[-1].range == f"bytes={kept}-"

@@ -1,0 +1,155 @@
+"""Fingerprints of degenerate traces, of prefixes, and as vectors and documents."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from slow_statistics import trace_of
+
+from vulcan.errors import UserError
+from vulcan_traces import EMBEDDED, load_trace
+from vulcan_traces.fingerprint import STATISTICS, Fingerprint, fingerprint
+from vulcan_traces.fingerprint.document import document, summary
+from vulcan_traces.fingerprint.plot import page
+
+
+def test_one_request() -> None:
+    found = fingerprint(trace_of([2**64 - 1], [10]))
+    assert (found.requests, found.objects, found.footprint) == (1, 1, 10)
+    assert (found.cold_share, found.one_hit_share, found.zipf_exponent) == (1, 1, 0)
+    assert found.reuse_distances.count == found.gaps.count == 0
+    assert found.size_correlation is None
+    assert found.curve("lru", "bytes").miss_ratios[-1] == 1
+    assert (found.drift, found.drift_from_start) == (0, 0)
+
+
+def test_always_the_same() -> None:
+    found = fingerprint(trace_of([5] * 1000))
+    assert found.cold_share == 0.001
+    assert found.reuse_distances.octaves == ((0, 0, 1.0),)
+    assert found.gaps.octaves == ((1, 1, 1.0),)
+    assert set(found.curve("fifo", "objects").miss_ratios) == {0.001}
+    assert (found.drift, found.scan_share, found.loop_share, found.sequence_share) == (0, 0, 0, 0)
+    assert found.top_percent_share == 1
+
+
+def test_never_the_same() -> None:
+    found = fingerprint(trace_of([key * 1000 for key in range(5000)]))
+    assert (found.cold_share, found.one_hit_share, found.scan_share) == (1, 1, 1)
+    assert (found.drift, found.drift_from_start, found.zipf_exponent) == (1, 1, 0)
+    assert {ratio for curve in found.curves for ratio in curve.miss_ratios} == {1.0}
+
+
+def test_sizes_of_zero() -> None:
+    found = fingerprint(trace_of([1, 2, 1, 2], [0, 0, 0, 0]))
+    assert (found.footprint, found.size_mean, found.size_variation) == (0, 0, 0)
+    assert set(found.curve("lru", "bytes").byte_miss_ratios) == {0}
+    assert set(found.curve("fifo", "bytes").miss_ratios) == {0.5}
+
+
+def test_the_largest_sizes_and_times() -> None:
+    found = fingerprint(trace_of([1, 2, 1] * 50, [2**32 - 1] * 150, [i * 1e12 for i in range(150)]))
+    assert found.requested_bytes == 150 * (2**32 - 1)
+    assert found.duration == 149e12
+    json.dumps(document(found), allow_nan=False)
+
+
+def test_times_that_go_back_or_stand_still() -> None:
+    found = fingerprint(trace_of([1, 1, 1, 1], times=[9.0, 3.0, 3.0, 3.0]))
+    assert found.duration == 6
+    assert found.time_gaps is not None
+    assert found.time_gaps.octaves == ((0, 0, 1.0),)
+    still = fingerprint(trace_of([1, 1], times=[4.0, 4.0]))
+    assert (still.duration, still.request_rate) == (0, None)
+
+
+def test_without_a_clock_there_are_no_times() -> None:
+    found = fingerprint(trace_of([1, 2, 1]))
+    assert (found.duration, found.request_rate, found.time_gaps) == (None, None, None)
+
+
+def same(one: Fingerprint, other: Fingerprint) -> bool:
+    return dataclasses.asdict(one) == dataclasses.asdict(other)
+
+
+@settings(derandomize=True, deadline=None, max_examples=60)
+@given(st.lists(st.integers(0, 30), min_size=2, max_size=300), st.data())
+def test_a_prefix_is_as_if_the_trace_ended_there(ids: list[int], data: st.DataObject) -> None:
+    first = data.draw(st.integers(1, len(ids)))
+    sizes = [key % 4 + 1 for key in ids]
+    whole, cut = trace_of(ids, sizes), trace_of(ids[:first], sizes[:first])
+    assert same(fingerprint(whole, first=first), fingerprint(cut))
+
+
+def test_a_prefix_longer_than_the_trace_is_the_trace() -> None:
+    trace = load_trace(EMBEDDED["train"][0])
+    assert same(fingerprint(trace, first=10**9), fingerprint(trace))
+    with pytest.raises(UserError, match="at least 1 is needed"):
+        fingerprint(trace, first=0)
+
+
+def test_a_sampled_prefix_is_as_if_the_trace_ended_there() -> None:
+    keys = np.random.default_rng(1).integers(0, 4000, 20_000).tolist()
+    limits = {"exact_requests": 0, "sampled_objects": 500}
+    cut = fingerprint(trace_of(keys[:15_000]), **limits)
+    assert cut.sample_rate < 0.2
+    assert same(fingerprint(trace_of(keys), first=15_000, **limits), cut)
+
+
+@settings(derandomize=True, deadline=None, max_examples=60)
+@given(st.lists(st.tuples(st.integers(0, 30), st.integers(0, 2**32 - 1)), min_size=1, max_size=200))
+def test_vectors_are_finite_and_of_one_shape(requests: list[tuple[int, int]]) -> None:
+    found = fingerprint(trace_of([key for key, _ in requests], [size for _, size in requests]))
+    reference = fingerprint(trace_of([1]))
+    assert list(found.features()) == list(reference.features())
+    assert found.vector().shape == (len(reference.features()),)
+    assert np.isfinite(found.vector()).all()
+    assert found.vector().tolist() == list(found.features().values())
+
+
+def test_a_prefix_is_nearest_to_that_of_the_same_workload_drawn_anew() -> None:
+    """What selecting by the fingerprint of a prefix rests on, for the workloads that come with Vulcan."""
+    traces = [load_trace(spec) for specs in EMBEDDED.values() for spec in specs]
+    anew = [load_trace(re.sub(r"seed=(\d+)", r"seed=9\1", spec)) for specs in EMBEDDED.values() for spec in specs]
+    known = np.array([fingerprint(trace, first=50_000).vector() for trace in traces])
+    scale = known.std(axis=0)
+    scale[scale == 0] = 1
+    nearest = []
+    for trace in anew:
+        found = fingerprint(trace, first=50_000).vector()
+        nearest.append(int(np.argmin((((known - found) / scale) ** 2).sum(axis=1))))
+    assert nearest == list(range(len(traces)))
+
+
+def test_every_statistic_has_unit_and_meaning_in_the_document() -> None:
+    found = fingerprint(load_trace(EMBEDDED["train"][0]))
+    text = json.loads(json.dumps(document(found), allow_nan=False))
+    assert list(text["statistics"]) == [each.name for each in dataclasses.fields(Fingerprint)]
+    assert all(each["meaning"] for each in text["statistics"].values())
+    assert text["vector"] == found.features()
+    assert len(text["statistics"]["curves"]["value"]) == 4
+    assert text["statistics"]["windows"]["value"][3]["start"] == 3 * 200_000 // 64
+
+
+@pytest.mark.parametrize("ids", [[1], [1] * 70, list(range(70)), [1, 2, 3] * 40])
+def test_every_trace_can_be_told_and_drawn(ids: list[int]) -> None:
+    found = fingerprint(trace_of(ids))
+    told = "\n".join(summary(found))
+    assert all(name in told for name in STATISTICS if name != "curves")
+    html = page("<x> & y", found)
+    assert "<h1>&lt;x&gt; &amp; y</h1>" in html
+
+
+def test_numbers_of_bytes_do_not_depend_on_how_the_trace_was_loaded(tmp_path) -> None:
+    """A trace from the cache directory is memory-mapped, and gives the same fingerprint."""
+    text = "\n".join(f"{i},{(i * i) % 97},{1 + i % 13}" for i in range(3000))
+    path = tmp_path / "t.csv"
+    path.write_text("time,id,size\n" + text)
+    assert same(fingerprint(load_trace(path)), fingerprint(load_trace(path)))
+    assert fingerprint(load_trace(path)).objects == len({(i * i) % 97 for i in range(3000)})

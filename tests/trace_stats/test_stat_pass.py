@@ -1,0 +1,170 @@
+"""What one pass counts is what the definitions say, counted slowly."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from slow_statistics import (
+    gaps,
+    loop_requests,
+    morisita,
+    parts_of,
+    reuse_distances,
+    scan_requests,
+    sequence_requests,
+    trace_of,
+)
+
+from vulcan_traces import load_trace
+from vulcan_traces.fingerprint import QUANTILES, Distribution, fingerprint
+from vulcan_traces.fingerprint.log_histogram import BUCKETS, LogHistogram, buckets_of
+
+
+@st.composite
+def patterned(draw: st.DrawFn) -> list[int]:
+    """Ids in pieces: at random, scans of ids that run on, and repetitions of what came before."""
+    ids: list[int] = []
+    for _ in range(draw(st.integers(1, 6))):
+        kind = draw(st.sampled_from(["random", "scan", "again"]))
+        length = draw(st.integers(1, 90))
+        if kind == "random":
+            ids += draw(st.lists(st.integers(0, 50), min_size=1, max_size=60))
+        elif kind == "scan" or not ids:
+            start = draw(st.integers(0, 300))
+            ids += range(start, start + length)
+        else:
+            ids += ids[-length:]
+    return ids
+
+
+def assert_distribution(found: Distribution, numbers: list[int]) -> None:
+    histogram = LogHistogram(np.bincount(buckets_of(np.array(numbers, np.float64)), minlength=BUCKETS))
+    assert found.count == len(numbers)
+    assert list(found.quantiles) == [histogram.quantile(share) for share in QUANTILES if numbers]
+    assert list(found.octaves) == histogram.octaves()
+
+
+@settings(derandomize=True, deadline=None, max_examples=150)
+@given(patterned(), st.integers(1, 8))
+def test_every_statistic_is_its_definition(ids: list[int], sizes: int) -> None:
+    size_of = [1 + (key * 7919 + i // 50) % sizes for i, key in enumerate(ids)]
+    times = np.cumsum([0.5 + key % 3 for key in ids]).tolist()
+    found = fingerprint(trace_of(ids, size_of, times))
+    n, counts = len(ids), Counter(ids)
+    first_size = dict(reversed(list(zip(ids, size_of, strict=True))))
+    assert (found.requests, found.objects) == (n, len(counts))
+    assert found.footprint == sum(first_size.values())
+    assert found.requested_bytes == sum(size_of)
+    assert found.cold_share == len(counts) / n
+    assert found.one_hit_share == sum(count == 1 for count in counts.values()) / len(counts)
+    assert found.duration == pytest.approx(times[-1] - times[0])
+    again = [gap for gap in gaps(ids) if gap]
+    assert_distribution(found.gaps, again)
+    assert_distribution(found.reuse_distances, reuse_distances(ids))
+    assert_distribution(found.object_sizes, list(first_size.values()))
+    last_time: dict[int, float] = {}
+    time_gaps = []
+    for key, time in zip(ids, times, strict=True):
+        if key in last_time:
+            time_gaps.append(int((time - last_time[key]) * 1e6))
+        last_time[key] = time
+    assert found.time_gaps is not None
+    assert_distribution(found.time_gaps, time_gaps)
+    assert found.size_mean == pytest.approx(np.mean(list(first_size.values())))
+    last_size: dict[int, int] = {}
+    changes = 0
+    for key, size in zip(ids, size_of, strict=True):
+        changes += last_size.get(key, size) != size
+        last_size[key] = size
+    assert found.size_change_share == changes / n
+    assert found.scan_share == scan_requests(ids) / n
+    assert found.loop_share == loop_requests(ids) / n
+    assert found.sequence_share == sequence_requests(ids, size_of) / n
+    assert found.late_cold_share == sum(gap == 0 for gap in gaps(ids)[n // 2 :]) / (n - n // 2)
+
+
+@settings(derandomize=True, deadline=None, max_examples=100)
+@given(patterned())
+def test_windows_are_counted_as_they_are(ids: list[int]) -> None:
+    size_of = [1 + key % 9 for key in ids]
+    found = fingerprint(trace_of(ids, size_of))
+    assert sum(window.requests for window in found.windows) == len(ids)
+    for window in found.windows:
+        part = ids[window.start : window.start + window.requests]
+        earlier = set(ids[: window.start])
+        assert window.objects == len(set(part))
+        assert window.new_objects == len(set(part) - earlier)
+        assert window.bytes == sum(1 + key % 9 for key in set(part))
+        assert window.requested_bytes == sum(1 + key % 9 for key in part)
+    assert found.working_set_share == pytest.approx(np.mean([w.objects / w.requests for w in found.windows]))
+
+
+@settings(derandomize=True, deadline=None, max_examples=100)
+@given(st.lists(st.integers(0, 12), min_size=64, max_size=400))
+def test_drift_is_one_less_morisitas_overlap(ids: list[int]) -> None:
+    parts = parts_of(ids)
+    if any(max(Counter(part).values()) == 1 for part in parts):
+        return  # undefined, and said what it is then
+    found = fingerprint(trace_of(ids))
+    steps = [1 - min(1.0, morisita(one, other)) for one, other in pairwise(parts)]
+    assert found.drift == pytest.approx(np.mean(steps))
+    assert found.drift_from_start == pytest.approx(1 - min(1.0, morisita(parts[0], parts[-1])))
+
+
+@pytest.mark.parametrize(
+    ("keys", "size", "share"),
+    [
+        (range(0, 100), 1, 1.0),  # ids that are block numbers
+        (range(0, 100 * 4096, 4096), 4096, 1.0),  # ids that are offsets in bytes
+        (range(0, 100 * 8, 8), 4096, 1.0),  # ids that are sectors of 512 bytes
+        (range(100, 0, -1), 1, 0.0),
+        ([7] * 100, 0, 0.0),  # the same object again is no step
+    ],
+)
+def test_a_sequence_is_ids_that_run_on(keys, size: int, share: float) -> None:
+    found = fingerprint(trace_of(list(keys), [size] * 100))
+    assert found.sequence_share == share
+
+
+def test_a_run_of_31_is_none() -> None:
+    keys = [*range(31), 1000, *range(31), 2000, *range(5000, 5031), 3000]
+    found = fingerprint(trace_of(keys))
+    assert (found.sequence_share, found.loop_share) == (0, 0)
+    assert fingerprint(trace_of([*range(32), *range(32)])).loop_share == 0.5
+
+
+def test_the_generators_show_what_they_are() -> None:
+    """A loop is one, a scan is one, drift drifts, and independent requests do none of it."""
+    zipf = fingerprint(load_trace("zipf:requests=100000,objects=5000,alpha=0.9,seed=1"))
+    loop = fingerprint(load_trace("loop:requests=100000,objects=5000"))
+    drift = fingerprint(load_trace("drift:requests=100000,objects=5000,alpha=0.9,period=1000,churn=0.05,seed=1"))
+    assert loop.loop_share == pytest.approx(0.95)
+    assert loop.curve("lru", "objects").at(0.63) == 1.0
+    assert (zipf.loop_share, zipf.scan_share) == (0, 0)
+    assert zipf.drift < 0.02
+    assert 0.2 < drift.drift < drift.drift_from_start
+    assert zipf.drift_from_start < 0.02
+
+
+@pytest.mark.parametrize("correlation", [-0.6, 0.0, 0.6])
+def test_the_correlation_of_sizes_is_found(correlation: float) -> None:
+    spec = "zipf:requests=500000,objects=5000,alpha=0.9,seed=1,sizes=lognormal,size_correlation="
+    found = fingerprint(load_trace(f"{spec}{correlation}")).size_correlation
+    assert found == pytest.approx(correlation, abs=0.07)
+
+
+def test_rank_correlation_is_spearmans() -> None:
+    """1 - 6 sum d^2 / (n (n^2 - 1)), which holds where no two values are equal."""
+    counts, sizes = [1, 2, 3, 4, 5], [30, 10, 50, 20, 40]
+    keys = [key for key, count in enumerate(counts) for _ in range(count)]
+    found = fingerprint(trace_of(keys, [sizes[key] for key in keys])).size_correlation
+    ranks = [sorted(sizes).index(size) + 1 for size in sizes]
+    squares = sum((a - b) ** 2 for a, b in zip(ranks, counts, strict=True))
+    assert found is not None
+    assert math.isclose(found, 1 - 6 * squares / (5 * 24))

@@ -1,0 +1,194 @@
+"""The commands that read traces, as processes and as functions."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from vulcan.errors import UserError
+from vulcan_traces import load_trace
+from vulcan_traces.command import app
+from vulcan_traces.fingerprint import fingerprint
+
+SPEC = "zipf:requests=20000,objects=2000,alpha=0.9,seed=1,sizes=lognormal"
+
+
+def run(*arguments: str) -> str:
+    result = CliRunner().invoke(app, list(arguments))
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def test_stats_prints_every_statistic() -> None:
+    text = run("stats", SPEC)
+    assert re.search(r"^requests\s+20,000 requests$", text, re.MULTILINE)
+    assert "Spearman" in text
+    assert "10.00%" in text
+
+
+def test_stats_as_json_is_the_fingerprint() -> None:
+    document = json.loads(run("stats", SPEC, "--json"))
+    trace = load_trace(SPEC)
+    assert document["digest"] == trace.digest
+    assert document["vector"] == fingerprint(trace).features()
+
+
+def test_stats_of_a_prefix() -> None:
+    document = json.loads(run("stats", SPEC, "--first", "500", "--json"))
+    assert document["statistics"]["requests"]["value"] == 500
+
+
+def test_the_plot_needs_no_network(tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    run("plot", SPEC, "-o", str(page))
+    html = page.read_text(encoding="utf-8")
+    assert not re.search(r"<(script|link|img|iframe)[^>]*\s(src|href)=", html)
+    assert "Plotly.newPlot" in html
+    assert "Byte miss ratio by bytes" in html
+    assert f"{load_trace(SPEC).object_count:,}" in html
+    assert list(tmp_path.iterdir()) == [page]
+
+
+def test_head_shows_requests_as_they_are_read() -> None:
+    document = json.loads(run("head", SPEC, "-n", "7", "--json"))
+    trace = load_trace(SPEC)
+    for i, row in enumerate(document["head"]):
+        following = int(trace.next_access[i])
+        assert row == {
+            "request": i,
+            "time": float(trace.times[i]),
+            "id": int(trace.keys[trace.objects[i]]),
+            "object": int(trace.objects[i]),
+            "size": int(trace.sizes[i]),
+            "next_request": None if following < 0 else following,
+        }
+    assert len(document["head"]) == 7
+    assert run("head", SPEC, "-n", "3").count("\n") == 5
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.csv.gz", "t.csv.zst", "t.csv.xz"])
+def test_csv_keeps_everything(tmp_path: Path, name: str) -> None:
+    run("convert", SPEC, str(tmp_path / name))
+    before, after = load_trace(SPEC), load_trace(tmp_path / name)
+    for column in ("objects", "sizes", "next_access", "keys"):
+        assert np.array_equal(getattr(before, column), getattr(after, column)), column
+    assert np.allclose(before.times, after.times, rtol=2**-51, atol=0)
+
+
+@pytest.mark.parametrize("name", ["t.oracleGeneral", "t.oracleGeneral.bin.zst", "t.oracleGeneral.gz"])
+def test_oracle_general_keeps_all_but_parts_of_seconds(tmp_path: Path, name: str) -> None:
+    run("convert", SPEC, str(tmp_path / name))
+    before, after = load_trace(SPEC), load_trace(tmp_path / name)
+    for column in ("objects", "sizes", "next_access", "keys"):
+        assert np.array_equal(getattr(before, column), getattr(after, column)), column
+    assert np.array_equal(np.floor(before.times), after.times)
+
+
+def test_oracle_general_is_libcachesims_byte_for_byte(real_traces: Path, tmp_path: Path) -> None:
+    original = real_traces / "libcachesim/cloudPhysicsIO.oracleGeneral.bin"
+    run("convert", str(original), str(tmp_path / "again.oracleGeneral"))
+    assert (tmp_path / "again.oracleGeneral").read_bytes() == original.read_bytes()
+
+
+def test_libcachesim_reads_what_is_written(tmp_path: Path) -> None:
+    libcachesim = pytest.importorskip("libcachesim", reason="libcachesim is the oracle and is not installed")
+    path = tmp_path / "t.oracleGeneral"
+    run("convert", SPEC, str(path))
+    reader = libcachesim.TraceReader(str(path), libcachesim.TraceType.ORACLE_GENERAL_TRACE)
+    curve = fingerprint(load_trace(SPEC)).curve("lru", "bytes")
+    ratio, _ = libcachesim.LRU(curve.capacities[10]).process_trace(reader)
+    assert ratio == pytest.approx(curve.miss_ratios[10], abs=1e-9)
+
+
+def test_the_same_trace_gives_the_same_file(tmp_path: Path) -> None:
+    for ending in ("csv.gz", "oracleGeneral.zst", "csv.xz"):
+        one, other = tmp_path / f"one.{ending}", tmp_path / f"other.{ending}"
+        run("convert", SPEC, str(one))
+        run("convert", SPEC, str(other))
+        assert one.read_bytes() == other.read_bytes()
+
+
+def test_samples_are_of_whole_objects_and_within_one_another(tmp_path: Path) -> None:
+    def keys(rate: float, seed: int) -> set[int]:
+        path = tmp_path / f"{rate}-{seed}.csv"
+        run("sample", SPEC, str(path), "--rate", str(rate), "--seed", str(seed))
+        return {int(key) for key in load_trace(path).keys}
+
+    trace = load_trace(SPEC)
+    wide, narrow, other = keys(0.2, 3), keys(0.05, 3), keys(0.2, 4)
+    assert narrow < wide
+    assert wide != other
+    assert len(wide) / trace.object_count == pytest.approx(0.2, abs=0.03)
+    chosen = np.isin(trace.keys, np.array(sorted(wide), np.uint64))[trace.objects]
+    kept = load_trace(tmp_path / "0.2-3.csv")
+    assert np.allclose(kept.times, np.asarray(trace.times)[chosen], rtol=2**-51, atol=0)
+    assert np.array_equal(kept.sizes, np.asarray(trace.sizes)[chosen])
+
+
+def test_a_sample_of_all_is_the_trace(tmp_path: Path) -> None:
+    run("sample", SPEC, str(tmp_path / "all.csv"), "--rate", "1")
+    assert load_trace(tmp_path / "all.csv").requests == 20_000
+
+
+MISTAKES = [
+    (["stats", "absent.csv"], "no trace at absent.csv"),
+    (["stats", SPEC, "--first", "0"], "at least 1"),
+    (["plot", SPEC, "-o", "no/such/place.html"], "cannot be written"),
+    (["convert", SPEC, "out.parquet"], "does not say its format"),
+    (["convert", SPEC, "out", "--to", "cvs"], "did you mean 'csv'"),
+    (["sample", SPEC, "out.csv", "--rate", "1.5"], "at most 1"),
+    (["sample", SPEC, "out.csv", "--rate", "nan"], "above 0"),
+    (["sample", SPEC, "out.csv", "--rate", "1e-9"], "none of its"),
+    (["sample", SPEC, "out.csv", "--rate", "0.5", "--seed", "-1"], "a seed of -1"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "told"), MISTAKES)
+def test_mistakes_are_told_in_one_line(
+    arguments: list[str], told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UserError, match=re.escape(told)) as error:
+        run(*arguments)
+    assert "\n" not in str(error.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_is_not_replaced_unasked(tmp_path: Path) -> None:
+    out = tmp_path / "out.csv"
+    out.write_text("precious")
+    with pytest.raises(UserError, match="give --force"):
+        run("convert", SPEC, str(out))
+    assert out.read_text() == "precious"
+    run("convert", SPEC, str(out), "--force")
+    assert load_trace(out).requests == 20_000
+
+
+def test_times_that_do_not_fit_are_told(tmp_path: Path) -> None:
+    source = tmp_path / "t.csv"
+    source.write_text("time,id\n5000000000,1\n5000000001,2\n")
+    with pytest.raises(UserError, match="2\\^32"):
+        run("convert", str(source), str(tmp_path / "out.oracleGeneral"))
+    assert [path.name for path in tmp_path.iterdir()] == ["t.csv"]
+
+
+def test_help_imports_nothing_heavy() -> None:
+    code = (
+        "import sys\n"
+        "from vulcan_traces.command import app\n"
+        "try:\n    app(['--help'])\nexcept SystemExit:\n    pass\n"
+        "print(sorted({'numba', 'pandas', 'plotly', 'httpx'} & set(sys.modules)))"
+    )
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert told.stdout.splitlines()[-1] == "[]"
+    for command in ("stats", "plot", "list", "fetch", "convert", "head", "sample"):
+        assert command in told.stdout

@@ -1,0 +1,151 @@
+"""The catalogue of public traces: a TOML file, whose head says what is in it."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from vulcan.errors import UserError, nearest
+from vulcan_traces.catalogue.checksum import is_checksum
+from vulcan_traces.readers import FORMATS
+
+CATALOGUE = Path(__file__).with_name("catalogue.toml")
+"""The one that comes with Vulcan."""
+
+_NAME = re.compile(r"[a-z0-9][A-Za-z0-9._-]*")
+_URL = re.compile(r"https?://[^\s/]+/\S*")
+
+
+@dataclass(frozen=True, slots=True)
+class TraceFile:
+    """One trace. What is not known is None.
+
+    `name` is `set/trace`. `format` is one of `vulcan_traces.readers.FORMATS`, `columns` what it needs where it is csv.
+    `bytes` and `checksum` are of the file as it is fetched; `obtain` says how it is got where it has no `url`.
+    `requests` and `objects` are what reading it gives.
+    """
+
+    name: str
+    format: str
+    url: str | None = None
+    columns: str | None = None
+    bytes: int | None = None
+    checksum: str | None = None
+    requests: int | None = None
+    objects: int | None = None
+    obtain: str | None = None
+
+    @property
+    def file_name(self) -> str:
+        """The name under which it is kept, within the directory of its set."""
+        return (self.url or self.name).split("?")[0].rstrip("/").rsplit("/", 1)[-1]
+
+
+@dataclass(frozen=True, slots=True)
+class TraceSet:
+    """Traces of one origin and licence. `source` is where the set is published, `licence` its terms in words."""
+
+    name: str
+    title: str
+    kind: str
+    source: str
+    licence: str
+    paper: str | None = None
+    note: str | None = None
+    files: tuple[TraceFile, ...] = field(default=(), metadata={"toml": "file"})
+
+
+def read_catalogue(path: Path = CATALOGUE) -> tuple[TraceSet, ...]:
+    """The sets of a catalogue file, in its order. Raises UserError where it is not one."""
+    try:
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UserError(f"the catalogue {path} cannot be read: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UserError(f"the catalogue {path} is no TOML: {error}") from error
+    _check_keys(path, "the file", document, {"set"}, {"set"})
+    sets = tuple(_set(path, each) for each in _tables(path, document, "set"))
+    for kind, names in (("set", [s.name for s in sets]), ("trace", [f.name for s in sets for f in s.files])):
+        for name in names:
+            if names.count(name) > 1:
+                raise UserError(f"the catalogue {path} has two {kind}s named {name!r}")
+    return sets
+
+
+def find_file(name: str, sets: tuple[TraceSet, ...]) -> TraceFile:
+    """The trace of that name, or of the set of that name if it has only one. Raises UserError naming the nearest."""
+    for each in sets:
+        if each.name == name:
+            if len(each.files) == 1:
+                return each.files[0]
+            if not each.files:
+                raise UserError(f"{name} has no trace that could be fetched; see {each.source}")
+            raise UserError(f"{name} is a set; fetch one of {', '.join(f.name for f in each.files)}")
+        for file in each.files:
+            if file.name == name:
+                return file
+    known = [each.name for each in sets] + [file.name for each in sets for file in each.files]
+    raise UserError(f"no trace {name!r} in the catalogue{nearest(name, known)} (`vulcan traces list` lists them)")
+
+
+def _set(path: Path, table: Mapping[str, Any]) -> TraceSet:
+    values = _values(path, table, TraceSet, "set")
+    name = values["name"]
+    if not _NAME.fullmatch(name):
+        raise UserError(f"the catalogue {path}: {name!r} is no name of a set")
+    files = tuple(_file(path, name, each) for each in _tables(path, table, "file"))
+    return TraceSet(**values, files=files)
+
+
+def _file(path: Path, set_name: str, table: Mapping[str, Any]) -> TraceFile:
+    file = TraceFile(**_values(path, table, TraceFile, "trace"))
+    where = f"the catalogue {path}, trace {file.name!r}"
+    prefix, _, rest = file.name.partition("/")
+    if prefix != set_name or not re.fullmatch(r"[A-Za-z0-9._-]+", rest):
+        raise UserError(f"{where}: its name must be '{set_name}/...'")
+    if file.format not in FORMATS:
+        raise UserError(f"{where}: no trace format {file.format!r}{nearest(file.format, FORMATS)}")
+    if file.checksum is not None and not is_checksum(file.checksum):
+        raise UserError(f"{where}: {file.checksum!r} is no checksum (such as sha256: and 64 hexadecimal digits)")
+    if (file.url is None) == (file.obtain is None):
+        raise UserError(f"{where}: either url or obtain")
+    if file.url is not None and not _URL.fullmatch(file.url):
+        raise UserError(f"{where}: {file.url!r} is no http or https address")
+    if file.file_name in ("", ".", ".."):
+        raise UserError(f"{where}: its address does not end in the name of a file")
+    return file
+
+
+def _tables(path: Path, table: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
+    found = table.get(key, [])
+    if not isinstance(found, list) or not all(isinstance(each, dict) for each in found):
+        raise UserError(f"the catalogue {path}: {key!r} must be tables, written [[...{key}]]")
+    return found
+
+
+def _values(path: Path, table: Mapping[str, Any], of: Any, kind: str) -> dict[str, Any]:
+    """What a table gives for the fields of a dataclass, checked for its types."""
+    known = {each.metadata.get("toml", each.name): each for each in fields(of)}
+    name = table.get("name")
+    where = f"{kind} {name!r}"
+    needed = {key for key, each in known.items() if each.default is MISSING and each.default_factory is MISSING}
+    _check_keys(path, where, table, set(known), needed)
+    values = {key: value for key, value in table.items() if key != "file"}
+    for key, value in values.items():
+        whole = "int" in str(known[key].type)
+        right = isinstance(value, int) and value >= 0 if whole else isinstance(value, str) and value != ""
+        if not right or isinstance(value, bool):
+            raise UserError(f"the catalogue {path}, {where}: {key} must be {'a whole number' if whole else 'a text'}")
+    return values
+
+
+def _check_keys(path: Path, where: str, table: Mapping[str, Any], known: set[str], needed: set[str]) -> None:
+    for key in table:
+        if key not in known:
+            raise UserError(f"the catalogue {path}, {where}: unknown key {key!r}{nearest(key, known)}")
+    for key in sorted(needed - set(table)):
+        raise UserError(f"the catalogue {path}, {where}: {key!r} is missing")

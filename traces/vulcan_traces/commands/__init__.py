@@ -1,0 +1,1 @@
+"""What the commands of `vulcan_traces.command` are made of."""

@@ -1,0 +1,189 @@
+"""Makes the fingerprint of a trace."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from vulcan.errors import UserError
+from vulcan_traces.fingerprint.curves import Sample, measure_curves
+from vulcan_traces.fingerprint.fingerprint import QUANTILES, Distribution, Fingerprint, Window
+from vulcan_traces.fingerprint.log_histogram import LogHistogram
+from vulcan_traces.fingerprint.popularity import popularity
+from vulcan_traces.trace import Trace
+
+EXACT_REQUESTS = 2**18
+"""Up to so many requests nothing is sampled."""
+
+SAMPLED_OBJECTS = 2**16
+"""About so many objects are sampled of a longer trace; one with no more objects is not sampled."""
+
+FEWEST_FOR_DRIFT = 64
+
+CORRELATED_OBJECTS = 2**13
+"""Rank correlations are over at most so many objects, at equal distances in order of first appearance."""
+
+
+def fingerprint(
+    trace: Trace,
+    *,
+    first: int | None = None,
+    exact_requests: int = EXACT_REQUESTS,
+    sampled_objects: int = SAMPLED_OBJECTS,
+) -> Fingerprint:
+    """The fingerprint of a trace, or of its `first` requests.
+
+    The trace is passed over once. Reuse distances and miss-ratio curves are exact up to `exact_requests` requests or
+    `sampled_objects` objects; of a longer trace the pass keeps the requests for about `sampled_objects` objects,
+    chosen by a hash of their id, for caches that are smaller by the same factor (SHARDS: Waldspurger et al., FAST 2015,
+    with its correction for the requests that the sample has too few or too many; FIFO by miniature simulation:
+    Waldspurger et al., USENIX ATC 2017). All else is of every request. Raises UserError where `first` is below 1.
+    """
+    from vulcan_traces.fingerprint import one_pass
+
+    if first is not None and first < 1:
+        raise UserError(f"a fingerprint of the first {first} requests: at least 1 is needed")
+    requests = min(trace.requests, trace.requests if first is None else first)
+    objects, sizes = (np.asarray(column)[:requests] for column in (trace.objects, trace.sizes))
+    times = np.asarray(trace.times)[:requests]
+    object_count = trace.object_count if requests == trace.requests else int(objects.max()) + 1
+    exact = requests <= exact_requests or object_count <= sampled_objects
+    threshold = 0 if exact else int(min(1.0, sampled_objects / object_count) * (2**64 - 1))
+    kept = 0 if exact else requests  # of which only what is written becomes memory
+    records: npt.NDArray[Any] = np.zeros(object_count, one_pass.RECORD)
+    totals = np.zeros(1, one_pass.TOTALS)
+    histograms = one_pass.empty_histograms()
+    windows = np.zeros((4, one_pass.WINDOWS), np.int64)
+    parts = np.zeros((3, one_pass.PARTS))
+    sample_objects, sample_sizes = np.empty(kept, np.uint32), np.empty(kept, np.uint32)
+    one_pass.observe(
+        objects, sizes, times, np.asarray(trace.keys), np.uint64(threshold),
+        records, totals, histograms, windows, parts, sample_objects, sample_sizes,
+    )  # fmt: skip
+
+    total = {name: int(totals[name][0]) for name in one_pass.TOTALS.names or ()}
+    first_sizes = records["first_size"].copy()
+    counts = records["count"].copy()
+    whole = Sample(objects, sizes, first_sizes, requests, total["requested_bytes"], total["footprint"])
+    if exact or not total["sampled_objects"]:
+        sample = whole
+    else:
+        in_sample = records["number"] != one_pass.NOT_SAMPLED
+        in_order = first_sizes[in_sample]  # numbered by appearance, as dense ids are
+        part = total["sampled_objects"] / object_count
+        byte_part = int(in_order.sum(dtype=np.int64)) / max(1, total["footprint"])
+        sample = Sample(
+            sample_objects[: total["sampled_requests"]],
+            sample_sizes[: total["sampled_requests"]],
+            in_order,
+            requests * part,
+            total["requested_bytes"] * byte_part,
+            total["footprint"],
+            part,
+            byte_part,
+        )
+    curves, distances = measure_curves(sample, object_count)
+    size_mean, size_deviation = float(first_sizes.mean(dtype=np.float64)), float(first_sizes.std(dtype=np.float64))
+    popular = popularity(counts)
+    has_clock = bool(total["has_clock"])
+    duration = float(times.max() - times.min()) if has_clock else None
+    late_start = (one_pass.WINDOWS // 2) * requests // one_pass.WINDOWS
+    drift, drift_from_start = _drift(parts, requests)
+    stretches = _windows(windows, requests)
+    return Fingerprint(
+        requests=requests,
+        objects=object_count,
+        footprint=total["footprint"],
+        requested_bytes=total["requested_bytes"],
+        duration=duration,
+        request_rate=requests / duration if duration else None,
+        cold_share=object_count / requests,
+        one_hit_share=popular.one_hit_share,
+        zipf_exponent=popular.zipf_exponent,
+        zipf_misfit=popular.zipf_misfit,
+        top_percent_share=popular.top_percent_share,
+        top_tenth_share=popular.top_tenth_share,
+        gaps=_distribution(LogHistogram(histograms[0])),
+        time_gaps=_distribution(LogHistogram(histograms[1])) if has_clock else None,
+        reuse_distances=_distribution(distances),
+        object_sizes=_distribution(LogHistogram(histograms[2])),
+        size_mean=size_mean,
+        size_variation=size_deviation / size_mean if size_mean else 0.0,
+        size_correlation=_rank_correlation(first_sizes, counts),
+        size_change_share=total["size_changes"] / requests,
+        windows=stretches,
+        working_set_share=sum(each.objects / each.requests for each in stretches) / len(stretches),
+        late_cold_share=int(windows[1, one_pass.WINDOWS // 2 :].sum()) / (requests - late_start),
+        sequence_share=total["in_sequences"] / requests,
+        scan_share=total["in_cold_runs"] / requests,
+        loop_share=total["in_loops"] / requests,
+        drift=drift,
+        drift_from_start=drift_from_start,
+        sample_rate=1.0 if sample is whole else sample.part,
+        curves=curves,
+    )
+
+
+def _distribution(histogram: LogHistogram) -> Distribution:
+    values = (histogram.quantile(share) for share in QUANTILES)
+    return Distribution(histogram.total, tuple(v for v in values if v is not None), tuple(histogram.octaves()))
+
+
+def _windows(windows: npt.NDArray[np.int64], requests: int) -> tuple[Window, ...]:
+    count = windows.shape[1]
+    starts = [number * requests // count for number in range(count + 1)]
+    return tuple(
+        Window(start, end - start, *(int(value) for value in windows[:, number]))
+        for number, (start, end) in enumerate(pairwise(starts))
+        if end > start
+    )
+
+
+def _drift(parts: npt.NDArray[np.float64], requests: int) -> tuple[float, float]:
+    """1 - Morisita's index of overlap, of neighbouring parts (mean) and of the first and the last.
+
+    The index compares the chance that requests from two parts are for the same object with the chance that two of one
+    part are (Morisita, Measuring of Interspecific Association, 1959). Unlike the shares that two parts have in common
+    it does not fall only because parts are short. It may exceed 1 by chance, and is then taken for 1. Where no object
+    comes twice within a part it is undefined, and taken for 0 where the parts have nothing in common and else for 1.
+    Fewer than 64 requests tell nothing: their drift is 0.
+    """
+    count = parts.shape[1]
+    bounds = [number * requests // count for number in range(count + 1)]
+    lengths = [end - start for start, end in pairwise(bounds)]
+    if requests < FEWEST_FOR_DRIFT:
+        return 0.0, 0.0
+
+    def drifted(one: int, other: int, products: float) -> float:
+        a, b = lengths[one], lengths[other]
+        within: float = sum(
+            float(parts[0, number]) / (length * (length - 1)) for number, length in ((one, a), (other, b))
+        )
+        if not within:
+            return 0.0 if products else 1.0
+        overlap: float = 2.0 * products / (within * a * b)
+        return 1.0 - min(1.0, overlap)
+
+    steps = [drifted(number - 1, number, float(parts[1, number])) for number in range(1, count)]
+    return sum(steps) / len(steps), drifted(0, count - 1, float(parts[2, count - 1]))
+
+
+def _rank_correlation(sizes: npt.NDArray[np.uint32], counts: npt.NDArray[np.uint32]) -> float | None:
+    """Spearman's, equal values having the mean of their ranks; None where either is the same for all."""
+    if (sizes == sizes[0]).all():
+        return None
+    step = -(-len(sizes) // CORRELATED_OBJECTS)
+    one, other = _ranks(sizes[::step]), _ranks(counts[::step])
+    spread = float(np.sqrt((one @ one) * (other @ other)))
+    return float(one @ other) / spread if spread else None
+
+
+def _ranks(values: npt.NDArray[np.uint32]) -> npt.NDArray[np.float64]:
+    """Ranks less their mean."""
+    _, group, members = np.unique(values, return_inverse=True, return_counts=True)
+    middle = np.cumsum(members) - (members - 1) / 2
+    ranks: npt.NDArray[np.float64] = middle[group] - (len(values) + 1) / 2
+    return ranks

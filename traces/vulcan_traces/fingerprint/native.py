@@ -1,0 +1,89 @@
+"""What the kernels of fingerprints need of LLVM: fetching memory ahead of its use, counting bits, and vectors.
+
+They take numba from here, for it reads where to keep what it compiles when it is first imported.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from vulcan.paths import keep_compiled_kernels_in_cache
+
+keep_compiled_kernels_in_cache()
+
+from llvmlite import ir  # noqa: E402
+from numba import from_dtype, njit, types  # noqa: E402
+from numba.core import cgutils  # noqa: E402
+from numba.extending import intrinsic  # noqa: E402
+
+__all__ = [
+    "address",
+    "bit_count",
+    "from_dtype",
+    "helper",
+    "highest_bit",
+    "intrinsic",
+    "ir",
+    "njit",
+    "prefetch",
+    "splat",
+    "types",
+]
+
+_BYTE = ir.IntType(8)
+_WORD = ir.IntType(64)
+
+helper = njit(nogil=True, error_model="numpy")
+"""Decorates what kernels call: compiled, and inlined by LLVM, only where a kernel is compiled."""
+
+
+def address(context: Any, builder: Any, array_type: Any, array: Any, index: Any, of: Any) -> Any:
+    """Where array[index], along the first axis, begins: a pointer to `of`. An index of None is the first."""
+    column = context.make_array(array_type)(context, builder, array)
+    start = builder.bitcast(column.data, _BYTE.as_pointer())
+    if index is not None:
+        number = ir.Constant(_WORD, index) if isinstance(index, int) else index
+        start = builder.gep(start, [builder.mul(number, builder.extract_value(column.strides, 0))])
+    return builder.bitcast(start, of.as_pointer())
+
+
+def splat(builder: Any, number: Any, vector: Any) -> Any:
+    """The vector that has the number in every lane."""
+    first = builder.insert_element(ir.Constant(vector, ir.Undefined), number, ir.Constant(ir.IntType(32), 0))
+    lanes = ir.Constant(ir.VectorType(ir.IntType(32), vector.count), None)
+    return builder.shuffle_vector(first, ir.Constant(vector, ir.Undefined), lanes)
+
+
+@intrinsic
+def prefetch(typing_context, array, index):  # type: ignore[no-untyped-def]
+    """Ask for the cache line of the first number of array[index], to be written."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        i32 = ir.IntType(32)
+        place = address(context, builder, signature.args[0], arguments[0], arguments[1], _BYTE)
+        function = cgutils.get_or_insert_function(
+            builder.module,
+            ir.FunctionType(ir.VoidType(), [_BYTE.as_pointer(), i32, i32, i32]),
+            "llvm.prefetch.p0",
+        )
+        builder.call(function, [place, ir.Constant(i32, 1), ir.Constant(i32, 3), ir.Constant(i32, 1)])
+        return context.get_dummy_value()
+
+    return types.void(array, types.uint64), generate
+
+
+@intrinsic
+def highest_bit(typing_context, number):  # type: ignore[no-untyped-def]
+    """The number of the highest bit that is set, from 0; 63 less the leading zeros. Of 0 it is undefined."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        zeros = builder.ctlz(arguments[0], ir.Constant(ir.IntType(1), 1))
+        return builder.sub(ir.Constant(_WORD, 63), zeros)
+
+    return types.uint64(types.uint64), generate
+
+
+@intrinsic
+def bit_count(typing_context, number):  # type: ignore[no-untyped-def]
+    """How many bits are set."""
+    return types.uint64(types.uint64), lambda context, builder, signature, arguments: builder.ctpop(arguments[0])
