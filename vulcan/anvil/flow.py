@@ -20,10 +20,13 @@ _MOST_TURNS = 16
 _TURNS_BEFORE_WIDENING = 3
 
 
-def follow(program: p.Program, signature: Signature, any_parameters: bool = False) -> Findings:
+def follow(
+    program: p.Program, signature: Signature, any_parameters: bool = False, keep_values: bool = False
+) -> Findings:
     """The findings of a program for everything that the signature declares: for its parameters as they are, or for
-    whatever they may be set to."""
+    whatever they may be set to. Where `keep_values`, with the bounds of every expression."""
     shared = Shared(program, signature, any_parameters)
+    shared.findings.values = {} if keep_values else None
 
     def walk(function: p.Function, names: dict[str, Known]) -> Known:
         walked = _Function(shared)

@@ -24,13 +24,15 @@ Place = tuple[p.Position, p.Expression]
 class Findings:
     """What was seen on the way. `result` is what the main function returns, `results` what each one that the task names
     does; `doubts` are operations asked for what they have no value for, by their place, with the bounds of the operand;
-    `outcomes` those of each condition; `reached` the identities of statements."""
+    `outcomes` those of each condition; `reached` the identities of statements; `values` the bounds of each expression
+    by its identity, wherever it was evaluated, where the walk was asked to keep them."""
 
     result: Known | None = None
     results: dict[str, Known] = field(default_factory=dict)
     outcomes: dict[Place, set[bool]] = field(default_factory=dict)
     doubts: dict[Place, Interval] = field(default_factory=dict)
     reached: set[int] = field(default_factory=set)
+    values: dict[int, Interval] | None = None
 
 
 class Shared:

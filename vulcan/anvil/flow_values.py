@@ -20,6 +20,8 @@ class Values(Conditions):
         if state.facts and e in state.facts:
             fact = state.facts[e]
             known = known.narrowed(fact.bounds, fact.nonzero) or known
+        if (values := self.findings.values) is not None:
+            values[id(e)] = values[id(e)] | known.bounds if id(e) in values else known.bounds
         return Known(known.bounds, known.nonzero) if known.is_one_value else known
 
     def computed(self, e: p.Expression, state: State) -> Known:

@@ -10,10 +10,12 @@ import typer
 
 from vulcan import __version__
 from vulcan.cli import ask, check, eval_, export, mcp, prompt, resume, runs, search, show, task, tasks, verify
+from vulcan.cli.commands import CommandsAndContributed
 from vulcan.errors import UserError
 
 app = typer.Typer(
     name="vulcan",
+    cls=CommandsAndContributed,
     help="Machine-written heuristics for computer systems: declare a task, search for a policy, export the winner.",
     no_args_is_help=True,
     add_completion=True,
@@ -31,7 +33,7 @@ app.command("finish")(ask.finish)
 app.command("runs")(runs.runs)
 app.command("show")(show.show)
 app.command("eval", context_settings=eval_.CONTEXT)(eval_.evaluate)
-app.command("export")(export.export)
+app.command("export", context_settings=export.CONTEXT)(export.export)
 app.command("check")(check.check)
 app.command("verify")(verify.verify)
 app.command("prompt", context_settings=prompt.CONTEXT)(prompt.prompt)

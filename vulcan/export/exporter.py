@@ -6,6 +6,9 @@ from typing import Protocol
 
 from vulcan.anvil import Policy
 from vulcan.errors import UserError, nearest
+from vulcan.export.bpf import BpfExporter
+from vulcan.export.c.double_header import double_header
+from vulcan.export.c.fixed_header import fixed_header
 from vulcan.export.module import python_module
 from vulcan.export.provenance import Provenance
 from vulcan.export.template import load_template
@@ -32,7 +35,29 @@ class PythonExporter:
         return {f"{policy.task.name}.py": python_module(policy, provenance, load_template(policy.task))}
 
 
-EXPORTERS: dict[str, Exporter] = {exporter.format: exporter for exporter in (PythonExporter(),)}
+class CExporter:
+    """One C header that computes in doubles."""
+
+    format = "c"
+
+    def export(self, policy: Policy, provenance: Provenance) -> dict[str, str]:
+        """See `Exporter`: one file, `policy.h`."""
+        return {"policy.h": double_header(policy, provenance)}
+
+
+class FixedCExporter:
+    """One C header that computes in 64-bit integers."""
+
+    format = "c-fixed"
+
+    def export(self, policy: Policy, provenance: Provenance) -> dict[str, str]:
+        """See `Exporter`: one file, `policy.h`."""
+        return {"policy.h": fixed_header(policy, provenance)}
+
+
+EXPORTERS: dict[str, Exporter] = {
+    exporter.format: exporter for exporter in (PythonExporter(), CExporter(), FixedCExporter(), BpfExporter())
+}
 
 
 def find_exporter(format: str) -> Exporter:

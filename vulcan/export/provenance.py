@@ -15,7 +15,8 @@ class Provenance:
 
     `proposer` is the model that wrote it, or the generator. `scores` are its scores by split (`train`, `validation`,
     `test`), `instances` the names of what they were measured on. `settings` are the task's, as they were in the
-    search. `date` is that of the search or the export, in ISO 8601.
+    search. `date` is that of the search or the export, in ISO 8601. Of a policy that no run knows, `run` is the name of
+    its file, and `candidate`, `proposer` and `date` are empty.
     """
 
     task: str
@@ -30,14 +31,15 @@ class Provenance:
     settings: Mapping[str, Json] = field(default_factory=dict)
     version: str = vulcan.__version__
 
-    def lines(self) -> Iterator[str]:
-        """One fact a line.
+    def lines(self, needs: str = "It needs Python alone.") -> Iterator[str]:
+        """One fact a line; `needs` says in the first what it takes to run the export.
 
         A line that differs between two runs of one seed has the word `run`, `date` or `time` in it, so that
         exports can be compared without such lines.
         """
         facts = {
-            "Run": f"{self.run}, candidate {self.candidate}",
+            "Run": f"{self.run}, candidate {self.candidate}" if self.candidate else "",
+            "File": "" if self.candidate else self.run,
             "Date": self.date,
             "Task": f"{self.task}, objective {self.objective}" if self.objective else self.task,
             "Proposed by": self.proposer if self.seed is None else f"{self.proposer}, seed {self.seed}",
@@ -47,8 +49,8 @@ class Provenance:
                 f"Setting {name}": _written(value) for name, value in sorted(self.settings.items()) if value is not None
             },
         }
-        yield f"Written by Vulcan {_one_line(self.version)}. It needs Python alone."
-        yield from (f"{what}: {_one_line(fact)}" for what, fact in facts.items())
+        yield f"Written by Vulcan {_one_line(self.version)}. {needs}"
+        yield from (f"{what}: {_one_line(fact)}" for what, fact in facts.items() if fact)
 
 
 def _written(value: Json) -> str:

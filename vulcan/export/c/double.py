@@ -1,0 +1,173 @@
+"""A policy's functions as C in doubles, bit for bit what the reference computes.
+
+Guards of total arithmetic stand only where the analysis of the program's values cannot show that they are needless.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+
+from vulcan.anvil import program as p
+from vulcan.anvil.flow import follow
+from vulcan.anvil.intervals import ANYTHING, OPERATION_BOUNDS, Interval
+from vulcan.anvil.semantics import LARGEST
+from vulcan.anvil.statistic_slots import Part
+from vulcan.export.c.kept import Group, group_of
+from vulcan.export.c.names import helper_name, member_of, parameter_names, part_names
+from vulcan.export.c.statements import Statements
+from vulcan.task import Signature
+
+_SYMBOLS = {"add": "+", "subtract": "-", "multiply": "*"}
+_EXACT = {"round": "rint", "trunc": "trunc", "floor": "floor", "ceil": "ceil", "abs": "fabs"}
+_GUARDED = ("divide", "floor_divide", "modulo", "power")
+_FOLDED = {"min": "policy_min", "max": "policy_max", "and": "policy_both", "or": "policy_either"}
+
+
+def number(value: float) -> str:
+    """A double in C, exactly."""
+    return repr(value)
+
+
+class Doubles:
+    """What the functions of one program share."""
+
+    def __init__(self, program: p.Program, signature: Signature, groups: tuple[Group, ...]) -> None:
+        self.program = program
+        self.signature = signature
+        self.groups = groups
+        self.parameters = parameter_names(program)
+        self.values: Mapping[int, Interval] = follow(program, signature, keep_values=True).values or {}
+
+    def functions(self, opening: str, taken: Sequence[str]) -> Iterator[str]:
+        """The text of each function; `opening` is the first line of the entry, `taken` the names of its arguments."""
+        for name, value in self.program.parameters:
+            yield f"static const double {self.parameters[name]} = {number(value)};"
+        for function in self.program.functions:
+            is_entry = function is self.program.entry
+            writer = _Function(self, function)
+            arguments = ", ".join(f"double {writer.names[name]}" for name in function.arguments) or "void"
+            first = opening if is_entry else f"static inline double {helper_name(function.name)}({arguments})"
+            names = taken if is_entry else [writer.names[name] for name in function.arguments]
+            yield "\n".join(writer.lines(first, names))
+
+
+class _Function(Statements):
+    def __init__(self, shared: Doubles, function: p.Function) -> None:
+        super().__init__(function)
+        self.shared = shared
+
+    def declaration(self, name: str) -> str:
+        return f"double {self.names[name]} = 0.0;"
+
+    def assigned(self, name: str, value: p.Expression) -> str:
+        return self.value(value)
+
+    def turn(self, name: str, counter: str) -> str:
+        return f"(double)({counter})"
+
+    def returned(self, value: p.Expression) -> str:
+        return self.value(value)
+
+    def truth(self, test: p.Expression) -> str:
+        match test:
+            case p.Compare(operators, operands):
+                values = [self.value(operand) for operand in operands]
+                pairs = zip(operators, values, values[1:], strict=False)
+                return " && ".join(f"{a} {operator} {b}" for operator, a, b in pairs)
+            case p.Operate("and" | "or" as operation, operands):
+                return (" && " if operation == "and" else " || ").join(f"({self.truth(o)})" for o in operands)
+            case p.Operate("not", (operand,)):
+                return f"!({self.truth(operand)})"
+            case p.Operate("truth", (operand,)):
+                return self.truth(operand)
+            case _:
+                return f"{self.value(test)} != 0.0"
+
+    def value(self, e: p.Expression) -> str:
+        match e:
+            case p.Number(value):
+                return number(value) if math.copysign(1.0, value) > 0.0 else f"({number(value)})"
+            case p.Parameter(name):
+                return self.shared.parameters[name]
+            case p.Local(name):
+                return self.names[name]
+            case p.Read(feature):
+                return f"features->{member_of(feature)}"
+            case p.Query(history, query):
+                return f"features->{member_of(f'{history}.{query}')}"
+            case p.Statistic():
+                return self.statistic(e)
+            case p.Occurrences(statistic, value):
+                return self.occurrences(statistic, self.value(value))
+            case p.Compare() | p.Operate("not" | "truth"):
+                return f"({self.truth(e)} ? 1.0 : 0.0)"
+            case p.Choose(test, then, otherwise):
+                return f"({self.truth(test)} ? {self.value(then)} : {self.value(otherwise)})"
+            case p.Call(function, arguments):
+                return f"{helper_name(function)}({', '.join(map(self.value, arguments))})"
+            case p.Operate(operation, operands):
+                return self.operation(operation, operands)
+
+    def bounds(self, e: p.Expression) -> Interval:
+        return self.shared.values.get(id(e), ANYTHING)
+
+    def operation(self, operation: str, operands: tuple[p.Expression, ...]) -> str:
+        values = [self.value(operand) for operand in operands]
+        if operation in _SYMBOLS:
+            text = f"({values[0]} {_SYMBOLS[operation]} {values[1]})"
+            most = OPERATION_BOUNDS[operation](*map(self.bounds, operands)).magnitude
+            return text if most < LARGEST else f"policy_saturate{text}"
+        if operation == "divide" and not self.bounds(operands[1]).has_zero:
+            text = f"({values[0]} / {values[1]})"
+            most = OPERATION_BOUNDS[operation](*map(self.bounds, operands)).magnitude
+            return text if most < LARGEST else f"policy_saturate{text}"
+        if operation == "negate":
+            return f"(-{values[0]})"
+        if operation == "plus":
+            return values[0]
+        if operation in _EXACT:
+            return f"{_EXACT[operation]}({values[0]})"
+        if operation in _FOLDED:
+            text = values[0]
+            for other in values[1:]:
+                text = f"{_FOLDED[operation]}({text}, {other})"
+            return text
+        return f"policy_{operation}({', '.join(values)})"
+
+    def place(self, group: Group, part: Part) -> str:
+        return f"{group.owner}->{group.prefix}{part_names(group.parts, self.shared.signature)[part]}"
+
+    def statistic(self, statistic: p.Statistic) -> str:
+        feature, arguments = statistic.feature, statistic.arguments
+        group = group_of(statistic, self.shared.groups, self.shared.signature)
+        if statistic.scope == "population":
+            return f"policy_{population_name(feature)}_percentile(state, {number(arguments[0])})"
+        observations = f"{group.owner}->{group.prefix}observations"
+        ring = Part("ring", feature)
+        match statistic.kind:
+            case "latest" | "avg" | "min" | "max" | "ewma" as kind:
+                return self.place(group, Part(kind, feature, *arguments))
+            case "recent":
+                back = f"policy_back({observations}, {int(arguments[0])}, {group.parts[ring]})"
+                return f"{self.place(group, ring)}[{back}]"
+            case "window_avg":
+                count = f"policy_at_least_one(policy_at_most({observations}, {int(arguments[0])}))"
+                return f"({self.place(group, Part('sum', feature, arguments[0]))} / (double){count})"
+            case "window_percentile":
+                window = self.place(group, Part("sorted", feature, arguments[1]))
+                count = f"policy_at_most({observations}, {int(arguments[1])})"
+                return f"policy_sorted_percentile({window}, {number(arguments[0])}, {count})"
+        raise AssertionError(statistic)
+
+    def occurrences(self, statistic: p.Statistic, value: str) -> str:
+        group = group_of(statistic, self.shared.groups, self.shared.signature)
+        ring = Part("ring", statistic.feature)
+        window, length = int(statistic.arguments[-1]), group.parts[ring]
+        observations = f"{group.owner}->{group.prefix}observations"
+        found = f"policy_ring_count({self.place(group, ring)}, {observations}, {window}, {length}, {value})"
+        return found if statistic.kind == "count" else f"({found} != 0.0 ? 1.0 : 0.0)"
+
+
+def population_name(feature: str) -> str:
+    return f"population_{feature.replace('.', '_')}"

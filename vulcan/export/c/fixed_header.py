@@ -1,0 +1,135 @@
+"""A policy as one C header that computes in scaled 64-bit integers, for where there is no floating point."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vulcan.anvil import Policy
+from vulcan.errors import UserError
+from vulcan.export.c.fixed import RESULT_SCALE, FixedProgram, integer
+from vulcan.export.c.fixed_kinds import Kinds
+from vulcan.export.c.fixed_statistics import FixedStatistics
+from vulcan.export.c.header import function, origin, require_one_function, struct, struct_of_features
+from vulcan.export.c.kept import occasions
+from vulcan.export.c.library import needed
+from vulcan.export.c.names import feature_name, flat, member_of
+from vulcan.export.c.scale import quantised
+from vulcan.export.provenance import Provenance
+from vulcan.task import Feature
+
+_ABOUT = f"""\
+Use:  policy_init(&state) once; policy_set_FEATURE(&features, value, scale) for each feature, as value * 2^-scale in
+the feature's unit (held within its declared range); policy_observe(&state, &features) at every event, and
+policy_observe_OCCASION(...) on each occasion for which POLICY_OBSERVES_OCCASION is defined;
+policy_score(&state, &features), which returns the policy's number at scale {RESULT_SCALE}: x >> {RESULT_SCALE} is its
+floor.
+
+All arithmetic is on scaled 64-bit integers and saturates: a number x of scale s stands for x * 2^-s. The scale of each
+value stands beside it. They follow from the declared ranges of the features: where these leave room, a value keeps all
+the bits that its range allows; else 28 bits behind the leading one of a typical value, and it saturates at 2^34 times
+that. A comparison is exact, whatever the scales."""
+
+TYPES = """\
+typedef long long policy_fixed;
+typedef unsigned long long policy_word;
+
+#define POLICY_MOST 0x7fffffffffffffffLL
+#define POLICY_INLINE static inline __attribute__((always_inline, unused))
+#ifdef __bpf__
+/* Not static: the verifier looks at each such function once, whoever calls it. */
+#define POLICY_FUNCTION __attribute__((noinline))
+/* Keeps the compiler from turning a loop into a call of memmove. */
+#define POLICY_BARRIER __asm__ volatile("" ::: "memory")
+/* Keeps it from leaving out a bound that it can show and the verifier cannot. */
+#define POLICY_HIDE(x) __asm__ volatile("" : "+r"(x))
+#else
+#define POLICY_FUNCTION static __attribute__((unused))
+#define POLICY_BARRIER
+#define POLICY_HIDE(x)
+#endif"""
+
+
+def fixed_header(policy: Policy, provenance: Provenance, most_bytes: int | None = None) -> str:
+    """The text of `policy.h`.
+
+    Raises UserError where the policy cannot be written in bounded integers, or where it would remember more than
+    `most_bytes`.
+    """
+    require_one_function(policy)
+    kinds = Kinds(policy.program, policy.task.signature)
+    statistics = FixedStatistics(policy.plan, policy.task.signature, kinds)
+    kept = 8 * statistics.slots
+    if most_bytes is not None and kept > most_bytes:
+        raise UserError(
+            f"the policy's statistics take {kept:,} bytes, over the {most_bytes:,} that are kept of each: ask for "
+            "shorter windows"
+        )
+    return "\n\n".join(_parts(policy, provenance, kinds, statistics)) + "\n"
+
+
+def _parts(policy: Policy, provenance: Provenance, kinds: Kinds, statistics: FixedStatistics) -> Iterator[str]:
+    signature, plan = policy.task.signature, policy.plan
+    used = {*plan.features, *(s.feature for s in plan.statistics)}
+    asked = {f"{q.history}.{q.query}" for q in plan.queries}
+
+    def member(name: str, feature: Feature) -> str | None:
+        return f"policy_fixed {feature_name(name.rpartition('.')[2])};" if name in used else None
+
+    def query(history: str, name: str) -> str | None:
+        return f"policy_fixed {name};" if f"{history}.{name}" in asked else None
+
+    shown = "struct policy_state *state, const struct policy_features *features"
+    scored = f"POLICY_FUNCTION policy_fixed policy_score(const {shown})"
+    functions = [
+        *statistics.functions(),
+        function("POLICY_FUNCTION int policy_init(struct policy_state *state)",
+                 ["if (!state)", "    return 0;", *(statistics.initialised()), "return 0;"]),
+        *(
+            function(
+                f"POLICY_FUNCTION int policy_observe{f'_{group.occasion}' if group.occasion else ''}({shown})",
+                ["if (!state || !features)", "    return 0;", *statistics.observed(group), "return 0;"],
+            )
+            for group in statistics.groups
+        ),
+        *FixedProgram(policy.program, kinds, statistics).functions(scored, ("state", "features")),
+    ]  # fmt: skip
+    setters = [_setter(name, feature, kinds, name in used) for name, feature in signature.features()]
+    for name in sorted(asked):
+        setters.append(_plain_setter(name, kinds.feature(name).scale))
+    yield origin(policy, provenance, "It needs a C compiler alone.", _ABOUT)
+    yield "#ifndef POLICY_H\n#define POLICY_H"
+    yield TYPES
+    constants = [f"#define POLICY_SCALE {RESULT_SCALE} /* of what policy_score returns */"]
+    constants += [f"#define POLICY_OBSERVES_{occasion}" for occasion in occasions(signature)]
+    yield "\n".join(constants)
+    yield struct_of_features(policy, member, query)
+    yield struct("policy_state", "What the policy remembers.", statistics.members())
+    yield needed("fixed.h", "\n".join((*functions, *setters)))
+    yield from setters
+    yield from functions
+    yield "#endif"
+
+
+def _setter(name: str, feature: Feature, kinds: Kinds, is_used: bool) -> str:
+    if not is_used:
+        return f"#define policy_set_{flat(name)}(features, value, scale) ((void)0) /* is not read */"
+    own = kinds.feature(name).scale
+    low, high = (quantised(bound, own) for bound in (feature.low, feature.high))
+    scaled = f"policy_scaled(value, {own} - scale)"
+    if feature.type != "float":  # rounded down: 2.7 whole packets are 2
+        scaled = f"scale > 0 && scale < 63 ? policy_scaled(value >> scale, {own}) : {scaled}"
+    return function(
+        f"POLICY_INLINE void policy_set_{flat(name)}(struct policy_features *features, policy_fixed value, int scale)",
+        [
+            f"value = {scaled};",
+            f"value = policy_max(policy_min(value, {integer(high)}), {integer(low)});",
+            f"features->{member_of(name)} = value; /* scale {own} */",
+        ],
+    )
+
+
+def _plain_setter(name: str, scale: int) -> str:
+    return function(
+        f"POLICY_INLINE void policy_set_{flat(name)}(struct policy_features *features, policy_fixed value, int scale)",
+        [f"features->{member_of(name)} = policy_scaled(value, {scale} - scale); /* scale {scale} */"],
+    )

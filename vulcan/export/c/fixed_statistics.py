@@ -1,0 +1,254 @@
+"""What exported C keeps in scaled integers for a policy's statistics, and the functions that keep it up to date.
+
+A ring is a row that moves by one at each observation, the newest first: what a verifier of loops understands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vulcan.anvil import program as p
+from vulcan.anvil.plan import Plan
+from vulcan.anvil.statistic_slots import OBSERVATIONS, Part
+from vulcan.anvil.streams import nearest_rank
+from vulcan.export.c.fixed_kinds import Kinds, refusal
+from vulcan.export.c.kept import Group, group_of, groups_of
+from vulcan.export.c.names import flat, member_of, part_names
+from vulcan.export.c.scale import BITS, Kind, integer_bits, quantised
+from vulcan.task import Signature
+
+_ALPHA_SCALE = 62
+
+
+class FixedStatistics:
+    """Writes the members of the struct, the functions that observe, and the answers."""
+
+    def __init__(self, plan: Plan, signature: Signature, kinds: Kinds) -> None:
+        self.plan = plan
+        self.signature = signature
+        self.kinds = kinds
+        for statistic in plan.statistics:
+            if statistic.scope != "system":
+                spelled = f"{statistic.feature}.{statistic.kind}"
+                raise refusal(f"{spelled} is a statistic of each entity or of all of them, which are not kept there",
+                              statistic.at)  # fmt: skip
+        self.groups = tuple(g for g in groups_of(plan, signature) if g.base == "system")
+
+    @property
+    def slots(self) -> int:
+        return sum(length for group in self.groups for length in group.parts.values())
+
+    def scale(self, part: Part) -> int:
+        """The scale of a member."""
+        of_feature = self.kinds.feature(part.feature)
+        match part.kind:
+            case "avg" | "ewma" as kind:
+                arguments = (part.argument,) if kind == "ewma" else ()
+                bounds = self.kinds.ranges.statistic(p.Statistic(kind, "system", part.feature, arguments))
+                return Kind(bounds, of_feature.typical).scale
+            case "sum":
+                room = BITS - integer_bits(of_feature.bounds.magnitude) - int(part.argument).bit_length()
+                return min(of_feature.scale, room)
+            case _:
+                return of_feature.scale
+
+    # What is kept
+
+    def members(self) -> list[str]:
+        made = []
+        for group in self.groups:
+            for part, length in group.parts.items():
+                size = f"[{length}]" if part.kind in ("ring", "sorted") else ""
+                remark = "how many observations there were" if part == OBSERVATIONS else f"scale {self.scale(part)}"
+                remark += ", the newest first" if part.kind == "ring" else ", in order" if part.kind == "sorted" else ""
+                made.append(f"policy_fixed {self.name(group, part)}{size}; /* {remark} */")
+        return made
+
+    def name(self, group: Group, part: Part) -> str:
+        return group.prefix + part_names(group.parts, self.signature)[part]
+
+    def place(self, group: Group, part: Part) -> str:
+        return f"state->{self.name(group, part)}"
+
+    def observations(self, group: Group) -> str:
+        return self.place(group, OBSERVATIONS)
+
+    def initialised(self) -> Iterator[str]:
+        """Every member as it is before any observation."""
+        for group in self.groups:
+            for part, length in group.parts.items():
+                place = self.place(group, part)
+                if part == OBSERVATIONS:
+                    yield f"{place} = 0;"
+                    continue
+                unknown = quantised(self.kinds.declared[part.feature].unknown, self.scale(part))
+                if part.kind == "ring":
+                    yield from _each(length, f"{place}[i] = {unknown}LL;")
+                elif part.kind == "sorted":
+                    yield from _each(length, f"{place}[i] = POLICY_MOST;")
+                    yield f"{place}[0] = {unknown}LL;"
+                else:
+                    yield f"{place} = {unknown}LL;"
+
+    def observed(self, group: Group) -> Iterator[str]:
+        """An observation of every stream of the group."""
+        for part in group.parts:
+            if part != OBSERVATIONS:
+                yield from self.part(group, part)
+        for ring in group.of_kind("ring"):
+            place = self.place(group, ring)
+            if group.parts[ring] > 1:
+                yield from _each(group.parts[ring] - 1, f"{place}[LAST - i] = {place}[LAST - 1 - i];".replace(
+                    "LAST", str(group.parts[ring] - 1)))  # fmt: skip
+            yield f"{place}[0] = {self.value(ring)};"
+        if OBSERVATIONS in group.parts:
+            yield f"{self.observations(group)} = policy_add({self.observations(group)}, 1);"
+
+    def value(self, part: Part) -> str:
+        """The feature as the member takes it."""
+        text, by = f"features->{member_of(part.feature)}", self.scale(part) - self.kinds.feature(part.feature).scale
+        return f"policy_scaled({text}, {by})" if by else text
+
+    def part(self, group: Group, part: Part) -> Iterator[str]:
+        place, value = self.place(group, part), self.value(part)
+        before = self.observations(group) if OBSERVATIONS in group.parts else ""
+        match part.kind:
+            case "latest":
+                yield f"{place} = {value};"
+            case "avg":
+                step = f"policy_divide(policy_subtract({value}, {place}), policy_add({before}, 1), 0)"
+                yield f"{place} = {before} == 0 ? {value} : policy_add({place}, {step});"
+            case "ewma":
+                alpha = quantised(part.argument, _ALPHA_SCALE)
+                step = f"policy_multiply(policy_subtract({value}, {place}), {alpha}LL, {_ALPHA_SCALE})"
+                yield f"{place} = {before} == 0 ? {value} : policy_add({place}, {step}); /* {part.argument:g} */"
+            case "min" | "max":
+                yield f"{place} = {before} == 0 ? {value} : policy_{part.kind}({place}, {value});"
+            case "sum":
+                window = int(part.argument)
+                oldest = f"{self.place(group, Part('ring', part.feature))}[{window - 1}]"
+                by = self.scale(part) - self.kinds.feature(part.feature).scale
+                oldest = f"policy_scaled({oldest}, {by})" if by else oldest
+                yield f"if ({before} == 0)"
+                yield f"    {place} = 0;"
+                yield f"if ({before} >= {window})"
+                yield f"    {place} = policy_subtract({place}, {oldest});"
+                yield f"{place} = policy_add({place}, {value});"
+            case "sorted":
+                yield from self.sorted_(group, part, value)
+
+    def sorted_(self, group: Group, part: Part, value: str) -> Iterator[str]:
+        """The oldest leaves where the window is full, and the value goes to its place; free places are at the end."""
+        window, place = int(part.argument), self.place(group, part)
+        oldest = f"{self.place(group, Part('ring', part.feature))}[{window - 1}]"
+        yield "{"
+        yield f"    policy_fixed moving = {value}, leaving = {oldest}, other;"
+        yield f"    int gone = 0, is_full = {self.observations(group)} >= {window};"
+        yield f"    if ({self.observations(group)} == 0)"
+        yield f"        {place}[0] = POLICY_MOST;"
+        yield f"    for (int i = 0; i < {window}; i++) {{"
+        yield "        POLICY_BARRIER;"
+        yield f"        other = {place}[i];"
+        yield "        gone |= is_full & (other == leaving);"
+        if window > 1:
+            yield "        if (gone)"
+            yield f"            other = i < {window - 1} ? {place}[i < {window - 1} ? i + 1 : i] : POLICY_MOST;"
+        else:
+            yield "        if (gone)"
+            yield "            other = POLICY_MOST;"
+        yield f"        {place}[i] = other;"
+        yield "    }"
+        yield f"    for (int i = 0; i < {window}; i++) {{"
+        yield "        POLICY_BARRIER;"
+        yield f"        other = {place}[i];"
+        yield f"        {place}[i] = policy_min(other, moving);"
+        yield "        moving = policy_max(other, moving);"
+        yield "    }"
+        yield "}"
+
+    # Answers
+
+    def functions(self) -> Iterator[str]:
+        """The functions that answer what takes more than a look."""
+        for statistic in self.plan.statistics:
+            group = group_of(statistic, self.groups, self.signature)
+            if statistic.kind == "window_percentile":
+                yield self.percentile(statistic, group)
+            elif statistic.kind in ("count", "contains"):
+                yield self.counting(statistic, group)
+
+    def answer_name(self, statistic: p.Statistic) -> str:
+        """The function of a statistic, by its number in the plan."""
+        return f"policy_{flat(statistic.feature)}_{statistic.kind}_{self.plan.statistics.index(statistic)}"
+
+    def percentile(self, statistic: p.Statistic, group: Group) -> str:
+        share, window = statistic.arguments[0], int(statistic.arguments[1])
+        ranks = ", ".join(["0", *(str(nearest_rank(share, count) - 1) for count in range(1, window + 1))])
+        place = self.place(group, Part("sorted", statistic.feature, statistic.arguments[1]))
+        return "\n".join((
+            f"/* The place, by how many there are, of what a share {share:g} of them does not exceed. */",
+            f"static const unsigned short {self.answer_name(statistic)}_places[{window + 1}] = {{{ranks}}};",
+            "",
+            f"POLICY_INLINE policy_fixed {self.answer_name(statistic)}(const struct policy_state *state)",
+            "{",
+            f"    policy_word count = (policy_word){self.observations(group)}, place;",
+            f"    if (count > {window})",
+            f"        count = {window};",
+            f"    place = {self.answer_name(statistic)}_places[count];",
+            "    POLICY_HIDE(place);",
+            f"    if (place >= {window})",
+            "        place = 0;",
+            f"    return {place}[place];",
+            "}",
+        ))  # fmt: skip
+
+    def counting(self, statistic: p.Statistic, group: Group) -> str:
+        window = int(statistic.arguments[-1])
+        place = self.place(group, Part("ring", statistic.feature))
+        return "\n".join((
+            f"POLICY_INLINE policy_fixed {self.answer_name(statistic)}(const struct policy_state *state, "
+            "policy_fixed wanted)",
+            "{",
+            "    policy_fixed found = 0;",
+            f"    for (int i = 0; i < {window}; i++) {{",
+            "        POLICY_BARRIER;",
+            f"        found += ({place}[i] == wanted) & (i < {self.observations(group)});",
+            "    }",
+            "    return found;",
+            "}",
+        ))  # fmt: skip
+
+    def answer(self, statistic: p.Statistic) -> tuple[str, int]:
+        """The text of a statistic that looks for nothing, and its scale."""
+        group, feature = group_of(statistic, self.groups, self.signature), statistic.feature
+        match statistic.kind:
+            case "latest" | "avg" | "min" | "max" | "ewma" as kind:
+                part = Part(kind, feature, *statistic.arguments)
+                return self.place(group, part), self.scale(part)
+            case "recent":
+                ring = Part("ring", feature)
+                return f"{self.place(group, ring)}[{int(statistic.arguments[0]) - 1}]", self.scale(ring)
+            case "window_avg":
+                window = int(statistic.arguments[0])
+                part, scale = Part("sum", feature, statistic.arguments[0]), self.kinds.statistic(statistic).scale
+                count = f"policy_max(1, policy_min({self.observations(group)}, {window}))"
+                return f"policy_divide({self.place(group, part)}, {count}, {scale - self.scale(part)})", scale
+            case _:
+                return f"{self.answer_name(statistic)}(state)", self.kinds.feature(feature).scale
+
+    def occurrences(self, statistic: p.Statistic, wanted: str, scale: int, at: p.Position) -> str:
+        """The text of a statistic that looks for a value of that scale."""
+        if statistic.scope != "system":
+            raise refusal(f"{statistic.feature}.{statistic.kind} is a statistic of each entity", at)
+        own = self.kinds.feature(statistic.feature).scale
+        looked_for = wanted if own == scale else f"policy_exactly({wanted}, {own - scale})"
+        found = f"{self.answer_name(statistic)}(state, {looked_for})"
+        return found if statistic.kind == "count" else f"({found} != 0 ? 1 : 0)"
+
+
+def _each(count: int, statement: str) -> Iterator[str]:
+    """The statement for each i below the count."""
+    yield f"for (int i = 0; i < {count}; i++) {{"
+    yield "    POLICY_BARRIER;"
+    yield f"    {statement}"
+    yield "}"

@@ -1,0 +1,109 @@
+"""What the headers of both arithmetics have in common: where the policy comes from, and what it is shown."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Iterator
+
+from vulcan.anvil import Policy
+from vulcan.errors import UserError
+from vulcan.export.c.names import feature_name
+from vulcan.export.provenance import Provenance
+from vulcan.export.source_text import source_text
+from vulcan.task import Argument, Entity, Feature, Global, History, Scalar
+
+WIDTH = 110
+
+
+def require_one_function(policy: Policy) -> None:
+    """Raises UserError where the task names several functions: a header holds one."""
+    if policy.task.others:
+        named = ", ".join(signature.function for signature in (policy.task.signature, *policy.task.others))
+        raise UserError(
+            f"a policy of the task {policy.task.name!r} has several functions ({named}): a C header holds one"
+        )
+
+
+def comment(text: str) -> str:
+    """A comment of these lines."""
+    lines = text.replace("*/", "* /").replace("/*", "/ *").split("\n")
+    return "\n".join(("/*", *(f" * {line}".rstrip() for line in lines), " */"))
+
+
+def origin(policy: Policy, provenance: Provenance, needs: str, about: str) -> str:
+    """The first comment of a file: what it is, where it comes from, and the policy's source."""
+    intent = policy.program.documentation or f"A policy of the task {provenance.task}."
+    return comment(
+        "\n".join((
+            intent, "", *provenance.lines(needs), "", about, "",
+            "The policy as it was searched, in the language Anvil:", "",
+            textwrap.indent(_printable(source_text(policy)).rstrip("\n"), "    "),
+        ))
+    )  # fmt: skip
+
+
+def _printable(text: str) -> str:
+    return "".join(c if c == "\n" or c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def described(feature: Feature) -> str:
+    """What a feature is, in a remark."""
+    whole = {"int": "whole, ", "bool": "0 or 1, ", "float": ""}[feature.type]
+    meaning = feature.meaning.replace("*/", "* /").replace("/*", "/ *")
+    return f"{feature.unit}, {whole}{feature.low:g} to {feature.high:g}: {meaning}"
+
+
+Member = Callable[[str, Feature], str | None]
+"""The member of a struct that holds a feature, read by that name; None where there is none."""
+
+
+def struct_of_features(policy: Policy, member: Member, query: Callable[[str, str], str | None]) -> str:
+    """What the policy is shown. `query` gives the member of a history's answer."""
+    lines = ["/* What the policy is shown. */", "struct policy_features {"]
+    empty = True
+    for argument in policy.task.signature.arguments:
+        found = list(_members(argument, member, query))
+        empty = empty and not found
+        lines += found
+    if empty:
+        lines.append("    char nothing; /* the policy reads no feature */")
+    return "\n".join((*lines, "};"))
+
+
+def _members(argument: Argument, member: Member, query: Callable[[str, str], str | None]) -> Iterator[str]:
+    match argument:
+        case Scalar(feature):
+            if (text := member(feature.name, feature)) is not None:
+                yield f"    {text} /* {described(feature)} */"
+        case Entity(features=features) | Global(features=features):
+            told = [(member(f"{argument.name}.{f.name}", f), described(f)) for f in features]
+            yield from _group(argument.name, argument.meaning, told)
+        case History():
+            asked = [(query(argument.name, name), meaning) for name, meaning in _answers(argument)]
+            yield from _group(argument.name, argument.meaning, asked)
+
+
+def _answers(history: History) -> tuple[tuple[str, str], ...]:
+    return (
+        ("contains", "1 where the entity is among those that left most recently, else 0"),
+        ("count", f"the {history.count_of} it had when it left, else 0"),
+        ("age", f"{history.age_unit} since it left, else 0"),
+    )
+
+
+def _group(name: str, meaning: str, told: list[tuple[str | None, str]]) -> Iterator[str]:
+    members = [f"        {text} /* {remark} */" for text, remark in told if text is not None]
+    if members:
+        yield f"    struct {{ /* {meaning.replace('*/', '* /')} */"
+        yield from members
+        yield f"    }} {feature_name(name)};"
+
+
+def struct(name: str, remark: str, members: list[str]) -> str:
+    """A struct of what is kept."""
+    kept = members or ["char nothing; /* no statistics are kept here */"]
+    return "\n".join((f"/* {remark} */", f"struct {name} {{", *(f"    {member}" for member in kept), "};"))
+
+
+def function(opening: str, body: list[str]) -> str:
+    return "\n".join((opening, "{", *(f"    {line}" for line in body), "}"))

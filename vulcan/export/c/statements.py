@@ -1,0 +1,104 @@
+"""The statements of a policy's functions as C; what an expression becomes is up to each kind of arithmetic."""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+
+from vulcan.anvil import program as p
+from vulcan.export.c.names import local_names
+from vulcan.export.unused import without_unused
+
+_INDENT = "    "
+
+
+class Statements(ABC):
+    """Writes one function. `names` are what its locals are called."""
+
+    def __init__(self, function: p.Function) -> None:
+        self.function = without_unused(function)
+        self.names: Mapping[str, str] = local_names(function)
+        self.read = {e.name for e in p.expressions(self.function.body) if isinstance(e, p.Local)}
+        self.turns = 0
+
+    @abstractmethod
+    def declaration(self, name: str) -> str:
+        """The declaration of a local, which is set before it is read."""
+
+    @abstractmethod
+    def assigned(self, name: str, value: p.Expression) -> str:
+        """The expression as the local takes it."""
+
+    @abstractmethod
+    def turn(self, name: str, counter: str) -> str:
+        """A whole number of C's as the local takes it."""
+
+    @abstractmethod
+    def returned(self, value: p.Expression) -> str:
+        """The expression as the function returns it."""
+
+    @abstractmethod
+    def truth(self, test: p.Expression) -> str:
+        """A condition of C that holds where the expression is not 0."""
+
+    def lines(self, opening: str, arguments: Sequence[str], first: Sequence[str] = ()) -> Iterator[str]:
+        """The whole function; `arguments` are what it is called with, which it may not read, and `first` lines to begin
+        its body with."""
+        yield opening
+        yield "{"
+        body = list(self.block(self.function.body, _INDENT))
+        text = "\n".join(body)
+        if unread := [name for name in arguments if not re.search(rf"(?<![>.\w]){name}\b", text)]:
+            yield _INDENT + " ".join(f"(void){name};" for name in unread)
+        yield from (_INDENT + line for line in first)
+        for name in sorted(p.assigned_names(self.function.body) & self.read):
+            yield _INDENT + self.declaration(name)
+        yield from body
+        if not isinstance(self.function.body[-1], p.Return):
+            yield f"{_INDENT}return 0; /* is not reached */"
+        yield "}"
+
+    def block(self, body: tuple[p.Statement, ...], indent: str) -> Iterator[str]:
+        for statement in body:
+            yield from self.statement(statement, indent)
+            if isinstance(statement, p.Return | p.Break | p.Continue):
+                return
+
+    def statement(self, statement: p.Statement, indent: str) -> Iterator[str]:
+        match statement:
+            case p.Assign(name, value):
+                yield f"{indent}{self.names[name]} = {self.assigned(name, value)};"
+            case p.Return(value):
+                yield f"{indent}return {self.returned(value)};"
+            case p.If():
+                yield from self.branch(statement, indent, "if")
+            case p.Loop():
+                yield from self.loop(statement, indent)
+            case p.Break() | p.Continue():
+                yield indent + ("break;" if isinstance(statement, p.Break) else "continue;")
+
+    def branch(self, statement: p.If, indent: str, word: str) -> Iterator[str]:
+        yield f"{indent}{word} ({self.truth(statement.test)}) {{"
+        yield from self.block(statement.then, indent + _INDENT)
+        match statement.otherwise:
+            case ():
+                yield indent + "}"
+            case (p.If() as following,):
+                yield from self.branch(following, indent, "} else if")
+            case otherwise:
+                yield f"{indent}}} else {{"
+                yield from self.block(otherwise, indent + _INDENT)
+                yield indent + "}"
+
+    def loop(self, loop: p.Loop, indent: str) -> Iterator[str]:
+        if not loop.trips:
+            return
+        self.turns += 1
+        counter = f"policy_turn_{self.turns}"
+        yield f"{indent}for (int {counter} = 0; {counter} < {loop.trips}; {counter}++) {{"
+        number = f"{loop.start} + {counter} * {loop.step}" if (loop.start, loop.step) != (0, 1) else counter
+        if loop.name in self.read:
+            yield f"{indent}{_INDENT}{self.names[loop.name]} = {self.turn(loop.name, number)};"
+        yield from self.block(loop.body, indent + _INDENT)
+        yield indent + "}"
