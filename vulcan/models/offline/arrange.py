@@ -6,7 +6,8 @@ from collections import Counter
 
 from vulcan.anvil import grammar
 from vulcan.anvil import program as p
-from vulcan.models.offline.tree import is_constant, places, size, with_children
+from vulcan.anvil.rewrite import expression_size, with_children
+from vulcan.models.offline.tree import is_constant, places
 from vulcan.task import Signature
 
 _SMALLEST_NAMED = 3
@@ -38,8 +39,12 @@ def _returned(e: p.Expression) -> tuple[p.Statement, ...]:
 def _most_repeated(e: p.Expression) -> p.Expression | None:
     """The smallest part worth a name of its own, so that larger ones can use the name; the first of equals."""
     counts = Counter(part for _, part in places(e))
-    found = [part for part, n in counts.items() if n > 1 and size(part) >= _SMALLEST_NAMED and not is_constant(part)]
-    return min(found, key=size, default=None)
+    found = [
+        part
+        for part, n in counts.items()
+        if n > 1 and expression_size(part) >= _SMALLEST_NAMED and not is_constant(part)
+    ]
+    return min(found, key=expression_size, default=None)
 
 
 def _put(e: p.Expression, old: p.Expression, new: p.Expression) -> p.Expression:

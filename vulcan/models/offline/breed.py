@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from vulcan.anvil import Policy, Rejected, check
 from vulcan.anvil import program as p
 from vulcan.anvil.emit_source import emit_source
+from vulcan.anvil.rewrite import expression_size
 from vulcan.models.offline.crossover import CROSSOVERS
 from vulcan.models.offline.draft import Draft
 from vulcan.models.offline.flatten import flatten
@@ -17,7 +18,7 @@ from vulcan.models.offline.fresh import fresh, simplest
 from vulcan.models.offline.mutate import MUTATIONS
 from vulcan.models.offline.probe import Behaviour, Probe
 from vulcan.models.offline.tidy import has_idle_part, tidy
-from vulcan.models.offline.tree import is_larger, size
+from vulcan.models.offline.tree import is_larger
 from vulcan.models.offline.vocabulary import Vocabulary
 
 _TRIES = 40
@@ -171,13 +172,13 @@ class Breeder:
     def _is_welcome(self, attempt: _Attempt, parents: Sequence[Genome]) -> bool:
         """Whether it is small enough, mixes no more units than its parents, and does something of its own."""
         e, draft = attempt.expression, attempt.draft
-        sizes = [size(g.expression) for g in parents if g.expression is not None]
+        sizes = [expression_size(g.expression) for g in parents if g.expression is not None]
         if attempt.focus.program is None and is_larger(e, max([_LARGEST, *sizes])):
             return False
         if draft.clashes(e) > attempt.excused or has_idle_part(e):
             return False
         if attempt.focus.program is not None:
-            return not is_larger(e, max(_LARGEST, size(attempt.focus.expression)))
+            return not is_larger(e, max(_LARGEST, expression_size(attempt.focus.expression)))
         behaviour = self._probe.behaviour(e, draft.parameters)
         return not self._probe.is_flat(behaviour) and behaviour not in [g.behaviour for g in parents]
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from vulcan.anvil import program as p
+from vulcan.anvil.rewrite import Path, replaced
 from vulcan.models.offline.draft import Draft, rounded
 from vulcan.models.offline.fresh import alternative
 from vulcan.models.offline.split import split_population
 from vulcan.models.offline.statistics import alpha, changed, changed_occurrence, percentile, stream
 from vulcan.models.offline.terms import condition, factor, multiplied, of_unit, quantity, safe
-from vulcan.models.offline.tree import Path, at, is_constant, operate, places, replaced
+from vulcan.models.offline.tree import at, is_constant, operate, places
 from vulcan.models.offline.vocabulary import Atom
 
 Mutation = Callable[[Draft, p.Expression], p.Expression | None]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from vulcan.anvil import program as p
+from vulcan.anvil.rewrite import replaced
 from vulcan.models.offline.draft import Draft, rounded
-from vulcan.models.offline.tree import at, is_constant, operate, places, replaced
+from vulcan.models.offline.tree import at, is_constant, operate, places
 
 _WHOLE = 0.75
 

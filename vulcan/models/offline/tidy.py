@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from vulcan.anvil import grammar
 from vulcan.anvil import program as p
+from vulcan.anvil.rewrite import with_children
 from vulcan.models.offline.draft import Draft
-from vulcan.models.offline.tree import is_constant, operate, places, with_children
+from vulcan.models.offline.tree import is_constant, operate, places
 from vulcan.models.offline.units import constant
 
 _IDLE = frozenset({"subtract", "divide", "floor_divide", "modulo", "min", "max", "and", "or"})

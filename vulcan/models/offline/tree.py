@@ -1,13 +1,11 @@
-"""Expressions as trees: their parts, addressed by the way down from the root."""
+"""Expressions as trees: what of them the generator may change (see `vulcan.anvil.rewrite` for how)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from vulcan.anvil import program as p
-
-Path = tuple[int, ...]
+from vulcan.anvil.rewrite import Path
 
 
 def places(e: p.Expression, path: Path = ()) -> Iterator[tuple[Path, p.Expression]]:
@@ -22,37 +20,9 @@ def places(e: p.Expression, path: Path = ()) -> Iterator[tuple[Path, p.Expressio
         yield from places(part, (*path, index))
 
 
-def size(e: p.Expression) -> int:
-    return 1 + sum(size(part) for part in p.children(e))
-
-
 def is_larger(e: p.Expression, most: int) -> bool:
     """Whether it has more than `most` nodes, at no more work than counting to that."""
     return any(index >= most for index, _ in enumerate(places(e)))
-
-
-def with_children(e: p.Expression, parts: tuple[p.Expression, ...]) -> p.Expression:
-    match e:
-        case p.Operate() | p.Compare():
-            return replace(e, operands=parts)
-        case p.Choose():
-            test, then, otherwise = parts
-            return p.Choose(test, then, otherwise)
-        case p.Call():
-            return replace(e, arguments=parts)
-        case p.Occurrences():
-            return replace(e, value=parts[0])
-        case _:
-            return e
-
-
-def replaced(e: p.Expression, path: Path, new: p.Expression) -> p.Expression:
-    """The tree with another part at the path."""
-    if not path:
-        return new
-    parts = list(p.children(e))
-    parts[path[0]] = replaced(parts[path[0]], path[1:], new)
-    return with_children(e, tuple(parts))
 
 
 def at(e: p.Expression, path: Path) -> p.Expression:
