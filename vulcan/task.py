@@ -319,6 +319,23 @@ class Setting:
         return "--" + self.name.replace("_", "-")
 
 
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """Two metrics of every policy against one another: a point a policy (`vulcan eval --plot`).
+
+    `x` and `y` are names of metrics; the labels say what they are, with the unit. `x_log` is for what spans orders of
+    magnitude, `x_reversed` for what is better the smaller it is, so that the best corner is at the upper right.
+    """
+
+    name: str
+    x: str
+    y: str
+    x_label: str
+    y_label: str
+    x_log: bool = False
+    x_reversed: bool = False
+
+
 def _check_functions(task: str, functions: tuple[Signature, ...]) -> None:
     """Raises ValueError where the functions of one policy do not go together."""
     where = f"task {task!r}"
@@ -380,6 +397,7 @@ class Task:
     split: Split = field(default_factory=Split)
     operations: int = 10_000
     advice: tuple[str, ...] = ()
+    pictures: tuple[Picture, ...] = ()
     others: tuple[Rank | Value, ...] = ()
 
     def __post_init__(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from statistics import fmean
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -14,9 +15,11 @@ from vulcan.errors import UserError
 
 if TYPE_CHECKING:
     from vulcan.evaluator import Instance
+    from vulcan.task import Task
 
 CONTEXT = TASK_OPTIONS
 _PARTS = ("whole", "train", "validation", "test")
+_WORDS = frozenset({"policy", "kind", "instance"})
 
 
 def evaluate(
@@ -31,6 +34,9 @@ def evaluate(
     ] = "whole",
     objective: Annotated[str | None, typer.Option(help="The objective; default: the task's first.")] = None,
     limit: Annotated[float, typer.Option(help="Seconds that the policy may take on all instances.")] = 600.0,
+    plot: Annotated[
+        Path | None, typer.Option(help="Write the task's pictures, a point a policy, to this file (HTML).")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Measure a policy beside every baseline, in the sandbox. Exit code 1 if the policy is rejected or fails.
@@ -38,6 +44,7 @@ def evaluate(
     \b
     Example:
       vulcan eval best.py --task cache_eviction --trace my.csv --cache-size 10%
+      vulcan eval best.py --task congestion_control --link a.down --link b.down --plot picture.html
     """
     from vulcan.anvil import Rejected, check
     from vulcan.evaluator import load_evaluator
@@ -51,6 +58,8 @@ def evaluate(
         raise UserError(f"part {part!r} is not one of {', '.join(_PARTS)}")
     source = read_policy(policy)
     declared = find_task(task)
+    if plot is not None:
+        _check_plot(plot, declared)
     config = SearchConfig(
         task=task_reference(task),
         settings=complete_settings(declared, task_settings(declared, context)),
@@ -86,18 +95,57 @@ def evaluate(
         for instance in instances
         for name, kind, metrics in measured
     ]
+    means = [_mean(name, kind, [r for r in rows if r["policy"] == name]) for name, kind, _ in measured]
+    if plot is not None:
+        _plot(plot, declared, instances, measured, f"{declared.name}: {policy.stem} and the known policies")
     if as_json:
-        print_json({"task": declared.name, "part": part, "objective": chosen.name, "rows": rows})
+        document = {"task": declared.name, "part": part, "objective": chosen.name, "rows": rows, "means": means}
+        print_json(document)
         return
-    columns = list(dict.fromkeys(o.metric for o in declared.objectives))
+    pictured = [metric for picture in declared.pictures for metric in (picture.y, picture.x)]
+    columns = list(dict.fromkeys([*(o.metric for o in declared.objectives), *pictured]))
     for instance in instances:
-        mine = sorted((r for r in rows if r["instance"] == instance.name), key=lambda r: -float(r["score"]))
+        mine = [r for r in rows if r["instance"] == instance.name]
         say(f"\n{instance.name}, {'all of it' if part == 'whole' else f'the part {part!r}'}")
-        print_table(
-            ("policy", "kind", *columns, f"score ({chosen.name})"),
-            [(r["policy"], r["kind"], *(number(r[c]) for c in columns), number(r["score"])) for r in mine],
-            [r["kind"] == "candidate" for r in mine],
-        )
+        _print(mine, columns, chosen.name)
+    if len(instances) > 1:
+        say(f"\nmean of {len(instances)} instances")
+        _print(means, columns, chosen.name)
+    if plot is not None:
+        tell(f"{plot} written")
+
+
+def _print(rows: list[dict[str, Any]], columns: list[str], objective: str) -> None:
+    ordered = sorted(rows, key=lambda r: -float(r["score"]))
+    print_table(
+        ("policy", "kind", *columns, f"score ({objective})"),
+        [(r["policy"], r["kind"], *(number(r[c]) for c in columns), number(r["score"])) for r in ordered],
+        [r["kind"] == "candidate" for r in ordered],
+    )
+
+
+def _mean(name: str, kind: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """The mean of the scores, and of each metric that all instances have."""
+    shared = [key for key in rows[0] if key not in _WORDS and all(key in row for row in rows)]
+    return {"policy": name, "kind": kind, **{key: fmean(float(row[key]) for row in rows) for key in shared}}
+
+
+def _check_plot(plot: Path, task: Task) -> None:
+    """What would be found out only after everything is measured."""
+    if not task.pictures:
+        raise UserError(f"task {task.name!r} declares no picture to plot")
+    if not plot.parent.is_dir():
+        raise UserError(f"--plot {plot}: there is no directory {plot.parent}")
+
+
+def _plot(
+    plot: Path, task: Task, instances: tuple[Instance, ...], measured: list[tuple[str, str, Any]], title: str
+) -> None:
+    from vulcan.report.picture import Measured, write_pictures
+
+    names = [instance.name for instance in instances]
+    policies = [Measured(name, kind, [dict(metrics)[i] for i in names]) for name, kind, metrics in measured]
+    write_pictures(plot, task.pictures, names, policies, title)
 
 
 def _row(name: str, kind: str, instance: Instance, metrics: dict[str, float], scorer: Any) -> dict[str, Any]:

@@ -1,0 +1,61 @@
+"""The congestion-control algorithms, one file each, all with the same six functions over a flow's record.
+
+Each function is compiled by numba (`algorithm` below decorates it) and takes `flow`, the flow's row of float64 whose
+slots `vulcan_link.record` names. It reads what the mechanism keeps there, and sets `CWND`, `SSTHRESH` and
+`PACING_RATE`; from `OWN` on the slots are its own. It touches nothing else, and asks for randomness only
+`vulcan_link.random.below`.
+
+    begin(flow)         the flow starts: CWND is INITIAL_WINDOW, SSTHRESH is NO_THRESHOLD, PACING_RATE is 0
+    sampled(flow)       an acknowledgement has been taken in: RTT, ACKED ... are of it (Linux: pkts_acked)
+    acknowledged(flow)  the window may be raised (Linux: cong_avoid). Not called while the mechanism reduces the window
+                        in recovery, by proportional rate reduction (RFC 6937), unless the algorithm `controls` it:
+                        then it is called at every acknowledgement, in every state (Linux: cong_control)
+    reduced(flow)       recovery, a reduction for an ECN mark, or a timeout begins (CAUSE says which): returns the new
+                        SSTHRESH, at least 2 (Linux: ssthresh)
+    changed(flow)       STATE has changed from PRIOR_STATE; at a timeout CWND is 1 more than what is in flight
+    undone(flow)        a timeout was found to be spurious: returns the window to go on with (Linux: undo_cwnd)
+
+`ALGORITHMS` is the table: what an algorithm is called, its functions, whether it `controls` the window in recovery and
+whether it is `paced` (packets then leave at PACING_RATE). To add one: write its file, add a row to the table and a
+branch to each function of `dispatch.py`, where the compiled kernel chooses by the number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+POLICY = 0
+"""The number of the policy that `simulate` is given; it is called by the mechanism itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Algorithm:
+    """`number` is what the kernel knows it by; `controls` and `paced` are explained above.
+
+    One that `foresees` is told what the link will carry, as no sender could know: `COMING`, kept for it at every event.
+    """
+
+    name: str
+    number: int
+    controls: bool = False
+    paced: bool = False
+    foresees: bool = False
+
+
+FIXED, RENO, CUBIC, BBR, VEGAS, COPA, LEDBAT, ORACLE = range(1, 9)
+
+_TABLE = (
+    Algorithm("policy", POLICY, controls=True),
+    Algorithm("fixed", FIXED, controls=True),
+    Algorithm("reno", RENO),
+    Algorithm("cubic", CUBIC),
+    Algorithm("bbr", BBR, controls=True, paced=True),
+    Algorithm("vegas", VEGAS),
+    Algorithm("copa", COPA, controls=True, paced=True),
+    Algorithm("ledbat", LEDBAT),
+    Algorithm("bdp-oracle", ORACLE, controls=True, foresees=True),
+)
+
+ALGORITHMS: Mapping[str, Algorithm] = MappingProxyType({row.name: row for row in _TABLE})

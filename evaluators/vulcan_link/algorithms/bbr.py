@@ -1,0 +1,423 @@
+"""BBR version 1 as Linux's tcp_bbr.c has it (Cardwell et al., "BBR: congestion-based congestion control", ACM Queue
+14(5), 2016), with its estimate of acknowledgement aggregation.
+
+Left out is the long-term sampling that detects token-bucket policers, for there are none here.
+"""
+
+from __future__ import annotations
+
+import math
+
+from vulcan_link.compiled import function
+from vulcan_link.random import below
+from vulcan_link.record import (
+    ACKED,
+    CWND,
+    DELIVERED,
+    IN_FLIGHT,
+    INITIAL_WINDOW,
+    LIMITED_UNTIL,
+    LOSS,
+    LOST,
+    NEXT_SEND,
+    NOW,
+    OWN,
+    PACING_RATE,
+    PACKET_BYTES,
+    PRIOR_IN_FLIGHT,
+    RANDOM,
+    RECOVERY,
+    RTT,
+    SAMPLE_DELAYED,
+    SAMPLE_DELIVERED,
+    SAMPLE_INTERVAL,
+    SAMPLE_LIMITED,
+    SAMPLE_PRIOR_DELIVERED,
+    SMOOTHED_RTT,
+    SSTHRESH,
+    STATE,
+)
+
+STARTUP, DRAIN, PROBE_BANDWIDTH, PROBE_RTT = range(4)
+
+HIGH_GAIN = 2885.0 / 1000.0
+DRAIN_GAIN = 1000.0 / 2885.0
+CWND_GAIN = 2.0
+FULL_THRESHOLD = 1.25
+FULL_ROUNDS = 3.0
+LEAST_CWND = 4.0
+BANDWIDTH_ROUNDS = 10.0
+MARGIN = 0.99  # of the rate that is paced at
+MIN_RTT_WINDOW = 10_000_000_000.0
+PROBE_RTT_TIME = 200_000_000.0
+EXTRA_ROUNDS = 5.0
+EXTRA_MOST = 100_000_000.0  # ns of bandwidth that is the most of what aggregation may add
+CYCLE = 8
+UNKNOWN = -1.0
+
+MODE = OWN
+BEST = OWN + 1  # windowed maximum of bandwidth, packets a ns: three samples and the rounds they are of
+BEST_ROUND = OWN + 4
+ROUND = OWN + 7
+NEXT_ROUND = OWN + 8  # DELIVERED that ends the round
+ROUND_STARTED = OWN + 9
+PACING_GAIN = OWN + 10
+WINDOW_GAIN = OWN + 11
+FULL_BANDWIDTH = OWN + 12
+FULL_COUNT = OWN + 13
+FULL = OWN + 14
+CYCLE_INDEX = OWN + 15
+CYCLE_TIME = OWN + 16
+LEAST_RTT = OWN + 17
+LEAST_RTT_TIME = OWN + 18
+PROBE_DONE = OWN + 19  # ns; 0 while it has not been set
+PROBE_ROUND_DONE = OWN + 20
+SAVED_CWND = OWN + 21
+CONSERVING = OWN + 22
+RESTORE = OWN + 23
+SEEN_RTT = OWN + 24
+EXTRA_EPOCH = OWN + 25
+EXTRA_DELIVERED = OWN + 26
+EXTRA = OWN + 27  # two maxima
+EXTRA_INDEX = OWN + 29
+EXTRA_ROUND = OWN + 30
+STATE_SEEN = OWN + 31
+
+
+@function
+def bandwidth(flow):
+    """Packets a ns."""
+    return flow[BEST]
+
+
+@function
+def running_maximum(flow, value):
+    """The maximum over the last BANDWIDTH_ROUNDS rounds, by Kathleen Nichols' three samples (Linux: lib/minmax.c)."""
+    now = flow[ROUND]
+    if value >= flow[BEST] or now - flow[BEST_ROUND + 2] > BANDWIDTH_ROUNDS:
+        for k in range(3):
+            flow[BEST + k] = value
+            flow[BEST_ROUND + k] = now
+        return
+    if value >= flow[BEST + 1]:
+        flow[BEST + 1] = flow[BEST + 2] = value
+        flow[BEST_ROUND + 1] = flow[BEST_ROUND + 2] = now
+    elif value >= flow[BEST + 2]:
+        flow[BEST + 2] = value
+        flow[BEST_ROUND + 2] = now
+    age = now - flow[BEST_ROUND]
+    if age > BANDWIDTH_ROUNDS:
+        for _ in range(2):
+            if now - flow[BEST_ROUND] > BANDWIDTH_ROUNDS:
+                flow[BEST] = flow[BEST + 1]
+                flow[BEST_ROUND] = flow[BEST_ROUND + 1]
+                flow[BEST + 1] = flow[BEST + 2]
+                flow[BEST_ROUND + 1] = flow[BEST_ROUND + 2]
+                flow[BEST + 2] = value
+                flow[BEST_ROUND + 2] = now
+    elif flow[BEST_ROUND + 1] == flow[BEST_ROUND] and age > BANDWIDTH_ROUNDS / 4.0:
+        flow[BEST + 1] = flow[BEST + 2] = value
+        flow[BEST_ROUND + 1] = flow[BEST_ROUND + 2] = now
+    elif flow[BEST_ROUND + 2] == flow[BEST_ROUND + 1] and age > BANDWIDTH_ROUNDS / 2.0:
+        flow[BEST + 2] = value
+        flow[BEST_ROUND + 2] = now
+
+
+@function
+def burst(flow):
+    """Packets that leave at a time (Linux: bbr_tso_segs_goal): those of 1 ms, at least 2 above 1.2 Mbit/s."""
+    least = 2.0 if flow[PACING_RATE] >= 1_200_000.0 else 1.0
+    return min(max(math.floor(flow[PACING_RATE] / 8000.0 * 1000.0 / 1024.0 / flow[PACKET_BYTES]), least), 127.0)
+
+
+@function
+def set_rate(flow, packets_a_ns, gain):
+    rate = packets_a_ns * flow[PACKET_BYTES] * 8e9 * gain * MARGIN
+    if flow[SEEN_RTT] == 0.0 and flow[SMOOTHED_RTT] > 0.0:
+        initial_rate(flow)
+    if flow[FULL] == 1.0 or rate > flow[PACING_RATE]:
+        flow[PACING_RATE] = rate
+
+
+@function
+def initial_rate(flow):
+    rtt = 1_000_000.0
+    if flow[SMOOTHED_RTT] > 0.0:
+        rtt = flow[SMOOTHED_RTT]
+        flow[SEEN_RTT] = 1.0
+    flow[PACING_RATE] = flow[CWND] / rtt * flow[PACKET_BYTES] * 8e9 * HIGH_GAIN * MARGIN
+
+
+@function
+def pipe(flow, gain):
+    """The bandwidth-delay product times the gain, in packets."""
+    if flow[LEAST_RTT] == 0.0:
+        return flow[INITIAL_WINDOW]
+    return math.ceil(bandwidth(flow) * flow[LEAST_RTT] * gain)
+
+
+@function
+def budget(flow, packets, gain):
+    """With room for what is under way in bursts (Linux: bbr_quantization_budget)."""
+    packets += 3.0 * burst(flow)
+    packets = 2.0 * math.floor((packets + 1.0) / 2.0)
+    if flow[MODE] == PROBE_BANDWIDTH and flow[CYCLE_INDEX] == 0.0:
+        packets += 2.0
+    return packets
+
+
+@function
+def in_flight_at(flow, gain):
+    return budget(flow, pipe(flow, gain), gain)
+
+
+@function
+def in_network(flow, in_flight):
+    """What of it will be in flight when the next packet can leave (Linux: bbr_packets_in_net_at_edt)."""
+    delivered = math.floor(bandwidth(flow) * max(flow[NEXT_SEND] - flow[NOW], 0.0))
+    if flow[PACING_GAIN] > 1.0:
+        in_flight += burst(flow)
+    return max(in_flight - delivered, 0.0)
+
+
+@function
+def begin_cycle(flow):
+    flow[MODE] = PROBE_BANDWIDTH
+    flow[CYCLE_INDEX] = CYCLE - 1 - below(flow, RANDOM, 7)
+    advance_cycle(flow)
+
+
+@function
+def advance_cycle(flow):
+    flow[CYCLE_INDEX] = (flow[CYCLE_INDEX] + 1.0) % CYCLE
+    flow[CYCLE_TIME] = flow[NOW]
+
+
+@function
+def leave_probe_rtt(flow):
+    if flow[FULL] == 1.0:
+        begin_cycle(flow)
+    else:
+        flow[MODE] = STARTUP
+
+
+@function
+def begin(flow):
+    for slot in range(OWN, STATE_SEEN + 1):
+        flow[slot] = 0.0
+    flow[MODE] = STARTUP
+    flow[LEAST_RTT_TIME] = flow[NOW]
+    flow[EXTRA_EPOCH] = flow[NOW]
+    flow[PACING_GAIN] = flow[WINDOW_GAIN] = HIGH_GAIN
+    initial_rate(flow)
+
+
+@function
+def sampled(flow):
+    pass
+
+
+@function
+def update_bandwidth(flow):
+    flow[ROUND_STARTED] = 0.0
+    if flow[SAMPLE_DELIVERED] < 0.0 or flow[SAMPLE_INTERVAL] <= 0.0:
+        return
+    if flow[SAMPLE_PRIOR_DELIVERED] >= flow[NEXT_ROUND]:
+        flow[NEXT_ROUND] = flow[DELIVERED]
+        flow[ROUND] += 1.0
+        flow[ROUND_STARTED] = 1.0
+        flow[CONSERVING] = 0.0
+    sample = flow[SAMPLE_DELIVERED] / flow[SAMPLE_INTERVAL]
+    if flow[SAMPLE_LIMITED] == 0.0 or sample >= bandwidth(flow):
+        running_maximum(flow, sample)
+
+
+@function
+def update_aggregation(flow):
+    """How much more than the bandwidth was acknowledged at once (Linux: bbr_update_ack_aggregation)."""
+    if flow[SAMPLE_DELIVERED] < 0.0 or flow[SAMPLE_INTERVAL] <= 0.0 or flow[ACKED] <= 0.0:
+        return
+    if flow[ROUND_STARTED] == 1.0:
+        flow[EXTRA_ROUND] += 1.0
+        if flow[EXTRA_ROUND] >= EXTRA_ROUNDS:
+            flow[EXTRA_ROUND] = 0.0
+            flow[EXTRA_INDEX] = 1.0 - flow[EXTRA_INDEX]
+            flow[EXTRA + int(flow[EXTRA_INDEX])] = 0.0
+    expected = math.floor(bandwidth(flow) * (flow[NOW] - flow[EXTRA_EPOCH]))
+    if flow[EXTRA_DELIVERED] <= expected or flow[EXTRA_DELIVERED] + flow[ACKED] >= 1048575.0:
+        flow[EXTRA_DELIVERED] = 0.0
+        flow[EXTRA_EPOCH] = flow[NOW]
+        expected = 0.0
+    flow[EXTRA_DELIVERED] += flow[ACKED]
+    extra = min(flow[EXTRA_DELIVERED] - expected, flow[CWND])
+    at = EXTRA + int(flow[EXTRA_INDEX])
+    flow[at] = max(flow[at], extra)
+
+
+@function
+def aggregation(flow):
+    if flow[FULL] == 0.0:
+        return 0.0
+    return min(max(flow[EXTRA], flow[EXTRA + 1]), math.floor(bandwidth(flow) * EXTRA_MOST))
+
+
+@function
+def update_cycle(flow):
+    if flow[MODE] != PROBE_BANDWIDTH:
+        return
+    in_flight = in_network(flow, flow[PRIOR_IN_FLIGHT])
+    full_length = flow[NOW] - flow[CYCLE_TIME] > flow[LEAST_RTT]
+    if flow[PACING_GAIN] == 1.0:
+        over = full_length
+    elif flow[PACING_GAIN] > 1.0:
+        over = full_length and (flow[LOST] > 0.0 or in_flight >= in_flight_at(flow, flow[PACING_GAIN]))
+    else:
+        over = full_length or in_flight <= in_flight_at(flow, 1.0)
+    if over:
+        advance_cycle(flow)
+
+
+@function
+def check_full(flow):
+    if flow[FULL] == 1.0 or flow[ROUND_STARTED] == 0.0 or flow[SAMPLE_LIMITED] == 1.0:
+        return
+    if bandwidth(flow) >= flow[FULL_BANDWIDTH] * FULL_THRESHOLD:
+        flow[FULL_BANDWIDTH] = bandwidth(flow)
+        flow[FULL_COUNT] = 0.0
+        return
+    flow[FULL_COUNT] += 1.0
+    if flow[FULL_COUNT] >= FULL_ROUNDS:
+        flow[FULL] = 1.0
+
+
+@function
+def check_drain(flow):
+    if flow[MODE] == STARTUP and flow[FULL] == 1.0:
+        flow[MODE] = DRAIN
+        flow[SSTHRESH] = in_flight_at(flow, 1.0)
+    if flow[MODE] == DRAIN and in_network(flow, flow[IN_FLIGHT]) <= in_flight_at(flow, 1.0):
+        begin_cycle(flow)
+
+
+@function
+def check_probe_rtt_done(flow):
+    if flow[PROBE_DONE] == 0.0 or flow[NOW] <= flow[PROBE_DONE]:
+        return
+    flow[LEAST_RTT_TIME] = flow[NOW]
+    flow[CWND] = max(flow[CWND], flow[SAVED_CWND])
+    leave_probe_rtt(flow)
+
+
+@function
+def save_cwnd(flow):
+    if flow[STATE_SEEN] < RECOVERY and flow[MODE] != PROBE_RTT:
+        flow[SAVED_CWND] = flow[CWND]
+    else:
+        flow[SAVED_CWND] = max(flow[SAVED_CWND], flow[CWND])
+
+
+@function
+def update_min_rtt(flow):
+    expired = flow[NOW] > flow[LEAST_RTT_TIME] + MIN_RTT_WINDOW
+    if flow[RTT] >= 0.0 and (
+        flow[LEAST_RTT] == 0.0 or flow[RTT] < flow[LEAST_RTT] or (expired and flow[SAMPLE_DELAYED] == 0.0)
+    ):
+        flow[LEAST_RTT] = flow[RTT]
+        flow[LEAST_RTT_TIME] = flow[NOW]
+    if expired and flow[MODE] != PROBE_RTT:
+        flow[MODE] = PROBE_RTT
+        save_cwnd(flow)
+        flow[PROBE_DONE] = 0.0
+    if flow[MODE] == PROBE_RTT:
+        flow[LIMITED_UNTIL] = max(flow[DELIVERED] + flow[IN_FLIGHT], 1.0)  # its low rates are not the path's
+        if flow[PROBE_DONE] == 0.0 and flow[IN_FLIGHT] <= LEAST_CWND:
+            flow[PROBE_DONE] = flow[NOW] + PROBE_RTT_TIME
+            flow[PROBE_ROUND_DONE] = 0.0
+            flow[NEXT_ROUND] = flow[DELIVERED]
+        elif flow[PROBE_DONE] != 0.0:
+            if flow[ROUND_STARTED] == 1.0:
+                flow[PROBE_ROUND_DONE] = 1.0
+            if flow[PROBE_ROUND_DONE] == 1.0:
+                check_probe_rtt_done(flow)
+
+
+@function
+def update_gains(flow):
+    mode = flow[MODE]
+    if mode == STARTUP:
+        flow[PACING_GAIN] = flow[WINDOW_GAIN] = HIGH_GAIN
+    elif mode == DRAIN:
+        flow[PACING_GAIN] = DRAIN_GAIN
+        flow[WINDOW_GAIN] = HIGH_GAIN
+    elif mode == PROBE_BANDWIDTH:
+        index = flow[CYCLE_INDEX]
+        flow[PACING_GAIN] = 1.25 if index == 0.0 else 0.75 if index == 1.0 else 1.0
+        flow[WINDOW_GAIN] = CWND_GAIN
+    else:
+        flow[PACING_GAIN] = flow[WINDOW_GAIN] = 1.0
+
+
+@function
+def set_cwnd(flow):
+    acked = flow[ACKED]
+    if acked > 0.0:
+        window = flow[CWND]
+        if flow[LOST] > 0.0:
+            window = max(window - flow[LOST], 1.0)
+        state, before = flow[STATE], flow[STATE_SEEN]
+        conserving = False
+        if state == RECOVERY and before != RECOVERY:  # packet conservation for the first round of recovery
+            flow[CONSERVING] = 1.0
+            flow[NEXT_ROUND] = flow[DELIVERED]
+            window = flow[IN_FLIGHT] + acked
+        elif before >= RECOVERY and state < RECOVERY:
+            window = max(window, flow[SAVED_CWND])
+            flow[CONSERVING] = 0.0
+        flow[STATE_SEEN] = state
+        if flow[CONSERVING] == 1.0:
+            window = max(window, flow[IN_FLIGHT] + acked)
+            conserving = True
+        if not conserving:
+            target = budget(flow, pipe(flow, flow[WINDOW_GAIN]) + aggregation(flow), flow[WINDOW_GAIN])
+            if flow[FULL] == 1.0:
+                window = min(window + acked, target)
+            elif window < target or flow[DELIVERED] < flow[INITIAL_WINDOW]:
+                window += acked
+            window = max(window, LEAST_CWND)
+        flow[CWND] = window
+    if flow[MODE] == PROBE_RTT:
+        flow[CWND] = min(flow[CWND], LEAST_CWND)
+
+
+@function
+def acknowledged(flow):
+    update_bandwidth(flow)
+    update_aggregation(flow)
+    update_cycle(flow)
+    check_full(flow)
+    check_drain(flow)
+    update_min_rtt(flow)
+    update_gains(flow)
+    set_rate(flow, bandwidth(flow), flow[PACING_GAIN])
+    set_cwnd(flow)
+
+
+@function
+def reduced(flow):
+    save_cwnd(flow)
+    return flow[SSTHRESH]
+
+
+@function
+def changed(flow):
+    if flow[STATE] == LOSS:
+        flow[STATE_SEEN] = LOSS
+        flow[FULL_BANDWIDTH] = 0.0
+        flow[ROUND_STARTED] = 1.0
+
+
+@function
+def undone(flow):
+    flow[FULL_BANDWIDTH] = 0.0
+    flow[FULL_COUNT] = 0.0
+    return flow[CWND]

@@ -1,0 +1,181 @@
+"""Copa (Arun and Balakrishnan, "Copa: Practical Delay-Based Congestion Control for the Internet", NSDI 2018).
+
+The target rate is 1 / (delta x queueing delay) packets a second, with delta = 0.5; the window moves towards it by
+velocity / (delta x window) packets an acknowledgement, and the velocity doubles each round trip in which the window
+keeps its direction, from the third on. Where the queue was not nearly empty for 5 round trips a buffer-filling flow is
+taken to compete, and 1 / delta grows by 1 a round trip and is halved at a loss, as Reno's window is. Packets are paced
+at 2 x window / standing round-trip time.
+
+Nearly empty is a standing delay below a tenth of the span of the delays of 4 round trips, as in the paper, and the time
+of two packets besides, for that is how many an acknowledgement covers. What slow start left in the queue is not taken
+for somebody else's for 10 round trips. The minima over the standing window (half a smoothed round trip) and over 10 s
+are kept in two halves each, so that they reach back between half of the time and all of it.
+"""
+
+# mypy: ignore-errors
+from __future__ import annotations
+
+import math
+
+from vulcan_link.compiled import function
+from vulcan_link.record import (
+    ACKED,
+    CAUSE,
+    CONGESTION,
+    CWND,
+    LOSS,
+    NEXT,
+    NOW,
+    OWN,
+    PACING_RATE,
+    PACKET_BYTES,
+    RTT,
+    SAMPLE_RATE,
+    SMOOTHED_RTT,
+    SSTHRESH,
+    STATE,
+    UNACKED,
+)
+
+DELTA = 0.5
+LEAST_CWND = 2.0
+BASE_WINDOW = 10_000_000_000.0
+NEARLY_EMPTY = 0.1
+ROUNDS_TO_EMPTY = 5.0
+ROUNDS_OF_MAXIMUM = 4.0
+ROUNDS_BEFORE_DOUBLING = 3.0
+MOST_VELOCITY = 65_536.0
+ROUNDS_TO_DRAIN = 10.0  # before it is asked who fills the buffer: what slow start left there is its own
+
+STANDING = OWN  # the minimum over the standing window: of its older half, of its newer one, and when that began
+BASE = OWN + 3  # the same over 10 s
+HIGHEST = OWN + 6  # the same, of maxima, over 4 round trips
+VELOCITY = OWN + 9
+DIRECTION = OWN + 10  # 1 up, -1 down, 0 not known
+SAME_ROUNDS = OWN + 11  # round trips that it has kept
+ROUND_END = OWN + 12  # sequence number that ends the round
+ROUND_CWND = OWN + 13  # the window as the round began
+SLOW_START = OWN + 14
+EMPTY_AT = OWN + 15  # ns, when the queue was last nearly empty
+FASTEST = OWN + 17  # bits/s, the highest rate of delivery seen
+COMPETITIVE = OWN + 16  # 1 / delta where a buffer-filling flow competes; 0 where none does
+
+
+@function
+def begin(flow):
+    for slot in (STANDING, STANDING + 1, BASE, BASE + 1):
+        flow[slot] = math.inf
+    for slot in (STANDING + 2, BASE + 2, HIGHEST + 2, EMPTY_AT):
+        flow[slot] = flow[NOW]
+    flow[HIGHEST] = flow[HIGHEST + 1] = 0.0
+    flow[VELOCITY] = 1.0
+    flow[DIRECTION] = flow[SAME_ROUNDS] = flow[ROUND_END] = flow[COMPETITIVE] = flow[FASTEST] = 0.0
+    flow[ROUND_CWND] = flow[CWND]
+    flow[SLOW_START] = 1.0
+
+
+@function
+def turn(flow, slot, window, nothing):
+    """Begin a new half where the newer one is as old as half of the window."""
+    age = flow[NOW] - flow[slot + 2]
+    if age >= window / 2.0:
+        flow[slot] = flow[slot + 1] if age < window else nothing
+        flow[slot + 1] = nothing
+        flow[slot + 2] = flow[NOW]
+
+
+@function
+def sampled(flow):
+    rtt = flow[RTT]
+    flow[FASTEST] = max(flow[FASTEST], flow[SAMPLE_RATE])
+    if rtt <= 0.0:
+        return
+    turn(flow, STANDING, flow[SMOOTHED_RTT] / 2.0, math.inf)
+    turn(flow, BASE, BASE_WINDOW, math.inf)
+    turn(flow, HIGHEST, ROUNDS_OF_MAXIMUM * flow[SMOOTHED_RTT], 0.0)
+    flow[STANDING + 1] = min(flow[STANDING + 1], rtt)
+    flow[BASE + 1] = min(flow[BASE + 1], rtt)
+    flow[HIGHEST + 1] = max(flow[HIGHEST + 1], rtt)
+
+
+@function
+def least(flow, slot):
+    return min(flow[slot], flow[slot + 1])
+
+
+@function
+def steer(flow, waiting, base):
+    """Whether others fill the buffer: the queue has not been nearly empty for 5 round trips."""
+    spread = max(flow[HIGHEST], flow[HIGHEST + 1]) - base
+    two_packets = 2.0 * flow[PACKET_BYTES] * 8e9 / max(flow[FASTEST], 1.0)
+    if waiting <= NEARLY_EMPTY * spread + two_packets:
+        flow[EMPTY_AT] = max(flow[EMPTY_AT], flow[NOW])
+    if flow[NOW] - flow[EMPTY_AT] > ROUNDS_TO_EMPTY * flow[SMOOTHED_RTT]:
+        flow[COMPETITIVE] = max(flow[COMPETITIVE], 1.0 / DELTA)
+    else:
+        flow[COMPETITIVE] = 0.0
+
+
+@function
+def end_round(flow):
+    """Once a round trip: the velocity, and delta where others fill the buffer."""
+    direction = 1.0 if flow[CWND] > flow[ROUND_CWND] else -1.0
+    if direction == flow[DIRECTION]:
+        flow[SAME_ROUNDS] += 1.0
+        if flow[SAME_ROUNDS] >= ROUNDS_BEFORE_DOUBLING:
+            flow[VELOCITY] = min(flow[VELOCITY] * 2.0, MOST_VELOCITY)
+    else:
+        flow[VELOCITY] = 1.0
+        flow[SAME_ROUNDS] = 0.0
+    flow[DIRECTION] = direction
+    flow[ROUND_CWND] = flow[CWND]
+    flow[ROUND_END] = flow[NEXT]
+    if flow[COMPETITIVE] > 0.0:
+        flow[COMPETITIVE] += 1.0
+
+
+@function
+def acknowledged(flow):
+    if flow[CAUSE] == CONGESTION and flow[COMPETITIVE] > 0.0:
+        flow[COMPETITIVE] = max(flow[COMPETITIVE] / 2.0, 1.0 / DELTA)
+    base, standing = least(flow, BASE), least(flow, STANDING)
+    if not base < math.inf or not standing < math.inf:
+        return
+    waiting = max(standing - base, 0.0)
+    steer(flow, waiting, base)
+    inverse = flow[COMPETITIVE] if flow[COMPETITIVE] > 0.0 else 1.0 / DELTA
+    window = flow[CWND]
+    below = window * waiting <= inverse * standing  # window / standing <= inverse / waiting, with no division by 0
+    if flow[SLOW_START] == 1.0:
+        if below:
+            flow[CWND] = window + flow[ACKED]
+            flow[ROUND_CWND] = flow[CWND]
+        else:
+            flow[SLOW_START] = 0.0
+            flow[EMPTY_AT] = flow[NOW] + ROUNDS_TO_DRAIN * flow[SMOOTHED_RTT]
+    if flow[SLOW_START] == 0.0:
+        if flow[UNACKED] > flow[ROUND_END]:
+            end_round(flow)
+        if (below and flow[DIRECTION] < 0.0) or (not below and flow[DIRECTION] > 0.0):
+            flow[VELOCITY] = 1.0
+            flow[SAME_ROUNDS] = 0.0
+        change = flow[VELOCITY] * inverse * flow[ACKED] / max(window, 1.0)
+        flow[CWND] = max(window + change if below else window - change, LEAST_CWND)
+    flow[PACING_RATE] = 2.0 * flow[CWND] * flow[PACKET_BYTES] * 8e9 / standing
+
+
+@function
+def reduced(flow):
+    return flow[SSTHRESH]
+
+
+@function
+def changed(flow):
+    if flow[STATE] == LOSS:
+        flow[VELOCITY] = 1.0
+        flow[DIRECTION] = flow[SAME_ROUNDS] = 0.0
+
+
+@function
+def undone(flow):
+    return flow[CWND]

@@ -1,0 +1,189 @@
+"""CUBIC (RFC 9438) as Linux's tcp_cubic.c has it: C = 0.4, beta = 717/1024, fast convergence, the Reno-friendly region.
+
+Slow start ends early by HyStart (Ha and Rhee, "Hybrid slow start for high-bandwidth and long-distance networks",
+PFLDnet 2008), by its train of acknowledgements and by its rise in delay, with Linux's thresholds. Where Linux computes
+in units of 1/1024 s this computes in float64.
+"""
+
+from __future__ import annotations
+
+import math
+
+from vulcan_link.algorithms.reno import increase, slow_start
+from vulcan_link.compiled import function
+from vulcan_link.record import (
+    ACKED,
+    CWND,
+    LOSS,
+    NEXT,
+    NOW,
+    OWN,
+    PACED,
+    PACKET_BYTES,
+    PRIOR_CWND,
+    RTT,
+    SMOOTHED_RTT,
+    SSTHRESH,
+    STATE,
+    UNACKED,
+    WINDOW_LIMITED,
+)
+
+BETA = 717.0 / 1024.0
+C = 410.0 / 1024.0
+FRIENDLY = 15.0 / 8.0  # Linux's 8 * (1024 + 717) / 3 / (1024 - 717), over 8: acknowledged packets of Reno's growth by 1
+AFTER_RECOVERY = 1_000_000_000.0  # ns after an epoch's start in which delays are not looked at
+
+LOW_WINDOW = 16.0
+ACK_DELTA = 2_000_000.0
+LEAST_SAMPLES = 8.0
+LEAST_DELAY, MOST_DELAY = 4_000_000.0, 16_000_000.0
+GSO_BYTES = 65536.0 * 4.0  # of which HyStart takes the time to send, at most 1 ms, as what an acknowledgement waits
+
+COUNT = OWN  # shared with reno.increase
+PER_INCREASE = OWN + 1  # packets to be acknowledged for an increase by 1 (Linux: cnt)
+LAST_MAX = OWN + 2
+LAST_CWND = OWN + 3
+LAST_TIME = OWN + 4
+ORIGIN = OWN + 5
+K = OWN + 6  # seconds
+DELAY_MIN = OWN + 7
+EPOCH = OWN + 8  # ns; -1 where none has begun
+ACK_COUNT = OWN + 9
+RENO_CWND = OWN + 10
+FOUND = OWN + 11
+ROUND_START = OWN + 12
+LAST_ACK = OWN + 13
+END = OWN + 14  # sequence number that ends the round
+LEAST_RTT = OWN + 15  # of the round
+SAMPLES = OWN + 16
+
+
+@function
+def reset(flow):
+    for slot in range(COUNT, FOUND + 1):
+        flow[slot] = 0.0
+    flow[EPOCH] = -1.0
+
+
+@function
+def begin_round(flow):
+    flow[ROUND_START] = flow[LAST_ACK] = flow[NOW]
+    flow[END] = flow[NEXT]
+    flow[LEAST_RTT] = math.inf
+    flow[SAMPLES] = 0.0
+
+
+@function
+def begin(flow):
+    reset(flow)
+    begin_round(flow)
+
+
+@function
+def hystart(flow, delay):
+    """Ends slow start, by setting SSTHRESH, where the pipe seems to be full."""
+    if flow[UNACKED] > flow[END]:
+        begin_round(flow)
+    if flow[CWND] < LOW_WINDOW:
+        return
+    now = flow[NOW]
+    if now - flow[LAST_ACK] <= ACK_DELTA:
+        flow[LAST_ACK] = now
+        pacing = 2.0 * flow[CWND] * flow[PACKET_BYTES] / max(flow[SMOOTHED_RTT], 1.0)  # bytes a ns
+        threshold = flow[DELAY_MIN] + min(1_000_000.0, GSO_BYTES / max(pacing, 1e-12))
+        if flow[PACED] == 0.0:
+            threshold /= 2.0
+        if now - flow[ROUND_START] > threshold:
+            flow[FOUND] = 1.0
+            flow[SSTHRESH] = flow[CWND]
+    flow[LEAST_RTT] = min(flow[LEAST_RTT], delay)
+    if flow[SAMPLES] < LEAST_SAMPLES:
+        flow[SAMPLES] += 1.0
+    elif flow[LEAST_RTT] > flow[DELAY_MIN] + min(max(flow[DELAY_MIN] / 8.0, LEAST_DELAY), MOST_DELAY):
+        flow[FOUND] = 1.0
+        flow[SSTHRESH] = flow[CWND]
+
+
+@function
+def sampled(flow):
+    delay = flow[RTT]
+    if delay < 0.0:
+        return
+    if flow[EPOCH] >= 0.0 and flow[NOW] - flow[EPOCH] < AFTER_RECOVERY:
+        return
+    if flow[DELAY_MIN] == 0.0 or delay < flow[DELAY_MIN]:
+        flow[DELAY_MIN] = delay
+    if flow[FOUND] == 0.0 and flow[CWND] < flow[SSTHRESH]:
+        hystart(flow, delay)
+
+
+@function
+def update(flow, acked):
+    """Sets PER_INCREASE so that the window follows the cubic, or Reno where that is ahead."""
+    window = flow[CWND]
+    now = flow[NOW]
+    flow[ACK_COUNT] += acked
+    if flow[LAST_CWND] == window and now - flow[LAST_TIME] <= 31_000_000.0:
+        return
+    flow[LAST_CWND] = window
+    flow[LAST_TIME] = now
+    if flow[EPOCH] < 0.0:
+        flow[EPOCH] = now
+        flow[ACK_COUNT] = acked
+        flow[RENO_CWND] = window
+        if flow[LAST_MAX] <= window:
+            flow[K] = 0.0
+            flow[ORIGIN] = window
+        else:
+            flow[K] = ((flow[LAST_MAX] - window) / C) ** (1.0 / 3.0)
+            flow[ORIGIN] = flow[LAST_MAX]
+    t = (now - flow[EPOCH] + flow[DELAY_MIN]) / 1e9 - flow[K]
+    target = math.floor(flow[ORIGIN] + C * t * t * t)
+    per_increase = window / (target - window) if target > window else 100.0 * window
+    if flow[LAST_MAX] == 0.0 and per_increase > 20.0:
+        per_increase = 20.0
+    per_reno = math.floor(window * FRIENDLY)
+    if per_reno > 0.0 and flow[ACK_COUNT] > per_reno:
+        steps = math.ceil(flow[ACK_COUNT] / per_reno) - 1.0
+        flow[ACK_COUNT] -= steps * per_reno
+        flow[RENO_CWND] += steps
+    if flow[RENO_CWND] > window:
+        per_increase = min(per_increase, window / (flow[RENO_CWND] - window))
+    flow[PER_INCREASE] = max(math.floor(per_increase), 2.0)
+
+
+@function
+def acknowledged(flow):
+    if flow[WINDOW_LIMITED] == 0.0:
+        return
+    acked = flow[ACKED]
+    if flow[CWND] < flow[SSTHRESH]:
+        acked = slow_start(flow, acked)
+        if acked <= 0.0:
+            return
+    update(flow, acked)
+    increase(flow, flow[PER_INCREASE], acked)
+
+
+@function
+def reduced(flow):
+    flow[EPOCH] = -1.0
+    window = flow[CWND]
+    if window < flow[LAST_MAX]:  # fast convergence: leave room to a new flow
+        flow[LAST_MAX] = math.floor(window * (1.0 + BETA) / 2.0)
+    else:
+        flow[LAST_MAX] = window
+    return max(math.floor(window * BETA), 2.0)
+
+
+@function
+def changed(flow):
+    if flow[STATE] == LOSS:
+        reset(flow)
+        begin_round(flow)
+
+
+@function
+def undone(flow):
+    return max(flow[CWND], flow[PRIOR_CWND])

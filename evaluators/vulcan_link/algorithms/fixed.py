@@ -1,0 +1,36 @@
+"""A window that never changes: `parameter` packets."""
+
+from __future__ import annotations
+
+from vulcan_link.compiled import function
+from vulcan_link.record import CWND, PARAMETER, SSTHRESH
+
+
+@function
+def begin(flow):
+    flow[CWND] = max(flow[PARAMETER], 1.0)
+
+
+@function
+def sampled(flow):
+    pass
+
+
+@function
+def acknowledged(flow):
+    flow[CWND] = max(flow[PARAMETER], 1.0)
+
+
+@function
+def reduced(flow):
+    return flow[SSTHRESH]
+
+
+@function
+def changed(flow):
+    pass  # after a timeout the mechanism's window holds until something is acknowledged
+
+
+@function
+def undone(flow):
+    return max(flow[PARAMETER], 1.0)

@@ -1,0 +1,43 @@
+"""Knows the link: the window is what the link can carry in the round trip that begins as a packet reaches it.
+
+A bound rather than an algorithm: it sees the future of the link's rate and the path's delay, so that it keeps the link
+busy with an almost empty queue. It knows nothing of other flows. Packets are not paced; its queue is that of bursts.
+"""
+
+# mypy: ignore-errors
+from __future__ import annotations
+
+from vulcan_link.compiled import function
+from vulcan_link.record import COMING, CWND, SSTHRESH
+
+LEAST_CWND = 2.0
+
+
+@function
+def begin(flow):
+    flow[CWND] = max(flow[COMING], LEAST_CWND)
+
+
+@function
+def sampled(flow):
+    pass
+
+
+@function
+def acknowledged(flow):
+    flow[CWND] = max(flow[COMING], LEAST_CWND)
+
+
+@function
+def reduced(flow):
+    return flow[SSTHRESH]
+
+
+@function
+def changed(flow):
+    flow[CWND] = max(flow[COMING], LEAST_CWND)
+
+
+@function
+def undone(flow):
+    return flow[CWND]

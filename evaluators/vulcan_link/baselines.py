@@ -1,0 +1,44 @@
+"""The known policies that others are compared with."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from vulcan.evaluator import BaselineKind
+from vulcan_link.algorithms import ALGORITHMS
+
+FIXED_WINDOW = 40.0
+"""Packets of the baseline `fixed`: a bandwidth-delay product of 12 Mbit/s and 40 ms."""
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """An algorithm of the simulator as it is compared with; `parameter` is its number where it takes one."""
+
+    algorithm: str
+    kind: BaselineKind = "baseline"
+    parameter: float = 0.0
+
+
+_KINDS: Mapping[str, Baseline] = {
+    "fixed": Baseline("fixed", parameter=FIXED_WINDOW),
+    "bdp-oracle": Baseline("bdp-oracle", "bound"),
+}
+"""Those that are not compared as they are."""
+
+BASELINES: Mapping[str, Baseline] = {name: _KINDS.get(name, Baseline(name)) for name in ALGORITHMS if name != "policy"}
+"""By name, in the order in which they are shown: every algorithm that the simulator has."""
+
+
+@cache
+def simulator_digest() -> str:
+    """A hash of the simulator's source: results that are kept on disk are of this version of it."""
+    here = Path(__file__).parent
+    digest = hashlib.sha256()
+    for path in sorted([*here.glob("*.py"), *(here / "algorithms").glob("*.py")]):
+        digest.update(path.name.encode() + path.read_bytes())
+    return digest.hexdigest()

@@ -1,0 +1,302 @@
+"""The evaluator of the task `congestion_control`: links in, throughput and delay out."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from pathlib import Path
+from typing import Any, cast
+
+from vulcan.anvil import Policy
+from vulcan.errors import UserError
+from vulcan.evaluator import BaselineKind, Instance, Rung, SplitName
+from vulcan.paths import cache_directory
+from vulcan.task import Json, Metrics, Split
+from vulcan_link.baselines import BASELINES, simulator_digest
+from vulcan_link.buffer_size import buffer_in_packets
+from vulcan_link.competitors import NONE, fair_share, parse_competitors
+from vulcan_link.metrics import metrics_of
+from vulcan_link.probe import Probe
+from vulcan_link.rungs import make_rungs
+from vulcan_link.scenario import Flow, Queue, Scenario
+from vulcan_link.simulate import simulate
+from vulcan_link.workloads import WORKLOADS, Workload
+from vulcan_traces.links import LinkTrace, cut_link, load_link, repeated
+
+log = logging.getLogger(__name__)
+
+DELAY_MS = 20.0
+BUFFER = "1bdp"
+"""What a link that is named has by default."""
+
+_SECOND = 1e9
+_MOST_FLOWS = 100
+_LONGEST_DELAY_MS = 10_000.0
+_HOW = ("queue", "loss", "loss_seed", "called", "slow_start")
+"""The settings that every instance repeats."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Path:
+    """A link and what is around it, before settings make instances of it; the part is of the link's trace."""
+
+    label: str
+    link: LinkTrace
+    spec: str
+    split: SplitName
+    part: tuple[int, int]
+    delays: tuple[float, ...]
+    buffers: tuple[str, ...]
+    competing: tuple[str, ...]
+
+
+class LinkEvaluator:
+    """An instance is a link, the path around it and the flows that share it; every flow begins anew in each.
+
+    Without a named link there are generated ones, others for training, validation and test. The trace of a named link
+    is cut along time: the search is measured on the first part, the winner chosen on the next, and the test on the
+    last; each part repeats as the whole would, and a run lasts as long as the setting says.
+    """
+
+    def __init__(self) -> None:
+        self._links: dict[tuple[str, str | None], LinkTrace] = {}
+        self._parts: dict[tuple[str, int, int], LinkTrace] = {}
+        self._probe: Probe | None = None
+
+    def instances(self, settings: Mapping[str, Json], split: Split) -> Sequence[Instance]:
+        """See `vulcan.evaluator.Evaluator`."""
+        _check(settings)
+        given = cast(list[str], settings["link"] or [])
+        paths = [path for spec in given for path in self._named(spec, settings, split)] or self._generated(settings)
+        return tuple(
+            self._instance(path, delay, buffer, settings)
+            for path in _with_labels_of_their_own(paths)
+            for delay, buffer in product(path.delays, path.buffers)
+        )
+
+    def prepare(self, instances: Sequence[Instance]) -> None:
+        """See `vulcan.evaluator.Evaluator`."""
+        from vulcan.anvil.jit import warm_up
+
+        warm_up()
+        scenarios = [(instance, _scenario(instance, "policy", self._link(instance))) for instance in instances]
+        link = load_link("constant:rate=1,seconds=1")
+        simulate(Scenario(link, Queue(packets=10), (Flow("reno"),), duration_s=0.2))  # compiles the kernel, or loads it
+        searched = [scenario for instance, scenario in scenarios if instance.split == "train"]
+        self._probe = Probe.of(searched) if searched else None
+
+    def evaluate(self, policy: Policy, instance: Instance) -> Metrics:
+        """See `vulcan.evaluator.Evaluator`; the metrics are those of `vulcan_link.metrics`."""
+        return self._measured(instance, "policy", 0.0, policy)
+
+    def rungs(self, instances: Sequence[Instance]) -> Sequence[Rung]:
+        """See `vulcan.evaluator.OffersRungs`: shorter runs."""
+        return make_rungs(instances)
+
+    def decisions(self, policy: Policy) -> str:
+        """See `vulcan.evaluator.OffersDecisions`: a digest of the windows that the policy chooses."""
+        if self._probe is None:
+            raise ValueError("decisions are known only after prepare")
+        return self._probe.digest(policy)
+
+    def baselines(self) -> Mapping[str, BaselineKind]:
+        """See `vulcan.evaluator.Evaluator`."""
+        return {name: baseline.kind for name, baseline in BASELINES.items()}
+
+    def evaluate_baseline(self, name: str, instance: Instance) -> Metrics:
+        """See `vulcan.evaluator.Evaluator`; a result is kept on disk by all that it depends on."""
+        place = _kept_at(name, instance)
+        kept = _read_kept(place)
+        if kept is not None:
+            return kept
+        baseline = BASELINES[name]
+        metrics = self._measured(instance, baseline.algorithm, baseline.parameter)
+        _keep(place, metrics)
+        return metrics
+
+    def _measured(self, instance: Instance, algorithm: str, parameter: float, policy: Policy | None = None) -> Metrics:
+        p = cast(dict[str, Any], instance.parameters)
+        scenario = _scenario(instance, algorithm, self._link(instance), parameter)
+        competitors = [c for spec in p["competing"] if (c := parse_competitors(spec)) is not None]
+        return metrics_of(
+            simulate(scenario, policy),
+            p["flows"],
+            scenario.flows[0].round_trip_ms,
+            fair_share(p["flows"], competitors, scenario.duration_s),
+        )
+
+    def _named(self, spec: str, settings: Mapping[str, Json], split: Split) -> list[_Path]:
+        """A link that the user names, cut along time."""
+        link = self._loaded(spec, cast("str | None", settings["link_format"]))
+        whole = repeated(link, round(cast(float, settings["duration_s"]) * _SECOND)) if split.by == "time" else link
+        return [
+            _Path(
+                label=link.name if ":" not in spec or "name=" in spec else spec,
+                link=whole,
+                spec=spec,
+                split=part,
+                part=(round(start * whole.period), round(stop * whole.period)),
+                delays=_delays(settings, DELAY_MS),
+                buffers=_texts(settings, "buffer", BUFFER),
+                competing=_texts(settings, "competing", NONE),
+            )
+            for part, (start, stop) in _parts(split)
+        ]
+
+    def _generated(self, settings: Mapping[str, Json]) -> list[_Path]:
+        return [self._of(workload, part, settings) for part, known in WORKLOADS.items() for workload in known]
+
+    def _of(self, workload: Workload, part: SplitName, settings: Mapping[str, Json]) -> _Path:
+        if settings["link_format"] is not None:
+            raise UserError("--link-format is for link traces, and no --link is given")
+        link = self._loaded(workload.link, None)
+        return _Path(
+            label=f"{workload.name}-{link.mean_rate / 1e6:.3g}mbps",
+            link=link,
+            spec=workload.link,
+            split=part,
+            part=(0, link.period),
+            delays=_delays(settings, workload.delay_ms),
+            buffers=_texts(settings, "buffer", workload.buffer),
+            competing=_texts(settings, "competing", workload.competing),
+        )
+
+    def _instance(self, path: _Path, delay_ms: float, buffer: str, settings: Mapping[str, Json]) -> Instance:
+        competing = [spec for spec in path.competing if parse_competitors(spec) is not None]
+        beside = "".join(f"+{spec}" for spec in competing)
+        self._parts[path.link.digest, *path.part] = cut_link(path.link, *path.part)
+        return Instance(
+            name=f"{path.label}{beside} {delay_ms:g}ms {buffer}",
+            split=path.split,
+            parameters={
+                "link": path.spec,
+                "link_format": settings["link_format"],
+                "digest": path.link.digest,
+                "repeated_ns": path.link.period,
+                "from_ns": path.part[0],
+                "to_ns": path.part[1],
+                "delay_ms": delay_ms,
+                "buffer_packets": buffer_in_packets(buffer, path.link, delay_ms),
+                "duration_s": settings["duration_s"],
+                "flows": settings["flows"],
+                "competing": cast(Json, competing),
+                **{name: settings[name] for name in _HOW},
+                "ecn": bool(settings["ecn"]),
+            },
+        )
+
+    def _loaded(self, spec: str, format: str | None) -> LinkTrace:
+        if (spec, format) not in self._links:
+            self._links[spec, format] = load_link(spec, format=format)
+        return self._links[spec, format]
+
+    def _link(self, instance: Instance) -> LinkTrace:
+        """The part of the link's trace that the instance is measured on."""
+        p = cast(dict[str, Any], instance.parameters)
+        key = (p["digest"], p["from_ns"], p["to_ns"])
+        if key not in self._parts:
+            whole = repeated(self._loaded(p["link"], p["link_format"]), p["repeated_ns"])
+            if whole.digest != p["digest"]:
+                raise UserError(f"{p['link']}: the trace is not what it was when the instances were made")
+            self._parts[key] = cut_link(whole, p["from_ns"], p["to_ns"])
+        return self._parts[key]
+
+
+def _scenario(instance: Instance, algorithm: str, link: LinkTrace, parameter: float = 0.0) -> Scenario:
+    p = cast(dict[str, Any], instance.parameters)
+    own = Flow(
+        algorithm,
+        delay_ms=p["delay_ms"],
+        ecn=p["ecn"],
+        parameter=parameter,
+        called=p["called"],
+        slow_start=p["slow_start"],
+    )
+    others = [
+        Flow(c.algorithm, delay_ms=p["delay_ms"], start_s=c.start_s, stop_s=c.stop_s, ecn=p["ecn"])
+        for spec in p["competing"]
+        if (c := parse_competitors(spec)) is not None
+        for _ in range(c.count)
+    ]
+    packets = p["buffer_packets"]
+    marks = max(1, packets // 2) if p["ecn"] and p["queue"] == "droptail" else None
+    return Scenario(
+        link=link,
+        queue=Queue(kind=p["queue"], packets=packets, ecn=p["ecn"], mark_packets=marks),
+        flows=(*[own] * p["flows"], *others),
+        duration_s=p["duration_s"],
+        loss=p["loss"],
+        seed=p["loss_seed"],
+    )
+
+
+def _check(settings: Mapping[str, Json]) -> None:
+    """What no part of the simulator would say as clearly."""
+    duration, flows, loss = (cast(Any, settings[name]) for name in ("duration_s", "flows", "loss"))
+    if not 0 < duration <= 100_000:
+        raise UserError(f"duration {duration} s: above 0 and at most 100000")
+    if not 1 <= flows <= _MOST_FLOWS:
+        raise UserError(f"flows {flows}: from 1 to {_MOST_FLOWS} flows can be the policy's")
+    if not 0 <= loss < 1:
+        raise UserError(f"loss {loss}: a share from 0, and below 1")
+
+
+def _delays(settings: Mapping[str, Json], default: float) -> tuple[float, ...]:
+    delays = tuple(float(d) for d in cast(list[float], settings["delay_ms"] or [default]))
+    for delay in delays:
+        if not 0 < delay <= _LONGEST_DELAY_MS:
+            raise UserError(f"delay {delay:g} ms: above 0 and at most {_LONGEST_DELAY_MS:g} ms")
+    return delays
+
+
+def _texts(settings: Mapping[str, Json], name: str, default: str) -> tuple[str, ...]:
+    return tuple(cast(list[str], settings[name] or [default]))
+
+
+def _parts(split: Split) -> list[tuple[SplitName, tuple[float, float]]]:
+    if split.by == "none":
+        return [("train", (0.0, 1.0))]
+    first = split.train
+    second = split.train + split.validation
+    return [("train", (0.0, first)), ("validation", (first, second)), ("test", (second, 1.0))]
+
+
+def _with_labels_of_their_own(paths: Sequence[_Path]) -> list[_Path]:
+    """Links of the same name in one part are told apart by the folders that they lie in."""
+    specs: dict[tuple[str, str], set[str]] = {}
+    for path in paths:
+        specs.setdefault((path.label, path.split), set()).add(path.spec)
+    return [
+        replace(path, label=f"{Path(path.spec).parent.name}/{path.label}")
+        if len(specs[path.label, path.split]) > 1
+        else path
+        for path in paths
+    ]
+
+
+def _kept_at(name: str, instance: Instance) -> Path:
+    kept = {key: value for key, value in instance.parameters.items() if key not in ("link", "link_format")}
+    identity = json.dumps([name, BASELINES[name].parameter, simulator_digest(), kept], sort_keys=True)
+    return cache_directory("baselines") / f"{hashlib.sha256(identity.encode()).hexdigest()}.json"
+
+
+def _read_kept(place: Path) -> Metrics | None:
+    try:
+        return cast(dict[str, float], json.loads(place.read_text()))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        log.warning("%s cannot be used and is computed again: %s", place, error)
+        return None
+
+
+def _keep(place: Path, metrics: Metrics) -> None:
+    """Write it whole or not at all: several processes may compute the same result."""
+    unfinished = place.with_suffix(f".{os.getpid()}")
+    unfinished.write_text(json.dumps(metrics))
+    unfinished.replace(place)

@@ -1,0 +1,1 @@
+"""The real Linux TCP over an emulated link: `vulcan kernel run`."""

@@ -1,0 +1,110 @@
+"""One measurement: who sends over which link, and what was measured."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from vulcan.errors import UserError
+from vulcan_link.kernel.bottleneck import OPPORTUNITY_BYTES, LinkLog
+from vulcan_link.kernel.emulator import Punctuality
+from vulcan_link.kernel.transfer import SentFlow
+
+if TYPE_CHECKING:
+    from vulcan_traces.links import LinkTrace
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A link and the flows over it.
+
+    Args:
+        algorithms: the kernel's name of each flow's congestion control.
+        delay_ms: one-way propagation delay.
+        buffer: packets that may wait at the bottleneck.
+        seconds: how long the flows send.
+    """
+
+    link: LinkTrace
+    algorithms: tuple[str, ...]
+    delay_ms: float
+    buffer: int
+    seconds: float
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.delay_ms <= 10_000:
+            raise UserError(f"--delay-ms {self.delay_ms:g}: give a delay of 0 to 10,000 ms")
+        if not 1 <= self.buffer <= 1_000_000:
+            raise UserError(f"--buffer {self.buffer}: give a buffer of 1 to 1,000,000 packets")
+        if not 1 <= self.seconds <= 3600:
+            raise UserError(f"--seconds {self.seconds:g}: give a duration of 1 to 3,600 seconds")
+        if not 1 <= len(self.algorithms) <= 64:
+            raise UserError(f"--flows {len(self.algorithms)}: give 1 to 64 flows")
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    goodput_mbps: float  # payload that reached the receiver
+    retransmitted: int  # segments
+    min_rtt_ms: float
+    smoothed_rtt_ms: float  # at the end
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What the kernel did with a cell.
+
+    Utilisation is the share of the link's opportunities, in bytes, that packets used. The queueing delay of a packet
+    is the time from its arrival to the opportunity that finished it, in whole ms, over all packets that arrived in the
+    time and were not dropped, also those that crossed after it.
+    """
+
+    utilisation: float
+    throughput_mbps: float
+    queueing_delay_avg_ms: float
+    queueing_delay_p95_ms: float
+    queueing_delay_max_ms: float
+    delivered: int  # packets, in the time
+    dropped: int
+    loss: float  # of the packets that arrived
+    jain: float
+    flows: tuple[Flow, ...]
+    punctuality: Punctuality
+
+    @property
+    def goodput_mbps(self) -> float:
+        return sum(flow.goodput_mbps for flow in self.flows)
+
+    @property
+    def retransmitted(self) -> int:
+        return sum(flow.retransmitted for flow in self.flows)
+
+
+def measure(
+    log: LinkLog, seconds: float, sent: list[SentFlow], received: dict[int, int], punctuality: Punctuality
+) -> Measured:
+    """The figures of a run, as `mm-link`'s log gives them. Raises UserError where nothing crossed the link."""
+    if not log.departed:
+        raise UserError("no packet crossed the link in this time: take a longer run, or another link")
+    delays = sorted((when - arrived) / 1e6 for when, _, arrived in log.departed)
+    in_time = [size for when, size, _ in log.departed if when <= seconds * 1e9]
+    carried = sum(in_time)
+    goodputs = [received.get(flow.port, 0) * 8e-6 / seconds for flow in sent]
+    squares = len(goodputs) * sum(goodput**2 for goodput in goodputs)
+    return Measured(
+        utilisation=carried / (log.opportunities * OPPORTUNITY_BYTES),
+        throughput_mbps=carried * 8e-6 / seconds,
+        queueing_delay_avg_ms=sum(delays) / len(delays),
+        queueing_delay_p95_ms=delays[math.ceil(0.95 * len(delays)) - 1],
+        queueing_delay_max_ms=delays[-1],
+        delivered=len(in_time),
+        dropped=len(log.dropped),
+        loss=len(log.dropped) / len(log.arrived),
+        jain=sum(goodputs) ** 2 / squares if squares else 0.0,
+        flows=tuple(
+            Flow(goodput, flow.retransmitted, flow.min_rtt_ms, flow.smoothed_rtt_ms)
+            for goodput, flow in zip(goodputs, sent, strict=True)
+        ),
+        punctuality=punctuality,
+    )

@@ -1,0 +1,234 @@
+"""Run congestion control in this machine's own kernel, over an emulated link."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from vulcan.errors import UserError
+
+if TYPE_CHECKING:
+    from vulcan.anvil import Policy
+    from vulcan_link.kernel.bottleneck import LinkLog
+    from vulcan_link.kernel.cell import Cell, Measured
+    from vulcan_link.result import Result
+
+app = typer.Typer(
+    help="Run congestion control in this machine's own kernel, over an emulated link.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+)
+_COLUMNS = (
+    "",
+    "utilisation",
+    "goodput Mbit/s",
+    "delay avg ms",
+    "delay p95 ms",
+    "delay max ms",
+    "loss %",
+    "retransmitted",
+    "Jain",
+)
+
+
+@app.callback()
+def group() -> None:
+    """Run congestion control in this machine's own kernel, over an emulated link."""
+
+
+@app.command("run")
+def run(
+    algorithm: Annotated[
+        str, typer.Argument(help="The kernel's name of a congestion control, as cubic; or a policy's file.")
+    ],
+    link: Annotated[str, typer.Option(help="A link trace: a file of Mahimahi's or of rates, or constant:rate=12.")],
+    delay_ms: Annotated[float, typer.Option("--delay-ms", help="Propagation delay, one way.")] = 20.0,
+    buffer: Annotated[int, typer.Option(help="Packets that may wait at the bottleneck.")] = 40,
+    seconds: Annotated[float, typer.Option(help="How long the flows send.")] = 30.0,
+    flows: Annotated[int, typer.Option(help="How many flows share the link.")] = 1,
+    task: Annotated[str, typer.Option("--task", "-t", help="The task of a policy.")] = "congestion_control",
+    called: Annotated[str, typer.Option(help="How often a policy is asked: ack or round, as in its search.")] = "ack",
+    slow_start: Annotated[
+        str, typer.Option(help="Who runs slow start for a policy: mechanism or policy, as in its search.")
+    ] = "mechanism",
+    format: Annotated[str | None, typer.Option("--format", help="The trace's format; default: by content.")] = None,
+    log: Annotated[Path | None, typer.Option(help="Write what happened at the link here, as mm-link does.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """Send over an emulated link with the real Linux TCP, and print it beside the simulator's prediction.
+
+    Two private network namespaces are joined by a link of the given trace, delay and buffer; they vanish with the
+    command. A policy is exported to BPF, compiled by clang, put into the kernel for the time of the run, and taken
+    out. Needs root, /dev/net/tun, and for a policy clang, bpftool and a kernel with BTF.
+
+    \b
+    Example:
+      vulcan kernel run cubic --link constant:rate=12 --seconds 10
+      vulcan kernel run best.py --link Verizon-LTE-short.down --buffer 100
+    """
+    from vulcan.cli.output import print_json, tell
+    from vulcan_link.kernel.cell import Cell
+    from vulcan_link.kernel.host import require_algorithm, require_namespaces, require_policies
+    from vulcan_link.kernel.prediction import predict
+    from vulcan_link.kernel.run import run_cell
+    from vulcan_traces.links import load_link
+
+    policy_file = _policy_file(algorithm)
+    if policy_file is None:
+        require_namespaces()
+        require_algorithm(algorithm)
+    else:
+        require_policies()
+    cell = Cell(load_link(link, format=format), (algorithm,) * flows, delay_ms, buffer, seconds)
+    policy = _checked(policy_file, task) if policy_file else None
+    settings = {
+        "called": _choice("--called", called, "ack", "round"),
+        "slow_start": _choice("--slow-start", slow_start, "mechanism", "policy"),
+    }
+    with _in_the_kernel(policy, settings) as name:
+        tell(f"sending for {seconds:g} s")
+        measured, events = run_cell(replace(cell, algorithms=(name or algorithm,) * flows))
+    predicted = predict(cell, policy, **settings)
+    if log is not None:
+        _write_log(log, cell, events)
+    label = policy_file.stem if policy_file else algorithm
+    if as_json:
+        print_json(_document(label, cell, measured, predicted))
+    else:
+        _print(label, cell, measured, predicted)
+
+
+def _policy_file(algorithm: str) -> Path | None:
+    """The file that is meant; None where it is the name of an algorithm."""
+    path = Path(algorithm)
+    return path if path.suffix == ".py" or len(path.parts) > 1 else None
+
+
+def _checked(path: Path, task: str) -> Policy:
+    from vulcan.anvil import Rejected, check
+    from vulcan.cli.files import read_policy
+    from vulcan.registry import find_task
+
+    try:
+        return check(read_policy(path), find_task(task))
+    except Rejected as rejected:
+        raise UserError(f"{path}: {rejected.violations[0]} (`vulcan check` says more)") from None
+
+
+def _choice(option: str, given: str, *choices: str) -> Any:
+    if given not in choices:
+        raise UserError(f"{option} {given!r} is not one of {', '.join(choices)}")
+    return given
+
+
+@contextmanager
+def _in_the_kernel(policy: Policy | None, settings: dict[str, Any]) -> Iterator[str | None]:
+    """The name of the policy in the kernel while it is there; None where there is none."""
+    if policy is None:
+        yield None
+        return
+    from vulcan.export.exporter import find_exporter
+    from vulcan.export.provenance import Provenance
+    from vulcan_link.kernel.struct_ops import in_the_kernel
+
+    origin = Provenance(policy.task.name, run="", candidate="", proposer="", date="", settings=settings)
+    with in_the_kernel(find_exporter("bpf").export(policy, origin)) as name:
+        yield name
+
+
+def _write_log(path: Path, cell: Cell, log: LinkLog) -> None:
+    from vulcan.cli.files import write_text
+    from vulcan_link.kernel.mahimahi_log import mahimahi_log
+    from vulcan_link.kernel.opportunities import opportunity_times
+
+    times = opportunity_times(cell.link, round(cell.seconds * 1e9)).tolist()
+    write_text(path, "\n".join(mahimahi_log(log, times)) + "\n")
+
+
+def _document(label: str, cell: Cell, measured: Measured, predicted: Result | None) -> dict[str, Any]:
+    return {
+        "algorithm": label,
+        "link": cell.link.name,
+        "link_digest": cell.link.digest,
+        "delay_ms": cell.delay_ms,
+        "buffer_packets": cell.buffer,
+        "seconds": cell.seconds,
+        "linux": platform.release(),
+        "kernel": {
+            **asdict(measured),
+            "goodput_mbps": measured.goodput_mbps,
+            "retransmitted": measured.retransmitted,
+        },
+        "simulator": None if predicted is None else _of_simulator(predicted),
+    }
+
+
+def _of_simulator(result: Result) -> dict[str, Any]:
+    """The simulator's figures under the kernel's names."""
+    return {
+        "utilisation": result.utilisation,
+        "throughput_mbps": result.throughput_bps * 1e-6,
+        "queueing_delay_avg_ms": result.queueing_delay_avg_ms,
+        "queueing_delay_p95_ms": result.queueing_delay_p95_ms,
+        "queueing_delay_max_ms": result.queueing_delay_max_ms,
+        "delivered": result.delivered,
+        "dropped": result.dropped,
+        "loss": result.drop_share,
+        "jain": result.jain,
+        "flows": [
+            {
+                "goodput_mbps": flow.goodput_bps * 1e-6,
+                "retransmitted": flow.retransmitted,
+                "min_rtt_ms": flow.rtt_min_ms,
+            }
+            for flow in result.flows
+        ],
+        "goodput_mbps": result.goodput_bps * 1e-6,
+        "retransmitted": result.retransmitted,
+    }
+
+
+def _print(label: str, cell: Cell, measured: Measured, predicted: Result | None) -> None:
+    from vulcan.cli.output import print_table, say, tell
+
+    document = _document(label, cell, measured, predicted)
+    flows = f", {len(cell.algorithms)} flows" if len(cell.algorithms) > 1 else ""
+    say(
+        f"{label} over {cell.link.name}: {cell.delay_ms:g} ms one way, {cell.buffer} packets of buffer, "
+        f"{cell.seconds:g} s{flows}"
+    )
+    rows = [_row(f"Linux {document['linux'].partition('-')[0]}", document["kernel"])]
+    if predicted is not None:
+        rows.append(_row("simulator", document["simulator"]))
+    print_table(_COLUMNS, rows)
+    if len(measured.flows) > 1:
+        say("goodput of each flow, Mbit/s: " + ", ".join(f"{flow.goodput_mbps:.2f}" for flow in measured.flows))
+    if predicted is None:
+        tell(f"the simulator has no {label}: no prediction")
+    punctuality = measured.punctuality
+    if punctuality.late * 100 > punctuality.wakeups:
+        tell(
+            f"the link was late by over 1 ms at {punctuality.late} of {punctuality.wakeups} events (at worst by "
+            f"{punctuality.worst_ms:.1f} ms): this host is busy, and the figures suffer"
+        )
+
+
+def _row(name: str, figures: dict[str, Any]) -> tuple[str, ...]:
+    return (
+        name,
+        f"{figures['utilisation']:.4f}",
+        f"{figures['goodput_mbps']:.2f}",
+        f"{figures['queueing_delay_avg_ms']:.2f}",
+        f"{figures['queueing_delay_p95_ms']:.1f}",
+        f"{figures['queueing_delay_max_ms']:.1f}",
+        f"{100 * figures['loss']:.3f}",
+        f"{figures['retransmitted']}",
+        f"{figures['jain']:.4f}",
+    )

@@ -1,0 +1,92 @@
+"""Runs a cell: two namespaces, the link between them, and the flows."""
+
+from __future__ import annotations
+
+import gc
+import time
+from functools import partial
+
+from vulcan.errors import UserError
+from vulcan_link.kernel.bottleneck import Bottleneck, LinkLog
+from vulcan_link.kernel.cell import Cell, Measured, measure
+from vulcan_link.kernel.emulator import emulate
+from vulcan_link.kernel.host import require_algorithm, require_namespaces
+from vulcan_link.kernel.namespace import (
+    RECEIVER_ADDRESS,
+    SENDER_ADDRESS,
+    dropped_by_device,
+    enter_new_namespace,
+    open_link_end,
+)
+from vulcan_link.kernel.opportunities import opportunity_times
+from vulcan_link.kernel.processes import Channel, become_real_time, children
+from vulcan_link.kernel.transfer import listen, receive, send
+
+_SECOND = 1_000_000_000
+# From the word to go until everyone waits for the start
+_LEAD = _SECOND // 5
+# How much longer the link goes on for what waits at the end; nobody has to wait for it
+_DRAIN = 120 * _SECOND
+
+
+def run_cell(cell: Cell) -> tuple[Measured, LinkLog]:
+    """What the kernel does with a cell, and the log of its bottleneck. Takes the cell's time.
+
+    Raises UserError where the host lacks what it needs, does not know an algorithm, or could not keep up.
+    """
+    require_namespaces()
+    for algorithm in set(cell.algorithms):
+        require_algorithm(algorithm)
+    duration = round(cell.seconds * _SECOND)
+    bottleneck = Bottleneck(opportunity_times(cell.link, duration + _DRAIN).tolist(), cell.buffer)
+    with children() as start:
+        receiver = start("receiver", partial(_receiver, duration))
+        sender = start("sender", partial(_sender, cell.algorithms, duration))
+        _, (receiving_end,) = receiver.take()
+        _, (sending_end,) = sender.take()
+        link = start("link", partial(_link, sending_end, receiving_end, bottleneck, cell.delay_ms, duration))
+        begins = time.monotonic_ns() + _LEAD
+        for child in (receiver, link, sender):
+            child.channel.give(begins)
+        (sent, lost_by_device), _ = sender.take()
+        received, _ = receiver.take()
+        (log, punctuality), _ = link.take()
+    if lost_by_device:
+        raise UserError(
+            f"the link could not keep up: {lost_by_device} packets were lost before it; free the processor or take "
+            "a slower link"
+        )
+    changed = [flow.algorithm for flow in sent if flow.algorithm not in cell.algorithms]
+    if changed:
+        raise RuntimeError(f"a flow of {cell.algorithms} ended as {changed[0]}")
+    return measure(log, cell.seconds, sent, received, punctuality), log
+
+
+def _receiver(duration: int, channel: Channel) -> None:
+    enter_new_namespace()
+    channel.give("ready", open_link_end(RECEIVER_ADDRESS, SENDER_ADDRESS))
+    become_real_time(20)
+    listener = listen()
+    begins, _ = channel.take()
+    channel.give(receive(listener, begins + duration))
+    channel.take()  # the namespace ends with this process, and others may still be at work in it
+
+
+def _sender(algorithms: tuple[str, ...], duration: int, channel: Channel) -> None:
+    enter_new_namespace()
+    channel.give("ready", open_link_end(SENDER_ADDRESS, RECEIVER_ADDRESS))
+    become_real_time(20)
+    begins, _ = channel.take()
+    sent = send(algorithms, begins, begins + duration)
+    channel.give((sent, dropped_by_device()))
+    channel.take()
+
+
+def _link(
+    sending_end: int, receiving_end: int, bottleneck: Bottleneck, delay_ms: float, duration: int, channel: Channel
+) -> None:
+    become_real_time(50)
+    gc.disable()
+    begins, _ = channel.take()
+    punctuality = emulate(sending_end, receiving_end, bottleneck, round(delay_ms * 1e6), begins, duration)
+    channel.give((bottleneck.log, punctuality))

@@ -1,0 +1,92 @@
+"""A bulk transfer over plain sockets: one process sends, one receives."""
+
+from __future__ import annotations
+
+import select
+import socket
+import struct
+import time
+from dataclasses import asdict, dataclass
+
+from vulcan_link.kernel.namespace import RECEIVER_ADDRESS
+from vulcan_link.kernel.tcp_info import tcp_info
+
+PORT = 5001
+_CHUNK = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class SentFlow:
+    """A flow as its sender's kernel saw it."""
+
+    port: int
+    algorithm: str
+    retransmitted: int
+    min_rtt_ms: float
+    smoothed_rtt_ms: float
+
+
+def listen() -> socket.socket:
+    """The receiver's socket, ready for connections."""
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener.bind((RECEIVER_ADDRESS, PORT))
+    listener.listen(64)
+    listener.setblocking(False)
+    return listener
+
+
+def receive(listener: socket.socket, ends: int) -> dict[int, int]:
+    """Bytes received until `ends` (ns of the monotonic clock), by the sender's port."""
+    received: dict[int, int] = {}
+    ports: dict[int, int] = {}
+    flows: dict[int, socket.socket] = {}
+    buffer = bytearray(1 << 20)
+    poller = select.epoll()
+    poller.register(listener, select.EPOLLIN)
+    while (left := ends - time.monotonic_ns()) > 0:
+        for number, _ in poller.poll(left * 1e-9):
+            if number == listener.fileno():
+                flow, (_, port) = listener.accept()
+                flow.setblocking(False)
+                flows[flow.fileno()], ports[flow.fileno()], received[port] = flow, port, 0
+                poller.register(flow, select.EPOLLIN)
+                continue
+            count = flows[number].recv_into(buffer)
+            received[ports[number]] += count
+            if not count:
+                poller.unregister(number)
+    return received
+
+
+def send(algorithms: tuple[str, ...], begins: int, ends: int) -> list[SentFlow]:
+    """One flow an algorithm, each sending all it may between two times (ns of the monotonic clock). Raises OSError."""
+    flows: dict[int, socket.socket] = {}
+    poller = select.epoll()
+    for algorithm in algorithms:
+        flow = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        flow.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, algorithm.encode())
+        # At the end nothing is drained: the connection is cut
+        flow.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        flow.setblocking(False)
+        flows[flow.fileno()] = flow
+    time.sleep(max(begins - time.monotonic_ns(), 0) * 1e-9)
+    for number, flow in flows.items():
+        flow.connect_ex((RECEIVER_ADDRESS, PORT))
+        poller.register(number, select.EPOLLOUT)
+    data = bytes(_CHUNK)
+    while (left := ends - time.monotonic_ns()) > 0:
+        for number, happened in poller.poll(left * 1e-9):
+            if happened & (select.EPOLLERR | select.EPOLLHUP):
+                error = flows[number].getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+                raise OSError(error, "the connection broke")
+            try:
+                flows[number].send(data)
+            except BlockingIOError:
+                continue
+    return [_sent(flow) for flow in flows.values()]
+
+
+def _sent(flow: socket.socket) -> SentFlow:
+    name = flow.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16).split(b"\0")[0].decode()
+    return SentFlow(flow.getsockname()[1], name, **asdict(tcp_info(flow)))

@@ -1,0 +1,58 @@
+"""Where the mechanism keeps what a policy reads: a row of float64 a flow, the first slots of the policy's `globals`.
+
+`STATE` and `WINDOW` give the order: the slot of `state.now_us` is `SLOT["state.now_us"]`. The features of `state` are
+written before every call, those of `window` when a round trip is over.
+"""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+
+STATE = (
+    "now_us",  # since the flow began
+    "cause",  # 0 acknowledgement, 1 loss, 2 timeout, 3 ECN mark
+    "cwnd_packets",  # the window until now, a whole number
+    "ssthresh_packets",  # half of what was in flight at the last loss, mark or timeout; 65535 before the first
+    "in_flight_packets",
+    "acked_packets",  # newly delivered by this acknowledgement
+    "lost_packets",  # newly deemed lost at it
+    "rtt_us",  # latest sample
+    "smoothed_rtt_us",
+    "min_rtt_us",
+    "max_rtt_us",
+    "delivery_rate_bps",  # latest valid rate sample, of payload
+    "max_bandwidth_bps",  # of completed round trips
+    "min_bandwidth_bps",
+    "delivered_packets",
+    "lost_total_packets",
+    "ecn_marked_packets",  # newly delivered with a mark
+    "ecn_enabled",
+    "max_cwnd_packets",  # the largest window so far
+    "mss_bytes",
+    "since_loss_us",  # since the last loss, mark or timeout that the policy was called for; since the start before it
+    "in_recovery",  # whether recovery from a loss, mark or timeout was under way before this call
+    "acked_since_change_packets",  # delivered since the window last changed
+    "round_trip_acked_packets",  # delivered since the current round trip began
+    "round_trips",  # completed
+)
+"""The features of `state`."""
+
+WINDOW = (
+    "duration_us",
+    "delivered_packets",
+    "delivered_bytes",
+    "bandwidth_bps",  # of payload
+    "lost_packets",
+    "ecn_packets",
+    "min_rtt_us",
+    "avg_rtt_us",
+    "max_rtt_us",
+)
+"""The features of `window`: the last completed round trip of the sender, of at least 1 ms."""
+
+SLOT = MappingProxyType(
+    {name: slot for slot, name in enumerate([*(f"state.{n}" for n in STATE), *(f"window.{n}" for n in WINDOW)])}
+)
+
+GLOBALS = len(SLOT)
+"""The float64 slots that are the mechanism's; the policy's own state lies behind them."""

@@ -1,0 +1,44 @@
+"""Short runs that tell policies apart by the windows they choose, before they are run on real instances."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from vulcan.anvil import Policy
+from vulcan_link.scenario import Scenario
+from vulcan_link.simulate import simulate
+
+SECONDS = 2.0
+LOSS = 0.002
+"""Some packets are lost, so that what a policy does then is seen where no queue is ever full."""
+
+_MOST = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """Some of the instances at hand for a short time, so that a policy's constants mean there what they mean here."""
+
+    scenarios: tuple[Scenario, ...]
+
+    @classmethod
+    def of(cls, scenarios: Sequence[Scenario]) -> Probe:
+        """The probe for instances of these scenarios: the one that most flows share, and the narrowest and the widest
+        path of the others."""
+        by_width = sorted(scenarios, key=lambda s: s.link.mean_rate * s.flows[0].round_trip_ms)
+        shared = max(scenarios, key=lambda s: len(s.flows))
+        chosen = [shared, by_width[0], by_width[-1]]
+        told_apart = [s for place, s in enumerate(chosen) if all(s is not earlier for earlier in chosen[:place])]
+        return cls(
+            tuple(replace(s, duration_s=min(s.duration_s, SECONDS), loss=max(s.loss, LOSS)) for s in told_apart[:_MOST])
+        )
+
+    def digest(self, policy: Policy) -> str:
+        """A hash of the windows that it chooses, in order, and of what was sent then, as 16 hex digits."""
+        made = hashlib.sha256()
+        for scenario in self.scenarios:
+            for flow in simulate(scenario, policy).flows:
+                made.update(f"{flow.decisions} {flow.sent} {flow.delivered} {flow.calls}\n".encode())
+        return made.hexdigest()[:16]

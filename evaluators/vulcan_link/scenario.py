@@ -1,0 +1,145 @@
+"""What is simulated: a bottleneck link, its queue, and the flows that share it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from vulcan.errors import UserError
+
+if TYPE_CHECKING:
+    from vulcan_traces.links import LinkTrace
+
+MOST_PACKETS = 65_535
+"""The largest window, and the largest receive window, in packets."""
+
+HEADERS = 52
+"""Bytes of IP and TCP headers of a packet with the timestamp option."""
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """The bottleneck's queue.
+
+    `packets` and `bytes` are its limits, None for no limit of that kind; a packet that would exceed one is dropped as
+    it arrives. `codel` drops from the head besides, by RFC 8289 with its `target_ms` and `interval_ms`. With `ecn`,
+    packets of flows that are capable of it are marked where CoDel would drop them, and, where `mark_packets` is given,
+    as they find that many packets waiting (RFC 3168 marks; the threshold is that of a step marking queue).
+    """
+
+    kind: Literal["droptail", "codel"] = "droptail"
+    packets: int | None = None
+    bytes: int | None = None
+    ecn: bool = False
+    mark_packets: int | None = None
+    target_ms: float = 5.0
+    interval_ms: float = 100.0
+
+    def __post_init__(self) -> None:
+        if self.kind not in ("droptail", "codel"):
+            raise UserError(f"queue {self.kind!r}: it is droptail or codel")
+        for name in ("packets", "bytes", "mark_packets"):
+            limit = getattr(self, name)
+            if limit is not None and limit < 1:
+                raise UserError(f"queue: {name} is {limit}; at least 1 is needed")
+        if self.mark_packets is not None and not self.ecn:
+            raise UserError("queue: mark_packets is given without ecn; set ecn to have packets marked")
+        if not (self.target_ms > 0 and self.interval_ms > 0):
+            raise UserError("queue: target_ms and interval_ms must be above 0")
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """One sender with endless data, and its receiver.
+
+    `algorithm` is a name of `vulcan_link.algorithms.ALGORITHMS`, or `policy` for the policy given to `simulate`;
+    `parameter` is its number where it takes one: the packets of `fixed`. `delay_ms` is the propagation one way,
+    `return_delay_ms` that of acknowledgements, the same where it is None. `start_s` and `stop_s` bound when the flow
+    sends new data (None: until the end).
+
+    `delayed_acks`: the receiver acknowledges every second packet, or after 40 ms, and at once what is out of order,
+    the first 16 packets and what carries a mark, as Linux does. `pacing`: None leaves it to the algorithm; otherwise
+    packets are spaced at 2 (in slow start) or 1.2 times the window over the smoothed round trip, as Linux does, unless
+    the algorithm sets a rate itself. `receive_window` in packets bounds what may be unacknowledged; `packet_bytes` is
+    a packet's size on the wire. `ecn` says whether the flow is capable of ECN.
+
+    Of a policy: `called` says whether it is asked at every acknowledgement (`ack`) or at the end of each round trip
+    (`round`), besides at losses, marks and timeouts; `slow_start` whether the mechanism runs slow start itself
+    (`mechanism`: doubling until a loss, a mark, or a HyStart exit) or asks the policy from the beginning (`policy`).
+    """
+
+    algorithm: str = "cubic"
+    delay_ms: float = 20.0
+    return_delay_ms: float | None = None
+    start_s: float = 0.0
+    stop_s: float | None = None
+    delayed_acks: bool = True
+    pacing: bool | None = None
+    initial_window: int = 10
+    receive_window: int = 4096
+    packet_bytes: int = 1500
+    ecn: bool = True
+    parameter: float = 0.0
+    called: Literal["ack", "round"] = "ack"
+    slow_start: Literal["mechanism", "policy"] = "mechanism"
+
+    def __post_init__(self) -> None:
+        if self.delay_ms < 0 or (self.return_delay_ms or 0.0) < 0:
+            raise UserError(f"flow: delay {self.delay_ms} ms; a delay is at least 0")
+        if self.start_s < 0 or (self.stop_s is not None and self.stop_s <= self.start_s):
+            raise UserError(f"flow: it starts at {self.start_s} s and stops at {self.stop_s} s; start first, from 0 on")
+        if not HEADERS < self.packet_bytes <= 1500:
+            raise UserError(f"flow: packets of {self.packet_bytes} bytes; from {HEADERS + 1} to 1500 are possible")
+        if not 1 <= self.initial_window <= self.receive_window <= MOST_PACKETS:
+            raise UserError(
+                f"flow: initial window {self.initial_window} and receive window {self.receive_window} packets; "
+                f"needed are 1 <= initial window <= receive window <= {MOST_PACKETS}"
+            )
+        if self.called not in ("ack", "round"):
+            raise UserError(f"flow: called {self.called!r}; it is ack or round")
+        if self.slow_start not in ("mechanism", "policy"):
+            raise UserError(f"flow: slow start by {self.slow_start!r}; it is mechanism or policy")
+
+    @property
+    def round_trip_ms(self) -> float:
+        """Propagation there and back."""
+        return self.delay_ms + (self.delay_ms if self.return_delay_ms is None else self.return_delay_ms)
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """Everything a simulation depends on but the policy.
+
+    Counts and delays are of the time from `measure_from_s` to `duration_s`. `loss` is the probability that a packet
+    is lost on its way to the queue, drawn from `seed`. `link_offset_s` is how far into its trace the link is at time
+    0. `jitter_us` delays acknowledgements by a random time up to it, drawn anew for each millisecond, in order.
+    `clock_ms` is for comparisons with an emulator that acts on the ticks of a clock: acknowledgements are handed over
+    on multiples of it, and the times that queueing delays count from are rounded down to them (0: exact). With
+    `drain`, flows stop sending new data at `duration_s` and the measured time ends when the last packet has left the
+    queue.
+    """
+
+    link: LinkTrace
+    queue: Queue
+    flows: tuple[Flow, ...]
+    duration_s: float = 30.0
+    loss: float = 0.0
+    seed: int = 1
+    measure_from_s: float = 0.0
+    link_offset_s: float = 0.0
+    clock_ms: float = 0.0
+    jitter_us: float = 0.0
+    drain: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.flows:
+            raise UserError("scenario: it has no flow; name at least one")
+        if not 0 <= self.measure_from_s < self.duration_s <= 100_000:
+            raise UserError(
+                f"scenario: measured from {self.measure_from_s} s to {self.duration_s} s; "
+                "needed are 0 <= from < to <= 100000"
+            )
+        if not 0 <= self.loss < 1:
+            raise UserError(f"scenario: loss {self.loss}; a probability below 1 is needed")
+        if min(self.link_offset_s, self.clock_ms, self.jitter_us) < 0:
+            raise UserError("scenario: link_offset_s, clock_ms and jitter_us must be at least 0")

@@ -1,0 +1,299 @@
+"""Running flows over a link."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vulcan.anvil import Policy
+from vulcan.errors import UserError
+from vulcan_link import memory as m
+from vulcan_link import record
+from vulcan_link.algorithms import ALGORITHMS, Algorithm
+from vulcan_link.policy_state import GLOBALS
+from vulcan_link.random import generator_state
+from vulcan_link.receiver import QUICK_PACKETS
+from vulcan_link.result import FlowResult, Result
+from vulcan_link.scenario import HEADERS, Flow, Queue, Scenario
+from vulcan_traces.links import LinkTrace
+
+MILLISECOND = 1_000_000
+SECOND = 1_000_000_000
+OPPORTUNITY = 1504
+
+
+def simulate(
+    scenario: Scenario, policy: Policy | None = None, *, series: bool = False, series_interval_ms: float = 100.0
+) -> Result:
+    """Run the scenario; flows whose algorithm is `policy` ask the given one.
+
+    With `series`, the result has each flow's window, packets in flight, smoothed round trip and counts every
+    `series_interval_ms`. The same scenario and policy give the same result, bit for bit. Raises UserError for an
+    algorithm that is not known, for a link that carries nothing, and where a flow asks for a policy and none is given.
+    """
+    from vulcan_link.engine import run
+
+    algorithms = [_algorithm(flow, policy) for flow in scenario.flows]
+    duration, interval = round(scenario.duration_s * SECOND), round(series_interval_ms * MILLISECOND)
+    samples = duration // interval + 1 if series else 0
+    count = len(scenario.flows)
+    rows = _power_of_two(max(flow.receive_window for flow in scenario.flows))
+    ring = 4 * rows
+    flows, own, dues = _flows(scenario, algorithms, capacity(scenario.link, 0.0, scenario.link.period / SECOND))
+    addresses, shown = _policy(policy, count)
+    queue_rows = _power_of_two(min(_packet_limit(scenario.queue), count * ring) + 1)
+    base = np.zeros_like(own)
+    bins = np.zeros((count, m.BINS), np.int64)
+    sampled = np.zeros((len(m.SERIES), samples, count))
+    link = _link(scenario)
+    events = run(
+        addresses,
+        scenario.link.times,
+        scenario.link.rates,
+        _settings(scenario, interval),
+        scenario.loss,
+        np.array([generator_state(scenario.seed)]),
+        flows,
+        own,
+        dues,
+        np.zeros((count, rows, m.PACKET_SLOTS), np.int64),
+        np.zeros((count, ring), np.int64),
+        np.zeros((count, ring), np.int64),
+        np.zeros((count, rows), np.uint8),
+        np.zeros((count, ring, 1), np.int64),
+        np.zeros((count, ring, m.ACK_SLOTS), np.int64),
+        np.zeros((queue_rows, m.QUEUE_SLOTS), np.int64),
+        link,
+        shown,
+        np.zeros(1),
+        bins,
+        base,
+        sampled,
+    )
+    return _result(scenario, own, base, bins, flows, link, events, sampled if series else None, interval)
+
+
+def capacity(link: LinkTrace, begin_s: float, end_s: float) -> float:
+    """Bits/s that the link carries on average from one time of its trace to another, s, on the wire."""
+    if end_s <= begin_s:
+        return 0.0
+    return (_carried(link, round(end_s * SECOND)) - _carried(link, round(begin_s * SECOND))) / (end_s - begin_s)
+
+
+def _carried(link: LinkTrace, until: int) -> float:
+    """Bits from the beginning of the trace until then, ns."""
+    cycles, rest = divmod(until, link.period)
+    if link.kind == "opportunities":
+        return OPPORTUNITY * 8.0 * (cycles * len(link.times) + int(np.searchsorted(link.times, rest, side="right")))
+    lengths = np.diff(np.append(link.times, link.period))
+    within = np.clip(rest - link.times, 0, lengths)
+    return (cycles * float(link.rates @ lengths) + float(link.rates @ within)) / SECOND
+
+
+def _algorithm(flow: Flow, policy: Policy | None) -> Algorithm:
+    if flow.algorithm not in ALGORITHMS:
+        raise UserError(f"algorithm {flow.algorithm!r} is not known; there are {', '.join(ALGORITHMS)}")
+    if flow.algorithm == "policy" and policy is None:
+        raise UserError("a flow's algorithm is `policy`, and no policy is given; give simulate one")
+    return ALGORITHMS[flow.algorithm]
+
+
+def _policy(policy: Policy | None, count: int) -> tuple[tuple[int, int, int], NDArray[np.float64]]:
+    """The addresses of the policy's functions, and what it reads, a row for each flow."""
+    if policy is None:
+        return (0, 0, 0), np.zeros((count, GLOBALS))
+    from vulcan_link.layout import LAYOUT
+
+    native = policy.native(LAYOUT)
+    shown = np.stack([native.new_globals() for _ in range(count)])
+    occasions = getattr(native, "occasions", {})
+    return (native.score, native.update, occasions.get("round_trip", 0)), shown
+
+
+def _flows(
+    scenario: Scenario, algorithms: list[Algorithm], rate: float
+) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
+    """The flows' records before they start, what only the mechanism sees of them, and when they start."""
+    count = len(scenario.flows)
+    flows = np.zeros((count, record.SLOTS))
+    own = np.zeros((count, m.FLOW_SLOTS), np.int64)
+    dues = np.full((count, m.SOURCES), m.NEVER)
+    duration = round(scenario.duration_s * SECOND)
+    for f, (flow, algorithm) in enumerate(zip(scenario.flows, algorithms, strict=True)):
+        row, mine = flows[f], own[f]
+        row[record.ALGORITHM] = algorithm.number
+        row[record.CONTROLS] = algorithm.controls
+        row[record.PACED] = algorithm.paced if flow.pacing is None else flow.pacing
+        row[record.PAYLOAD_BYTES] = flow.packet_bytes - HEADERS
+        row[record.PACKET_BYTES] = flow.packet_bytes
+        row[record.PARAMETER] = flow.parameter
+        row[record.PROPAGATION] = round(flow.round_trip_ms * MILLISECOND)
+        row[record.LINK_RATE] = rate
+        row[record.INITIAL_WINDOW] = flow.initial_window
+        row[record.RANDOM] = generator_state(scenario.seed, f + 1)
+        ahead = round(flow.delay_ms * MILLISECOND)
+        dues[f, m.START] = round(flow.start_s * SECOND) + ahead
+        stop = m.NEVER if flow.stop_s is None else round(flow.stop_s * SECOND) + ahead
+        mine[m.STOP] = min(stop, duration) if scenario.drain else stop
+        mine[m.RACK] = -1
+        mine[m.CAPABLE_OF_ECN] = flow.ecn
+        mine[m.RECEIVE_WINDOW] = flow.receive_window
+        mine[m.CALLED] = flow.called == "round"
+        mine[m.SLOW_START_BY_MECHANISM] = flow.slow_start == "mechanism"
+        mine[m.QUICK] = QUICK_PACKETS
+        mine[m.DELAYS_ACKS] = flow.delayed_acks
+        mine[m.FORESEES] = algorithm.foresees
+    return flows, own, dues
+
+
+def _packet_limit(queue: Queue) -> int:
+    return m.NEVER if queue.packets is None else queue.packets
+
+
+def _settings(scenario: Scenario, interval: int) -> NDArray[np.int64]:
+    queue = scenario.queue
+    settings = np.zeros(m.SETTINGS, np.int64)
+    settings[m.BY_RATES] = scenario.link.kind == "rates"
+    settings[m.PERIOD] = scenario.link.period
+    settings[m.LIMIT_PACKETS] = _packet_limit(queue)
+    settings[m.LIMIT_BYTES] = m.NEVER if queue.bytes is None else queue.bytes
+    settings[m.CODEL] = queue.kind == "codel"
+    settings[m.ECN] = queue.ecn
+    settings[m.MARK_PACKETS] = m.NEVER if queue.mark_packets is None else queue.mark_packets
+    settings[m.TARGET] = round(queue.target_ms * MILLISECOND)
+    settings[m.INTERVAL] = round(queue.interval_ms * MILLISECOND)
+    settings[m.CLOCK] = round(scenario.clock_ms * MILLISECOND)
+    settings[m.JITTER] = round(scenario.jitter_us * 1000)
+    settings[m.DURATION] = round(scenario.duration_s * SECOND)
+    settings[m.MEASURE_FROM] = round(scenario.measure_from_s * SECOND)
+    settings[m.DRAIN] = scenario.drain
+    settings[m.SERIES_INTERVAL] = interval
+    settings[m.NOISE] = int(generator_state(scenario.seed, len(scenario.flows) + 1))
+    return settings
+
+
+def _link(scenario: Scenario) -> NDArray[np.int64]:
+    trace = scenario.link
+    if not len(trace.times) or (trace.kind == "rates" and not (trace.rates > 0).any()):
+        raise UserError(f"link {trace.name}: it carries nothing; its trace needs an opportunity, or a rate above 0")
+    link = np.zeros(m.LINK_SLOTS, np.int64)
+    link[m.CYCLE] = -(round(scenario.link_offset_s * SECOND) % trace.period)
+    link[m.SERVICE] = m.NEVER
+    return link
+
+
+def _power_of_two(least: int) -> int:
+    return 1 << max(least - 1, 0).bit_length()
+
+
+def _percentile(bins: NDArray[np.int64], share: float) -> float:
+    """The lower edge, ms, of the bin that holds the smallest delay which that share does not exceed."""
+    total = int(bins.sum())
+    if total == 0:
+        return 0.0
+    at = int(np.searchsorted(np.cumsum(bins), math.ceil(share * total)))
+    ns = at * m.FINE if at < m.FINE_BINS else m.FINE_BINS * m.FINE + (at - m.FINE_BINS) * m.COARSE
+    return ns / MILLISECOND
+
+
+def _jain(shares: list[float]) -> float:
+    """Jain, Chiu and Hawe, DEC-TR-301, 1984; 1 where nobody gets anything."""
+    squares = sum(x * x for x in shares)
+    return sum(shares) ** 2 / (len(shares) * squares) if squares else 1.0
+
+
+def _result(
+    scenario: Scenario,
+    own: NDArray[np.int64],
+    base: NDArray[np.int64],
+    bins: NDArray[np.int64],
+    flows: NDArray[np.float64],
+    link: NDArray[np.int64],
+    events: int,
+    sampled: NDArray[np.float64] | None,
+    interval: int,
+) -> Result:
+    begin = scenario.measure_from_s
+    end = max(scenario.duration_s, int(link[m.LAST_DEPARTURE]) / SECOND) if scenario.drain else scenario.duration_s
+    offset = scenario.link_offset_s
+    rate = capacity(scenario.link, offset + begin, offset + end)
+    counted = own - base
+    per_flow = tuple(
+        _flow_result(flow, scenario, end, own[f], counted[f], bins[f], flows[f])
+        for f, flow in enumerate(scenario.flows)
+    )
+    seconds = end - begin
+    carried = sum(
+        int(c[m.GONE]) * 32 + int(c[m.CARRIED_BYTES]) * 8 if scenario.link.kind == "opportunities"
+        else int(c[m.CARRIED_BYTES]) * 8
+        for c in counted
+    )  # fmt: skip
+    gone = int(counted[:, m.GONE].sum())
+    series = {}
+    if sampled is not None:
+        series = {name: sampled[k] for k, name in enumerate(m.SERIES)}
+        series["time_s"] = np.repeat(
+            (np.arange(sampled.shape[1]) * (interval / SECOND))[:, None], len(scenario.flows), axis=1
+        )
+    return Result(
+        flows=per_flow,
+        seconds=seconds,
+        capacity_bps=rate,
+        utilisation=carried / (rate * seconds) if rate else 0.0,
+        goodput_bps=float(counted[:, m.RECEIVED] @ flows[:, record.PAYLOAD_BYTES]) * 8 / seconds,
+        throughput_bps=float(counted[:, m.CARRIED_BYTES].sum()) * 8 / seconds,
+        sent=int(counted[:, m.SENT].sum()),
+        delivered=gone,
+        dropped=int(counted[:, m.DROPPED].sum()),
+        lost=int(counted[:, m.LOST_AT_RANDOM].sum()),
+        marked=int(counted[:, m.MARKED_COUNT].sum()),
+        retransmitted=int(counted[:, m.RETRANSMITTED].sum()),
+        queueing_delay_avg_ms=float(counted[:, m.DELAY_SUM].sum()) / gone / MILLISECOND if gone else 0.0,
+        queueing_delay_p95_ms=_percentile(bins.sum(axis=0), 0.95),
+        queueing_delay_max_ms=float(own[:, m.DELAY_MOST].max()) / MILLISECOND,
+        jain=_jain([flow.goodput_bps for flow in per_flow]),
+        events=events,
+        series=series,
+    )
+
+
+def _flow_result(
+    flow: Flow,
+    scenario: Scenario,
+    end: float,
+    own: NDArray[np.int64],
+    counted: NDArray[np.int64],
+    bins: NDArray[np.int64],
+    row: NDArray[np.float64],
+) -> FlowResult:
+    stop = end if flow.stop_s is None else min(flow.stop_s, end)
+    seconds = stop - max(flow.start_s, scenario.measure_from_s)
+    gone, samples, acks = (int(counted[slot]) for slot in (m.GONE, m.RTT_COUNT, m.ACKS))
+    received = int(counted[m.RECEIVED])
+    return FlowResult(
+        algorithm=flow.algorithm,
+        sent=int(counted[m.SENT]),
+        delivered=gone,
+        dropped=int(counted[m.DROPPED]),
+        lost=int(counted[m.LOST_AT_RANDOM]),
+        marked=int(counted[m.MARKED_COUNT]),
+        retransmitted=int(counted[m.RETRANSMITTED]),
+        acknowledged=int(counted[m.DELIVERED_COUNT]),
+        queued=int(own[m.SENT] - own[m.LOST_AT_RANDOM] - own[m.DROPPED] - own[m.GONE]),
+        in_flight=int(own[m.OUTSTANDING]),
+        goodput_bps=received * float(row[record.PAYLOAD_BYTES]) * 8 / seconds if seconds > 0 else 0.0,
+        throughput_bps=float(counted[m.CARRIED_BYTES]) * 8 / seconds if seconds > 0 else 0.0,
+        queueing_delay_avg_ms=float(counted[m.DELAY_SUM]) / gone / MILLISECOND if gone else 0.0,
+        queueing_delay_p95_ms=_percentile(bins, 0.95),
+        queueing_delay_max_ms=float(own[m.DELAY_MOST]) / MILLISECOND,
+        rtt_avg_ms=float(counted[m.RTT_SUM]) / samples / MILLISECOND if samples else 0.0,
+        rtt_min_ms=float(row[record.MIN_RTT]) / MILLISECOND,
+        rtt_max_ms=float(row[record.MAX_RTT]) / MILLISECOND,
+        recoveries=int(counted[m.RECOVERIES]),
+        timeouts=int(counted[m.TIMEOUTS]),
+        window_avg=float(counted[m.WINDOW_SUM]) / acks if acks else 0.0,
+        calls=int(counted[m.CALLS]),
+        decisions=int(own[m.DECISIONS]) & (1 << 64) - 1,
+    )

@@ -1,0 +1,263 @@
+"""Congestion control: how many packets a sender may have in flight."""
+
+import math
+from pathlib import Path
+
+from vulcan.task import (
+    Feature,
+    Global,
+    Mechanism,
+    Metrics,
+    Objective,
+    Picture,
+    Property,
+    Setting,
+    Task,
+    Value,
+)
+
+LEAST_WINDOW, LARGEST_WINDOW = 2.0, 65_535.0  # packets
+LATEST = float(2**40)  # microseconds: twelve days
+LONGEST_RTT = 1e9  # microseconds
+FASTEST = 1e12  # bits/s
+MOST_PACKETS = float(2**40)
+
+# What counts in `balanced`, adding up to 1.
+UTILISATION, DELAY, LOSS, FAIRNESS = 0.4, 0.3, 0.1, 0.2
+LOSS_SCALE = 10.0  # a loss of a tenth of all packets takes the whole of its part
+
+
+def _against_cubic(metrics: Metrics, references: "dict[str, Metrics]") -> float:
+    """Doublings of PolicySmith's objective against CUBIC."""
+    name = "throughput_over_delay"
+    return math.log2(max(metrics[name], 1e-9) / max(references["cubic"][name], 1e-9))
+
+
+def _balance(metrics: Metrics, references: "dict[str, Metrics]") -> float:
+    delay = metrics["queueing_delay_p95_ms"]
+    return (
+        UTILISATION * metrics["utilisation"]
+        + DELAY * metrics["base_rtt_ms"] / (metrics["base_rtt_ms"] + delay)
+        + LOSS * max(0.0, 1.0 - LOSS_SCALE * metrics["loss"])
+        + FAIRNESS * metrics["jain"]
+    )
+
+
+POWER = Objective(
+    name="power",
+    metric="power",
+    meaning="Kleinrock's power, normalised to be at most 1: the throughput as a share of what is fairly the policy's "
+    "(the whole link where it has no competitor; more than its share counts as all of it), times the round-trip time "
+    "without a queue over that with the mean queueing delay; 1 is a full link and an empty queue",
+    score=lambda metrics, _: metrics["power"],
+)
+BALANCED = Objective(
+    name="balanced",
+    metric="utilisation",
+    meaning=f"{UTILISATION} x the link's utilisation + {DELAY} x base RTT / (base RTT + p95 queueing delay) + {LOSS} x "
+    f"(1 - {LOSS_SCALE:g} x loss, at least 0) + {FAIRNESS} x Jain's index of all flows; from 0 to 1",
+    score=_balance,
+)
+POLICYSMITH = Objective(
+    name="policysmith",
+    metric="throughput_over_delay",
+    meaning="PolicySmith's throughput / (1e-5 + p95 queueing delay), in Mbit/s and ms, as the logarithm to base 2 of "
+    "its ratio to that of CUBIC, so that links of all speeds count alike: 1 is twice as good as CUBIC, 0 as good",
+    score=_against_cubic,
+    references=("cubic",),
+)
+
+
+def _time(name: str, meaning: str, high: float = LATEST) -> Feature:
+    return Feature(name, "int", "us", 0.0, high, meaning)
+
+
+def _packets(name: str, meaning: str, high: float = LARGEST_WINDOW, low: float = 0.0) -> Feature:
+    return Feature(name, "int", "packets", low, high, meaning)
+
+
+def _rate(name: str, meaning: str) -> Feature:
+    return Feature(name, "float", "bits/s", 0.0, FASTEST, meaning)
+
+
+STATE = Global(
+    name="state",
+    meaning="the sender as it is now",
+    features=(
+        _time("now_us", "the time since the flow began"),
+        Feature(
+            "cause", "int", "none", 0.0, 3.0,
+            "why it is called: 0 an acknowledgement, 1 a loss (once each recovery), 2 a time-out, 3 an ECN mark (at "
+            "most once a round-trip time)",
+        ),
+        Feature(
+            "cwnd_packets", "int", "packets", LEAST_WINDOW, LARGEST_WINDOW,
+            "the window now: what this function returned last, rounded down, or what slow start made of it",
+        ),
+        _packets(
+            "ssthresh_packets",
+            "half of what was in flight at the latest loss, time-out or ECN mark; 65535 before the first",
+        ),
+        _packets("in_flight_packets", "packets sent, and neither acknowledged nor found to be lost"),
+        _packets("acked_packets", "packets that this acknowledgement newly acknowledges"),
+        _packets("lost_packets", "packets newly found to be lost"),
+        _time("rtt_us", "the latest sample of the round-trip time; 0 before the first", LONGEST_RTT),
+        _time("smoothed_rtt_us", "its moving average (RFC 6298)", LONGEST_RTT),
+        _time("min_rtt_us", "the smallest sample so far", LONGEST_RTT),
+        _time("max_rtt_us", "the largest sample so far", LONGEST_RTT),
+        _rate("delivery_rate_bps", "the latest sample of the rate of delivery, as Linux takes it; 0 before the first"),
+        _rate("max_bandwidth_bps", "the largest rate of a completed window so far; 0 before the first"),
+        _rate("min_bandwidth_bps", "the smallest rate of a completed window so far; 0 before the first"),
+        _packets("delivered_packets", "packets acknowledged so far", MOST_PACKETS),
+        _packets("lost_total_packets", "packets found to be lost so far", MOST_PACKETS),
+        _packets("ecn_marked_packets", "packets of this acknowledgement that carried an ECN mark"),
+        Feature("ecn_enabled", "bool", "flag", 0.0, 1.0, "whether packets can be marked instead of dropped"),
+        Feature(
+            "max_cwnd_packets", "int", "packets", LEAST_WINDOW, LARGEST_WINDOW, "the largest window so far"
+        ),
+        Feature("mss_bytes", "int", "bytes", 1.0, 65_535.0, "the payload of a packet"),
+        _time("since_loss_us", "the time since the latest loss, time-out or ECN mark, or else since the flow began"),
+        Feature("in_recovery", "bool", "flag", 0.0, 1.0, "whether a loss or time-out was being repaired already"),
+        _packets("acked_since_change_packets", "packets acknowledged since the window changed", MOST_PACKETS),
+        _packets("round_trip_acked_packets", "packets acknowledged since this round trip began", 2 * LARGEST_WINDOW),
+        Feature("round_trips", "int", "round trips", 0.0, MOST_PACKETS, "round trips that are over"),
+    ),
+)  # fmt: skip
+
+WINDOW = Global(
+    name="window",
+    meaning="the latest completed measuring window: about one round-trip time, at least 1 ms; all 0 before the first",
+    observed="round_trip",
+    features=(
+        _time("duration_us", "how long it lasted"),
+        _packets("delivered_packets", "packets acknowledged in it", 2 * LARGEST_WINDOW),
+        Feature("delivered_bytes", "int", "bytes", 0.0, 2 * LARGEST_WINDOW * 1500.0, "their payload"),
+        _rate("bandwidth_bps", "the rate of delivery in it"),
+        _packets("lost_packets", "packets found to be lost in it", 2 * LARGEST_WINDOW),
+        _packets("ecn_packets", "packets in it that carried an ECN mark", 2 * LARGEST_WINDOW),
+        _time("min_rtt_us", "the smallest round-trip time in it", LONGEST_RTT),
+        _time("avg_rtt_us", "the mean round-trip time in it", LONGEST_RTT),
+        _time("max_rtt_us", "the largest round-trip time in it", LONGEST_RTT),
+    ),
+)
+
+WINDOW_LIMIT = Mechanism(
+    "window",
+    "`cwnd` is called at every loss, time-out and ECN mark, and besides once per {called} (`ack`: for every "
+    "acknowledgement; `round`: once a round-trip time). What it returns, kept between 2 and 65535 packets, is the "
+    "window until the next call: the sender sends whenever fewer packets than that (rounded down) are in flight. "
+    "Slow start is run by the {slow_start}: where that is the `mechanism`, the window grows by each acknowledged "
+    "packet until the first loss, mark or sign of a growing delay, and after a time-out from one packet up to what "
+    "`cwnd` returned for it, and `cwnd` is not called for acknowledgements meanwhile; where it is the `policy`, it "
+    "decides from the first acknowledgement on. The statistics of `state` observe at every acknowledgement, loss, mark "
+    "and time-out, those of `window` once a window is complete.",
+)
+
+TASK = Task(
+    name="congestion_control",
+    summary="Choose how many packets a sender may have in flight, so that the link is full, queues are short and other "
+    "flows get their share.",
+    signature=Value(
+        function="cwnd",
+        arguments=(STATE, WINDOW),
+        returns="the congestion window in packets",
+        low=LEAST_WINDOW,
+        high=LARGEST_WINDOW,
+        mechanisms=(WINDOW_LIMIT,),
+    ),
+    evaluator="vulcan_link.evaluator:LinkEvaluator",
+    objectives=(POWER, BALANCED, POLICYSMITH),
+    directory=Path(__file__).parent,
+    settings=(
+        Setting(
+            "link",
+            "text",
+            "a link trace, or a generated one such as constant:rate=12; default: generated links",
+            repeatable=True,
+        ),
+        Setting("link_format", "text", "the format of the link traces; default: detected"),
+        Setting(
+            "delay_ms",
+            "float",
+            "propagation delay in one direction; default: 20, or as the generated links have it",
+            repeatable=True,
+        ),
+        Setting(
+            "buffer",
+            "text",
+            "what the link's queue holds: packets (100) or multiples of the bandwidth-delay product (1bdp); "
+            "default: 1bdp, or as the generated links have it",
+            repeatable=True,
+        ),
+        Setting("duration_s", "float", "seconds that a run lasts", 20.0),
+        Setting("flows", "int", "flows that the policy controls", 1),
+        Setting(
+            "competing",
+            "text",
+            "flows beside them: an algorithm and how many (cubic:2), and when (cubic:2@5-15, in seconds), or none; "
+            "default: none, or as the generated links have it",
+            repeatable=True,
+        ),
+        Setting("queue", "text", "how the link's queue drops", "droptail", choices=("droptail", "codel")),
+        Setting("ecn", "flag", "have the queue mark packets where it would drop them early"),
+        Setting("loss", "float", "share of packets that are lost at random", 0.0),
+        Setting("loss_seed", "int", "seed of that loss", 1),
+        Setting("called", "text", "how often the policy is called", "ack", choices=("ack", "round")),
+        Setting("slow_start", "text", "who runs slow start", "mechanism", choices=("mechanism", "policy")),
+    ),
+    properties=(
+        Property(
+            "window within bounds",
+            "bounded",
+            "the window stays from 2 to 65535 packets without the clamp",
+            low=LEAST_WINDOW,
+            high=LARGEST_WINDOW,
+        ),
+        Property(
+            "backs off at a loss",
+            "holds",
+            "a loss does not raise the window",
+            claim="result <= state.cwnd_packets",
+            when="state.cause == 1 and state.lost_packets > 0",
+        ),
+        Property(
+            "backs off at a time-out",
+            "holds",
+            "a time-out does not raise the window",
+            claim="result <= state.cwnd_packets",
+            when="state.cause == 2",
+        ),
+        Property(
+            "longer delay, no larger window",
+            "nonincreasing",
+            "all else equal",
+            subject="state.rtt_us",
+            when="0 < state.min_rtt_us <= state.rtt_us <= state.max_rtt_us",
+        ),
+        Property(
+            "backs off under delay",
+            "holds",
+            "a window of 16 packets or more does not grow at four times the least round-trip time",
+            claim="result <= state.cwnd_packets",
+            when="state.cwnd_packets >= 16 and state.min_rtt_us > 0 and state.rtt_us >= 4 * state.min_rtt_us and "
+            "state.smoothed_rtt_us >= 4 * state.min_rtt_us and window.min_rtt_us >= 4 * state.min_rtt_us and "
+            "window.avg_rtt_us >= 4 * state.min_rtt_us",
+        ),
+    ),
+    advice=(
+        "A window of (rate of the link) x (round-trip time without a queue) fills the link and leaves the queue empty; "
+        "more only makes the queue longer, and less leaves the link idle.",
+        "The link's rate may change at any time: what was measured seconds ago may be wrong.",
+    ),
+    pictures=(
+        Picture(
+            name="throughput and delay",
+            x="queueing_delay_p95_ms",
+            y="throughput_mbps",
+            x_label="95th percentile of the queueing delay (ms)",
+            y_label="throughput (Mbit/s)",
+            x_log=True,
+            x_reversed=True,
+        ),
+    ),
+)  # fmt: skip

@@ -1,0 +1,223 @@
+"""Laws that hold of every simulation: nothing is created or lost, order is kept, no delay is below the path's."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from vulcan.errors import UserError
+from vulcan_link import Flow, Queue, Result, Scenario, simulate
+from vulcan_link.algorithms import ALGORITHMS
+from vulcan_traces.links import LinkTrace, make_link
+
+MS = 10**6
+NAMES = [name for name in ALGORITHMS if name != "policy"]
+
+
+def constant(per_ms: int) -> LinkTrace:
+    return make_link("constant", "opportunities", np.full(per_ms, MS), MS)
+
+
+def wire(megabits: float) -> LinkTrace:
+    return make_link("wire", "rates", np.zeros(1, np.int64), 10**9, np.array([megabits * 1e6]))
+
+
+LINKS = st.one_of(
+    st.integers(1, 4).map(constant),
+    st.floats(0.5, 40).map(wire),
+    st.lists(st.integers(1, 900), min_size=5, max_size=200).map(
+        lambda times: make_link("bursty", "opportunities", np.array(sorted(times)) * MS, max(times) * MS)
+    ),
+    st.lists(st.sampled_from([0.0, 1e6, 6e6, 24e6]), min_size=2, max_size=5).map(
+        lambda rates: make_link("steps", "rates", np.arange(len(rates)) * 300 * MS, len(rates) * 300 * MS,
+                                np.array([*rates[:-1], 3e6]))
+    ),
+)  # fmt: skip
+FLOWS = st.lists(
+    st.builds(
+        Flow,
+        algorithm=st.sampled_from(NAMES),
+        delay_ms=st.sampled_from([0.0, 1.0, 10.0, 37.5, 80.0]),
+        start_s=st.sampled_from([0.0, 0.3]),
+        stop_s=st.sampled_from([None, 2.0]),
+        delayed_acks=st.booleans(),
+        pacing=st.sampled_from([None, True]),
+        packet_bytes=st.sampled_from([1500, 1500, 600]),
+        receive_window=st.sampled_from([20, 300, 4096]),
+        parameter=st.sampled_from([1.0, 30.0, 500.0]),
+    ),
+    min_size=1,
+    max_size=3,
+).map(tuple)
+QUEUES = st.builds(
+    Queue,
+    kind=st.sampled_from(["droptail", "codel"]),
+    packets=st.sampled_from([None, 1, 10, 60, 400]),
+    bytes=st.sampled_from([None, 3000, 60_000]),
+    ecn=st.booleans(),
+)
+SCENARIOS = st.builds(
+    Scenario,
+    link=LINKS,
+    queue=QUEUES,
+    flows=FLOWS,
+    duration_s=st.just(3.0),
+    loss=st.sampled_from([0.0, 0.01, 0.2]),
+    seed=st.integers(0, 5),
+    jitter_us=st.sampled_from([0.0, 700.0]),
+)
+
+
+@settings(max_examples=120, deadline=None, derandomize=True)
+@given(scenario=SCENARIOS)
+def test_every_packet_is_somewhere_and_no_delay_is_below_the_path(scenario: Scenario) -> None:
+    result = simulate(scenario)
+    for flow, measured in zip(scenario.flows, result.flows, strict=True):
+        assert measured.queued >= 0
+        assert measured.sent == measured.lost + measured.dropped + measured.delivered + measured.queued
+        # what the network holds: the queue, and what was delivered and is not yet known to the sender
+        assert measured.in_flight >= measured.queued
+        assert measured.in_flight <= measured.queued + measured.delivered
+        assert measured.acknowledged <= measured.delivered
+        assert measured.retransmitted <= measured.sent
+        if measured.rtt_avg_ms:
+            assert measured.rtt_min_ms >= flow.round_trip_ms - 1e-6
+        assert measured.marked == 0 or scenario.queue.ecn
+    assert 0 <= result.utilisation <= 1 + 0.05
+    assert 0 < result.jain <= 1 + 1e-12
+    assert result.queueing_delay_p95_ms <= result.queueing_delay_max_ms + 1e-9
+
+
+@settings(max_examples=25, deadline=None, derandomize=True)
+@given(scenario=SCENARIOS)
+def test_the_same_scenario_gives_the_same_result(scenario: Scenario) -> None:
+    assert simulate(scenario) == simulate(scenario)
+
+
+def test_the_queue_keeps_the_order() -> None:
+    """A sender that saw a gap in a FIFO network without loss would retransmit."""
+    flow = Flow("fixed", delay_ms=20.0, parameter=300.0)
+    result = simulate(Scenario(constant(1), Queue(packets=10_000), (flow,), 10.0))
+    assert result.retransmitted == result.dropped == 0
+    assert result.flows[0].recoveries == result.flows[0].timeouts == 0
+
+
+def test_delays_of_a_lone_packet_are_the_path_and_its_own_time() -> None:
+    flow = Flow("fixed", delay_ms=25.0, parameter=1.0, initial_window=1, delayed_acks=False)
+    result = simulate(Scenario(wire(12), Queue(packets=10), (flow,), 10.0))
+    assert result.flows[0].rtt_min_ms == result.flows[0].rtt_max_ms == pytest.approx(51.0)
+    assert result.queueing_delay_max_ms == 0.0
+
+
+def test_random_loss_takes_its_share() -> None:
+    flow = Flow("fixed", delay_ms=10.0, parameter=200.0)
+    result = simulate(Scenario(wire(100), Queue(packets=1000), (flow,), 20.0, loss=0.05))
+    assert result.lost / result.sent == pytest.approx(0.05, rel=0.05)
+    assert result.dropped == 0
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_outage_is_survived(name: str) -> None:
+    """Three seconds without any delivery: the timer backs off, and the flow goes on as the link does."""
+    link = make_link("outage", "rates", np.array([0, 5, 8]) * 10**9, 30 * 10**9, np.array([12e6, 0.0, 12e6]))
+    flow = Flow(name, delay_ms=20.0, parameter=50.0)
+    result = simulate(Scenario(link, Queue(packets=400), (flow,), 20.0))
+    assert result.utilisation > (0.6 if name in ("fixed", "reno", "cubic", "bbr") else 0.2)
+    assert 1 <= result.flows[0].timeouts <= 12
+
+
+def test_a_spurious_timeout_is_undone() -> None:
+    """Nothing is lost in the outage, so that hardly anything is sent twice (Eifel, RFC 3522)."""
+    link = make_link("outage", "rates", np.array([0, 5, 8]) * 10**9, 30 * 10**9, np.array([12e6, 0.0, 12e6]))
+    result = simulate(Scenario(link, Queue(packets=2000), (Flow("fixed", delay_ms=20.0, parameter=80.0),), 20.0))
+    assert result.dropped == 0
+    assert 1 <= result.retransmitted <= 6
+
+
+@pytest.mark.parametrize("name", ["reno", "cubic"])
+def test_marks_are_heeded_as_losses_are(name: str) -> None:
+    flow = Flow(name, delay_ms=20.0)
+    marking = Queue(packets=400, ecn=True, mark_packets=40)
+    result = simulate(Scenario(constant(1), marking, (flow,), 30.0, measure_from_s=5.0))
+    assert result.marked > 0
+    assert result.dropped == result.retransmitted == 0
+    assert result.queueing_delay_max_ms < 100
+    assert result.utilisation > 0.9
+    deaf = simulate(Scenario(constant(1), marking, (Flow(name, delay_ms=20.0, ecn=False),), 30.0))
+    assert deaf.marked == 0
+    assert deaf.dropped > 0
+
+
+def test_codel_holds_the_delay_near_its_target() -> None:
+    flow = Flow("cubic", delay_ms=20.0)
+    tail = simulate(Scenario(constant(1), Queue(packets=1000), (flow,), 30.0))
+    codel = simulate(Scenario(constant(1), Queue("codel", packets=1000), (flow,), 30.0))
+    assert tail.queueing_delay_avg_ms > 100
+    assert codel.queueing_delay_avg_ms < 25
+    assert codel.utilisation > 0.9
+
+
+def test_flows_start_and_stop_when_they_are_told() -> None:
+    flows = (Flow("cubic", delay_ms=10.0), Flow("cubic", delay_ms=10.0, start_s=4.0, stop_s=8.0))
+    result = simulate(Scenario(constant(1), Queue(packets=40), flows, 12.0), series=True, series_interval_ms=500.0)
+    time, sent = result.series["time_s"][:, 1], result.series["sent"][:, 1]
+    assert sent[time <= 4.0].max() == 0
+    assert sent[time >= 4.5].min() > 0
+    new_data_ends = sent[time >= 9.0]
+    assert new_data_ends.max() - new_data_ends.min() <= 40
+
+
+def test_flows_of_equal_delay_are_served_in_turn() -> None:
+    """Neither of two equal flows has an advantage from the order in which they are named."""
+    flows = (Flow("cubic", delay_ms=20.0), Flow("cubic", delay_ms=20.0, start_s=3.0))
+    for seed in (1, 2, 3):
+        result = simulate(
+            Scenario(constant(4), Queue(packets=80), flows, 120.0, jitter_us=500.0, seed=seed, measure_from_s=40.0)
+        )
+        assert result.jain > 0.9
+
+
+def test_a_series_has_every_sample_and_ends_as_the_counts_do() -> None:
+    scenario = Scenario(constant(1), Queue(packets=40), (Flow("reno"), Flow("bbr", start_s=1.0)), 5.0)
+    result = simulate(scenario, series=True, series_interval_ms=100.0)
+    assert {array.shape for array in result.series.values()} == {(51, 2)}
+    assert (np.diff(result.series["delivered"], axis=0) >= 0).all()
+    assert 0 <= result.delivered - result.series["delivered"][-1].sum() <= 1  # what happens at 5 s comes after it
+    assert simulate(scenario) == simulate(scenario, series=False)
+
+
+def test_measuring_late_leaves_out_what_was_before() -> None:
+    flow = (Flow("reno", delay_ms=20.0),)
+    whole = simulate(Scenario(constant(1), Queue(packets=40), flow, 20.0))
+    late = simulate(Scenario(constant(1), Queue(packets=40), flow, 20.0, measure_from_s=10.0))
+    assert late.seconds == 10.0
+    assert 9_000 < late.delivered <= 10_001 < whole.delivered
+    assert late.dropped < whole.dropped
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (lambda: simulate(Scenario(constant(1), Queue(), (Flow("tahoe"),), 1.0)), "'tahoe' is not known"),
+        (lambda: simulate(Scenario(constant(1), Queue(), (Flow("policy"),), 1.0)), "no policy is given"),
+        (lambda: Queue(packets=0), "at least 1"),
+        (lambda: Queue(mark_packets=3), "set ecn"),
+        (lambda: Flow("reno", delay_ms=-1.0), "at least 0"),
+        (lambda: Flow("reno", start_s=2.0, stop_s=1.0), "start first"),
+        (lambda: Flow("reno", packet_bytes=9000), "1500 are possible"),
+        (lambda: Flow("reno", receive_window=5), "initial window"),
+        (lambda: Scenario(constant(1), Queue(), ()), "no flow"),
+        (lambda: Scenario(constant(1), Queue(), (Flow(),), 1.0, loss=1.0), "below 1"),
+        (lambda: Scenario(constant(1), Queue(), (Flow(),), 1.0, measure_from_s=2.0), "from < to"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_in_one_line(make: object, says: str) -> None:
+    with pytest.raises(UserError, match=says) as raised:
+        make()
+    assert "\n" not in str(raised.value)
+
+
+def test_a_result_is_a_result() -> None:
+    assert isinstance(simulate(Scenario(constant(1), Queue(packets=9), (Flow(),), 1.0)), Result)

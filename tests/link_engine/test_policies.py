@@ -1,0 +1,126 @@
+"""A policy in the kernel: when it is called, what it is shown, and what becomes of its answer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from vulcan.anvil import Policy, check
+from vulcan.task import Feature, Global, Objective, Task, Value
+from vulcan_link import Flow, Queue, Scenario, simulate
+from vulcan_link.policy_state import STATE, WINDOW
+from vulcan_traces.links import make_link
+
+LINK = make_link("12", "opportunities", np.array([10**6]), 10**6)
+
+
+def features(names: tuple[str, ...]) -> tuple[Feature, ...]:
+    return tuple(Feature(name, "float", "any", 0, 2**52, name) for name in names)
+
+
+TASK = Task(
+    name="window",
+    summary="chooses a window",
+    signature=Value(
+        "cwnd",
+        (Global("state", "the sender", features(STATE)), Global("window", "its last round trip", features(WINDOW))),
+        "packets",
+        low=2,
+        high=65535,
+    ),
+    evaluator="vulcan_link.evaluator:LinkEvaluator",
+    objectives=(Objective("power", "utilisation", "more is better", lambda metrics, _: metrics["utilisation"]),),
+    directory=Path(__file__).parent,
+)
+
+
+def policy(body: str) -> Policy:
+    return check(f"def cwnd(state, window):\n    return {body}\n", TASK)
+
+
+def run(body: str, **options: object) -> object:
+    flow = Flow("policy", **{"delay_ms": 20.0, "slow_start": "policy", **options})
+    return simulate(Scenario(LINK, Queue(packets=100), (flow,), 10.0), policy(body))
+
+
+def test_a_constant_policy_is_the_fixed_window() -> None:
+    fixed = simulate(Scenario(LINK, Queue(packets=100), (Flow("fixed", parameter=30.0),), 10.0))
+    ours = run("30")
+    assert abs(ours.utilisation - fixed.utilisation) < 0.005
+    assert ours.queueing_delay_p95_ms == fixed.queueing_delay_p95_ms
+
+
+@pytest.mark.parametrize(("answer", "window"), [("-5", 2), ("2.99", 2), ("7.9", 7), ("1e12", 65535)])
+def test_answers_are_clamped_to_whole_windows(answer: str, window: int) -> None:
+    result = run(answer, receive_window=50)
+    assert result.flows[0].window_avg == pytest.approx(window, rel=0.02)
+
+
+def test_it_is_called_at_every_acknowledgement_or_once_a_round_trip() -> None:
+    often, seldom = run("20"), run("20", called="round")
+    assert often.flows[0].calls > 2000
+    assert 225 <= seldom.flows[0].calls <= 245  # 10 s of round trips of 41 ms and more
+
+
+def test_slow_start_is_run_until_the_pipe_is_full_and_then_it_is_asked() -> None:
+    by_mechanism, left_to_it = run("state.cwnd_packets", slow_start="mechanism"), run("state.cwnd_packets")
+    assert by_mechanism.utilisation > 0.9
+    assert left_to_it.utilisation < 0.3  # it stays at the initial window
+    assert run("2", slow_start="mechanism").flows[0].sent > run("2").flows[0].sent + 30
+
+
+def test_a_window_that_grows_by_one_a_round_trip_and_halves_on_loss_is_reno() -> None:
+    body = (
+        "max(state.cwnd_packets / 2, 2) if state.cause > 0 else state.cwnd_packets + 1 "
+        "if state.acked_since_change_packets >= state.cwnd_packets else state.cwnd_packets"
+    )
+    ours = simulate(Scenario(LINK, Queue(packets=40), (Flow("policy"),), 60.0, measure_from_s=5.0), policy(body))
+    reno = simulate(Scenario(LINK, Queue(packets=40), (Flow("reno"),), 60.0, measure_from_s=5.0))
+    assert abs(ours.utilisation - reno.utilisation) < 0.02
+    assert ours.queueing_delay_avg_ms == pytest.approx(reno.queueing_delay_avg_ms, rel=0.2)
+
+
+def test_losses_are_told_once_each_recovery() -> None:
+    """Without this one that halves at a loss would be at its least before the recovery is over."""
+    body = (
+        "state.cwnd_packets / 2 if state.cause == 1 else state.cwnd_packets + 1 "
+        "if state.acked_since_change_packets >= state.cwnd_packets else state.cwnd_packets"
+    )
+    result = simulate(Scenario(LINK, Queue(packets=40), (Flow("policy"),), 30.0), policy(body))
+    assert result.flows[0].recoveries >= 5
+    assert result.utilisation > 0.9
+
+
+def test_each_flow_has_a_state_of_its_own() -> None:
+    flows = tuple(Flow("policy", delay_ms=delay, slow_start="policy") for delay in (10.0, 40.0))
+    result = simulate(Scenario(LINK, Queue(packets=100), flows, 10.0), policy("state.min_rtt_us / 1000"))
+    assert result.flows[0].window_avg == pytest.approx(result.flows[0].rtt_min_ms, abs=1)
+    assert result.flows[1].window_avg == pytest.approx(result.flows[1].rtt_min_ms, abs=1)
+
+
+def test_decisions_tell_policies_apart_and_are_repeated() -> None:
+    assert run("30").flows[0].decisions == run("30").flows[0].decisions != run("31").flows[0].decisions
+
+
+@pytest.mark.parametrize(
+    ("holds", "name"),
+    [
+        ("state.now_us > 0 and state.rtt_us >= state.min_rtt_us and state.rtt_us <= state.max_rtt_us", "rtt"),
+        ("state.smoothed_rtt_us >= 40000", "smoothed"),
+        ("state.in_flight_packets <= 64 and state.acked_packets <= 64", "flight"),
+        ("state.cwnd_packets <= state.max_cwnd_packets", "largest"),
+        ("state.mss_bytes == 1448 and state.ecn_enabled == 0 and state.ecn_marked_packets == 0", "constants"),
+        ("state.delivered_packets >= state.round_trip_acked_packets", "round"),
+        ("state.delivery_rate_bps <= 12.2e6 or state.now_us < 200000", "rate"),
+        ("window.min_rtt_us <= window.avg_rtt_us and window.avg_rtt_us <= window.max_rtt_us", "window rtt"),
+        ("window.bandwidth_bps <= 12e6 and window.delivered_bytes == window.delivered_packets * 1448", "window"),
+        ("window.duration_us == 0 or window.duration_us >= 1000", "at least 1 ms"),
+        ("state.min_bandwidth_bps <= state.max_bandwidth_bps", "bandwidths"),
+    ],
+)
+def test_what_it_is_shown_is_true(holds: str, name: str) -> None:
+    """The window is 30 while the statement holds, and 2 once it does not."""
+    result = run(f"30 if {holds} else 2", receive_window=64)
+    assert result.flows[0].window_avg > 29.9, name

@@ -1,0 +1,106 @@
+"""The emulated bottleneck gives every packet the fate that the plain one gives it."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from plain_link import plain_bottleneck
+
+from vulcan_link.kernel.bottleneck import Bottleneck, DelayLine
+
+MS = 1_000_000
+opportunity_lists = st.lists(st.integers(1, 40), min_size=1, max_size=40).map(lambda ms: sorted(m * MS for m in ms))
+arrival_lists = st.lists(
+    st.tuples(st.integers(0, 40).map(lambda ms: ms * MS), st.sampled_from((40, 52, 576, 748, 1499, 1500))), max_size=60
+).map(lambda packets: sorted(packets, key=lambda packet: packet[0]))
+
+
+def named(number: int, size: int) -> bytes:
+    return number.to_bytes(4, "little") + bytes(size - 4)
+
+
+def number_of(packet: bytes) -> int:
+    return int.from_bytes(packet[:4], "little")
+
+
+@settings(derandomize=True, max_examples=150, deadline=None)
+@given(opportunity_lists, st.integers(1, 12), arrival_lists)
+def test_every_packet_fares_as_in_the_plain_bottleneck(
+    opportunities: list[int], buffer: int, arrivals: list[tuple[int, int]]
+) -> None:
+    until = 50 * MS
+    expected, dropped = plain_bottleneck(opportunities, buffer, arrivals, until)
+    bottleneck = Bottleneck(opportunities, buffer)
+    crossed = []
+    for number, (when, size) in enumerate(arrivals):
+        crossed += bottleneck.advance(when)
+        bottleneck.arrive(when, named(number, size))
+    crossed += bottleneck.advance(until)
+
+    log = bottleneck.log
+    assert [(number_of(packet), when) for packet, (when, _, _) in zip(crossed, log.departed, strict=True)] == expected
+    assert [arrivals[number] for number in dropped] == [(when, size - 4) for when, size in log.dropped]
+    assert log.opportunities == len(opportunities)
+    in_transit = len(log.arrived) - len(log.departed) - len(log.dropped) - bottleneck.waiting
+    assert in_transit in (0, 1)
+    assert all(came <= when for when, _, came in log.departed)
+
+
+@settings(derandomize=True, max_examples=100, deadline=None)
+@given(opportunity_lists, st.lists(st.integers(0, 50).map(lambda ms: ms * MS), min_size=1, max_size=30).map(sorted))
+def test_how_often_the_clock_is_read_does_not_matter(opportunities: list[int], readings: list[int]) -> None:
+    often, once = Bottleneck(opportunities, 100), Bottleneck(opportunities, 100)
+    for number in range(30):
+        often.arrive(0, named(number, 700))
+        once.arrive(0, named(number, 700))
+    for now in readings:
+        often.advance(now)
+    once.advance(readings[-1])
+    assert often.log == once.log
+
+
+def test_what_a_packet_leaves_of_an_opportunity_goes_to_the_next_one() -> None:
+    bottleneck = Bottleneck([1 * MS, 2 * MS, 3 * MS], 10)
+    for number in range(3):
+        bottleneck.arrive(0, named(number, 996))  # 1,000 bytes with the header: 3,000 in all, of 1,504 + 1,504
+    assert [number_of(packet) for packet in bottleneck.advance(1 * MS)] == [0]
+    assert [number_of(packet) for packet in bottleneck.advance(2 * MS)] == [1, 2]
+    assert bottleneck.next_event is None
+
+
+def test_an_opportunity_with_nothing_waiting_is_lost() -> None:
+    bottleneck = Bottleneck([1 * MS, 2 * MS, 9 * MS], 10)
+    bottleneck.advance(3 * MS)
+    bottleneck.arrive(3 * MS, named(0, 1500))
+    assert bottleneck.next_event == 9 * MS
+    assert bottleneck.advance(8 * MS) == []
+    assert len(bottleneck.advance(9 * MS)) == 1
+    assert bottleneck.log.opportunities == 3
+
+
+def test_the_buffer_counts_packets_and_not_the_one_that_is_partly_sent() -> None:
+    bottleneck = Bottleneck([1 * MS, 2 * MS], 2)
+    bottleneck.arrive(0, named(0, 1000))
+    bottleneck.arrive(0, named(1, 1000))
+    bottleneck.arrive(0, named(2, 1000))
+    assert len(bottleneck.log.dropped) == 1
+    bottleneck.advance(1 * MS)  # the first has gone, the second is half gone
+    assert bottleneck.waiting == 0
+    bottleneck.arrive(1 * MS, named(3, 1000))
+    bottleneck.arrive(1 * MS, named(4, 1000))
+    bottleneck.arrive(1 * MS, named(5, 1000))
+    assert [when for when, _ in bottleneck.log.dropped] == [0, 1 * MS]
+
+
+@settings(derandomize=True, max_examples=100, deadline=None)
+@given(st.integers(0, 30), st.lists(st.integers(0, 100), max_size=30).map(sorted))
+def test_a_delay_line_holds_each_packet_for_its_delay_and_keeps_their_order(delay: int, arrivals: list[int]) -> None:
+    line = DelayLine(delay)
+    out = []
+    for now in range(140):
+        out += [(now, number_of(packet)) for packet in line.advance(now)]
+        for number, when in enumerate(arrivals):
+            if when == now:
+                line.arrive(now, named(number, 40))
+        out += [(now, number_of(packet)) for packet in line.advance(now)]
+    assert out == [(when + delay, number) for number, when in enumerate(arrivals)]

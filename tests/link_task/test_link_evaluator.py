@@ -1,0 +1,211 @@
+"""The evaluator on the real simulator: what policies score, see and may rely on."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from vulcan.anvil import check
+from vulcan.evaluator import OffersDecisions, OffersRungs, rungs_of
+from vulcan.search.config import complete_settings
+from vulcan.task import Split
+from vulcan_link.evaluator import LinkEvaluator
+from vulcan_link.layout import LAYOUT
+from vulcan_link.metrics import metrics_of
+from vulcan_link.scenario import Flow, Queue, Scenario
+from vulcan_link.simulate import simulate
+from vulcan_traces.links import load_link
+
+WHOLE = Split(by="none")
+WIRED = {"link": ["constant:rate=12"], "duration_s": 20.0}
+
+
+def prepared(task, split=WHOLE, **settings):
+    """An evaluator and its instances."""
+    evaluator = LinkEvaluator()
+    instances = evaluator.instances(complete_settings(task, settings), split)
+    evaluator.prepare(instances)
+    return evaluator, instances
+
+
+def policy_of(task, body):
+    return check("def cwnd(state, window):\n" + "".join(f"    {line}\n" for line in body.splitlines()), task)
+
+
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("reno", WIRED),
+        ("reno", {**WIRED, "buffer": ["0.5bdp"]}),
+        ("reno", {**WIRED, "buffer": ["4bdp"], "duration_s": 60.0}),
+        ("cubic", WIRED),
+        ("cubic", {**WIRED, "buffer": ["4bdp"], "duration_s": 60.0}),
+        ("cubic", {"link": ["constant:rate=48"], "delay_ms": [10.0], "duration_s": 30.0}),
+    ],
+)
+def test_reno_and_cubic_in_anvil_come_near_those_of_the_simulator(task, name, settings):
+    evaluator, (instance,) = prepared(task, **settings)
+    mine = evaluator.evaluate(check(task.seed_policies()[name], task), instance)
+    theirs = evaluator.evaluate_baseline(name, instance)
+    assert mine["utilisation"] == pytest.approx(theirs["utilisation"], abs=0.05)
+    assert mine["queueing_delay_avg_ms"] == pytest.approx(theirs["queueing_delay_avg_ms"], rel=0.25, abs=2)
+    assert mine["queueing_delay_p95_ms"] == pytest.approx(theirs["queueing_delay_p95_ms"], rel=0.1, abs=2)
+
+
+def test_vegas_in_anvil_keeps_a_few_packets_in_the_queue(task):
+    evaluator, (instance,) = prepared(task, **WIRED, buffer=["4bdp"])
+    metrics = evaluator.evaluate(check(task.seed_policies()["vegas"], task), instance)
+    assert metrics["utilisation"] > 0.97
+    assert 1 < metrics["queueing_delay_avg_ms"] < 8  # 2 to 4 packets of 1 ms each, and slow start
+    assert metrics["loss"] < 0.01
+
+
+def test_fast_in_anvil_fills_the_link_with_a_short_queue(task):
+    evaluator, (instance,) = prepared(task, **WIRED, buffer=["4bdp"])
+    metrics = evaluator.evaluate(check(task.seed_policies()["fast"], task), instance)
+    assert metrics["utilisation"] > 0.97
+    assert 1 < metrics["queueing_delay_avg_ms"] < 8
+
+
+def test_every_baseline_has_the_metrics_of_a_policy(task):
+    evaluator, (instance,) = prepared(task, **WIRED)
+    mine = evaluator.evaluate(policy_of(task, "return 40"), instance)
+    assert {"reno", "cubic", "bbr", "fixed"} <= set(evaluator.baselines())
+    for name in evaluator.baselines():
+        theirs = evaluator.evaluate_baseline(name, instance)
+        assert set(theirs) == set(mine)
+        assert all(math.isfinite(value) for value in theirs.values())
+        assert theirs == evaluator.evaluate_baseline(name, instance)  # from the disk
+
+
+def test_a_constant_window_is_the_simulators_fixed_one(task):
+    evaluator, (instance,) = prepared(task, **WIRED, slow_start="policy")
+    mine = evaluator.evaluate(policy_of(task, "return 40"), instance)
+    theirs = evaluator.evaluate_baseline("fixed", instance)
+    for metric in ("utilisation", "queueing_delay_avg_ms", "throughput_mbps"):
+        assert mine[metric] == pytest.approx(theirs[metric], rel=0.02, abs=0.2)
+
+
+def test_power_is_best_at_the_bandwidth_delay_product(task):
+    evaluator, (instance,) = prepared(task, **WIRED, buffer=["4bdp"], slow_start="policy")
+    power = {w: evaluator.evaluate(policy_of(task, f"return {w}"), instance)["power"] for w in (10, 20, 42, 80, 150)}
+    assert max(power, key=power.__getitem__) == 42  # 12 Mbit/s x 41 ms, with the packet's own millisecond
+    assert power[20] == pytest.approx(power[42] / 2, rel=0.1)
+    assert power[80] == pytest.approx(power[42] * 41 / 80, rel=0.1)
+
+
+def test_the_same_is_measured_every_time_and_by_every_evaluator(task):
+    one, instances = prepared(task, loss=0.01, duration_s=3.0)
+    other, again = prepared(task, loss=0.01, duration_s=3.0)
+    policy = check(task.seed_policies()["vegas"], task)
+    assert instances == again
+    for instance in instances[:3]:
+        assert one.evaluate(policy, instance) == one.evaluate(policy, instance) == other.evaluate(policy, instance)
+    assert one.decisions(policy) == one.decisions(policy) == other.decisions(policy)
+
+
+def test_settings_reach_the_simulator(task):
+    base = {**WIRED, "buffer": ["4bdp"], "duration_s": 10.0}
+    plain, (instance,) = prepared(task, **base)
+    policy = check(task.seed_policies()["cubic"], task)
+    usual = plain.evaluate(policy, instance)
+
+    def measured(policy=policy, **more):
+        evaluator, (other,) = prepared(task, **{**base, **more})
+        return evaluator.evaluate(policy, other)
+
+    assert measured(loss=0.02)["loss"] == pytest.approx(0.02, rel=0.5)
+    assert measured(queue="codel")["queueing_delay_avg_ms"] < usual["queueing_delay_avg_ms"] / 2
+    assert measured(ecn=True)["loss"] <= usual["loss"]
+    assert measured(delay_ms=[40.0])["rtt_min_ms"] > usual["rtt_min_ms"] + 35
+    assert measured(flows=3)["jain"] < 1
+    assert measured(competing=["cubic:2"])["share"] != usual["share"]
+    assert measured(called="round") != usual
+    assert measured(slow_start="policy") != usual
+
+
+def test_rungs_are_shorter_runs_of_the_same_instances(task):
+    evaluator, instances = prepared(task, split=task.split)
+    training = [i for i in instances if i.split == "train"]
+    assert isinstance(evaluator, OffersRungs) and isinstance(evaluator, OffersDecisions)
+    (rung,) = rungs_of(evaluator, training)
+    assert [i.parameters["duration_s"] for i in rung.instances] == [3.0] * len(training)
+    assert {i.parameters["digest"] for i in rung.instances} == {i.parameters["digest"] for i in training}
+    evaluator.prepare(rung.instances)
+    policy = check(task.seed_policies()["reno"], task)
+    assert all(evaluator.evaluate(policy, i)["delivered_packets"] > 100 for i in rung.instances)
+    assert rungs_of(evaluator, prepared(task, split=task.split, duration_s=2.0)[1][:7]) == ()
+
+
+def test_decisions_tell_policies_apart(task):
+    evaluator, _ = prepared(task, split=task.split)
+    sources = [*task.seed_policies().values(), task.seed_policies()["vegas"].replace("ALPHA = 2", "ALPHA = 3")]
+    digests = [evaluator.decisions(check(source, task)) for source in sources]
+    assert len(set(digests)) == len(digests)
+    renamed = task.seed_policies()["vegas"].replace("queued", "backlog")
+    assert evaluator.decisions(check(renamed, task)) == digests[list(task.seed_policies()).index("vegas")]
+
+
+def test_a_trace_that_has_changed_since_is_not_measured_on(task, tmp_path):
+    from vulcan.errors import UserError
+
+    path = tmp_path / "link"
+    path.write_text("1\n")
+    _, (instance,) = prepared(task, link=[str(path)])
+    path.write_text("2\n")
+    with pytest.raises(UserError, match="not what it was"):
+        LinkEvaluator().prepare([instance])
+
+
+PATHS = {
+    "wired": ("constant:rate=12", Queue(packets=40), {}),
+    "short queue": ("constant:rate=30", Queue(packets=3), {}),
+    "outages": ("outage:rate=8,every=2,length=1,seed=1,seconds=30", Queue(packets=60), {}),
+    "bloated": ("constant:rate=1", Queue(packets=500), {}),
+    "marked": ("constant:rate=20", Queue(packets=60, ecn=True, mark_packets=10), {}),
+    "codel": ("markov:low=2,high=20,seed=1", Queue(kind="codel", packets=200), {}),
+    "lossy": ("steps:rates=20-2,every=1", Queue(packets=80), {"loss": 0.03}),
+}
+
+
+@pytest.fixture(scope="module")
+def boundless(task):
+    """The task with no bounds on features, so that nothing is left out of a policy that looks for what is outside."""
+    signature = task.signature
+    arguments = tuple(
+        replace(a, features=tuple(replace(f, low=-1e300, high=1e300) for f in a.features)) for a in signature.arguments
+    )
+    return replace(task, signature=replace(signature, arguments=arguments), properties=())
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("called", ["ack", "round"])
+@pytest.mark.parametrize("slow_start", ["mechanism", "policy"])
+def test_no_policy_is_ever_shown_a_value_outside_of_its_declared_range(task, boundless, path, called, slow_start):
+    """A policy that would do something else if it saw one does the same as one that does not look."""
+    features = list(task.signature.features())
+    link, queue, more = PATHS[path]
+    flow = Flow("policy", delay_ms=15.0, called=called, slow_start=slow_start, ecn=queue.ecn)
+    others = (Flow("cubic", delay_ms=15.0, start_s=2.0, stop_s=6.0),)
+    scenario = Scenario(load_link(link), queue, (flow, *others), duration_s=12.0, **more)
+    half = len(features) // 2
+    plain = task.seed_policies()["reno"]
+    expected = metrics_of(simulate(scenario, check(plain, boundless)), 1, 30.0, 1.0)
+    assert expected["delivered_packets"] > 50
+    for part in (features[:half], features[half:]):
+        looks = "".join(
+            f"    wrong = wrong or {name} < {feature.low!r} or {name} > {feature.high!r}"
+            + (f" or {name} != math.floor({name})\n" if feature.type != "float" else "\n")
+            for name, feature in part
+        )
+        head = "def cwnd(state, window):\n"
+        looking = plain.replace(head, f"{head}    wrong = False\n{looks}    if wrong:\n        return 5\n")
+        looking = looking.replace("\n\n\ndef", "\n\nimport math\n\n\ndef")
+        found = metrics_of(simulate(scenario, check(looking, boundless)), 1, 30.0, 1.0)
+        assert found == expected, [name for name, _ in part]
+
+
+def test_the_layout_has_a_place_for_each_declared_feature(task):
+    assert set(LAYOUT.features) == {name for name, _ in task.signature.features()}

@@ -1,0 +1,74 @@
+"""Every link trace at hand loads, and has the rate that its name or its source says."""
+
+from __future__ import annotations
+
+import zipfile
+
+import pytest
+
+from vulcan.errors import UserError
+from vulcan_traces.links import load_link
+
+FOLDERS = {
+    "mahimahi": 11,
+    "nyc-cellular": 10,
+    "cellular-2018": 8,
+    "sage": 37,
+    "orca": 1,
+    "pantheon-poisson": 3,
+    "leocc-starlink": 1,
+}
+NO_LINKS = {"README", "README.md", "trace-info", "delay_example.txt"}
+"""Descriptions, and delays over time."""
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_every_trace_of_a_folder_loads(links, folder):
+    paths = [path for path in sorted((links / folder).iterdir()) if path.name not in NO_LINKS]
+    assert len(paths) == FOLDERS[folder]
+    for path in paths:
+        link = load_link(path)
+        assert link.kind == "opportunities"
+        assert link.name == path.name
+        assert 0.5e6 < link.mean_rate < 350e6
+
+
+@pytest.mark.parametrize(
+    ("name", "seconds", "megabits"),
+    [
+        ("sage/wired12", 0.001, 12.032),
+        ("sage/wired192", 0.001, 192.512),
+        ("sage/wired12-2x-u", 30, 18.05),
+        ("mahimahi/Verizon-LTE-short.down", 140, 5.04),
+        ("mahimahi/TMobile-UMTS-driving.down", 928, 2.03),
+        ("leocc-starlink/bw_example.txt", 120, 48.9),
+        ("pantheon-poisson/2.64mbps-poisson.trace", 60, 2.44),
+    ],
+)
+def test_a_trace_has_its_length_and_rate(links, name, seconds, megabits):
+    link = load_link(links / name)
+    assert link.seconds == pytest.approx(seconds, rel=0.01)
+    assert link.mean_rate / 1e6 == pytest.approx(megabits, rel=0.005)
+
+
+def test_what_is_no_link_in_these_folders_is_told_so(links):
+    for name in ("nyc-cellular/README", "cellular-2018/README.md", "leocc-starlink/delay_example.txt"):
+        with pytest.raises(UserError):
+            load_link(links / name)
+
+
+def test_the_logs_of_the_5g_data_set_load(links):
+    archive = links / "ucc-5g" / "5G-production-dataset.zip"
+    with zipfile.ZipFile(archive) as opened:
+        names = [n for n in opened.namelist() if n.endswith(".csv") and not n.startswith("__MACOSX")]
+    assert len(names) == 83
+    refused = []
+    for name in names:
+        try:
+            link = load_link(archive / name)
+        except UserError as error:
+            refused.append(str(error))
+        else:
+            assert link.kind == "rates"
+    assert len(refused) == 1  # the clock of that phone was set back by hours
+    assert "B_2019.11.27_07.29.47.csv, line 918: " in refused[0]

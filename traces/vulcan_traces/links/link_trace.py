@@ -1,0 +1,82 @@
+"""What a link lets through over time."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+OPPORTUNITY_BYTES = 1504
+"""What one opportunity carries: a packet of 1,500 bytes behind the four bytes of a TUN header, as Mahimahi counts."""
+
+SECOND = 1_000_000_000
+MILLISECOND = 1_000_000
+LONGEST = 10**6 * SECOND
+"""The longest period, in ns: eleven days. A thousand of them are still exact in an int64."""
+
+Kind = Literal["opportunities", "rates"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LinkTrace:
+    """What a link lets through, by one of two descriptions; it repeats after `period` nanoseconds.
+
+    `opportunities` (the meaning of Mahimahi's mm-link: Netravali et al., USENIX ATC 2015): at each of `times`, in ns,
+    nondecreasing and in (0, period], the link may carry 1,504 bytes; what nobody uses is lost. `rates` is empty.
+    `rates`: from each of `times` on, in ns, increasing from 0 and below `period`, the link sends `rates` bits/s of the
+    wire (0 is an outage), until the next; the last of them lasts until the period ends.
+
+    `digest` is of the content: equal for links that let the same through, whatever they are called.
+    """
+
+    name: str
+    kind: Kind
+    times: NDArray[np.int64] = field(repr=False)
+    rates: NDArray[np.float64] = field(repr=False)
+    period: int
+    digest: str
+
+    @property
+    def seconds(self) -> float:
+        """The period in seconds."""
+        return self.period / SECOND
+
+    @property
+    def bits(self) -> float:
+        """What the link can carry in one period."""
+        if self.kind == "opportunities":
+            return float(len(self.times)) * OPPORTUNITY_BYTES * 8
+        lasting = np.diff(np.append(self.times, self.period))
+        return float((lasting * self.rates).sum()) / SECOND
+
+    @property
+    def mean_rate(self) -> float:
+        """Bits/s on average."""
+        return self.bits / self.seconds
+
+
+def make_link(
+    name: str, kind: Kind, times: NDArray[np.int64], period: int, rates: NDArray[np.float64] | None = None
+) -> LinkTrace:
+    """A link trace with its digest. Raises ValueError where the arrays are not as `LinkTrace` says they are."""
+    rates = np.empty(0) if rates is None else np.ascontiguousarray(rates, np.float64)
+    times = np.ascontiguousarray(times, np.int64)
+    if not 0 < period <= LONGEST:
+        raise ValueError(f"a period of {period} ns: from 1 to {LONGEST} are possible")
+    if not len(times):
+        raise ValueError("nothing is ever let through")
+    steps = np.diff(times)
+    if kind == "opportunities":
+        if times[0] <= 0 or times[-1] > period or (steps < 0).any() or len(rates):
+            raise ValueError("opportunities need nondecreasing times in (0, period], and no rates")
+    else:
+        if times[0] != 0 or times[-1] >= period or (steps <= 0).any() or len(rates) != len(times):
+            raise ValueError("rates need a rate for each of increasing times in [0, period), the first at 0")
+        if not (np.isfinite(rates).all() and (rates >= 0).all() and rates.any()):
+            raise ValueError("rates need to be finite and not negative, and one of them above 0")
+    times.flags.writeable = rates.flags.writeable = False
+    content = hashlib.sha256(f"{kind}/1 {period}\n".encode() + times.tobytes() + rates.tobytes())
+    return LinkTrace(name, kind, times, rates, int(period), content.hexdigest())

@@ -1,0 +1,58 @@
+"""Mahimahi's packet-delivery traces: each line is the millisecond of an opportunity to carry 1,504 bytes.
+
+The last line is also the length of the file, after which it repeats (Netravali et al., USENIX ATC 2015, and the
+manual page of mm-link). An opportunity at millisecond 0 coincides with the last one of the time before; here, as
+there, it can be used from the second time on, for at the very start nothing is queued.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from vulcan_traces.links.link_trace import LONGEST, MILLISECOND, LinkTrace, make_link
+from vulcan_traces.links.text import Text
+from vulcan_traces.text_table import abbreviated
+
+_ALLOWED = b"0123456789 \t\r\n"
+
+
+def looks_like_mahimahi(text: Text) -> bool:
+    """Whether the first lines are whole numbers, one a line."""
+    return text.is_text and all(line.isdigit() for line in text.first_lines)
+
+
+def read_mahimahi(text: Text) -> LinkTrace:
+    """Raises UserError with the number of the first bad line."""
+    lines = text.content.rstrip().split(b"\n")
+    if text.content.translate(None, _ALLOWED) or not all(map(_is_whole, lines)):
+        number = next(number for number, line in enumerate(lines, 1) if not _is_whole(line))
+        raise text.malformed(number, _why(lines[number - 1]))
+    try:
+        milliseconds = np.array(list(map(int, lines)), np.int64)
+    except OverflowError:
+        milliseconds = np.full(1, LONGEST, np.int64)
+    if milliseconds.max() > LONGEST // MILLISECOND:
+        number = next(number for number, line in enumerate(lines, 1) if int(line) > LONGEST // MILLISECOND)
+        raise text.malformed(number, f"over {LONGEST // MILLISECOND} ms: {abbreviated(lines[number - 1])}")
+    falls = np.flatnonzero(np.diff(milliseconds) < 0)
+    if len(falls):
+        number = int(falls[0]) + 2
+        earlier, later = milliseconds[number - 2], milliseconds[number - 1]
+        raise text.malformed(number, f"{later} ms comes after {earlier} ms; times may not go back")
+    period = int(milliseconds[-1]) * MILLISECOND
+    if period == 0:
+        raise text.malformed(len(lines), "the last time is 0 ms, and so the trace has no length")
+    times = milliseconds * MILLISECOND
+    first = int(np.searchsorted(times, 0, side="right"))
+    times = np.concatenate([times[first:], np.full(first, period, np.int64)])
+    return make_link(text.path.name, "opportunities", times, period)
+
+
+def _is_whole(line: bytes) -> bool:
+    return line.strip().isdigit()
+
+
+def _why(line: bytes) -> str:
+    if not line.strip():
+        return "a blank line; each line is the millisecond of an opportunity"
+    return f"not a whole number of milliseconds: {abbreviated(line)}"

@@ -1,0 +1,141 @@
+"""Tables of a link's rate over time: delimited text with a time and a rate a line.
+
+What the columns mean says the header (`time_s,rate_mbps`, `seconds,bandwidth (kbit/s)`) or a text such as `s,mbps`,
+which has the unit of each column in order and `-` for a column to be ignored. Times are s, ms, us or ns; rates bps,
+kbps, mbps or gbps (bits a second of the wire). Each rate lasts until the next time; the last one as long as the one
+before it.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from vulcan.errors import UserError, nearest
+from vulcan_traces.links.link_trace import LONGEST, SECOND, LinkTrace, make_link
+from vulcan_traces.links.text import Text
+from vulcan_traces.text_table import abbreviated
+
+TIME_UNITS = {"s": 1e9, "ms": 1e6, "us": 1e3, "ns": 1.0}
+RATE_UNITS = {"bps": 1.0, "kbps": 1e3, "mbps": 1e6, "gbps": 1e9}
+_SPELLED = {"sec": "s", "secs": "s", "second": "s", "seconds": "s", "millisecond": "ms", "milliseconds": "ms"}
+_PER_SECOND = re.compile(r"([kmg]?)bits?(?:/s|/sec|ps| per second)?(?![a-z])")
+_WORD = re.compile(r"[a-z]+")
+_HIGHEST = 1e13
+IGNORED = "-"
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Where the time and the rate stand, how many ns and bits/s their units are, and whether there is a header."""
+
+    time: int
+    rate: int
+    time_unit: float
+    rate_unit: float
+    has_header: bool
+
+
+def looks_like_rate_table(text: Text) -> bool:
+    """Whether the first line is a header that names the unit of one time and one rate."""
+    return text.is_text and _of_units([_unit(name) for name in _fields(text.first_lines[0])]) is not None
+
+
+def columns_of(text: Text, spec: str | None) -> Columns:
+    """As the specification says, such as `ms,kbps`, or else the header. Raises UserError."""
+    header = _fields(text.first_lines[0]) if text.first_lines else []
+    if spec is None:
+        found = _of_units([_unit(name) for name in header])
+        if found is None:
+            raise UserError(
+                f"{text.path}: its header does not name one time and one rate with their units, such as "
+                "time_s,rate_mbps; name them by the format, as csv:s,mbps"
+            )
+        return Columns(*found, has_header=True)
+    units = [piece.strip().lower() for piece in spec.split(",")]
+    known = [*TIME_UNITS, *RATE_UNITS, IGNORED]
+    for unit in units:
+        if unit not in known:
+            raise UserError(f"csv:{spec}: no unit {unit!r}{nearest(unit, known)} (known: {', '.join(known)})")
+    found = _of_units(units)
+    if found is None:
+        raise UserError(f"csv:{spec}: the unit of exactly one time and one rate is needed, as csv:s,mbps")
+    named = len(header) > max(found[:2]) and not any(_is_number(header[place]) for place in found[:2])
+    return Columns(*found, has_header=named)
+
+
+def read_rate_table(text: Text, columns: Columns) -> LinkTrace:
+    """Raises UserError with the number of the first bad line."""
+    times: list[float] = []
+    rates: list[float] = []
+    skip_header = columns.has_header
+    for number, line in enumerate(text.content.decode("utf-8", "replace").split("\n"), 1):
+        if not line.strip():
+            continue
+        if skip_header:
+            skip_header = False
+            continue
+        fields = _fields(line.encode())
+        if len(fields) <= max(columns.time, columns.rate):
+            raise text.malformed(number, f"too few fields: {abbreviated(line.encode())}")
+        for place, unit, values, what, highest in (
+            (columns.time, columns.time_unit, times, "time", float(LONGEST)),
+            (columns.rate, columns.rate_unit, rates, "rate", _HIGHEST),
+        ):
+            if not _is_number(fields[place]):
+                raise text.malformed(number, f"the {what} is not a number: {abbreviated(line.encode())}")
+            value = float(fields[place]) * unit
+            if not abs(value) <= highest or (what == "rate" and value < 0):
+                raise text.malformed(number, f"the {what} is out of range: {abbreviated(line.encode())}")
+            values.append(value)
+        if len(times) > 1 and round(times[-1]) <= round(times[-2]):
+            raise text.malformed(number, f"times must increase: {abbreviated(line.encode())}")
+    return link_of_rates(text, times, rates)
+
+
+def link_of_rates(text: Text, times: Sequence[float], rates: Sequence[float]) -> LinkTrace:
+    """The link of these rates, in bits/s, from these times on, in ns. Raises UserError where that makes no link."""
+    if not times:
+        raise UserError(f"{text.path}: the trace has no rate")
+    if not any(rates):
+        raise UserError(f"{text.path}: every rate is 0")
+    begins = np.rint(np.array(times) - times[0]).astype(np.int64)
+    last = int(begins[-1] - begins[-2]) if len(begins) > 1 else SECOND
+    period = int(begins[-1]) + last
+    if period > LONGEST:
+        raise UserError(f"{text.path}: the trace lasts over {LONGEST // SECOND} s")
+    return make_link(text.path.name, "rates", begins, period, np.array(rates, np.float64))
+
+
+def _fields(line: bytes) -> list[str]:
+    plain = line.decode("utf-8", "replace").strip().lower()
+    if "," in plain or ";" in plain:
+        return [field.strip() for field in re.split("[,;]", plain)]
+    return plain.split("\t") if "\t" in plain else plain.split()
+
+
+def _unit(name: str) -> str:
+    """The unit that a column's name ends with; empty where it names none."""
+    spelled = _PER_SECOND.sub(lambda match: f"{match[1]}bps", name)
+    words: list[str] = [_SPELLED.get(word, word) for word in _WORD.findall(spelled)]
+    return words[-1] if words and words[-1] in TIME_UNITS | RATE_UNITS else ""
+
+
+def _of_units(units: Sequence[str]) -> tuple[int, int, float, float] | None:
+    times = [place for place, unit in enumerate(units) if unit in TIME_UNITS]
+    rates = [place for place, unit in enumerate(units) if unit in RATE_UNITS]
+    if len(times) != 1 or len(rates) != 1:
+        return None
+    return times[0], rates[0], TIME_UNITS[units[times[0]]], RATE_UNITS[units[rates[0]]]
+
+
+def _is_number(field: str) -> bool:
+    try:
+        value = float(field)
+    except ValueError:
+        return False
+    return math.isfinite(value) and "_" not in field
