@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from vulcan_link import Flow, Queue, Result, Scenario, simulate
+from vulcan_link.kernel.prediction import LATENESS_US
 from vulcan_traces.links import LinkTrace, load_link, make_link
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -22,7 +23,6 @@ SEEDS = (1, 2, 3, 4, 5)
 """The emulator's lateness is random: figures are medians over these."""
 
 RETURN_MS = 1.0
-JITTER_US = 2075.0
 START_S, LINK_S = 0.1, 30.2
 """The emulator: what acknowledgements take longer than packets, up to how late it acts, when its flows start after
 its link, and how long its log is for runs of 30 s. The first two are fitted: picked from a grid in view of the cells
@@ -95,7 +95,7 @@ def linux_cells() -> list[Cell]:
             (flow,) * count,
             row["dur"] + LINK_S - 30.0,
             clock_ms=1.0,
-            jitter_us=JITTER_US,
+            jitter_us=LATENESS_US,
             drain=not row["trace"].startswith("const"),
         )
         name = f"{row['cc']} {row['trace'].partition('.')[0]} q{row['queue']}" + (" x2" if count > 1 else "")

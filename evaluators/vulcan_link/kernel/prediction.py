@@ -10,6 +10,11 @@ if TYPE_CHECKING:
     from vulcan.anvil import Policy
     from vulcan_link.result import Result
 
+LATENESS_US = 2075.0
+"""Up to how late an emulator in user space, with a clock of milliseconds, hands over what it carries. It was chosen so
+that BBR, which takes the highest of its rate samples for the bandwidth, has the queue that Linux's has over Mahimahi on
+a constant link (`docs/link-validation.md`); other algorithms hardly depend on it."""
+
 Called = Literal["ack", "round"]
 SlowStart = Literal["mechanism", "policy"]
 
@@ -36,5 +41,6 @@ def predict(
         ),
         duration_s=cell.seconds,
         clock_ms=1.0,
+        jitter_us=LATENESS_US,
     )
     return simulate(scenario, policy)
