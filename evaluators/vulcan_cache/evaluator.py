@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import logging
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -17,7 +14,7 @@ from numpy.typing import NDArray
 from vulcan.anvil import Policy
 from vulcan.errors import UserError
 from vulcan.evaluator import BaselineKind, Instance, Rung, SplitName
-from vulcan.paths import cache_directory
+from vulcan.kept import kept_metrics
 from vulcan.task import Json, Metrics, Split
 from vulcan_cache.baselines import BASELINES
 from vulcan_cache.capacity import capacity_in_bytes
@@ -141,10 +138,11 @@ class CacheEvaluator:
 
     def evaluate_baseline(self, name: str, instance: Instance) -> Metrics:
         """See `vulcan.evaluator.Evaluator`; a result is kept on disk by trace, cache size and measured requests."""
-        place = _kept_at(name, instance)
-        kept = _read_kept(place)
-        if kept is not None:
-            return kept
+        p = instance.parameters
+        of = [p[key] for key in ("digest", "unit_sizes", "capacity", "measure_from", "measure_to")]
+        return kept_metrics([name, BASELINES[name].version, *of], lambda: self._measured(name, instance))
+
+    def _measured(self, name: str, instance: Instance) -> Metrics:
         p = cast(dict[str, Any], instance.parameters)
         requests = self._requests(instance)
         misses, missed_bytes, bypassed = BASELINES[name].kernel()(
@@ -153,9 +151,7 @@ class CacheEvaluator:
         )  # fmt: skip
         measured = requests.sizes[requests.measure_from :]
         total = int(measured.sum(dtype=np.int64))
-        metrics = metrics_of(Result(len(measured), total, int(misses), int(missed_bytes), int(bypassed)))
-        _keep(place, metrics)
-        return metrics
+        return metrics_of(Result(len(measured), total, int(misses), int(missed_bytes), int(bypassed)))
 
     def _trace(self, source: Mapping[str, Json]) -> Trace:
         """The trace, or the sample of it that an instance's parameters say."""
@@ -251,28 +247,3 @@ def _check_mechanism(instance: Instance, known: Mapping[str, object]) -> None:
     mechanism = instance.parameters["mechanism"]
     if mechanism not in known:
         raise UserError(f"no mechanism {mechanism!r} (known: {', '.join(known)})")
-
-
-def _kept_at(name: str, instance: Instance) -> Path:
-    p = instance.parameters
-    identity = [name, BASELINES[name].version] + [
-        p[key] for key in ("digest", "unit_sizes", "capacity", "measure_from", "measure_to")
-    ]
-    return cache_directory("baselines") / f"{hashlib.sha256(json.dumps(identity).encode()).hexdigest()}.json"
-
-
-def _read_kept(place: Path) -> Metrics | None:
-    try:
-        return cast(dict[str, float], json.loads(place.read_text()))
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError) as error:
-        log.warning("%s cannot be used and is computed again: %s", place, error)
-        return None
-
-
-def _keep(place: Path, metrics: Metrics) -> None:
-    """Write it whole or not at all: several processes may compute the same result."""
-    unfinished = place.with_suffix(f".{os.getpid()}")
-    unfinished.write_text(json.dumps(metrics))
-    unfinished.replace(place)

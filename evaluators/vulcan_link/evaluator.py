@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import logging
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
@@ -15,7 +12,7 @@ from typing import Any, cast
 from vulcan.anvil import Policy
 from vulcan.errors import UserError
 from vulcan.evaluator import BaselineKind, Instance, Rung, SplitName
-from vulcan.paths import cache_directory
+from vulcan.kept import kept_metrics
 from vulcan.task import Json, Metrics, Split
 from vulcan_link.baselines import BASELINES, simulator_digest
 from vulcan_link.buffer_size import buffer_in_packets
@@ -110,14 +107,12 @@ class LinkEvaluator:
 
     def evaluate_baseline(self, name: str, instance: Instance) -> Metrics:
         """See `vulcan.evaluator.Evaluator`; a result is kept on disk by all that it depends on."""
-        place = _kept_at(name, instance)
-        kept = _read_kept(place)
-        if kept is not None:
-            return kept
         baseline = BASELINES[name]
-        metrics = self._measured(instance, baseline.algorithm, baseline.parameter)
-        _keep(place, metrics)
-        return metrics
+        of: dict[str, Json] = {k: v for k, v in instance.parameters.items() if k not in ("link", "link_format")}
+        return kept_metrics(
+            ["link", name, baseline.parameter, simulator_digest(), of],
+            lambda: self._measured(instance, baseline.algorithm, baseline.parameter),
+        )
 
     def _measured(self, instance: Instance, algorithm: str, parameter: float, policy: Policy | None = None) -> Metrics:
         p = cast(dict[str, Any], instance.parameters)
@@ -277,26 +272,3 @@ def _with_labels_of_their_own(paths: Sequence[_Path]) -> list[_Path]:
         else path
         for path in paths
     ]
-
-
-def _kept_at(name: str, instance: Instance) -> Path:
-    kept = {key: value for key, value in instance.parameters.items() if key not in ("link", "link_format")}
-    identity = json.dumps([name, BASELINES[name].parameter, simulator_digest(), kept], sort_keys=True)
-    return cache_directory("baselines") / f"{hashlib.sha256(identity.encode()).hexdigest()}.json"
-
-
-def _read_kept(place: Path) -> Metrics | None:
-    try:
-        return cast(dict[str, float], json.loads(place.read_text()))
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError) as error:
-        log.warning("%s cannot be used and is computed again: %s", place, error)
-        return None
-
-
-def _keep(place: Path, metrics: Metrics) -> None:
-    """Write it whole or not at all: several processes may compute the same result."""
-    unfinished = place.with_suffix(f".{os.getpid()}")
-    unfinished.write_text(json.dumps(metrics))
-    unfinished.replace(place)

@@ -8,13 +8,13 @@ from typing import Any, cast
 from vulcan.anvil import Policy
 from vulcan.errors import UserError
 from vulcan.evaluator import BaselineKind, Instance
+from vulcan.kept import kept_metrics
 from vulcan.task import Json, Metrics, Split
 from vulcan_spot.evaluator import check_names, digest_of
 from vulcan_spot.job import Job, Prices
-from vulcan_spot.kept import keep, place_of, read_kept
 from vulcan_spot.metrics import metrics_of
 from vulcan_spot.plan import environments_of, instance_of, job_of, jobs_of, prices_of, runs_in
-from vulcan_spot.simulate import BOUND
+from vulcan_spot.simulate import BOUND, BOUND_VERSION
 from vulcan_spot.simulate_regions import REGION_BASELINES, RegionRuns, RegionWindows, simulate_regions
 from vulcan_spot.windows import Place, places_of
 from vulcan_traces.spot import EMBEDDED_REGIONS, SpotTrace, load_spot
@@ -102,13 +102,10 @@ class MultiRegionEvaluator:
         """See `vulcan.evaluator.Evaluator`; the bound is kept on disk by availability, windows and job."""
         if name != BOUND:
             return self._metrics(self._run(name, instance), instance)
-        identity = {key: value for key, value in instance.parameters.items() if key not in ("trace", "meaning")}
-        place = place_of([name, "regions", identity])
-        kept = read_kept(place)
-        if kept is None:
-            kept = self._metrics(self._run(name, instance), instance)
-            keep(place, kept)
-        return kept
+        of: dict[str, Json] = {k: v for k, v in instance.parameters.items() if k not in ("trace", "meaning")}
+        return kept_metrics(
+            ["spot regions", name, BOUND_VERSION, of], lambda: self._metrics(self._run(name, instance), instance)
+        )
 
     def _run(self, who: Policy | str, instance: Instance) -> RegionRuns:
         p = instance.parameters

@@ -36,6 +36,8 @@ class Runs:
 
 BASELINES = ("on_demand", "greedy", "spot_only", "uniform_progress")
 BOUND = "least_cost"
+BOUND_VERSION = 1
+"""To be raised when the bound, the rules or the metrics change: its results are kept on disk."""
 
 
 def simulate(who: Policy | str, windows: Windows, job: Job, prices: Prices | None = None) -> Runs:

@@ -5,16 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, cast
 
 from vulcan.anvil import Policy
 from vulcan.errors import UserError
 from vulcan.evaluator import BaselineKind, Instance, Rung, SplitName
-from vulcan.paths import cache_directory
+from vulcan.kept import kept_metrics
 from vulcan.task import Json, Metrics, Split
 from vulcan_tiering.baselines import BASELINES
 from vulcan_tiering.baselines.run import run_baseline
@@ -128,21 +126,19 @@ class TieringEvaluator:
 
     def evaluate_baseline(self, name: str, instance: Instance) -> Metrics:
         """See `vulcan.evaluator.Evaluator`; a result is kept on disk by all that it depends on."""
-        place = _kept_at(name, instance)
-        kept = _read_kept(place)
-        if kept is not None:
-            return kept
+        of: dict[str, Json] = {key: value for key, value in instance.parameters.items() if key != "trace"}
+        return kept_metrics(["tiering", name, BASELINES[name].version, of], lambda: self._measured(name, instance))
+
+    def _measured(self, name: str, instance: Instance) -> Metrics:
         p = cast(dict[str, Any], instance.parameters)
         e = self._evidence(p)
-        metrics = metrics_of(
+        return metrics_of(
             run_baseline(
                 name, e.counts, e.samples, e.capacity,
                 migration_limit=e.limit, machine=_machine(p),
                 measure_from=p["measure_from"], measure_to=p["measure_to"], weight=e.weight,
             )
         )  # fmt: skip
-        _keep(place, metrics)
-        return metrics
 
     def _run(self, policy: Policy, parameters: Mapping[str, Json]) -> Result:
         p = cast(dict[str, Any], parameters)
@@ -223,27 +219,3 @@ def _parts(split: Split) -> list[tuple[SplitName, tuple[float, float]]]:
 def _label(name: str) -> str:
     """A file's name without its ending; a generated workload's as it is."""
     return name if ":" in name else name.removesuffix(".npz")
-
-
-def _kept_at(name: str, instance: Instance) -> Path:
-    parameters = {key: value for key, value in instance.parameters.items() if key != "trace"}
-    identity = ["tiering", name, BASELINES[name].version, parameters]
-    digest = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
-    return cache_directory("baselines") / f"{digest}.json"
-
-
-def _read_kept(place: Path) -> Metrics | None:
-    try:
-        return cast(dict[str, float], json.loads(place.read_text()))
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError) as error:
-        log.warning("%s cannot be used and is computed again: %s", place, error)
-        return None
-
-
-def _keep(place: Path, metrics: Metrics) -> None:
-    """Write it whole or not at all: several processes may compute the same result."""
-    unfinished = place.with_suffix(f".{os.getpid()}")
-    unfinished.write_text(json.dumps(metrics))
-    unfinished.replace(place)

@@ -1,0 +1,48 @@
+"""Measurements that are kept on disk: what a baseline did on an instance never changes, and may take long to find."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import cast
+
+from vulcan.paths import cache_directory
+from vulcan.task import Json, Metrics
+
+log = logging.getLogger(__name__)
+
+
+def kept_metrics(identity: list[Json], measure: Callable[[], Metrics]) -> Metrics:
+    """What `measure` gives, measured once on this machine and then read back.
+
+    `identity` is all that the metrics depend on: the evaluator, the baseline with its version, and the instance. What
+    cannot be read back is measured again, with a warning.
+    """
+    text = json.dumps(identity, sort_keys=True)
+    place = cache_directory("baselines") / f"{hashlib.sha256(text.encode()).hexdigest()}.json"
+    metrics = _read(place)
+    if metrics is None:
+        metrics = measure()
+        _write(place, metrics)
+    return metrics
+
+
+def _read(place: Path) -> Metrics | None:
+    try:
+        return cast(dict[str, float], json.loads(place.read_text()))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        log.warning("%s cannot be used and is computed again: %s", place, error)
+        return None
+
+
+def _write(place: Path, metrics: Metrics) -> None:
+    """Whole or not at all: several processes may measure the same."""
+    unfinished = place.with_suffix(f".{os.getpid()}")
+    unfinished.write_text(json.dumps(dict(metrics)))
+    unfinished.replace(place)
