@@ -113,7 +113,8 @@ def test_a_policy_with_all_properties_is_proved_and_the_exit_code_is_0(tmp_path:
     assert [found["name"] for found in document["properties"]] == [declared.name for declared in CACHE.properties]
     for found in document["properties"]:
         assert set(found) == {
-            "name", "kind", "required", "verdict", "arithmetic", "method", "counterexample", "seconds", "reason"
+            "name", "kind", "function", "required", "verdict", "arithmetic", "method", "counterexample", "seconds",
+            "reason",
         }  # fmt: skip
         assert (found["verdict"], found["arithmetic"], found["method"]) == ("proved", "exact float64", "certificate")
         assert found["counterexample"] is None

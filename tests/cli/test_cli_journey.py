@@ -119,7 +119,7 @@ def test_the_exported_policy_measures_as_the_store_says(journey: tuple[Console, 
         "run": summary["run"], "candidate": summary["best"]["candidate"], "format": "python", "files": [str(out)],
     }  # fmt: skip
     measured = vulcan.document("eval", str(out), *WHERE, "--part", "test")
-    assert set(measured) == {"task", "part", "objective", "rows"}
+    assert set(measured) == {"task", "part", "objective", "rows", "means"}
     sql = "SELECT instance, value FROM scores WHERE split = 'test' AND metric = 'miss_ratio'"
     stored = dict(query(summary["run"], vulcan.directory, sql))
     own = {r["instance"]: r["miss_ratio"] for r in measured["rows"] if r["kind"] == "candidate"}
@@ -174,6 +174,7 @@ def test_check_says_what_a_policy_needs(vulcan: Console) -> None:
     assert (document["policy"], document["accepted"]) == ("mine.py", True)
     assert set(document["plan"]) == {
         "features", "statistics", "history", "operations", "operations_limit", "bytes_per_entity", "bytes_of_system",
+        "functions",
     }  # fmt: skip
     assert set(document["plan"]["features"]) >= {"obj.size"}
     assert len(document["plan"]["statistics"]) == 1
@@ -192,12 +193,15 @@ def test_check_says_what_a_policy_needs(vulcan: Console) -> None:
 
 
 def test_tasks_and_their_interfaces(vulcan: Console) -> None:
-    (task,) = vulcan.document("tasks")["tasks"]
-    assert (task["name"], set(task)) == ("cache_eviction", {"name", "place", "summary"})
+    tasks = vulcan.document("tasks")["tasks"]
+    assert [task["name"] for task in tasks] == [
+        "cache_eviction", "congestion_control", "memory_tiering", "spot_multi", "spot_single",
+    ]  # fmt: skip
+    assert all(set(task) == {"name", "place", "summary"} for task in tasks)
     shown = vulcan.document("task", "show", "cache_eviction")
     assert set(shown) == {
         "task", "summary", "kind", "function", "arguments", "features", "returns", "mechanisms", "objectives",
-        "properties", "settings", "operations",
+        "others", "properties", "settings", "operations",
     }  # fmt: skip
     assert (shown["kind"], shown["function"], shown["arguments"]) == (
         "rank",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 from vulcan.errors import UserError
@@ -15,6 +16,9 @@ from vulcan.scoring.setup import Request, Setup
 
 _GRACE = 60.0
 """Seconds for Ray to carry a request there and back, and to bring back an actor that died."""
+
+_BETWEEN_TRIES = 0.2
+"""Seconds until an actor that is being started anew is asked again whether it is there."""
 
 
 class RayExecutor(Pool):
@@ -75,7 +79,21 @@ class RemoteEvaluator:
         except errors.RayTaskError:
             raise  # an error of Vulcan's own
         except errors.RayError as error:
+            self._wait_until_back()
             raise WorkerLost(f"{type(error).__name__}: {str(error).partition(chr(10))[0]}") from error
         if isinstance(answer, str):
             raise UserError(answer)
         return answer
+
+    def _wait_until_back(self) -> None:
+        """While Ray starts an actor anew every call of it fails at once: a job's tries would be used up in no time."""
+        until = time.monotonic() + _GRACE
+        while time.monotonic() < until:
+            try:
+                self._ray.get(self._actor.processes.remote(), timeout=_GRACE)
+            except self._ray.exceptions.ActorUnavailableError:
+                time.sleep(_BETWEEN_TRIES)
+            except self._ray.exceptions.RayError:
+                return
+            else:
+                return
