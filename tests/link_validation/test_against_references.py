@@ -37,10 +37,9 @@ def test_acceptance_ranges(accepted: Range, measured: dict[str, list[Result]]) -
     assert low - 1e-9 <= median(results_of(CELLS[accepted.cell], measured), accepted.figure) <= high + 1e-9
 
 
-@pytest.mark.parametrize("cell", CONSTANT, ids=lambda cell: cell.name)
+# the kernel throttled its run of the fixed window (docs/link-validation.md)
+@pytest.mark.parametrize("cell", [c for c in CONSTANT if c.algorithm != "fixed"], ids=lambda cell: cell.name)
 def test_constant_links_are_near_linux(cell: Cell, measured: dict[str, list[Result]]) -> None:
-    if cell.algorithm == "fixed":
-        pytest.skip("the kernel throttled that run, docs/link-validation.md")
     results, linux = results_of(cell, measured), cell.reference
     assert median(results, "utilisation") == pytest.approx(linux["util"], abs=0.02)
     assert median(results, "queueing_delay_avg_ms") == pytest.approx(linux["qd_avg"], rel=0.15)
