@@ -65,11 +65,11 @@ class Doubles:
         self.names = names_of(signature)
         self.has_entity = signature.entity is not None
         text = double_header(policy, provenance(policy.task.name))
-        self.library = library({"policy.h": text, "driver.c": self.driver()}, "driver.c")
+        self.compiled = library({"policy.h": text, "driver.c": self.driver()}, "driver.c")
         self.text = text
-        self.score_ = self.library.score
+        self.score_ = self.compiled.score
         self.score_.restype = ctypes.c_double
-        self.library.start()
+        self.compiled.start()
         self.live: set[float | None] = set()
         self.block = (ctypes.c_double * len(self.names))()
 
@@ -103,12 +103,12 @@ void leave(int key) {{ {left} }}
         return self.block
 
     def observe(self, key: float | None, values: Values) -> None:
-        call = self.library.observe if key in self.live or key is None else self.library.enter
+        call = self.compiled.observe if key in self.live or key is None else self.compiled.enter
         call(int(key or 0) % MOST_KEYS, self.shown(values))
         self.live.add(key)
 
     def leave(self, key: float) -> None:
-        self.library.leave(int(key) % MOST_KEYS)
+        self.compiled.leave(int(key) % MOST_KEYS)
         self.live.remove(key)
 
     def score(self, key: float | None, values: Values) -> float:
@@ -125,9 +125,9 @@ class Integers:
         self.scales = {name: kinds.feature(name).scale for name in self.names if name in used_by(policy)}
         self.text = text or fixed_header(policy, provenance(policy.task.name))
         self.occasions = occasions(signature)
-        self.library = library({"policy.h": self.text, "driver.c": self.driver()}, "driver.c", SANITISED)
-        self.library.score.restype = ctypes.c_longlong
-        self.library.start()
+        self.compiled = library({"policy.h": self.text, "driver.c": self.driver()}, "driver.c", SANITISED)
+        self.compiled.score.restype = ctypes.c_longlong
+        self.compiled.start()
         self.block = (ctypes.c_longlong * max(1, len(self.scales)))()
 
     def driver(self) -> str:
@@ -160,11 +160,11 @@ void observe(const long long *values) {{ show(values); policy_observe(&state, &f
         return self.block
 
     def observe(self, values: Values, occasion: str | None = None) -> None:
-        call = self.library.observe if occasion is None else getattr(self.library, f"observe_{occasion}")
+        call = self.compiled.observe if occasion is None else getattr(self.compiled, f"observe_{occasion}")
         call(self.shown(values))
 
     def score(self, values: Values) -> float:
-        return self.library.score(self.shown(values)) / 2.0**RESULT_SCALE
+        return self.compiled.score(self.shown(values)) / 2.0**RESULT_SCALE
 
 
 def used_by(policy: Policy) -> set[str]:

@@ -126,7 +126,11 @@ def test_an_unclear_text_is_refused(write, text):
         open_trace(write("unclear.txt", text))
 
 
-@pytest.mark.parametrize("content", [b"", gzip.compress(b""), lzma.compress(b""), zstandard.compress(b"")])
+@pytest.mark.parametrize(
+    "content",
+    [b"", gzip.compress(b"", mtime=0), lzma.compress(b""), zstandard.compress(b"")],
+    ids=["plain", "gzip", "xz", "zstd"],
+)
 def test_an_empty_file_is_an_error(write, content):
     for format in (None, *FORMATS):
         with pytest.raises(UserError, match="the trace is empty"):
