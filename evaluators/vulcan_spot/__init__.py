@@ -6,7 +6,8 @@ runs a policy of the task `spot_single`, or a known one, over windows of availab
 """
 
 from vulcan_spot.job import Job, Prices
-from vulcan_spot.simulate import Runs, simulate
+from vulcan_spot.runs import Runs
+from vulcan_spot.simulate import simulate
 from vulcan_spot.windows import Windows
 
 __all__ = ["Job", "Prices", "Runs", "Windows", "simulate"]

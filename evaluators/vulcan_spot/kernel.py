@@ -1,4 +1,4 @@
-"""The kernel that runs a job over windows of one region, once a window.
+"""The kernel that runs a job over windows of one region or several, once a window.
 
 A tick of `gap` seconds goes like this.
 
@@ -11,50 +11,76 @@ A tick of `gap` seconds goes like this.
 6. The VM is paid for the whole tick.
 
 After the end of its window spot is not available; the job goes on until it is done, if need be after its deadline.
+
+With several regions a job is in one at a time, at first in region 0, and sees whether spot is available there and
+nowhere else. Instead of nothing the policy asks to move: the other regions are ranked, and the job is in the one of the
+highest score from then on (of equals, the one with the lowest number). Its VM is let go and nothing runs during the
+tick; what is available in the new region is seen at the next one. Where the safety net has to act, the job stays where
+it is.
 """
 
 from __future__ import annotations
 
+import numpy as np
 from numba import njit, types
 
-from vulcan.anvil.policy_calls import call_event, call_score
+from vulcan.anvil.policy_calls import call_event, call_score, helper
 from vulcan_spot.baselines import GREEDY, ON_DEMAND_ONLY, POLICY, SPOT_ONLY
 from vulcan_spot.baselines.greedy import greedy
 from vulcan_spot.baselines.uniform_progress import uniform_progress
 from vulcan_spot.layout import (
+    AGE,
     AVAILABLE,
+    COUNT,
     DEADLINE,
     DURATION,
     ELAPSED,
     GAP,
     HELD,
+    HERE,
     LAST,
     OVERHEAD,
     OVERHEAD_LEFT,
     PREEMPTIONS,
     PRICE_RATIO,
     PROGRESS,
+    RECORD,
     RUNNING,
+    SEEN,
+    SEEN_AT,
+    SEEN_REGIONS,
+    SEEN_SPELL,
     SLACK,
     SPELL,
+    TICKS_SEEN,
     TIME_LEFT,
+    VISITS,
     WORK_LEFT,
 )
 from vulcan_spot.rules import NONE, ON_DEMAND, SPOT, U, decided, guaranteed, with_decision
 
-SPOT_TICKS, ON_DEMAND_TICKS, FINISHED, STARTS, PREEMPTED, OVERRULED, RESULTS = range(7)
-"""What is counted of a run: ticks paid for, the second at which the job is done, starts of VMs, preemptions, and
-decisions that the safety net changed."""
+SPOT_TICKS, ON_DEMAND_TICKS, FINISHED, STARTS, PREEMPTED, OVERRULED, MOVES, RESULTS = range(8)
+"""What is counted of a run: ticks paid for, the second at which the job is done, starts of VMs, preemptions, decisions
+that the safety net changed, and moves between regions."""
+
+MOVE = 3  # only in the hash of decisions, where a region's number is added to it
+NEVER = -1.0
 
 _F = types.Array(types.float64, 1, "C")
-_I = types.Array(types.int64, 1, "C")
+_FRESH = types.Array(types.float64, 1, "C", readonly=True)
 _SIGNATURE = types.uint64(
     types.int64,  # who decides: see `baselines.numbers`
-    types.int64,  # address of the policy's function
-    types.int64,  # and of its update, 0 where it has no statistics
-    types.Array(types.float64, 1, "C", readonly=True),  # globals of a policy that has seen nothing
+    types.boolean,  # whether a baseline moves, to the next region in turn
+    types.UniTuple(
+        types.int64, 4
+    ),  # addresses of the policy's functions: who decides, who ranks, enter, update; 0 for none
+    _FRESH,  # globals of a policy that has seen nothing
     _F,  # room for them
-    types.Array(types.uint8, 1, "C", readonly=True),  # availability, by tick
+    _FRESH,  # statistics of regions of which nothing was seen
+    _F,  # room for them
+    types.uint64,  # statistics a region
+    _F,  # room for records, (regions * RECORD,)
+    types.Array(types.uint8, 2, "C", readonly=True),  # availability, (regions, ticks)
     types.Array(types.int64, 1, "C", readonly=True),  # first tick of each window
     types.Array(types.int64, 1, "C", readonly=True),  # and the one after its last
     types.int64,  # duration, s
@@ -66,13 +92,35 @@ _SIGNATURE = types.uint64(
 )
 
 
+@helper
+def _preferred(prefer, globals_, records, statistics, width, region, regions, now, gap):
+    """The other region of the highest score, the first of equals; this one if there is no other."""
+    best = region
+    highest = -np.inf
+    for other in range(regions):
+        at = other * RECORD
+        seen_at = records[at + SEEN_AT]
+        records[at + AGE] = now + gap if seen_at < 0 else now - seen_at
+        if other == region:
+            continue
+        score = call_score(prefer, globals_, records, U(at), statistics, U(other) * width, float(other))
+        if score > highest:
+            highest = score
+            best = other
+    return best
+
+
 @njit(_SIGNATURE, cache=True, nogil=True, error_model="numpy", _nrt=False)
 def run(
     who,
-    score,
-    update,
+    moves_on,
+    policy,
     fresh,
     globals_,
+    fresh_statistics,
+    statistics,
+    width,
+    records,
     available,
     begins,
     ends,
@@ -83,23 +131,35 @@ def run(
     price_ratio,
     results,
 ):
+    decide, prefer, enter, update = policy
+    regions = available.shape[0]
     decisions = U(0)
     for window in range(begins.shape[0]):
         for i in range(fresh.shape[0]):
             globals_[i] = fresh[i]
+        for i in range(fresh_statistics.shape[0]):
+            statistics[i] = fresh_statistics[i]
+        for other in range(regions):
+            for i in range(RECORD):
+                records[other * RECORD + i] = 0.0
+            records[other * RECORD + SEEN] = NEVER
+            records[other * RECORD + SEEN_AT] = NEVER
         globals_[DURATION] = duration
         globals_[DEADLINE] = deadline
         globals_[OVERHEAD] = overhead
         globals_[GAP] = gap
         globals_[PRICE_RATIO] = price_ratio
+        globals_[COUNT] = regions
         now = progress = overhead_left = spell = running = preemptions = 0
+        region = seen_regions = came_at = moves = 0
+        records[VISITS] = 1.0
         last = NONE
         before = -1
         counted_spot = counted_on_demand = starts = overruled = 0
         tick = begins[window]
         end = ends[window]
         while True:
-            here = 1 if tick < end and available[tick] != 0 else 0
+            here = 1 if tick < end and available[region, tick] != 0 else 0
             held = last
             if last == SPOT and here == 0:
                 held = NONE
@@ -120,6 +180,14 @@ def run(
             work_left = duration - progress
             time_left = deadline - now
             if who == POLICY:
+                at = region * RECORD
+                is_new = records[at + SEEN_AT] < 0
+                seen_regions += is_new
+                records[at + SEEN] = here
+                records[at + AGE] = 0.0
+                records[at + TICKS_SEEN] += 1.0
+                records[at + SEEN_SPELL] = spell
+                records[at + SEEN_AT] = now
                 globals_[ELAPSED] = now
                 globals_[PROGRESS] = progress
                 globals_[WORK_LEFT] = work_left
@@ -132,9 +200,13 @@ def run(
                 globals_[OVERHEAD_LEFT] = overhead_left
                 globals_[RUNNING] = running
                 globals_[PREEMPTIONS] = preemptions
-                if update != 0:
-                    call_event(update, globals_, globals_, U(0), globals_, U(0), 0.0)
-                asked = decided(call_score(score, globals_, globals_, U(0), globals_, U(0), 0.0))
+                globals_[SEEN_REGIONS] = seen_regions
+                globals_[HERE] = now - came_at
+                row = U(region) * width
+                event = enter if is_new else update
+                if event != 0:
+                    call_event(event, globals_, records, U(at), statistics, row, float(region))
+                asked = decided(call_score(decide, globals_, records, U(at), statistics, row, float(region)))
             elif who == ON_DEMAND_ONLY:
                 asked = ON_DEMAND
             elif who == SPOT_ONLY:
@@ -147,6 +219,18 @@ def run(
                 )
             request = guaranteed(asked, work_left, time_left, overhead, gap, last, overhead_left)
             overruled += request != asked
+            moving = request == NONE and (who == POLICY or moves_on) and regions > 1
+            if moving:
+                to = (region + 1) % regions
+                if who == POLICY:
+                    to = _preferred(prefer, globals_, records, statistics, width, region, regions, now, gap)
+                region = to
+                records[region * RECORD + VISITS] += 1.0
+                moves += 1
+                came_at = now + gap
+                spell = 0
+                before = -1
+                decisions = with_decision(decisions, MOVE + region)
             if request == SPOT and here == 0:
                 request = NONE
             if request not in (held, NONE):
@@ -164,4 +248,5 @@ def run(
         results[window, STARTS] = starts
         results[window, PREEMPTED] = preemptions
         results[window, OVERRULED] = overruled
+        results[window, MOVES] = moves
     return decisions

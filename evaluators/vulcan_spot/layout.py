@@ -1,14 +1,18 @@
-"""Where the kernel keeps what policies read: the globals of a run in one region."""
+"""Where the kernel keeps what policies read: the globals of a run, and a record a region."""
 
 from vulcan.anvil.layout import Layout, Slot
 
 # Float64 slots of the globals.
 (
     DURATION, DEADLINE, OVERHEAD, GAP, ELAPSED, PROGRESS, WORK_LEFT, TIME_LEFT, SLACK,
-    AVAILABLE, SPELL, PRICE_RATIO, LAST, HELD, OVERHEAD_LEFT, RUNNING, PREEMPTIONS, GLOBALS,
-) = range(18)  # fmt: skip
+    AVAILABLE, SPELL, PRICE_RATIO, LAST, HELD, OVERHEAD_LEFT, RUNNING, PREEMPTIONS,
+    COUNT, SEEN_REGIONS, HERE, GLOBALS,
+) = range(21)  # fmt: skip
 
-JOB_SLOTS = {
+# Float64 slots of a region's record. SEEN_AT is the kernel's own.
+SEEN, AGE, TICKS_SEEN, SEEN_SPELL, VISITS, SEEN_AT, RECORD = range(7)
+
+_JOB = {
     "job.duration_s": Slot("globals", DURATION),
     "job.deadline_s": Slot("globals", DEADLINE),
     "job.overhead_s": Slot("globals", OVERHEAD),
@@ -28,4 +32,21 @@ JOB_SLOTS = {
     "vm.preemptions": Slot("globals", PREEMPTIONS),
 }
 
-LAYOUT = Layout(features=JOB_SLOTS, global_slots=GLOBALS)
+LAYOUT = Layout(features=_JOB, global_slots=GLOBALS)
+"""Of policies for one region."""
+
+REGIONS_LAYOUT = Layout(
+    features={
+        **_JOB,
+        "regions.count": Slot("globals", COUNT),
+        "regions.seen": Slot("globals", SEEN_REGIONS),
+        "regions.here_s": Slot("globals", HERE),
+        "region.id": Slot("key"),
+        "region.available": Slot("entity", SEEN),
+        "region.age_s": Slot("entity", AGE),
+        "region.ticks_seen": Slot("entity", TICKS_SEEN),
+        "region.spell_s": Slot("entity", SEEN_SPELL),
+        "region.visits": Slot("entity", VISITS),
+    },
+    global_slots=GLOBALS,
+)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from vulcan_spot.job import SECONDS, Job, Prices
-from vulcan_spot.simulate import Runs
+from vulcan_spot.runs import Runs
 
 
 def metrics_of(runs: Runs, gap: int, job: Job, prices: Prices) -> dict[str, float]:

@@ -18,7 +18,10 @@ Place = tuple[int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Windows:
-    """Availability of shape (ticks,); of its windows the first tick and the one after the last, of shape (windows,)."""
+    """Availability, and of its windows the first tick and the one after the last, of shape (windows,).
+
+    `gap` is that of a tick, s. Availability has the shape (ticks,), or (regions, ticks) where there are several.
+    """
 
     gap: int
     available: NDArray[np.uint8]
@@ -28,10 +31,23 @@ class Windows:
     @classmethod
     def of(cls, traces: Sequence[SpotTrace], places: Sequence[Place]) -> Windows:
         """Those of some traces of one gap."""
-        offsets = np.cumsum([0, *(trace.ticks for trace in traces)])
+        return cls._joined(traces[0].gap, [trace.available for trace in traces], places)
+
+    @classmethod
+    def of_regions(cls, regions: Sequence[Sequence[SpotTrace]], places: Sequence[Place]) -> Windows:
+        """Those of the regions' traces: each region has equally many, and the i-th of all are of the same time."""
+        columns = []
+        for together in zip(*regions, strict=True):
+            ticks = min(trace.ticks for trace in together)
+            columns.append(np.stack([trace.available[:ticks] for trace in together]))
+        return cls._joined(regions[0][0].gap, columns, places)
+
+    @classmethod
+    def _joined(cls, gap: int, columns: Sequence[NDArray[np.uint8]], places: Sequence[Place]) -> Windows:
+        offsets = np.cumsum([0, *(column.shape[-1] for column in columns)])
         return cls(
-            traces[0].gap,
-            np.concatenate([trace.available for trace in traces]),
+            gap,
+            np.ascontiguousarray(np.concatenate(columns, axis=-1)),
             np.array([offsets[trace] + begin for trace, begin, _ in places], dtype=np.int64),
             np.array([offsets[trace] + end for trace, _, end in places], dtype=np.int64),
         )

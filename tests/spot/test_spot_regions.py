@@ -13,7 +13,7 @@ import spot_cases
 from vulcan.anvil import check
 from vulcan.registry import find_task
 from vulcan_spot import Windows, simulate
-from vulcan_spot.simulate_regions import REGION_BASELINES, RegionWindows, simulate_regions
+from vulcan_spot.simulate_regions import REGION_BASELINES, simulate_regions
 from vulcan_traces.spot import SpotTrace
 
 TASK = find_task("spot_multi")
@@ -23,7 +23,7 @@ PER_TEST = 100
 
 def windows(regions, gap):
     traces = [(SpotTrace("case", gap, np.array(a, np.uint8)),) for a in regions]
-    return RegionWindows.of(traces, [(0, 0, len(regions[0]))])
+    return Windows.of_regions(traces, [(0, 0, len(regions[0]))])
 
 
 def agree(runs, plain):

@@ -18,8 +18,8 @@ from vulcan.search.config import complete_settings
 from vulcan.task import Split
 from vulcan_spot import Job
 from vulcan_spot.multi_region_evaluator import load_regions
-from vulcan_spot.simulate_regions import MOST_REGIONS, RegionWindows, simulate_regions
-from vulcan_spot.windows import places_of
+from vulcan_spot.simulate_regions import MOST_REGIONS, simulate_regions
+from vulcan_spot.windows import Windows, places_of
 from vulcan_traces.spot import EMBEDDED_REGIONS, SpotTrace
 
 TASK = find_task("spot_multi")
@@ -67,7 +67,7 @@ def test_its_numbers_are_the_simulators(evaluator):
         ("here+there@52h+0.2h", "test", 2),
     ]
     regions = load_regions(PAIR, None, 1)
-    windows = RegionWindows.of(regions, places_of(regions[0], 52 * 3600, 6, 0, 0.6, PAIR))
+    windows = Windows.of_regions(regions, places_of(regions[0], 52 * 3600, 6, 0, 0.6, PAIR))
     for who in ("greedy_round_robin", "uniform_progress_round_robin"):
         runs = simulate_regions(who, windows, Job.of_hours(48, 52, 0.2))
         policy, baseline = evaluator.evaluate(seed(who), instances[0]), evaluator.evaluate_baseline(who, instances[0])
@@ -113,7 +113,7 @@ def test_a_directory_is_a_set_of_regions_and_windows_of_regions_go_together(tmp_
     assert [len(traces) for traces in regions] == [1, 1, 1]
     regions = load_regions(f"{tmp_path}/a :: {tmp_path}/b", None, 1)
     assert [[trace.ticks for trace in traces] for traces in regions] == [[10, 11, 12], [10, 11, 12]]
-    windows = RegionWindows.of(regions, [(1, 0, 11), (2, 2, 12)])
+    windows = Windows.of_regions(regions, [(1, 0, 11), (2, 2, 12)])
     assert windows.available.shape == (2, 33)
     assert [list(row) for row in windows.available[:, :2]] == [[0, 0], [1, 1]]
     assert (list(windows.begins), list(windows.ends)) == ([10, 23], [21, 33])
@@ -130,6 +130,6 @@ def test_regions_that_do_not_go_together(evaluator, spec, what):
 
 def test_too_many_regions():
     trace = (SpotTrace("x", 600, np.ones(100, np.uint8)),)
-    windows = RegionWindows.of([trace] * (MOST_REGIONS + 1), [(0, 0, 100)])
+    windows = Windows.of_regions([trace] * (MOST_REGIONS + 1), [(0, 0, 100)])
     with pytest.raises(UserError, match="regions"):
         simulate_regions("greedy", windows, Job(600, 6000, 0))

@@ -220,10 +220,10 @@ def test_larger_pages_join_what_smaller_ones_count():
     assert coarse.pages == -(-fine.pages // 4)
 
 
-def test_workloads_are_kept_and_damage_is_noticed(counts_cache, caplog):
+def test_workloads_are_kept_and_damage_is_noticed(cache_of_tests, caplog):
     spec = "gups:pages=50,hot_pages=5,intervals=3,loads=2000,seed=77"
     first = load_page_counts(spec)
-    (folder,) = list((counts_cache / "page-counts").glob(f"*/{first.digest}"))
+    (folder,) = list((cache_of_tests / "page-counts").glob(f"*/{first.digest}"))
     assert np.array_equal(load_page_counts(spec).loads, first.loads)
     expected = np.array(first.loads)
     damaged = np.load(folder / "loads.npy")

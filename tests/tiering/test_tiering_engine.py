@@ -51,25 +51,35 @@ POLICIES = {
 }
 CHECKED = {name: check(source, TASK) for name, source in POLICIES.items()}
 WAYS = [name for name in BASELINES if name != "omniscient"]
+COUNTS = [250, pytest.param(1000, marks=pytest.mark.slow)]
+"""Random cases, of which an ordinary run takes the fewer."""
 
 
-@settings(max_examples=1000, deadline=None, derandomize=True)
-@given(case=cases(), name=st.sampled_from(sorted(POLICIES)))
-def test_policies_run_as_in_plain_python(case: Case, name):
-    memory = case.plain()
-    memory.run(PlainRanking(CHECKED[name], memory), case.first, case.last)
-    same(simulate(CHECKED[name], case.counts, case.samples, case.capacity, **case.arguments()), memory)
+@pytest.mark.parametrize("count", COUNTS)
+def test_policies_run_as_in_plain_python(count: int):
+    @settings(max_examples=count, deadline=None, derandomize=True)
+    @given(case=cases(), name=st.sampled_from(sorted(POLICIES)))
+    def holds(case: Case, name: str) -> None:
+        memory = case.plain()
+        memory.run(PlainRanking(CHECKED[name], memory), case.first, case.last)
+        same(simulate(CHECKED[name], case.counts, case.samples, case.capacity, **case.arguments()), memory)
+
+    holds()
 
 
-@settings(max_examples=1000, deadline=None, derandomize=True)
-@given(case=cases(), name=st.sampled_from(WAYS))
-def test_known_ways_run_as_in_plain_python(case: Case, name):
-    memory = case.plain()
-    if name == "static-oracle":
-        chosen = most_accessed(case.counts, case.capacity, case.first, case.last)
-        memory.place = lambda page: page in chosen
-    memory.run(way_of(name, memory), case.first, case.last)
-    same(run_baseline(name, case.counts, case.samples, case.capacity, **case.arguments()), memory)
+@pytest.mark.parametrize("count", COUNTS)
+def test_known_ways_run_as_in_plain_python(count: int):
+    @settings(max_examples=count, deadline=None, derandomize=True)
+    @given(case=cases(), name=st.sampled_from(WAYS))
+    def holds(case: Case, name: str) -> None:
+        memory = case.plain()
+        if name == "static-oracle":
+            chosen = most_accessed(case.counts, case.capacity, case.first, case.last)
+            memory.place = lambda page: page in chosen
+        memory.run(way_of(name, memory), case.first, case.last)
+        same(run_baseline(name, case.counts, case.samples, case.capacity, **case.arguments()), memory)
+
+    holds()
 
 
 @settings(max_examples=200, deadline=None, derandomize=True)

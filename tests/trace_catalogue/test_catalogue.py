@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 
 import pytest
+from real_data import DATA
 
 from vulcan.errors import UserError
 from vulcan_traces import open_trace
@@ -14,7 +14,6 @@ from vulcan_traces.catalogue import TraceFile, TraceSet, find_file, read_catalog
 from vulcan_traces.catalogue.checksum import checksum_like
 from vulcan_traces.readers import FORMATS
 
-DATA = Path(os.environ.get("VULCAN_DATA", Path(__file__).resolve().parents[2] / ".." / "shared" / "data"))
 SETS = read_catalogue()
 FILES = [file for each in SETS for file in each.files]
 

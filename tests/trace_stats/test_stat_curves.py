@@ -121,16 +121,16 @@ REAL = [
 
 
 @pytest.mark.parametrize(("path", "format"), REAL)
-def test_curves_of_real_traces_are_those_of_simulated_caches(real_traces: Path, path: str, format: str | None) -> None:
-    trace = load_trace(real_traces / path, format=format)
+def test_curves_of_real_traces_are_those_of_simulated_caches(cache_traces: Path, path: str, format: str | None) -> None:
+    trace = load_trace(cache_traces / path, format=format)
     found = fingerprint(trace)
     assert found.sample_rate == 1
     assert_curves_are_simulated(trace, found, lru_by_bytes=found.size_change_share == 0)
 
 
-def test_curves_are_those_of_libcachesim(real_traces: Path, tmp_path: Path) -> None:
+def test_curves_are_those_of_libcachesim(cache_traces: Path, tmp_path: Path) -> None:
     libcachesim = pytest.importorskip("libcachesim", reason="libcachesim is the oracle and is not installed")
-    path = real_traces / "libcachesim/cloudPhysicsIO.oracleGeneral.bin"
+    path = cache_traces / "libcachesim/cloudPhysicsIO.oracleGeneral.bin"
     found = fingerprint(load_trace(path))
     for policy, name in (("lru", "LRU"), ("fifo", "FIFO")):
         curve: Curve = found.curve(policy, "bytes")

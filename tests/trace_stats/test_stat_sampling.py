@@ -33,9 +33,9 @@ def differences(sampled: Fingerprint, exact: Fingerprint) -> tuple[float, float]
 
 @pytest.mark.parametrize(("path", "format", "largest", "mean"), LONG)
 def test_the_error_of_sampling_is_bounded(
-    real_traces: Path, path: str, format: str | None, largest: float, mean: float
+    cache_traces: Path, path: str, format: str | None, largest: float, mean: float
 ) -> None:
-    trace = load_trace(real_traces / path, format=format)
+    trace = load_trace(cache_traces / path, format=format)
     sampled = fingerprint(trace)
     exact = fingerprint(trace, exact_requests=trace.requests)
     assert exact.sample_rate == 1

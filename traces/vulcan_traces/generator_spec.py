@@ -20,37 +20,33 @@ changed without the others.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from math import inf, isfinite
 
 import numpy as np
 
-from vulcan.errors import UserError, nearest
+from vulcan.errors import UserError
 from vulcan_traces import generators, size_distributions
 from vulcan_traces.generators import Objects
 from vulcan_traces.raw_requests import LARGEST_SIZE, RawRequests
+from vulcan_traces.specification import (
+    Key,
+    Values,
+    canonical,
+    is_specification,
+    number,
+    parse_keys,
+    parse_kind,
+    whole,
+)
 
-_SPEC = re.compile(r"(?P<kind>[A-Za-z][A-Za-z0-9_-]*):(?P<rest>[^/\\]*)\Z")
 _VERSION = 1
 """Part of every generated trace's digest: to be raised when the same specification gives other requests."""
 
 _MOST_REQUESTS = 2**31
 _MOST_OBJECTS = 2**31
 
-Value = int | float | str
-Draw = Callable[[np.random.Generator, Mapping[str, Value]], Objects]
-
-
-@dataclass(frozen=True, slots=True)
-class Key:
-    """A key of a specification: its default (which decides the type) and what it may be."""
-
-    default: Value
-    low: float = -inf
-    high: float = inf
-    choices: tuple[str, ...] = ()
+Draw = Callable[[np.random.Generator, Values], Objects]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,141 +55,94 @@ class Generator:
 
     kind: str
     name: str
-    values: Mapping[str, Value]
+    values: Values
 
     @property
     def canonical(self) -> str:
         """What the content depends on, in one text."""
-        return f"{self.kind}/{_VERSION}:" + ",".join(f"{key}={self.values[key]!r}" for key in sorted(self.values))
+        return canonical(self.kind, _VERSION, self.values)
 
     def generate(self) -> RawRequests:
         """The requests: the same for the same specification."""
         order, sizes, clock = (
             np.random.Generator(np.random.PCG64(stream))
-            for stream in np.random.SeedSequence(_whole(self.values, "seed")).spawn(3)
+            for stream in np.random.SeedSequence(whole(self.values, "seed")).spawn(3)
         )
         objects = GENERATORS[self.kind][1](order, self.values)
         object_sizes = _object_sizes(sizes, objects, self.values)
-        times = generators.arrival_times(clock, len(objects), _number(self.values, "rate"))
+        times = generators.arrival_times(clock, len(objects), number(self.values, "rate"))
         return RawRequests(objects.astype(np.uint64), object_sizes[objects], times)
 
 
 def is_generator_spec(text: str) -> bool:
     """Whether the text has the form of a specification, be its kind known or not."""
-    match = _SPEC.match(text)
-    return match is not None and (match["kind"] in GENERATORS or "=" in match["rest"])
+    return is_specification(text, GENERATORS)
 
 
 def parse_generator_spec(text: str) -> Generator:
     """Reads a specification. Raises UserError for an unknown kind or key and for a value that makes no
     sense."""
-    kind, _, rest = text.partition(":")
-    if kind not in GENERATORS:
-        raise UserError(f"{text}: no generator {kind!r}{nearest(kind, GENERATORS)} (known: {', '.join(GENERATORS)})")
-    keys = _COMMON | GENERATORS[kind][0]
-    given: dict[str, Value] = {}
-    name = text
-    for part in rest.split(",") if rest.strip() else []:
-        key, equals, value = (piece.strip() for piece in part.partition("="))
-        if key not in keys and key != "name":
-            known = ["name", *keys]
-            raise UserError(f"{text}: {kind} has no key {key!r}{nearest(key, known)} (known: {', '.join(known)})")
-        if not equals or not value:
-            raise UserError(f"{text}: {part.strip()!r} is not of the form {key}=value")
-        if key in given or (key == "name" and name != text):
-            raise UserError(f"{text}: {key!r} is given twice")
-        if key == "name":
-            name = value
-        else:
-            given[key] = read_value(text, key, value, keys[key])
-    values = {key: given.get(key, known.default) for key, known in keys.items()}
-    _check_together(text, given, values)
-    return Generator(kind, name, values)
+    kind = parse_kind(text, GENERATORS)
+    parsed = parse_keys(text, _COMMON | GENERATORS[kind][0])
+    _check_together(text, parsed.given, parsed.values)
+    return Generator(kind, parsed.name, parsed.values)
 
 
-def read_value(text: str, key: str, value: str, known: Key) -> Value:
-    if isinstance(known.default, str):
-        if value not in known.choices:
-            choices = ", ".join(known.choices)
-            raise UserError(f"{text}: {key}={value}{nearest(value, known.choices)} (one of {choices})")
-        return value
-    whole = isinstance(known.default, int)
-    try:
-        number: int | float = int(value) if whole else float(value)
-    except ValueError:
-        raise UserError(f"{text}: {key}={value}: a {'whole ' if whole else ''}number is needed") from None
-    if not (isfinite(number) and known.low <= number <= known.high):
-        raise UserError(f"{text}: {key}={value}: between {known.low:g} and {known.high:g}")
-    return number
-
-
-def _check_together(text: str, given: Mapping[str, Value], values: Mapping[str, Value]) -> None:
+def _check_together(text: str, given: Values, values: Values) -> None:
     shares = [key for key in ("scan_share", "loop_share", "once_share") if key in values]
-    if sum(_number(values, key) for key in shares) > 1:
+    if sum(number(values, key) for key in shares) > 1:
         raise UserError(f"{text}: {' + '.join(shares)} is over 1")
     for key in given:
         if key in _SIZE_KEYS and values["sizes"] not in _SIZE_KEYS[key]:
             raise UserError(f"{text}: {key} is for sizes={' or '.join(_SIZE_KEYS[key])}, and sizes={values['sizes']}")
 
 
-def _whole(values: Mapping[str, Value], key: str) -> int:
-    value = values[key]
-    assert isinstance(value, int)
-    return value
-
-
-def _number(values: Mapping[str, Value], key: str) -> float:
-    value = values[key]
-    assert not isinstance(value, str)
-    return float(value)
-
-
-def _object_sizes(rng: np.random.Generator, objects: Objects, values: Mapping[str, Value]) -> size_distributions.Sizes:
+def _object_sizes(rng: np.random.Generator, objects: Objects, values: Values) -> size_distributions.Sizes:
     counts = np.bincount(objects)
     if values["sizes"] == "unit":
         return size_distributions.unit_sizes(len(counts))
-    scores = size_distributions.normal_scores(rng, counts, _number(values, "size_correlation"))
-    largest = _whole(values, "size_max")
+    scores = size_distributions.normal_scores(rng, counts, number(values, "size_correlation"))
+    largest = whole(values, "size_max")
     if values["sizes"] == "pareto":
-        smallest, shape = _number(values, "size_min"), _number(values, "size_shape")
+        smallest, shape = number(values, "size_min"), number(values, "size_shape")
         return size_distributions.pareto_sizes(scores, smallest, shape, largest)
-    median, sigma = _number(values, "size_median"), _number(values, "size_sigma")
+    median, sigma = number(values, "size_median"), number(values, "size_sigma")
     return size_distributions.lognormal_sizes(scores, median, sigma, largest)
 
 
-def _zipf(rng: np.random.Generator, values: Mapping[str, Value]) -> Objects:
-    requests, objects = _whole(values, "requests"), _whole(values, "objects")
-    return generators.zipf_ranks(rng, requests, objects, _number(values, "alpha"))
+def _zipf(rng: np.random.Generator, values: Values) -> Objects:
+    requests, objects = whole(values, "requests"), whole(values, "objects")
+    return generators.zipf_ranks(rng, requests, objects, number(values, "alpha"))
 
 
-def _loop(rng: np.random.Generator, values: Mapping[str, Value]) -> Objects:
-    return generators.loop(_whole(values, "requests"), _whole(values, "objects"))
+def _loop(rng: np.random.Generator, values: Values) -> Objects:
+    return generators.loop(whole(values, "requests"), whole(values, "objects"))
 
 
-def _scan(rng: np.random.Generator, values: Mapping[str, Value]) -> Objects:
-    return generators.scans(rng, _whole(values, "requests"), _whole(values, "objects"), _whole(values, "length"))
+def _scan(rng: np.random.Generator, values: Values) -> Objects:
+    return generators.scans(rng, whole(values, "requests"), whole(values, "objects"), whole(values, "length"))
 
 
-def _drift(rng: np.random.Generator, values: Mapping[str, Value]) -> Objects:
+def _drift(rng: np.random.Generator, values: Values) -> Objects:
     return generators.drifting_ranks(
         rng,
-        _whole(values, "requests"),
-        _whole(values, "objects"),
-        alpha=_number(values, "alpha"),
-        period=_whole(values, "period"),
-        churn=_number(values, "churn"),
+        whole(values, "requests"),
+        whole(values, "objects"),
+        alpha=number(values, "alpha"),
+        period=whole(values, "period"),
+        churn=number(values, "churn"),
     )
 
 
-def _scan_mix(rng: np.random.Generator, values: Mapping[str, Value]) -> Objects:
-    shares = [_number(values, key) for key in ("scan_share", "loop_share", "once_share")]
-    bursts = [1, _whole(values, "scan_length"), _whole(values, "loop_burst"), 1]
-    kinds = generators.burst_kinds(rng, _whole(values, "requests"), [max(0.0, 1 - sum(shares)), *shares], bursts)
+def _scan_mix(rng: np.random.Generator, values: Values) -> Objects:
+    shares = [number(values, key) for key in ("scan_share", "loop_share", "once_share")]
+    bursts = [1, whole(values, "scan_length"), whole(values, "loop_burst"), 1]
+    kinds = generators.burst_kinds(rng, whole(values, "requests"), [max(0.0, 1 - sum(shares)), *shares], bursts)
     zipf_count, scan_count, loop_count, once_count = np.bincount(kinds, minlength=4).tolist()
     parts = [
-        generators.zipf_ranks(rng, zipf_count, _whole(values, "objects"), _number(values, "alpha")),
-        generators.scans(rng, scan_count, _whole(values, "scan_objects"), _whole(values, "scan_length")),
-        generators.loop(loop_count, _whole(values, "loop_objects")),
+        generators.zipf_ranks(rng, zipf_count, whole(values, "objects"), number(values, "alpha")),
+        generators.scans(rng, scan_count, whole(values, "scan_objects"), whole(values, "scan_length")),
+        generators.loop(loop_count, whole(values, "loop_objects")),
         np.arange(once_count),
     ]
     return generators.interleave(kinds, parts)

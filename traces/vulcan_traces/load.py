@@ -69,10 +69,13 @@ def open_trace(
     chosen = _format_of(source, format, columns)
     spec = parse_column_spec(columns) if columns is not None else None
     name = source.path.name
-    digest = _digest(source.sha256(), chosen.name, repr(spec), skip_bad_lines)
+    content = source.sha256()
+    digest = _digest(content, chosen.name, repr(spec), skip_bad_lines)
     trace = stored_trace(name, digest)
     if trace is None:
         raw = chosen.read(source) if spec is None else read_csv(source, spec)
+        if source.sha256() != content:  # else half a trace would be kept as the whole one
+            raise UserError(f"{path} was changed while it was read; wait until it is written, and try again")
         trace = keep_trace(_built(source, digest, raw))
     if trace.skipped_lines:
         log.warning("%s: %d malformed lines were skipped", path, trace.skipped_lines)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Iterator
 from datetime import datetime
 
 from vulcan_traces.links.link_trace import SECOND, LinkTrace
@@ -24,26 +25,36 @@ def looks_like_bitrate_log(text: Text) -> bool:
     return text.is_text and {_TIME, _RATE} <= set(text.first_lines[0].decode("utf-8", "replace").split(","))
 
 
+def _rows(text: Text) -> Iterator[tuple[int, list[str]]]:
+    """The cells of each row, behind the number of its line. Raises UserError where it is no table."""
+    rows = csv.reader(io.StringIO(text.content.decode("utf-8", "replace"), newline=""))
+    try:
+        for row in rows:
+            yield rows.line_num, row
+    except csv.Error as error:
+        raise text.malformed(rows.line_num, f"no row of a table: {error}") from error
+
+
 def read_bitrate_log(text: Text) -> LinkTrace:
     """Raises UserError with the number of the first bad line."""
-    rows = csv.reader(io.StringIO(text.content.decode("utf-8", "replace")))
-    header = next(rows, [])
+    rows = _rows(text)
+    _, header = next(rows, (1, []))
     if not {_TIME, _RATE} <= set(header):
         raise text.malformed(1, f"the columns {_TIME} and {_RATE} are not there")
     time_at, rate_at = header.index(_TIME), header.index(_RATE)
     measured: dict[int, list[float]] = {}
     latest = 0
-    for row in rows:
+    for number, row in rows:
         if not row:
             continue
         try:
             second = int((datetime.strptime(row[time_at].strip(), _FORMAT) - datetime(1970, 1, 1)).total_seconds())
             rate = float(row[rate_at])
         except (IndexError, ValueError):
-            raise text.malformed(rows.line_num, f"no time and rate: {abbreviated(','.join(row).encode())}") from None
+            raise text.malformed(number, f"no time and rate: {abbreviated(','.join(row).encode())}") from None
         if not 0 <= rate < 1e10 or second < latest:
             raise text.malformed(
-                rows.line_num, f"the rate is out of range or the time goes back: {row[time_at]}, {row[rate_at]}"
+                number, f"the rate is out of range or the time goes back: {row[time_at]}, {row[rate_at]}"
             )
         latest = second
         measured.setdefault(second, []).append(rate * 1e3)

@@ -15,72 +15,54 @@ Every kind also takes `seconds` (after which the link repeats; `steps` repeats a
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vulcan.errors import UserError, nearest
-from vulcan_traces.generator_spec import Key, Value, read_value
+from vulcan.errors import UserError
 from vulcan_traces.links.link_trace import SECOND, LinkTrace, make_link
+from vulcan_traces.specification import Key, Values, is_specification, number, parse_keys, parse_kind, whole
 
 Pieces = tuple[list[float], list[float]]
 """How long each rate lasts, in seconds, and the rates in Mbit/s."""
 
-Draw = Callable[[np.random.Generator, Mapping[str, Value]], Pieces]
+Draw = Callable[[np.random.Generator, Values], Pieces]
 
-_SPEC = re.compile(r"(?P<kind>[A-Za-z][A-Za-z0-9_-]*):(?P<rest>[^/\\]*)\Z")
 _SHORTEST = 1e-3
 _MOST_PIECES = 1_000_000
 
 
 def is_link_spec(text: str) -> bool:
     """Whether the text has the form of a specification, be its kind known or not."""
-    match = _SPEC.match(text)
-    return match is not None and (match["kind"] in GENERATORS or "=" in match["rest"])
+    return is_specification(text, GENERATORS)
 
 
 def generate_link(text: str) -> LinkTrace:
     """The link that the specification describes: the same for the same one. Raises UserError where it is wrong."""
-    kind, _, rest = text.partition(":")
-    if kind not in GENERATORS:
-        raise UserError(f"{text}: no generator {kind!r}{nearest(kind, GENERATORS)} (known: {', '.join(GENERATORS)})")
-    keys = _COMMON | GENERATORS[kind][0]
-    given: dict[str, str] = {}
-    for part in rest.split(",") if rest.strip() else []:
-        key, equals, value = (piece.strip() for piece in part.partition("="))
-        known = ["name", *keys, *(["rates"] if kind == "steps" else [])]
-        if key not in known:
-            raise UserError(f"{text}: {kind} has no key {key!r}{nearest(key, known)} (known: {', '.join(known)})")
-        if not equals or not value:
-            raise UserError(f"{text}: {part.strip()!r} is not of the form {key}=value")
-        if key in given:
-            raise UserError(f"{text}: {key!r} is given twice")
-        given[key] = value
-    values = {
-        key: read_value(text, key, given[key], known) if key in given else known.default for key, known in keys.items()
-    }
+    kind = parse_kind(text, GENERATORS)
+    parsed = parse_keys(text, _COMMON | GENERATORS[kind][0])
+    values = parsed.values
     if kind == "steps":
-        lasting, rates = _steps(text, given.get("rates", "6-24-12"), float(values["every"]))
+        lasting, rates = _steps(text, str(values["rates"]), number(values, "every"))
     else:
         _check_together(text, kind, values)
-        rng = np.random.Generator(np.random.PCG64(int(values["seed"])))
+        rng = np.random.Generator(np.random.PCG64(whole(values, "seed")))
         lasting, rates = GENERATORS[kind][1](rng, values)
     ends = np.rint(np.cumsum(lasting) * SECOND).astype(np.int64)
     times = np.append(np.zeros(1, np.int64), ends[:-1])
-    return make_link(given.get("name", text), "rates", times, int(ends[-1]), _bits(rates))
+    return make_link(parsed.name, "rates", times, int(ends[-1]), _bits(rates))
 
 
 def _bits(rates: list[float]) -> NDArray[np.float64]:
     return np.rint(np.array(rates) * 1e6)
 
 
-def _check_together(text: str, kind: str, values: Mapping[str, Value]) -> None:
-    if kind == "markov" and not float(values["low"]) <= float(values["high"]):
+def _check_together(text: str, kind: str, values: Values) -> None:
+    if kind == "markov" and not number(values, "low") <= number(values, "high"):
         raise UserError(f"{text}: low is above high")
     shortest = {"markov": "dwell", "outage": "every"}.get(kind)
-    if shortest is not None and float(values["seconds"]) / float(values[shortest]) > _MOST_PIECES:
+    if shortest is not None and number(values, "seconds") / number(values, shortest) > _MOST_PIECES:
         raise UserError(f"{text}: more than {_MOST_PIECES:,} changes; raise {shortest} or shorten seconds")
 
 
@@ -96,23 +78,23 @@ def _steps(text: str, rates: str, every: float) -> Pieces:
     return [every] * len(found), found
 
 
-def _constant(rng: np.random.Generator, values: Mapping[str, Value]) -> Pieces:
-    return [float(values["seconds"])], [float(values["rate"])]
+def _constant(rng: np.random.Generator, values: Values) -> Pieces:
+    return [number(values, "seconds")], [number(values, "rate")]
 
 
-def _markov(rng: np.random.Generator, values: Mapping[str, Value]) -> Pieces:
-    states, left = int(values["states"]), float(values["seconds"])
-    levels = np.geomspace(float(values["low"]), float(values["high"]), states)
+def _markov(rng: np.random.Generator, values: Values) -> Pieces:
+    states, left = whole(values, "states"), number(values, "seconds")
+    levels = np.geomspace(number(values, "low"), number(values, "high"), states)
     state = int(rng.integers(states))
     lasting: list[float] = []
     rates: list[float] = []
     while left > 0:
-        stay = min(left, _SHORTEST + float(rng.exponential(float(values["dwell"]))))
+        stay = min(left, _SHORTEST + float(rng.exponential(number(values, "dwell"))))
         stay = left if left - stay < _SHORTEST else stay
         lasting.append(stay)
         rates.append(float(levels[state]))
         left -= stay
-        if rng.random() < float(values["jump"]):
+        if rng.random() < number(values, "jump"):
             state = int(rng.integers(states))
         else:
             up = rng.random() < 0.5
@@ -120,12 +102,12 @@ def _markov(rng: np.random.Generator, values: Mapping[str, Value]) -> Pieces:
     return lasting, rates
 
 
-def _outage(rng: np.random.Generator, values: Mapping[str, Value]) -> Pieces:
-    left = float(values["seconds"])
+def _outage(rng: np.random.Generator, values: Values) -> Pieces:
+    left = number(values, "seconds")
     lasting: list[float] = []
     rates: list[float] = []
     while left > 0:
-        for mean, rate in ((float(values["every"]), float(values["rate"])), (float(values["length"]), 0.0)):
+        for mean, rate in ((number(values, "every"), number(values, "rate")), (number(values, "length"), 0.0)):
             stay = min(left, _SHORTEST + float(rng.exponential(mean)))
             if stay > 0:
                 lasting.append(stay)
@@ -141,7 +123,7 @@ _COMMON = _TIME
 
 GENERATORS: dict[str, tuple[dict[str, Key], Draw]] = {
     "constant": ({"rate": _RATE}, _constant),
-    "steps": ({"every": Key(5.0, _SHORTEST, 1e5)}, _constant),
+    "steps": ({"every": Key(5.0, _SHORTEST, 1e5), "rates": Key("6-24-12")}, _constant),
     "markov": (
         {
             "low": Key(2.0, 1e-3, _FASTEST),
@@ -154,4 +136,4 @@ GENERATORS: dict[str, tuple[dict[str, Key], Draw]] = {
     ),
     "outage": ({"rate": _RATE, "every": Key(8.0, _SHORTEST, 1e5), "length": Key(0.5, _SHORTEST, 1e5)}, _outage),
 }
-"""The keys that each kind has beside the common ones, and how it draws its rates; `steps` has a list besides."""
+"""The keys that each kind has beside the common ones, and how it draws its rates; those of `steps` are listed."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import lzma
 import re
 import zipfile
+import zlib
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -15,6 +17,10 @@ from vulcan_traces.source import Source
 _LINES_LOOKED_AT = 1000
 _CONTROL = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]")
 _UTF8_MARK = b"\xef\xbb\xbf"
+_DAMAGED = (
+    OSError, EOFError, ValueError, RuntimeError, MemoryError, zlib.error, lzma.LZMAError, zipfile.BadZipFile,
+)  # fmt: skip
+"""What `zipfile` raises for archives that are damaged, locked, or packed in a way that it does not know."""
 
 
 @dataclass(frozen=True)
@@ -60,5 +66,5 @@ def _member(archive: Path, name: str) -> bytes:
             return opened.read(name)
     except KeyError:
         raise UserError(f"{archive}: there is no {name} in this archive") from None
-    except (OSError, zipfile.BadZipFile) as error:
+    except _DAMAGED as error:
         raise UserError(f"{archive}: cannot be read: {error}") from error

@@ -36,8 +36,14 @@ def load_page_counts(spec: str | os.PathLike[str], page_size: int = 4096) -> Pag
         digest = _digest("workload", workload.canonical, page_size)
         return stored_counts(workload.name, digest) or keep_counts(workload.record(digest, page_size))
     path = Path(text)
-    digest = _digest("npz", _sha256(path), page_size)
-    return stored_counts(path.name, digest) or keep_counts(read_page_counts(path, digest, page_size))
+    content = _sha256(path)
+    digest = _digest("npz", content, page_size)
+    if (known := stored_counts(path.name, digest)) is not None:
+        return known
+    counts = read_page_counts(path, digest, page_size)
+    if _sha256(path) != content:
+        raise UserError(f"{path} was changed while it was read; wait until it is written, and try again")
+    return keep_counts(counts)
 
 
 def _digest(*parts: object) -> str:

@@ -7,7 +7,11 @@ and pages that are not there had no access. Pages may have any numbers.
 
 from __future__ import annotations
 
+import lzma
+import struct
+import tokenize
 import zipfile
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -57,7 +61,8 @@ def _columns(path: Path) -> list[NDArray[np.int64]]:
         raise UserError(f"no page counts at {path}: there is no such file") from None
     except IsADirectoryError:
         raise UserError(f"{path} is a directory; name a file of page counts") from None
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+    except (OSError, EOFError, KeyError, TypeError, ValueError, SyntaxError, RuntimeError, MemoryError, OverflowError,
+            struct.error, tokenize.TokenError, zlib.error, lzma.LZMAError, zipfile.BadZipFile) as error:  # fmt: skip
         raise UserError(f"{path}: not an .npz file of page counts: {error}") from error
     return [_whole(path, name, given[name], len(given["epoch"])) for name in COLUMNS]
 

@@ -23,9 +23,9 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from vulcan.errors import UserError, nearest
-from vulcan_traces.generator_spec import Key, Value, read_value
+from vulcan.errors import UserError
 from vulcan_traces.memory.page_counts import PageCounts, in_order_of_first_touch
+from vulcan_traces.specification import Key, Values, canonical, number, parse_keys, parse_kind, whole
 
 if TYPE_CHECKING:
     from vulcan_traces.memory.recorder import Recorder
@@ -42,8 +42,6 @@ MIXES = {
     "f": (0.5, 0.0, 0.0, 0.0),
 }
 """Shares of reads, updates, inserts and scans; the rest are read-modify-writes. Mix d reads by Zipf, not the latest."""
-
-Values = Mapping[str, Value]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,16 +68,14 @@ class Workload:
     @property
     def canonical(self) -> str:
         """What the content depends on, in one text."""
-        return f"{self.kind}/{VERSION}:" + ",".join(f"{key}={self.values[key]!r}" for key in sorted(self.values))
+        return canonical(self.kind, VERSION, self.values)
 
     def record(self, digest: str, page_size: int) -> PageCounts:
         """Run the algorithm: the same counts for the same specification."""
         from vulcan_traces.memory.recorder import SEEN, new_recorder
 
         def new(address_space: int) -> Recorder:
-            cache, intervals, loads, seed = (
-                _whole(self.values, key) for key in ("cache", "intervals", "loads", "seed")
-            )
+            cache, intervals, loads, seed = (whole(self.values, key) for key in ("cache", "intervals", "loads", "seed"))
             return new_recorder(address_space, page_size, cache, intervals, loads, seed)
 
         recorder = KINDS[self.kind].run(self.values, page_size, new)
@@ -87,15 +83,13 @@ class Workload:
         made = in_order_of_first_touch(recorder.loads, recorder.stores, order)
         return PageCounts(
             self.name, digest, page_size, *made,
-            overlap=_number(self.values, "overlap"), compute=_number(self.values, "compute"),
+            overlap=number(self.values, "overlap"), compute=number(self.values, "compute"),
         )  # fmt: skip
 
 
 def parse_workload(text: str) -> Workload:
     """Raises UserError for an unknown kind or key and for a value that makes no sense."""
-    kind, _, rest = text.partition(":")
-    if kind not in KINDS:
-        raise UserError(f"{text}: no memory workload {kind!r}{nearest(kind, KINDS)} (known: {', '.join(KINDS)})")
+    kind = parse_kind(text, KINDS, "memory workload")
     found = KINDS[kind]
     keys = {
         **_COMMON,
@@ -103,58 +97,35 @@ def parse_workload(text: str) -> Workload:
         "compute": Key(found.compute, 0, 1e6),
         **found.keys,
     }
-    given: dict[str, Value] = {}
-    name = text
-    for part in rest.split(",") if rest.strip() else []:
-        key, equals, value = (piece.strip() for piece in part.partition("="))
-        if key not in keys and key != "name":
-            known = ["name", *keys]
-            raise UserError(f"{text}: {kind} has no key {key!r}{nearest(key, known)} (known: {', '.join(known)})")
-        if not equals or not value:
-            raise UserError(f"{text}: {part.strip()!r} is not of the form {key}=value")
-        if key in given or (key == "name" and name != text):
-            raise UserError(f"{text}: {key!r} is given twice")
-        if key == "name":
-            name = value
-        else:
-            given[key] = read_value(text, key, value, keys[key])
-    values = {key: given.get(key, known.default) for key, known in keys.items()}
-    _check_together(text, values)
-    return Workload(kind, name, values)
+    parsed = parse_keys(text, keys)
+    _check_together(text, parsed.values)
+    return Workload(kind, parsed.name, parsed.values)
 
 
 def _check_together(text: str, values: Values) -> None:
-    cache = _whole(values, "cache")
+    cache = whole(values, "cache")
     if cache & (cache - 1):
         raise UserError(f"{text}: cache={cache}: a power of two is needed")
-    if "hot_pages" in values and _whole(values, "hot_pages") > _whole(values, "pages"):
+    if "hot_pages" in values and whole(values, "hot_pages") > whole(values, "pages"):
         raise UserError(f"{text}: more hot_pages than pages")
-    if _whole(values, "intervals") * _whole(values, "loads") > 2**36:
+    if whole(values, "intervals") * whole(values, "loads") > 2**36:
         raise UserError(f"{text}: intervals times loads is over 2^36: this would take hours")
-
-
-def _whole(values: Values, key: str) -> int:
-    return cast(int, values[key])
-
-
-def _number(values: Values, key: str) -> float:
-    return float(values[key])
 
 
 def _gups(values: Values, page_size: int, new: Callable[[int], Recorder]) -> Recorder:
     from vulcan_traces.memory.gups import WORD, run_gups
 
-    recorder = new(_whole(values, "pages") * page_size)
-    words, hot = (_whole(values, key) * page_size // WORD for key in ("pages", "hot_pages"))
-    run_gups(recorder, words, hot, _number(values, "hot_share"), _whole(values, "updates_a_move"))
+    recorder = new(whole(values, "pages") * page_size)
+    words, hot = (whole(values, key) * page_size // WORD for key in ("pages", "hot_pages"))
+    run_gups(recorder, words, hot, number(values, "hot_share"), whole(values, "updates_a_move"))
     return recorder
 
 
 def _stream(values: Values, page_size: int, new: Callable[[int], Recorder]) -> Recorder:
     from vulcan_traces.memory.stream import ELEMENT, run_stream
 
-    recorder = new(_whole(values, "pages") * page_size)
-    a, b, c = np.ones((3, max(1, _whole(values, "pages") * page_size // ELEMENT // 3)))
+    recorder = new(whole(values, "pages") * page_size)
+    a, b, c = np.ones((3, max(1, whole(values, "pages") * page_size // ELEMENT // 3)))
     run_stream(recorder, a, b, c, 3.0)
     return recorder
 
@@ -167,7 +138,7 @@ def _graph(algorithm: str) -> Callable[[Values, int, Callable[[int], Recorder]],
 
         module = importlib.import_module(f"vulcan_traces.memory.{algorithm}")
         kind = cast(str, values["graph"])
-        graph = make_graph(kind, *(_whole(values, key) for key in ("scale", "degree", "seed")))
+        graph = make_graph(kind, *(whole(values, key) for key in ("scale", "degree", "seed")))
         space = len(graph.offsets) * (OFFSET + 6 * SCORE) + len(graph.neighbours) * VERTEX
         recorder = new(space)
         getattr(module, f"run_{algorithm}")(recorder, graph)
@@ -179,14 +150,14 @@ def _graph(algorithm: str) -> Callable[[Values, int, Callable[[int], Recorder]],
 def _ycsb(values: Values, page_size: int, new: Callable[[int], Recorder]) -> Recorder:
     from vulcan_traces.memory.btree import NODE, most_nodes, new_tree, run_ycsb
 
-    records, record_size = _whole(values, "records"), _whole(values, "record_size")
+    records, record_size = whole(values, "records"), whole(values, "record_size")
     mix = MIXES[cast(str, values["mix"])]
     most = records if not mix[2] else records * 2
     at_records = -(-most_nodes(most) * NODE // page_size) * page_size
     recorder = new(at_records + most_nodes(most) * 31 * record_size)
     run_ycsb(
-        recorder, new_tree(most), records, record_size, _number(values, "theta"), np.array(mix),
-        _whole(values, "longest_scan"), _whole(values, "operations_a_shift"), _number(values, "shift"), at_records,
+        recorder, new_tree(most), records, record_size, number(values, "theta"), np.array(mix),
+        whole(values, "longest_scan"), whole(values, "operations_a_shift"), number(values, "shift"), at_records,
     )  # fmt: skip
     return recorder
 
@@ -194,11 +165,11 @@ def _ycsb(values: Values, page_size: int, new: Callable[[int], Recorder]) -> Rec
 def _tpcc(values: Values, page_size: int, new: Callable[[int], Recorder]) -> Recorder:
     from vulcan_traces.memory.tpcc import run_tpcc, table_sizes
 
-    warehouses = _whole(values, "warehouses")
+    warehouses = whole(values, "warehouses")
     rounded = [-(-size // page_size) * page_size for size in table_sizes(warehouses)]
     places = tuple(int(place) for place in np.cumsum([0, *rounded]))
     recorder = new(places[-1])
-    run_tpcc(recorder, warehouses, places[:-1], _number(values, "hot_share"), _whole(values, "transactions_a_move"))
+    run_tpcc(recorder, warehouses, places[:-1], number(values, "hot_share"), whole(values, "transactions_a_move"))
     return recorder
 
 

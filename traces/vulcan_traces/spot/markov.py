@@ -14,13 +14,12 @@ ticks of which there is at least one; so means and spreads are approximate where
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 
 import numpy as np
 import numpy.typing as npt
 
-from vulcan.errors import UserError, nearest
-from vulcan_traces.generator_spec import Key, Value, read_value
+from vulcan.errors import UserError
+from vulcan_traces.specification import Key, number, parse_keys, whole
 from vulcan_traces.spot.read import LONGEST_GAP
 from vulcan_traces.spot.trace import SpotTrace
 
@@ -43,48 +42,24 @@ Spells = npt.NDArray[np.int64]
 
 def generate_markov(spec: str) -> SpotTrace:
     """The trace that a specification describes. Raises UserError for an unknown key and a value out of range."""
-    name, values = _parsed(spec)
-    gap, hours = int(values["gap"]), float(values["hours"])
+    parsed = parse_keys(spec, KEYS)
+    values = parsed.values
+    gap, hours = whole(values, "gap"), number(values, "hours")
     ticks = math.ceil(hours * 3600 / gap)
     if ticks > MOST_TICKS:
         raise UserError(f"{spec}: {ticks:,} ticks; at most {MOST_TICKS:,} are made")
-    random = np.random.Generator(np.random.PCG64(int(values["seed"])))
-    up, down = (float(values[key]) * 3600 / gap for key in ("up", "down"))
+    random = np.random.Generator(np.random.PCG64(whole(values, "seed")))
+    up, down = (number(values, key) * 3600 / gap for key in ("up", "down"))
     begins_up = random.random() < up / (up + down)
     available = np.empty(0, np.uint8)
     while len(available) < ticks:
         count = max(16, round(1.2 * (ticks - len(available)) / (up + down)))
         spells = np.empty(2 * count, np.int64)
-        spells[0 if begins_up else 1 :: 2] = _spells(random, count, up, float(values["up_spread"]))
-        spells[1 if begins_up else 0 :: 2] = _spells(random, count, down, float(values["down_spread"]))
+        spells[0 if begins_up else 1 :: 2] = _spells(random, count, up, number(values, "up_spread"))
+        spells[1 if begins_up else 0 :: 2] = _spells(random, count, down, number(values, "down_spread"))
         states = (np.arange(2 * count) % 2 == (0 if begins_up else 1)).astype(np.uint8)
         available = np.concatenate((available, np.repeat(states, np.minimum(spells, ticks))))
-    return SpotTrace(name, gap, available[:ticks].copy())
-
-
-def _parsed(spec: str) -> tuple[str, Mapping[str, int | float]]:
-    name = spec
-    given: dict[str, Value] = {}
-    rest = spec.removeprefix(PREFIX)
-    for part in rest.split(",") if rest.strip() else []:
-        key, equals, value = (piece.strip() for piece in part.partition("="))
-        if key != "name" and key not in KEYS:
-            known = ["name", *KEYS]
-            raise UserError(f"{spec}: markov has no key {key!r}{nearest(key, known)} (known: {', '.join(known)})")
-        if not equals or not value:
-            raise UserError(f"{spec}: {part.strip()!r} is not of the form {key}=value")
-        if key in given or (key == "name" and name != spec):
-            raise UserError(f"{spec}: {key!r} is given twice")
-        if key == "name":
-            name = value
-        else:
-            given[key] = read_value(spec, key, value, KEYS[key])
-    values: dict[str, int | float] = {}
-    for key, known_key in KEYS.items():
-        value_ = given.get(key, known_key.default)
-        assert not isinstance(value_, str)
-        values[key] = value_
-    return name, values
+    return SpotTrace(parsed.name, gap, available[:ticks].copy())
 
 
 def _spells(random: np.random.Generator, count: int, mean: float, spread: float) -> Spells:

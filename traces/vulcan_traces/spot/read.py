@@ -34,7 +34,7 @@ def read_spot(text: bytes, name: str, place: str, meaning: Meaning | None = None
     """
     try:
         document = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UserError(f"{place}: not JSON: {error}") from error
     if not isinstance(document, dict) or not isinstance(document.get("metadata"), dict):
         raise UserError(f"{place}: not a spot trace: an object with `metadata` and `data` is needed")

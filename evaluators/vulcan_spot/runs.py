@@ -1,0 +1,120 @@
+"""What happened when a job ran, once a window; and how the kernels are called for it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vulcan_spot.job import SECONDS, Job, Prices
+from vulcan_spot.windows import Windows
+
+Counts = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """What happened, once a window: all of shape (windows,).
+
+    `cost` is in dollars and `finished` in seconds since the job began. A tick that is paid for is paid in full.
+    `overruled` are decisions that the safety net changed, `moves` those to another region. `decisions` is a hash of
+    what ran in each tick of all runs; None where it is not known.
+    """
+
+    cost: Floats
+    finished: Counts
+    spot_ticks: Counts
+    on_demand_ticks: Counts
+    starts: Counts
+    preemptions: Counts
+    overruled: Counts
+    moves: Counts
+    decisions: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Decider:
+    """Who decides, as the kernel is told.
+
+    `number` is one of `baselines.numbers`; a baseline of which `moves_on` is true goes to the next region in turn
+    instead of waiting. Of a policy: the addresses of the functions that decide and rank, of `enter` and of `update`, 0
+    for none; its globals, and the statistics of all regions, as they are before anything is seen.
+    """
+
+    number: int
+    globals: Floats
+    moves_on: bool = False
+    addresses: tuple[int, int, int, int] = (0, 0, 0, 0)
+    statistics: Floats | None = None
+
+
+def run(who: Decider, windows: Windows, job: Job, prices: Prices) -> Runs:
+    """Run the job once a window, by the rules of `vulcan_spot.kernel`."""
+    from vulcan_spot import kernel
+    from vulcan_spot.layout import RECORD
+
+    available = np.atleast_2d(windows.available)
+    regions = len(available)
+    statistics = np.zeros(0) if who.statistics is None else who.statistics
+    ratio = prices.spot / prices.on_demand if prices.on_demand else 1.0
+    results = np.zeros((len(windows.begins), kernel.RESULTS), np.int64)
+    decisions = kernel.run(
+        who.number, who.moves_on, who.addresses, who.globals, np.empty_like(who.globals), statistics.copy(),
+        statistics, np.uint64(len(statistics) // regions), np.empty(regions * RECORD),
+        available, windows.begins, windows.ends,
+        job.duration, job.deadline, job.overhead, windows.gap, ratio, results,
+    )  # fmt: skip
+    spot, on_demand = results[:, kernel.SPOT_TICKS], results[:, kernel.ON_DEMAND_TICKS]
+    finished = results[:, kernel.FINISHED]
+    return Runs(
+        cost=cost_of(spot, on_demand, finished, windows.gap, job, prices),
+        finished=finished,
+        spot_ticks=spot,
+        on_demand_ticks=on_demand,
+        starts=results[:, kernel.STARTS],
+        preemptions=results[:, kernel.PREEMPTED],
+        overruled=results[:, kernel.OVERRULED],
+        moves=results[:, kernel.MOVES],
+        decisions=int(decisions),
+    )
+
+
+def cheapest(known: Sequence[Runs], windows: Windows, job: Job, prices: Prices) -> Runs:
+    """What no policy can beat; `known` are runs of some policies, dearer than which nothing has to be followed."""
+    from vulcan_spot.baselines.least_cost import COUNTS, least_cost
+
+    available = np.atleast_2d(windows.available)
+    unit, hours = math.gcd(windows.gap, job.overhead), windows.gap / SECONDS
+    shape = (2, len(available), 1 + 2 * max(1, -(-job.overhead // windows.gap)), job.duration // unit + 2)
+    costs = np.empty(shape)
+    counts = np.zeros((*shape, COUNTS), np.int32)
+    best = np.zeros((len(windows.begins), 1 + COUNTS), np.int64)
+    enough = np.min([runs.cost for runs in known], axis=0) + 1e-6
+    for i in range(len(best)):
+        least_cost(
+            available, windows.begins[i], windows.ends[i], job.duration, job.deadline, job.overhead,
+            windows.gap, unit, prices.spot * hours, prices.on_demand * hours, prices.missed,
+            enough[i], costs, counts, best[i],
+        )  # fmt: skip
+    finished, spot, on_demand, starts, preempted, moves = best.T
+    return Runs(
+        cost=cost_of(spot, on_demand, finished, windows.gap, job, prices),
+        finished=finished,
+        spot_ticks=spot,
+        on_demand_ticks=on_demand,
+        starts=starts,
+        preemptions=preempted,
+        overruled=np.zeros_like(starts),
+        moves=moves,
+    )
+
+
+def cost_of(spot: Counts, on_demand: Counts, finished: Counts, gap: int, job: Job, prices: Prices) -> Floats:
+    """Dollars, of shape (runs,), for ticks on spot and on demand."""
+    paid = (spot * prices.spot + on_demand * prices.on_demand) * gap / SECONDS
+    cost: Floats = paid + prices.missed * (finished > job.deadline)
+    return cost

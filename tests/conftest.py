@@ -1,0 +1,57 @@
+"""What tests of several folders share: real data, files that a test writes, and a cache directory of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from real_data import real_data
+
+from vulcan.paths import keep_compiled_kernels_in_cache
+
+
+@pytest.fixture(scope="session")
+def cache_traces() -> Path:
+    """The folder of real cache traces."""
+    return real_data("cache")
+
+
+@pytest.fixture(scope="session")
+def links() -> Path:
+    """The folder of real link traces."""
+    return real_data("cc")
+
+
+@pytest.fixture(scope="session")
+def page_counts() -> Path:
+    """The folder of recorded page counts."""
+    return real_data("mem", "pagecounts")
+
+
+@pytest.fixture(scope="session")
+def spot_traces() -> Path:
+    """The folder of public spot traces."""
+    return real_data("spot")
+
+
+@pytest.fixture(scope="session")
+def cache_of_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """What is decoded is kept in a directory of the tests' own; compiled kernels stay in the user's."""
+    keep_compiled_kernels_in_cache()
+    with pytest.MonkeyPatch.context() as patch:
+        folder = tmp_path_factory.mktemp("vulcan-cache")
+        patch.setenv("VULCAN_CACHE_DIR", str(folder))
+        yield folder
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Callable[[str, str | bytes], Path]:
+    """write(name, content) makes a file and returns its path."""
+
+    def make(name: str, content: str | bytes) -> Path:
+        path = tmp_path / name
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return path
+
+    return make

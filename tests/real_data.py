@@ -1,0 +1,18 @@
+"""Where the real data of tests lie: in VULCAN_DATA, or else beside the checkout."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+DATA = Path(os.environ.get("VULCAN_DATA", Path(__file__).resolve().parents[1] / ".." / "shared" / "data"))
+
+
+def real_data(*parts: str) -> Path:
+    """That folder of the data; the test that asks is skipped where it is absent."""
+    folder = DATA.joinpath(*parts)
+    if not folder.is_dir():
+        pytest.skip(f"no real data at {folder}; set VULCAN_DATA")
+    return folder

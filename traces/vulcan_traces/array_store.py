@@ -1,0 +1,123 @@
+"""Named arrays on disk under the digest of what they were made from: made once on a host, held in memory once."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import shutil
+import tempfile
+import zlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vulcan.errors import UserError
+from vulcan.paths import cache_directory
+
+_META = "meta.json"
+
+log = logging.getLogger(__name__)
+
+Array = NDArray[Any]
+Kept = TypeVar("Kept")
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayStore(Generic[Kept]):
+    """A folder of the cache directory with an entry for each digest.
+
+    `what` names an entry in messages, `types` has the dtype of each of its arrays. `build(name, digest, meta, arrays)`
+    makes what is asked for from an entry; it returns None, or raises ValueError, KeyError or TypeError, where shapes
+    or `meta` are not as they were kept.
+    """
+
+    folder: str
+    what: str
+    types: Mapping[str, type[np.generic]]
+    build: Callable[[str, str, Mapping[str, Any], Mapping[str, Array]], Kept | None]
+
+    def find(self, name: str, digest: str) -> Kept | None:
+        """What is kept under that digest, memory-mapped; None where it is not there or is damaged."""
+        entry = self._entry(digest)
+        if not entry.exists():
+            return None
+        found = self._open(entry, name, digest)
+        if found is None:
+            log.warning("the %s in %s is damaged; it is made anew", self.what, entry)
+        return found
+
+    def keep(self, name: str, digest: str, arrays: Mapping[str, Array], meta: Mapping[str, Any]) -> Kept | None:
+        """Writes an entry in one step, and returns it memory-mapped; None where it is damaged before it is read.
+
+        Where another process has just done the same, its entry is used. Raises UserError where writing fails.
+        """
+        entry = self._entry(digest)
+        try:
+            work = Path(tempfile.mkdtemp(prefix=".writing-", dir=entry.parent))
+            try:
+                _write(work, arrays, {**meta, "digest": digest})
+                self._install(work, entry, name, digest)
+            finally:
+                shutil.rmtree(work, ignore_errors=True)
+        except OSError as error:
+            raise UserError(
+                f"cannot keep the {self.what} in {entry.parent}: {error.strerror or error}; "
+                "make room, or set VULCAN_CACHE_DIR to another place"
+            ) from error
+        return self._open(entry, name, digest)
+
+    def _entry(self, digest: str) -> Path:
+        return cache_directory(self.folder, digest[:2]) / digest
+
+    def _install(self, work: Path, entry: Path, name: str, digest: str) -> None:
+        """Moves the written folder into place. A directory cannot replace one that holds files, so an entry that
+        is in the way is used if it is good, and else moved aside first."""
+        for _ in range(3):
+            try:
+                os.replace(work, entry)
+                return
+            except OSError:
+                if not entry.exists():
+                    raise
+            if self._open(entry, name, digest) is not None:
+                return
+            aside = Path(tempfile.mkdtemp(prefix=".damaged-", dir=entry.parent))
+            try:
+                os.replace(entry, aside / entry.name)
+            except FileNotFoundError:
+                log.info("%s was removed by another process", entry)
+            finally:
+                shutil.rmtree(aside, ignore_errors=True)
+
+    def _open(self, entry: Path, name: str, digest: str) -> Kept | None:
+        """What is in a folder, None where anything about it is not as it was written."""
+        try:
+            meta = json.loads((entry / _META).read_text(encoding="utf-8"))
+            arrays: dict[str, Array] = {
+                array: np.load(entry / f"{array}.npy", mmap_mode="r", allow_pickle=False) for array in self.types
+            }
+            intact = meta["digest"] == digest and all(
+                values.dtype == self.types[array] and _checksum(values) == meta["crc32"][array]
+                for array, values in arrays.items()
+            )
+            return self.build(name, digest, meta, arrays) if intact else None
+        except (OSError, ValueError, KeyError, TypeError, EOFError):
+            return None
+
+
+def _write(folder: Path, arrays: Mapping[str, Array], meta: Mapping[str, Any]) -> None:
+    checksums = {}
+    for array, values in arrays.items():
+        np.save(folder / f"{array}.npy", values, allow_pickle=False)
+        checksums[array] = _checksum(values)
+    (folder / _META).write_text(json.dumps({**meta, "crc32": checksums}, indent=1), encoding="utf-8")
+
+
+def _checksum(values: Array) -> int:
+    """CRC-32 of the values: an index out of range in a damaged column would crash compiled code."""
+    return zlib.crc32(np.ascontiguousarray(values).view(np.uint8).data)
