@@ -40,6 +40,7 @@ from vulcan_link.memory import (
     TARGET,
     WAITING_BYTES,
 )
+from vulcan_link.queue_management_call import ADMIT, ARRIVAL, DEPARTURE, MARK, call_manager
 
 OPPORTUNITY = 1504
 FRAMING = 4
@@ -109,6 +110,14 @@ def admit(link, queue, settings, own, now, flow, sequence, sent_at, size):
         own[flow, OUTSTANDING] -= 1
         return False
     mark = 1 if settings[m.ECN] == 1 and waiting >= settings[MARK_PACKETS] and own[flow, m.CAPABLE_OF_ECN] == 1 else 0
+    if settings[m.MANAGER] != 0:
+        verdict = call_manager(settings[m.MANAGER], link, settings, settings[m.MANAGER_STATE], now, ARRIVAL, size)
+        if verdict == MARK and own[flow, m.CAPABLE_OF_ECN] == 1:
+            mark = 1
+        elif verdict != ADMIT:
+            own[flow, DROPPED] += 1
+            own[flow, OUTSTANDING] -= 1
+            return False
     row = queue[link[TAIL] & (queue.shape[0] - 1)]
     row[Q_FLOW] = flow
     row[m.Q_SEQUENCE] = sequence
@@ -165,6 +174,9 @@ def dequeue(link, queue, settings, own, now):
     """The next packet to be carried becomes CURRENT; returns False where there is none. CoDel as in RFC 8289, 5."""
     found = take(link, queue, settings, now)
     if settings[m.CODEL] == 0:
+        if settings[m.MANAGER] != 0 and found > 0:
+            waited = now - link[CURRENT + Q_TIME]
+            call_manager(settings[m.MANAGER], link, settings, settings[m.MANAGER_STATE], now, DEPARTURE, waited)
         return found > 0
     entering = link[DROPPING] == 0 and found == 2
     if found < 2:

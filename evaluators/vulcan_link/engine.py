@@ -19,67 +19,31 @@ from vulcan_link import memory as m
 from vulcan_link.algorithms import POLICY, dispatch
 from vulcan_link.asking import ask
 from vulcan_link.asking import begin as begin_policy
-from vulcan_link.bottleneck import (
-    FRAMING,
-    OPPORTUNITY,
-    admit,
-    coming,
-    delay_of_current,
-    dequeue,
-    transmitted_at,
-    use_opportunity,
-    wake,
-)
+from vulcan_link.bottleneck import coming
 from vulcan_link.compiled import kernel
-from vulcan_link.memory import (
-    ACK_ARRIVES,
-    CURRENT,
-    DELAYED_ACK,
-    IN_SERVICE,
-    LEFT,
-    MAY_SEND,
-    NEVER,
-    NXT,
-    SERVICE,
-    START,
-    TIMER,
-    UNA,
-)
-from vulcan_link.random import uniform
-from vulcan_link.receiver import DELAY, acknowledge, receive
+from vulcan_link.measuring import begin_measuring, sample
+from vulcan_link.memory import ACK_ARRIVES, DELAYED_ACK, MAY_SEND, NEVER, NXT, SERVICE, START, TIMER, UNA
+from vulcan_link.pacing import window_rate
+from vulcan_link.receiver import acknowledge
 from vulcan_link.record import (
     ALGORITHM,
     COMING,
     CONTROLS,
     CWND,
     INITIAL_WINDOW,
-    LIMITED_UNTIL,
-    NEXT_SEND,
     NO_THRESHOLD,
     NOW,
-    OPEN,
     PACED,
     PACKET_BYTES,
     PROPAGATION,
-    RECOVERY,
-    REDUCING,
     SMOOTHED_RTT,
     SSTHRESH,
     STARTED,
-    WINDOW_LIMITED,
 )
-from vulcan_link.sender import (
-    arm,
-    arm_retransmission,
-    burst,
-    estimate,
-    in_flight,
-    pacing_gap,
-    stop_waiting_for_reordering,
-    take_acknowledgement,
-    time_out,
-    window_rate,
-)
+from vulcan_link.sender import stop_waiting_for_reordering, take_acknowledgement, time_out
+from vulcan_link.service import serve
+from vulcan_link.timers import estimate
+from vulcan_link.transmission import send
 
 _I1 = types.Array(types.int64, 1, "C")
 _I2 = types.Array(types.int64, 2, "C")
@@ -130,49 +94,6 @@ def earliest(due, own, flows):
             ):
                 flow = f
     return best, flow, source
-
-
-@helper
-def bin_of(delay):
-    if delay < m.FINE_BINS * m.FINE:
-        return delay // m.FINE
-    return min(m.FINE_BINS + (delay - m.FINE_BINS * m.FINE) // m.COARSE, m.BINS - 1)
-
-
-@helper
-def begin_measuring(own, base, bins):
-    for f in range(own.shape[0]):
-        own[f, m.DELAY_MOST] = 0
-        for slot in range(own.shape[1]):
-            base[f, slot] = own[f, slot]
-        for k in range(bins.shape[1]):
-            bins[f, k] = 0
-
-
-@helper
-def sample(series, row, flows, own, link):
-    for f in range(own.shape[0]):
-        series[0, row, f] = flows[f, CWND]
-        series[1, row, f] = in_flight(own[f])
-        series[2, row, f] = flows[f, SMOOTHED_RTT] / 1e6
-        series[3, row, f] = own[f, m.SENT]
-        series[4, row, f] = own[f, m.GONE]
-        series[5, row, f] = own[f, m.DROPPED]
-        series[6, row, f] = own[f, m.RETRANSMITTED]
-        series[7, row, f] = link[m.TAIL] - link[m.HEAD]
-
-
-@helper
-def next_lost(mine, packets, lost):
-    """The next packet to retransmit, -1 for none; it stays on the list."""
-    mask = packets.shape[0] - 1
-    while mine[m.LOST_HEAD] < mine[m.LOST_TAIL]:
-        sequence = lost[mine[m.LOST_HEAD] & (lost.shape[0] - 1)]
-        flags = packets[sequence & mask, m.FLAGS]
-        if sequence >= mine[UNA] and flags & (m.IS_LOST | m.IS_RETRANSMITTED) == m.IS_LOST:
-            return sequence
-        mine[m.LOST_HEAD] += 1
-    return -1
 
 
 @kernel(_SIGNATURE)
@@ -229,55 +150,9 @@ def run(
         events += 1
 
         if by_link:
-            left = 0
-            if settings[m.BY_RATES] == 0:
-                use_opportunity(link, times, period)
-                left = OPPORTUNITY
-            while True:
-                if link[IN_SERVICE] == 0:
-                    if settings[m.BY_RATES] == 0 and left == 0:
-                        break
-                    if not dequeue(link, queue, settings, own, now):
-                        break
-                    link[IN_SERVICE] = 1
-                    if settings[m.BY_RATES] == 1:
-                        link[m.BEGAN] = now
-                        link[SERVICE] = transmitted_at(link, times, rates, period, now, link[CURRENT + m.Q_BYTES])
-                        break
-                    link[LEFT] = link[CURRENT + m.Q_BYTES] + FRAMING
-                if settings[m.BY_RATES] == 0:
-                    used = min(left, link[LEFT])
-                    left -= used
-                    link[LEFT] -= used
-                    if link[LEFT] > 0:
-                        break
-                # the packet has left the link
-                link[IN_SERVICE] = 0
-                g = link[CURRENT + m.Q_FLOW]
-                his = own[g]
-                delay = delay_of_current(link, settings, now)
-                bins[g, bin_of(delay)] += 1
-                his[m.DELAY_SUM] += delay
-                his[m.DELAY_MOST] = max(his[m.DELAY_MOST], delay)
-                his[m.GONE] += 1
-                his[m.CARRIED_BYTES] += link[CURRENT + m.Q_BYTES]
-                his[m.MARKED_COUNT] += link[CURRENT + m.Q_MARK]
-                link[m.LAST_DEPARTURE] = now
-                if receive(
-                    his,
-                    all_received[g],
-                    all_arrivals[g],
-                    link[CURRENT + m.Q_SEQUENCE],
-                    link[CURRENT + m.Q_SENT_AT],
-                    link[CURRENT + m.Q_MARK],
-                ):
-                    acknowledge(his, dues[g], flows[g], all_acks[g], settings, link, now)
-                elif dues[g, DELAYED_ACK] == NEVER:
-                    dues[g, DELAYED_ACK] = now + DELAY
-            if link[IN_SERVICE] == 0 and link[m.HEAD] == link[m.TAIL]:
-                link[SERVICE] = NEVER
-            elif settings[m.BY_RATES] == 0:
-                link[SERVICE] = link[m.CYCLE] + times[link[m.POSITION]]
+            serve(
+                link, queue, settings, times, rates, own, dues, flows, all_received, all_arrivals, all_acks, bins, now
+            )
             continue
 
         mine, due, flow = own[f], dues[f], flows[f]
@@ -329,100 +204,25 @@ def run(
         if (flow[PACED] == 1.0 and flow[CONTROLS] == 0.0) or (flow[PACED] == 1.0 and int(flow[ALGORITHM]) == POLICY):
             window_rate(flow)
 
-        # send what may be sent
-        flow[NOW] = now
-        may_send = burst(flow) if flow[PACED] == 1.0 else 1 << 30
-        due[MAY_SEND] = NEVER
-        window = int(flow[CWND])
-        mask = packets.shape[0] - 1
-        sent = 0
-        sent_new = False
-        limited = False
-        unpaced = retransmit_head or probe
-        late = max(now - int(flow[NEXT_SEND]), 0)
-        while True:
-            flying = in_flight(mine)
-            if flying >= window and not unpaced:
-                limited = True
-                break
-            if mine[m.OUTSTANDING] >= all_acks.shape[1] or mine[m.TRANSMISSIONS] - mine[m.OLDEST] >= all_acks.shape[1]:
-                break
-            if flow[PACED] == 1.0 and not unpaced and now < int(flow[NEXT_SEND]):
-                due[MAY_SEND] = int(flow[NEXT_SEND])
-                break
-            sequence = -1
-            if not probe and mine[m.NEW_DATA_FIRST] == 0 and (mine[m.SENDER_STATE] >= RECOVERY or retransmit_head):
-                sequence = next_lost(mine, packets, lost)
-            again = sequence >= 0
-            if not again:
-                if now < mine[m.STOP] and mine[NXT] - mine[UNA] < mine[m.RECEIVE_WINDOW]:
-                    sequence = mine[NXT]
-                elif probe and mine[UNA] < mine[NXT]:
-                    sequence = mine[NXT] - 1
-                    again = True
-                else:
-                    if now >= mine[m.STOP]:
-                        flow[LIMITED_UNTIL] = max(mine[m.DELIVERED_COUNT] + flying, 1.0)
-                    break
-            packet = packets[sequence & mask]
-            if flying == 0 and mine[UNA] == mine[NXT]:
-                mine[m.FIRST_SENT] = mine[m.DELIVERED_TIME] = now
-            packet[m.SENT_AT] = now
-            packet[m.DELIVERED_THEN] = mine[m.DELIVERED_COUNT]
-            packet[m.DELIVERED_TIME_THEN] = mine[m.DELIVERED_TIME]
-            packet[m.FIRST_SENT_THEN] = mine[m.FIRST_SENT]
-            packet[m.LIMITED_THEN] = 1 if flow[LIMITED_UNTIL] > 0.0 else 0
-            packet[m.TRANSMISSION] = mine[m.TRANSMISSIONS]
-            transmissions[mine[m.TRANSMISSIONS] & (transmissions.shape[0] - 1)] = sequence
-            mine[m.TRANSMISSIONS] += 1
-            if again:
-                if packet[m.FLAGS] & m.IS_RETRANSMITTED == 0:
-                    mine[m.RETRANSMITTED_OUT] += 1
-                packet[m.FLAGS] |= m.IS_RETRANSMITTED | m.WAS_RETRANSMITTED
-                mine[m.RETRANSMITTED] += 1
-                if mine[m.FIRST_RETRANSMISSION] == 0:
-                    mine[m.FIRST_RETRANSMISSION] = now
-            else:
-                packet[m.FLAGS] = 0
-                mine[NXT] += 1
-                sent_new = True
-            if mine[m.SENDER_STATE] in (REDUCING, RECOVERY):
-                mine[m.PRR_OUT] += 1
-            mine[m.SENT] += 1
-            mine[m.OUTSTANDING] += 1
-            if loss > 0.0 and uniform(loss_generator, 0) < loss:
-                mine[m.LOST_AT_RANDOM] += 1
-                mine[m.OUTSTANDING] -= 1
-            else:
-                queued = admit(link, queue, settings, own, now, f, sequence, now, int(flow[PACKET_BYTES]))
-                if queued and link[SERVICE] == NEVER:
-                    wake(link, times, settings, now)
-            sent += 1
-            if unpaced:
-                if probe:
-                    mine[m.PROBED_HIGH] = mine[NXT]
-                    break
-                unpaced = False
-                retransmit_head = False
-            if flow[PACED] == 1.0 and sent % may_send == 0:
-                flow[NEXT_SEND] = now + pacing_gap(flow, mine, may_send, late)
-                late = 0
-        if flow[PACED] == 1.0 and sent % may_send != 0:
-            flow[NEXT_SEND] = now + pacing_gap(flow, mine, sent % may_send, late)
-        mine[m.NEW_DATA_FIRST] = 0
-        if probe:
-            arm_retransmission(mine, due, packets, now)
-        elif sent_new and (
-            due[TIMER] == NEVER
-            or mine[m.TIMER_KIND] == m.PROBE
-            or (mine[m.SENDER_STATE] == OPEN and mine[m.TIMER_KIND] != m.REORDERING)
-        ):
-            arm(mine, due, packets, now)
-        elif sent > 0 and due[TIMER] == NEVER:
-            arm_retransmission(mine, due, packets, now)
-        if limited:
-            flow[WINDOW_LIMITED] = 1.0
-        else:
-            slow = flow[CWND] < flow[SSTHRESH] and flow[CWND] < 2.0 * (mine[NXT] - mine[UNA])
-            flow[WINDOW_LIMITED] = 1.0 if slow else 0.0
+        room = all_acks.shape[1]
+        send(
+            mine,
+            due,
+            flow,
+            packets,
+            transmissions,
+            lost,
+            link,
+            queue,
+            settings,
+            times,
+            own,
+            f,
+            room,
+            loss,
+            loss_generator,
+            retransmit_head,
+            probe,
+            now,
+        )
     return events

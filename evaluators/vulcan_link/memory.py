@@ -150,8 +150,14 @@ LINK_SLOTS = 24
     DRAIN,
     SERIES_INTERVAL,
     NOISE,  # the seed of what delays acknowledgements
-) = range(16)
-SETTINGS = 16
+    MANAGER,  # the address of who manages the queue (see `queue_management`), 0 for nobody
+    MANAGER_KIND,
+    MANAGER_STATE,  # the address of its float64 slots
+    MANAGER_SLOTS,
+    MANAGER_SCORE,
+    MANAGER_UPDATE,
+) = range(22)
+SETTINGS = 22
 
 FINE_BINS, COARSE_BINS = 100_000, 50_000
 FINE, COARSE = 10_000, 10_000_000

@@ -60,7 +60,8 @@ class Result:
     `utilisation` is the share of the link's capacity in the measured time that was used: of the bytes that its
     delivery opportunities could carry, or its rates. `queueing_delay_p95_ms` is the smallest delay that at least 95 %
     of the packets did not exceed, in bins of 10 us up to 1 s and 10 ms above. `jain` is Jain's index of the flows'
-    goodputs. `events` counts what the simulator did; `series` is there when asked for: each of shape (samples, flows).
+    goodputs. `events` counts what the simulator did; `management` is a hash of what a
+    policy that manages the queue asked for; `series` is there when asked for: each of shape (samples, flows).
     """
 
     flows: tuple[FlowResult, ...]
@@ -80,6 +81,7 @@ class Result:
     queueing_delay_max_ms: float
     jain: float
     events: int
+    management: int = 0
     series: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
 
     @property

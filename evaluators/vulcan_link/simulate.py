@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,7 @@ from vulcan_link import memory as m
 from vulcan_link import record
 from vulcan_link.algorithms import ALGORITHMS, Algorithm
 from vulcan_link.policy_state import GLOBALS
+from vulcan_link.queue_management import Manager, decisions_of_state
 from vulcan_link.random import generator_state
 from vulcan_link.receiver import QUICK_PACKETS
 from vulcan_link.result import FlowResult, Result
@@ -25,13 +27,19 @@ OPPORTUNITY = 1504
 
 
 def simulate(
-    scenario: Scenario, policy: Policy | None = None, *, series: bool = False, series_interval_ms: float = 100.0
+    scenario: Scenario,
+    policy: Policy | None = None,
+    *,
+    manager: Manager | None = None,
+    series: bool = False,
+    series_interval_ms: float = 100.0,
 ) -> Result:
     """Run the scenario; flows whose algorithm is `policy` ask the given one.
 
     With `series`, the result has each flow's window, packets in flight, smoothed round trip and counts every
-    `series_interval_ms`. The same scenario and policy give the same result, bit for bit. Raises UserError for an
-    algorithm that is not known, for a link that carries nothing, and where a flow asks for a policy and none is given.
+    `series_interval_ms`. A `manager` may drop or mark packets as they come to the queue. The same scenario, policy and
+    manager give the same result, bit for bit. Raises UserError for an algorithm that is not known, for a link that
+    carries nothing, and where a flow asks for a policy and none is given.
     """
     from vulcan_link.engine import run
 
@@ -47,12 +55,14 @@ def simulate(
     base = np.zeros_like(own)
     bins = np.zeros((count, m.BINS), np.int64)
     sampled = np.zeros((len(m.SERIES), samples, count))
-    link = _link(scenario)
+    link, settings = _link(scenario), _settings(scenario, interval)
+    rate = capacity(scenario.link, 0.0, scenario.link.period / SECOND)
+    managing = manager.install(settings, rate, _packet_limit(scenario.queue)) if manager is not None else None
     events = run(
         addresses,
         scenario.link.times,
         scenario.link.rates,
-        _settings(scenario, interval),
+        settings,
         scenario.loss,
         np.array([generator_state(scenario.seed)]),
         flows,
@@ -72,7 +82,8 @@ def simulate(
         base,
         sampled,
     )
-    return _result(scenario, own, base, bins, flows, link, events, sampled if series else None, interval)
+    made = _result(scenario, own, base, bins, flows, link, events, sampled if series else None, interval)
+    return made if managing is None else replace(made, management=decisions_of_state(managing))
 
 
 def capacity(link: LinkTrace, begin_s: float, end_s: float) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 from pathlib import Path
 
@@ -32,6 +33,22 @@ def test_reno_as_a_policy_does_in_the_kernel_what_it_is_predicted_to() -> None:
     assert kernel["utilisation"] == pytest.approx(simulator["utilisation"], abs=0.08)
     assert kernel["goodput_mbps"] == pytest.approx(simulator["goodput_mbps"], rel=0.1)
     assert 0.5 < kernel["queueing_delay_avg_ms"] / simulator["queueing_delay_avg_ms"] < 2
+
+
+@with_policies
+def test_an_interruption_takes_the_policy_out_of_the_kernel() -> None:
+    before = available_algorithms()
+    command = (COMMAND, "kernel", "run", POLICIES / "reno.py", *LINK, "--seconds", "60")
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        assert process.stderr.readline() == "sending for 60 s\n"
+        assert f"vulcan_{process.pid}" in available_algorithms()
+        process.send_signal(signal.SIGINT)
+        assert process.stderr.read() == (
+            "interrupted; nothing is left of the link, and the policy is out of the kernel\n"
+        )
+    assert process.returncode == 130
+    assert available_algorithms() == before
 
 
 @pytest.mark.parametrize(

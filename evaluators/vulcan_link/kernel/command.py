@@ -92,10 +92,14 @@ def run(
         "called": _choice("--called", called, "ack", "round"),
         "slow_start": _choice("--slow-start", slow_start, "mechanism", "policy"),
     }
-    with _in_the_kernel(policy, settings) as name:
-        tell(f"sending for {seconds:g} s")
-        measured, events = run_cell(replace(cell, algorithms=(name or algorithm,) * flows))
-    predicted = predict(cell, policy, **settings)
+    try:
+        with _in_the_kernel(policy, settings) as name:
+            tell(f"sending for {seconds:g} s")
+            measured, events = run_cell(replace(cell, algorithms=(name or algorithm,) * flows))
+        predicted = predict(cell, policy, **settings)
+    except KeyboardInterrupt:
+        tell("interrupted; nothing is left of the link" + (", and the policy is out of the kernel" if policy else ""))
+        raise
     if log is not None:
         _write_log(log, cell, events)
     label = policy_file.stem if policy_file else algorithm

@@ -14,8 +14,6 @@ from typing import Any
 from vulcan.errors import UserError
 from vulcan_link.kernel.namespace import die_with_parent
 
-_LARGEST_MESSAGE = 1 << 30
-
 
 def become_real_time(priority: int) -> None:
     """First-in-first-out scheduling for this process, before all ordinary ones, where the system allows it."""

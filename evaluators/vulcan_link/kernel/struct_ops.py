@@ -31,15 +31,17 @@ def in_the_kernel(files: Mapping[str, str]) -> Iterator[str]:
     require_policies()
     unregister_abandoned()
     name = f"{_PREFIX}{os.getpid()}"
-    with tempfile.TemporaryDirectory(prefix="vulcan-kernel-") as place:
-        program = compile_program(files, name, Path(place))
-        _run("bpftool", "struct_ops", "register", str(program), failing="the kernel refuses the policy")
     try:
+        with tempfile.TemporaryDirectory(prefix="vulcan-kernel-") as place:
+            program = compile_program(files, name, Path(place))
+            _run("bpftool", "struct_ops", "register", str(program), failing="the kernel refuses the policy")
         if name not in available_algorithms():
             raise UserError(f"the kernel registered the policy, but lists no congestion control {name!r}")
         yield name
     finally:
-        unregister(name)
+        # also where an interruption came while bpftool was at it
+        if name in available_algorithms():
+            unregister(name)
 
 
 def compile_program(files: Mapping[str, str], name: str, place: Path) -> Path:

@@ -1,0 +1,9 @@
+"""A simulator of load balancing: requests, servers with queues, and balancers that know of them what was reported.
+
+`from vulcan_load import Cluster, simulate` runs a known policy, or one of the task `load_balancing`.
+"""
+
+from vulcan_load.cluster import Cluster
+from vulcan_load.simulate import BASELINES, BOUND, Result, simulate
+
+__all__ = ["BASELINES", "BOUND", "Cluster", "Result", "simulate"]

@@ -1,0 +1,25 @@
+"""Where the kernel keeps what policies read, and who decides."""
+
+from vulcan.anvil.layout import Layout, Slot
+
+# Float64 slots of a balancer's globals, and of its record of a server.
+NOW, SERVERS, IN_FLIGHT, GLOBALS = range(4)
+ID, REPORTED, LATENCY, AGE, SENT, MINE, CHANCE, RECORD = range(8)
+
+LAYOUT = Layout(
+    features={
+        "now": Slot("globals", NOW),
+        "servers.count": Slot("globals", SERVERS),
+        "servers.unanswered": Slot("globals", IN_FLIGHT),
+        "server.id": Slot("entity", ID),
+        "server.in_flight": Slot("entity", REPORTED),
+        "server.latency_ms": Slot("entity", LATENCY),
+        "server.age_ms": Slot("entity", AGE),
+        "server.sent": Slot("entity", SENT),
+        "server.mine": Slot("entity", MINE),
+        "server.chance": Slot("entity", CHANCE),
+    },
+    global_slots=GLOBALS,
+)
+
+POLICY, RANDOM, ROUND_ROBIN, LEAST_LOADED, POWER_OF_TWO, PREQUAL, SHORTEST_QUEUE, LEAST_WORK = range(8)

@@ -1,0 +1,92 @@
+"""Running requests through a cluster."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vulcan.anvil import Policy
+from vulcan_load import layout
+from vulcan_load.layout import LAYOUT
+from vulcan_load.workload import Workload
+
+BASELINES = {
+    "random": layout.RANDOM,
+    "round_robin": layout.ROUND_ROBIN,
+    "least_loaded": layout.LEAST_LOADED,
+    "power_of_two": layout.POWER_OF_TWO,
+    "prequal": layout.PREQUAL,
+}
+BOUND = "least_work"
+OTHERS = {BOUND: layout.LEAST_WORK, "shortest_queue": layout.SHORTEST_QUEUE}
+"""Those that know everything at every moment: where a request would be done first, and where the fewest are."""
+
+WARM_UP = 0.1
+"""The share of the requests that is not measured, while queues fill."""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """`latencies` (requests,) from arrival to the end, ms, and `chosen` (requests,) servers, of all requests.
+
+    `busy` (servers,) is the share of the time until the last arrival that a server's cores work. `decisions` is a hash
+    of the choices.
+    """
+
+    latencies: NDArray[np.float64]
+    chosen: NDArray[np.int64]
+    busy: NDArray[np.float64]
+    decisions: int
+
+    @property
+    def measured(self) -> NDArray[np.float64]:
+        """Latencies of the requests after the warm-up, ms."""
+        return self.latencies[round(WARM_UP * len(self.latencies)) :]
+
+    def percentile(self, share: float) -> float:
+        """The smallest latency, ms, that so many of the measured ones do not exceed."""
+        ranked = np.sort(self.measured)
+        return float(ranked[max(math.ceil(share * len(ranked)) - 1, 0)])
+
+    def metrics(self) -> dict[str, float]:
+        """As the task names them; `imbalance` is the busiest server's utilisation over the mean one's."""
+        return {
+            "p50_ms": self.percentile(0.5),
+            "p99_ms": self.percentile(0.99),
+            "p999_ms": self.percentile(0.999),
+            "mean_ms": math.fsum(self.measured) / len(self.measured),
+            "utilisation": float(self.busy.mean()),
+            "imbalance": float(self.busy.max() / self.busy.mean()),
+        }
+
+
+def simulate(who: Policy | str, workload: Workload) -> Result:
+    """Send every request of the workload where a policy of the task `load_balancing`, or a known one, says.
+
+    `vulcan_load.kernel` has the rules. Known are `BASELINES`, and of those who know everything `least_work` and
+    `shortest_queue`. The same workload and policy give the same result, bit for bit. Raises KeyError for another name.
+    """
+    from vulcan_load.kernel import run
+
+    cluster = workload.cluster
+    pairs = cluster.balancers * cluster.servers
+    addresses, slots = (0, 0, 0), 0
+    shown, statistics = np.zeros((cluster.balancers, layout.GLOBALS)), np.zeros(1)
+    if isinstance(who, str):
+        number = (BASELINES | OTHERS)[who]
+    else:
+        native = who.native(LAYOUT)
+        number, addresses, slots = layout.POLICY, (native.score, native.enter, native.update), native.entity_slots
+        shown = np.stack([native.new_globals() for _ in range(cluster.balancers)])
+        statistics = native.new_statistics(pairs) if slots else statistics
+    latencies, chosen = np.zeros(cluster.requests), np.zeros(cluster.requests, np.int64)
+    busy = np.zeros(cluster.servers)
+    decisions = run(
+        number, addresses, workload.arrivals, workload.work, workload.balancer, workload.probed, workload.changes,
+        workload.speeds, cluster.cores, cluster.delay_ms, cluster.seed, shown, np.zeros(pairs * layout.RECORD),
+        statistics, slots, latencies, chosen, busy,
+    )  # fmt: skip
+    return Result(latencies, chosen, busy / (cluster.cores * float(workload.arrivals[-1])), int(decisions))

@@ -1,0 +1,96 @@
+"""Active queue management: with what probability a packet that comes to the queue is dropped."""
+
+from pathlib import Path
+
+from vulcan.task import Feature, Global, Mechanism, Metrics, Objective, Picture, Property, Setting, Task, Value
+
+MOST_MS = 1e9
+MOST_PACKETS = float(2**31)
+
+
+def _balance(metric: str, name: str, what: str) -> Objective:
+    def score(metrics: Metrics, _: object) -> float:
+        return metrics["utilisation"] - metrics[metric] / 100.0
+
+    return Objective(
+        name=name,
+        metric=metric,
+        meaning=f"the share of the link that is used, minus {what} in tenths of a second: 10 ms cost as much as a "
+        "tenth of the link",
+        score=score,
+    )
+
+
+QUEUE = Global(
+    name="queue",
+    meaning="the queue, as the packet finds it",
+    features=(
+        Feature("now_ms", "float", "ms", 0.0, MOST_MS, "the time"),
+        Feature("packets", "int", "packets", 0.0, MOST_PACKETS, "packets that wait"),
+        Feature("bytes", "int", "bytes", 0.0, 1500 * MOST_PACKETS, "their bytes"),
+        Feature("limit_packets", "int", "packets", 1.0, MOST_PACKETS, "packets that it holds; more are dropped anyway"),
+        Feature(
+            "delay_ms", "float", "ms", 0.0, MOST_MS, "how long the packet waited that left last; 0 while it is empty"
+        ),
+        Feature("drain_bps", "float", "bit/s", 0.0, 1e15, "the rate at which it was emptied lately; 0 while not known"),
+        Feature(
+            "expected_delay_ms", "float", "ms", 0.0, MOST_MS, "its bytes over that rate; 0 while that is not known"
+        ),
+        Feature("idle_ms", "float", "ms", 0.0, MOST_MS, "how long it has been empty; 0 while it is not"),
+        Feature("since_drop_ms", "float", "ms", 0.0, MOST_MS, "since the policy's last drop or mark, or the beginning"),
+        Feature("drops", "int", "packets", 0.0, MOST_PACKETS, "the policy's drops and marks so far"),
+        Feature("packet_bytes", "int", "bytes", 1.0, 1500.0, "the size of the packet that comes"),
+    ),
+)
+
+ARRIVAL = Mechanism(
+    "arrival",
+    "`drop_probability` is called for each packet that comes to the queue, unless the queue is full, and the packet is "
+    "dropped with that probability; where packets may carry marks (ECN), it is marked instead, if its flow is capable "
+    "of that. Statistics observe at each of these calls, just before it.",
+)
+
+TASK = Task(
+    name="active_queue_management",
+    summary="Choose with what probability a packet that comes to a link's queue is dropped, so that packets wait "
+    "little and the link stays busy.",
+    signature=Value(
+        function="drop_probability",
+        arguments=(QUEUE,),
+        returns="the probability with which the packet is dropped, from 0 to 1",
+        low=0.0,
+        high=1.0,
+        mechanisms=(ARRIVAL,),
+    ),
+    evaluator="vulcan_link.queue_management_evaluator:QueueManagementEvaluator",
+    objectives=(
+        _balance("delay_mean_ms", "balance", "the mean queueing delay"),
+        _balance("delay_p95_ms", "tail", "the 95th percentile of the queueing delay"),
+    ),
+    directory=Path(__file__).parent,
+    settings=(
+        Setting(
+            "link", "text", "a link's trace, or a generated one such as constant:rate=12; default: generated links "
+            "with flows of their own", repeatable=True,
+        ),
+        Setting("delay_ms", "float", "propagation one way of a named link, ms", 20.0),
+        Setting("flows", "int", "flows over a named link", 5),
+        Setting("algorithm", "text", "their congestion control", "cubic", choices=("cubic", "reno", "cubic-reno")),
+        Setting("buffer_ms", "float", "what the queue holds, as ms of the link's mean rate", 300.0),
+        Setting("duration_s", "float", "seconds of a run, of which the first 2 are not measured", 12.0),
+        Setting("ecn", "flag", "packets are marked instead of dropped, and all flows are capable of it"),
+        Setting("draws", "int", "seed of the draws by the policy's probability", 1),
+    ),
+    properties=(
+        Property("a probability", "bounded", "the number stays from 0 to 1", low=0.0, high=1.0),
+        Property("longer wait, no lower probability", "nondecreasing", "all else equal", subject="queue.delay_ms"),
+    ),
+    pictures=(
+        Picture("balance", "delay_mean_ms", "utilisation", "mean queueing delay, ms", "utilisation", True, True),
+    ),
+    advice=(
+        "Flows that lose a packet send less a round trip later: little dropping, early, keeps the queue short.",
+        "Many flows need a higher probability than few; an average over time tells a standing queue from a burst.",
+        "A queue that runs empty wastes the link.",
+    ),
+)  # fmt: skip

@@ -1,0 +1,2 @@
+def score(now, server, servers):
+    return -(server.in_flight + server.sent)

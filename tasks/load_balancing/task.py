@@ -1,0 +1,120 @@
+"""Load balancing: which server a request is sent to, by reports that are not quite fresh."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from vulcan.task import Entity, Feature, Global, Mechanism, Metrics, Objective, Property, Rank, Scalar, Setting, Task
+
+MOST_MS = 1e12
+MOST_REQUESTS = 5_000_000.0
+
+
+def _against_random(metric: str, name: str, what: str) -> Objective:
+    """Symmetric improvement, from -1 to 1, so that no instance outweighs the others."""
+
+    def score(metrics: Metrics, references: Mapping[str, Metrics]) -> float:
+        mine, theirs = metrics[metric], references["random"][metric]
+        return (theirs - mine) / max(theirs, mine)
+
+    return Objective(
+        name=name,
+        metric=metric,
+        meaning=f"relative reduction of {what} against random: (random - x) / max(random, x), from -1 to 1",
+        score=score,
+        references=("random",),
+    )
+
+
+NOW = Scalar(Feature("now", "float", "ms", 0.0, MOST_MS, "the time at which the request arrives"))
+
+SERVER = Entity(
+    name="server",
+    meaning="the server to be scored, as its latest report to this balancer has it",
+    features=(
+        Feature("id", "int", "identity", 0.0, 1000.0, "identifies the server and means nothing else"),
+        Feature(
+            "in_flight", "int", "requests", 0.0, MOST_REQUESTS,
+            "requests of all balancers that it had and had not answered, when it reported; 0 before its first report",
+        ),
+        Feature(
+            "latency_ms", "float", "ms", 0.0, MOST_MS,
+            "what it expected a request to take when it reported: the mean latency of those of the last 32 that "
+            "had found about as many in flight; 0 while there are none",
+        ),
+        Feature("age_ms", "float", "ms", 0.0, MOST_MS, "how long ago it reported; `now` before its first report"),
+        Feature("sent", "int", "requests", 0.0, MOST_REQUESTS, "requests that this balancer has sent there since then"),
+        Feature(
+            "mine", "int", "requests", 0.0, MOST_REQUESTS,
+            "requests that this balancer has sent there and that are not answered, known at once",
+        ),
+        Feature("chance", "float", "share", 0.0, 1.0, "a number drawn anew for each server at each request"),
+    ),
+    key="id",
+    population="servers",
+)  # fmt: skip
+
+SERVERS = Global(
+    name="servers",
+    meaning="all servers, as the balancer that decides knows them",
+    features=(
+        Feature("count", "int", "servers", 2.0, 1000.0, "how many there are"),
+        Feature("unanswered", "int", "requests", 0.0, MOST_REQUESTS, "this balancer's requests that are not answered"),
+    ),
+)
+
+FULL = Mechanism(
+    "full",
+    "At every request `score` is called for each server, and the request goes to the one with the highest score; of "
+    "equals, to the next one from a server drawn at random, so that a constant is a random choice. At each request its "
+    "balancer also asks {probes} servers, drawn at random, for a report, which is there {delay} ms later. Statistics "
+    "of a server observe when a report of it arrives, with what it says.",
+)
+
+TASK = Task(
+    name="load_balancing",
+    summary="Choose which server a request is sent to, by what servers reported a while ago, so that few requests take "
+    "long.",
+    signature=Rank(
+        function="score",
+        arguments=(NOW, SERVER, SERVERS),
+        returns="how good the server is for the request: the server with the highest score gets it",
+        mechanisms=(FULL,),
+    ),
+    evaluator="vulcan_load.evaluator:LoadEvaluator",
+    objectives=(
+        _against_random("p99_ms", "tail", "the 99th percentile of latency"),
+        _against_random("mean_ms", "mean", "mean latency"),
+    ),
+    directory=Path(__file__).parent,
+    settings=(
+        Setting("load", "float", "work that arrives, as a share of what servers can do", [0.7, 0.9], repeatable=True),
+        Setting(
+            "machines", "text", "how servers differ: not at all, in speed, or slowed down now and then",
+            ["even", "mixed", "noisy"], repeatable=True, choices=("even", "mixed", "noisy"),
+        ),
+        Setting(
+            "service", "text", "the distribution of a request's work", "pareto",
+            choices=("pareto", "exponential", "bimodal", "constant"),
+        ),
+        Setting("servers", "int", "servers", 20),
+        Setting("cores", "int", "cores of a server", 2),
+        Setting("balancers", "int", "balancers, each of which decides by what it knows itself", 4),
+        Setting("probes", "int", "servers that are asked for a report at each request", 3),
+        Setting("delay", "float", "milliseconds that a report takes", 1.0),
+        Setting("requests", "int", "requests of an instance", 20_000),
+        Setting("workload_seed", "int", "seed of all that is drawn", 1),
+    ),
+    properties=(
+        Property("finite and bounded", "bounded", "the score stays within +-1e300", low=-1e300, high=1e300),
+        Property(
+            "more requests there, no higher score", "nonincreasing", "all else equal", subject="server.in_flight"
+        ),
+        Property("more sent there, no higher score", "nonincreasing", "all else equal", subject="server.sent"),
+        Property("blind to identity", "independent", "a server's number says nothing about it", subject="server.id"),
+    ),
+    advice=(
+        "A report is a picture of the past: what this balancer has sent since is known, what the others have is not.",
+        "Latency tells slow servers from quick ones, requests in flight tell long queues from short ones.",
+        "Balancers that all run to the best server make it the worst.",
+    ),
+)  # fmt: skip

@@ -1,0 +1,147 @@
+"""Queues that are managed: RED, CoDel and PIE as they are known, and policies beside them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+
+from vulcan.anvil import check
+from vulcan.errors import UserError
+from vulcan.registry import find_task
+from vulcan_link import queue_management_slots as q
+from vulcan_link.queue_management import Manager
+from vulcan_link.result import Result
+from vulcan_link.scenario import Flow, Queue, Scenario
+from vulcan_link.simulate import simulate
+from vulcan_traces.links import load_link
+
+TASK = find_task("active_queue_management")
+
+
+def run(
+    flows: int, manager: Manager | None = None, *, kind: str = "droptail", algorithm: str = "reno", **how: Any
+) -> Result:
+    scenario = Scenario(
+        link=load_link("constant:rate=24"),
+        queue=Queue(kind=kind, packets=600, ecn=how.pop("ecn", False)),  # type: ignore[arg-type]
+        flows=tuple(Flow(algorithm, delay_ms=20.0, start_s=0.05 * i) for i in range(flows)),
+        duration_s=25.0,
+        measure_from_s=5.0,
+    )
+    return simulate(scenario, manager=manager, **how)
+
+
+def policy(body: str) -> Manager:
+    return Manager("policy", check(f"def drop_probability(queue):\n    return {body}\n", TASK))
+
+
+def test_without_management_the_queue_stands_full() -> None:
+    """600 packets of 1,500 bytes at 24 Mbit/s are 300 ms."""
+    result = run(10)
+    assert result.queueing_delay_avg_ms > 180
+    assert result.queueing_delay_p95_ms == pytest.approx(300, abs=5)
+
+
+def test_pie_keeps_the_delay_at_its_reference() -> None:
+    """RFC 8033: 15 ms, whatever the number of flows; and at any other reference that it is given."""
+    for flows in (5, 15, 40):
+        assert run(flows, Manager("pie")).queueing_delay_avg_ms == pytest.approx(15, abs=4)
+    assert run(15, Manager("pie", target_ms=40.0)).queueing_delay_avg_ms == pytest.approx(40, abs=8)
+
+
+def test_codel_keeps_the_standing_delay_of_few_flows_near_its_target() -> None:
+    """RFC 8289: 5 ms; its law is slow for many flows, whose delay stays above."""
+    result = run(3, kind="codel")
+    assert 2 < result.queueing_delay_avg_ms < 8
+    assert result.utilisation > 0.97
+    assert run(40, kind="codel").queueing_delay_avg_ms < 25
+
+
+def test_codel_drops_more_often_with_the_square_root_of_its_drops() -> None:
+    """Against a flow that does not slow down: the n-th drop comes interval / sqrt(n) after the one before."""
+    flow = Flow("fixed", delay_ms=20.0, parameter=2000.0, receive_window=4096)
+    scenario = Scenario(load_link("constant:rate=24"), Queue("codel"), (flow,), duration_s=3.0)
+    sampled = simulate(scenario, series=True, series_interval_ms=1.0)
+    drops = sampled.series["dropped"][:, 0]
+    times = [int(ms) for ms in range(1, len(drops)) if drops[ms] > drops[ms - 1]]
+    assert len(times) > 25
+    for n in range(1, 12):
+        assert times[n] - times[n - 1] == pytest.approx(100 / math.sqrt(n), abs=3)
+
+
+def test_red_keeps_its_average_between_its_thresholds() -> None:
+    """Floyd and Jacobson, 1993: a queue of 20 to 60 packets is 10 to 30 ms here."""
+    for flows in (5, 15, 30):
+        result = run(flows, Manager("red", least_packets=20, most_packets=60))
+        assert 8 < result.queueing_delay_avg_ms < 30
+        assert result.utilisation > 0.9
+
+
+def test_red_drops_about_as_its_formula_says() -> None:
+    """With the average half-way between the thresholds, packets between drops are uniform from 1 to 1 / p_b."""
+    manager = Manager("red", least_packets=20, most_packets=60, most_probability=0.1)
+    result = run(15, manager)
+    between = result.queueing_delay_avg_ms / 0.5  # packets, at 0.5 ms each
+    base = 0.1 * (between - 20) / 40
+    assert result.drop_share == pytest.approx(2 * base / (1 + base), rel=0.5)
+
+
+def test_more_flows_need_a_higher_probability() -> None:
+    """The window of Reno is about sqrt(3 / 2 p), so that n flows on one link need p in n squared."""
+    few, many = (run(flows, Manager("pie")).drop_share for flows in (8, 32))
+    assert 6 < many / few < 26
+
+
+def test_marks_are_in_the_place_of_drops() -> None:
+    for manager in (Manager("pie"), Manager("red", target_ms=5.0), policy("0.01")):
+        result = run(15, manager, ecn=True)
+        assert result.marked > 100
+        assert result.dropped < 0.1 * result.marked
+
+
+def test_a_policy_that_never_drops_is_drop_tail_and_one_that_always_does_lets_nothing_through() -> None:
+    never, nobody = run(5, policy("0.0 * queue.packets")), run(5)
+    assert never.queueing_delay_avg_ms == nobody.queueing_delay_avg_ms
+    assert never.dropped == nobody.dropped
+    assert run(5, policy("1.0 + 0 * queue.packets")).delivered == 0
+
+
+@pytest.mark.parametrize("probability", [0.002, 0.02])
+def test_a_probability_is_that_of_a_drop(probability: float) -> None:
+    result = run(20, policy(f"{probability} + 0 * queue.packets"))
+    arrived = result.sent - result.lost
+    error = math.sqrt(probability * arrived) / arrived
+    assert result.drop_share == pytest.approx(probability, abs=5 * error)
+
+
+def test_answers_are_kept_from_0_to_1() -> None:
+    assert run(5, policy("-5.0 + 0 * queue.packets")).dropped == run(5).dropped
+    assert run(5, policy("9.0 + 0 * queue.packets")).delivered == 0
+
+
+def test_what_a_policy_sees_is_so() -> None:
+    """What is shown hangs together: at a constant rate the delay of who left last is about the bytes over the rate."""
+    state = "(abs(queue.expected_delay_ms - queue.delay_ms) > 15 and queue.packets > 60)"
+    assert run(3, policy(f"1.0 if {state} else 0.0")).dropped <= run(3).dropped * 1.5 + 5
+    rate = "(queue.drain_bps > 0 and abs(queue.drain_bps / 24e6 - 1) > 0.1)"
+    result = run(3, policy(f"1.0 if {rate} else 0.0"), algorithm="cubic")
+    assert result.drop_share == pytest.approx(run(3, algorithm="cubic").drop_share, abs=0.001)
+
+
+def test_the_same_again_and_other_draws_differ() -> None:
+    pie = [run(10, Manager("pie", seed=seed)) for seed in (1, 1, 2)]
+    assert pie[0] == pie[1]
+    assert pie[0] != pie[2]
+
+
+def test_who_cannot_be_is_refused() -> None:
+    with pytest.raises(UserError, match="it is one of red, pie, policy"):
+        Manager("blue")  # type: ignore[arg-type]
+    with pytest.raises(UserError, match="and to no other"):
+        Manager("policy")
+
+
+def test_every_feature_of_the_task_has_its_slot() -> None:
+    assert [name for name, _ in TASK.signature.features()] == [f"queue.{name}" for name in q.SHOWN]

@@ -1,0 +1,80 @@
+"""The same cluster by other means: plain Python, an event at a time, with lists instead of arrays."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Mapping
+
+from vulcan_load.workload import Workload
+
+Shown = Mapping[str, float]
+Decide = Callable[[int, list[Shown]], int]
+"""From the request's number and what is shown of each server: the server."""
+
+
+def run(workload: Workload, decide: Decide) -> tuple[list[float], list[int]]:
+    """Latencies and servers of all requests."""
+    cluster = workload.cluster
+    waiting: list[list[float]] = [[0.0] * cluster.cores for _ in range(cluster.servers)]  # when cores are free
+    inside: list[set[int]] = [set() for _ in range(cluster.servers)]
+    found: dict[int, int] = {}
+    answered: list[list[int]] = [[] for _ in range(cluster.servers)]
+    known = [dict.fromkeys(range(cluster.servers), (0.0, 0, 0.0, 0)) for _ in range(cluster.balancers)]
+    sent: list[list[int]] = [[] for _ in range(cluster.balancers)]
+    latencies: list[float] = []
+    chosen: list[int] = []
+    ends: list[tuple[float, int]] = []
+    reports: list[tuple[float, int, int, tuple[float, int, float, int]]] = []
+    for i, now in enumerate(workload.arrivals.tolist()):
+        while ends and ends[0][0] <= now:
+            _, r = heapq.heappop(ends)
+            inside[chosen[r]].discard(r)
+            answered[chosen[r]].append(r)
+        b = int(workload.balancer[i])
+        for s in workload.probed[i].tolist():
+            recent = answered[s][-32:]
+            nearest = min((abs(found[r] - len(inside[s])) for r in recent), default=0)
+            usual = [latencies[r] for r in recent if abs(found[r] - len(inside[s])) == nearest]
+            latency = sum(usual) / len(usual) if usual else 0.0
+            reports.append((now + cluster.delay_ms, b, s, (now, len(inside[s]), latency, sent[b].count(s))))
+        while reports and reports[0][0] <= now:
+            _, to, s, report = reports.pop(0)
+            known[to][s] = report
+        shown = []
+        for s in range(cluster.servers):
+            taken, flying, latency, before = known[b][s]
+            shown.append({
+                "in_flight": flying, "latency_ms": latency, "age_ms": now - taken, "sent": sent[b].count(s) - before,
+                "mine": sum(int(workload.balancer[r]) == b for r in inside[s]), "true": len(inside[s]),
+            })  # fmt: skip
+        s = decide(i, shown)
+        core = min(range(cluster.cores), key=lambda c: waiting[s][c])
+        waiting[s][core] = finish(workload, s, max(now, waiting[s][core]), float(workload.work[i]))
+        latencies.append(waiting[s][core] - now)
+        chosen.append(s)
+        found[i] = len(inside[s])
+        inside[s].add(i)
+        sent[b].append(s)
+        heapq.heappush(ends, (waiting[s][core], i))
+    return latencies, chosen
+
+
+def finish(workload: Workload, s: int, begin: float, work: float) -> float:
+    """When it is done, spell by spell."""
+    changes, speeds = workload.changes[s].tolist(), workload.speeds[s].tolist()
+    at = begin
+    for k, speed in enumerate(speeds):
+        end = changes[k + 1] if k + 1 < len(changes) else float("inf")
+        if end <= at:
+            continue
+        if (end - at) * speed >= work:
+            return at + work / speed
+        work -= (end - at) * speed
+        at = end
+    raise AssertionError("the last spell has no end")
+
+
+def around(values: list[float], start: int) -> int:
+    """The first of the least, from a start on."""
+    order = [(start + j) % len(values) for j in range(len(values))]
+    return min(order, key=lambda s: values[s])

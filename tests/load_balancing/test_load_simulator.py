@@ -1,0 +1,213 @@
+"""The simulator of load balancing against queueing theory, and against the same by other means."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from plain_cluster import Shown, around, run
+
+from vulcan.anvil import check
+from vulcan.errors import UserError
+from vulcan.registry import find_task
+from vulcan_load import BASELINES, Cluster, simulate
+from vulcan_load.workload import SHAPE, SPREAD, Workload, pareto_moment, unit_work
+
+MANY = 400_000
+FRESH = {"delay_ms": 0.0, "balancers": 1}
+
+
+def erlang_c(servers: int, load: float) -> float:
+    """The probability of waiting in M/M/c (Erlang, 1917)."""
+    offered = servers * load
+    terms = [offered**k / math.factorial(k) for k in range(servers)]
+    last = offered**servers / math.factorial(servers) / (1 - load)
+    return last / (sum(terms) + last)
+
+
+@pytest.mark.parametrize("load", [0.5, 0.8])
+def test_random_choice_makes_independent_single_server_queues(load: float) -> None:
+    """Of M/M/1 the time in the system is exponential with mean E[S] / (1 - load)."""
+    cluster = Cluster(servers=20, cores=1, load=load, service="exponential", requests=MANY, seed=5)
+    result = simulate("random", Workload.of(cluster))
+    mean = 10.0 / (1 - load)
+    assert result.metrics()["mean_ms"] == pytest.approx(mean, rel=0.04)
+    assert result.percentile(0.5) == pytest.approx(mean * math.log(2), rel=0.04)
+    assert result.percentile(0.99) == pytest.approx(mean * math.log(100), rel=0.06)
+    assert result.metrics()["utilisation"] == pytest.approx(load, rel=0.02)
+
+
+def test_heavy_tailed_work_waits_as_pollaczek_and_khinchine_say() -> None:
+    """Of M/G/1 the mean wait is rate E[S^2] / (2 (1 - load))."""
+    load = 0.6
+    cluster = Cluster(servers=20, cores=1, load=load, service="pareto", requests=1_000_000, seed=7)
+    result = simulate("random", Workload.of(cluster))
+    second = 100.0 * pareto_moment(2) / pareto_moment(1) ** 2
+    wait = load / 10.0 * second / (2 * (1 - load))
+    assert result.metrics()["mean_ms"] == pytest.approx(10.0 + wait, rel=0.06)
+
+
+@pytest.mark.parametrize(("cores", "load"), [(2, 0.8), (8, 0.9)])
+def test_cores_share_their_server_s_queue(cores: int, load: float) -> None:
+    """Each server is M/M/c: the mean wait is C(c, load) E[S] / (c (1 - load))."""
+    cluster = Cluster(servers=10, cores=cores, load=load, service="exponential", requests=MANY, seed=3)
+    mean = 10.0 + erlang_c(cores, load) * 10.0 / (cores * (1 - load))
+    assert simulate("random", Workload.of(cluster)).metrics()["mean_ms"] == pytest.approx(mean, rel=0.04)
+
+
+def test_least_work_on_equal_servers_is_one_queue() -> None:
+    """Sent to where it is done first, a request waits as in M/M/c with all cores: the choice is the central queue's."""
+    cluster = Cluster(servers=6, cores=2, load=0.9, service="exponential", requests=MANY, seed=11)
+    workload = Workload.of(cluster)
+    result = simulate("least_work", workload)
+    mean = 10.0 + erlang_c(12, 0.9) * 10.0 / (12 * 0.1)
+    assert result.metrics()["mean_ms"] == pytest.approx(mean, rel=0.04)
+    free = [0.0] * 12  # the central queue on the very same requests
+    for i, now in enumerate(workload.arrivals[:20_000].tolist()):
+        core = min(range(12), key=lambda c: free[c])
+        free[core] = max(now, free[core]) + float(workload.work[i])
+        assert free[core] - now == pytest.approx(result.latencies[i], abs=1e-6)
+
+
+def test_two_choices_are_mitzenmachers() -> None:
+    """With fresh reports of two: E[T] = sum over i of load ** (2**i - 2), in service times (supermarket model)."""
+    load = 0.9
+    cluster = Cluster(
+        servers=200, cores=1, load=load, service="exponential", probes=2, requests=MANY, seed=2, **FRESH
+    )  # fmt: skip
+    mean = 10.0 * sum(load ** (2**i - 2) for i in range(1, 40))
+    assert simulate("power_of_two", Workload.of(cluster)).metrics()["mean_ms"] == pytest.approx(mean, rel=0.04)
+
+
+def test_what_knows_more_waits_less() -> None:
+    workload = Workload.of(Cluster(load=0.9, service="exponential", requests=100_000))
+    means = [
+        simulate(who, workload).metrics()["mean_ms"]
+        for who in ("least_work", "shortest_queue", "power_of_two", "random")
+    ]
+    assert means == sorted(means)
+    assert means[-1] > 2 * means[0]
+
+
+@pytest.mark.parametrize("service", ["pareto", "exponential", "bimodal", "constant"])
+def test_work_has_the_mean_that_is_said(service: str) -> None:
+    draw = np.random.default_rng(1)
+    assert unit_work(service, draw.random(2_000_000), draw.random(2_000_000)).mean() == pytest.approx(1.0, rel=0.01)
+
+
+def test_the_bounded_pareto_is_bounded() -> None:
+    ends = unit_work("pareto", np.array([0.0, 1.0]), np.zeros(2))
+    assert ends[1] / ends[0] == pytest.approx(SPREAD)
+    assert pareto_moment(1) == pytest.approx(SHAPE / (SHAPE - 1), rel=0.05)
+
+
+@pytest.mark.parametrize("machines", ["mixed", "noisy"])
+def test_speeds_have_the_mean_1(machines: str) -> None:
+    workload = Workload.of(Cluster(machines=machines, servers=200, load=0.5, requests=100_000))
+    end = float(workload.arrivals[-1])
+    lengths = np.diff(np.minimum(np.append(workload.changes, np.full((200, 1), np.inf), axis=1), end), axis=1)
+    assert (lengths * workload.speeds).sum() / (200 * end) == pytest.approx(1.0, rel=0.1)
+
+
+CASES = [
+    Cluster(
+        servers=5, cores=2, balancers=3, load=0.9, machines=machines, probes=2, delay_ms=delay, requests=700, seed=s
+    )
+    for s, (machines, delay) in enumerate([("even", 0.0), ("mixed", 3.0), ("noisy", 20.0)])
+]
+
+
+@pytest.mark.parametrize("cluster", CASES, ids=lambda cluster: cluster.machines)
+@pytest.mark.parametrize("who", ["random", "round_robin", "least_loaded", "power_of_two", "shortest_queue"])
+def test_plain_python_does_the_same(cluster: Cluster, who: str) -> None:
+    workload = Workload.of(cluster)
+    turns = [0] * cluster.balancers
+
+    def decide(i: int, shown: list[Shown]) -> int:
+        first, second = workload.probed[i, :2].tolist()
+        b = int(workload.balancer[i])
+        if who == "random":
+            return first
+        if who == "round_robin":
+            turns[b] += 1
+            return (b * cluster.servers // cluster.balancers + turns[b] - 1) % cluster.servers
+        if who == "least_loaded":
+            return around([one["mine"] for one in shown], first)
+        if who == "shortest_queue":
+            return around([one["true"] for one in shown], first)
+        here, there = (shown[s]["in_flight"] + shown[s]["sent"] for s in (first, second))
+        return second if there < here else first
+
+    latencies, chosen = run(workload, decide)
+    result = simulate(who, workload)
+    assert result.chosen.tolist() == chosen
+    assert result.latencies.tolist() == pytest.approx(latencies, rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize("cluster", CASES, ids=lambda cluster: cluster.machines)
+def test_a_policy_sees_what_plain_python_sees(cluster: Cluster) -> None:
+    """Every feature takes part, and so do the statistics of a server's reports."""
+    source = (
+        "def score(now, server, servers):\n"
+        "    flying = 3 * server.in_flight + 2 * server.sent + server.mine + servers.unanswered / servers.count\n"
+        "    return -(flying + server.latency_ms / 50 + server.age_ms / 30 + now / 1e6 + server.id / 1e3)\n"
+    )
+    workload = Workload.of(cluster)
+    unanswered = [0] * cluster.balancers
+
+    def decide(i: int, shown: list[Shown]) -> int:
+        now, total = float(workload.arrivals[i]), sum(one["mine"] for one in shown)
+        unanswered[int(workload.balancer[i])] = int(total)
+        scores = [
+            -(3 * one["in_flight"] + 2 * one["sent"] + one["mine"] + total / cluster.servers
+              + one["latency_ms"] / 50 + one["age_ms"] / 30 + now / 1e6 + s / 1e3)
+            for s, one in enumerate(shown)
+        ]  # fmt: skip
+        return around([-value for value in scores], int(workload.probed[i, 0]))
+
+    _, chosen = run(workload, decide)
+    policy = check(source, find_task("load_balancing"))
+    assert simulate(policy, workload).chosen.tolist() == chosen
+
+
+def test_a_constant_is_a_random_choice_and_another_constant_the_same() -> None:
+    workload = Workload.of(Cluster(requests=2000))
+    task = find_task("load_balancing")
+    made = [
+        simulate(check(f"def score(now, server, servers):\n    return {n} + 0 * now\n", task), workload) for n in (1, 7)
+    ]
+    random = simulate("random", workload)
+    assert made[0].decisions == made[1].decisions == random.decisions
+
+
+def test_chance_is_uniform_and_other_for_each() -> None:
+    """The lowest of 20 numbers that are drawn anew picks every server about as often."""
+    workload = Workload.of(Cluster(requests=20_000))
+    policy = check("def score(now, server, servers):\n    return -server.chance\n", find_task("load_balancing"))
+    counts = np.bincount(simulate(policy, workload).chosen, minlength=20)
+    assert counts.min() > 850
+    assert counts.max() < 1150
+
+
+def test_every_baseline_is_the_same_again() -> None:
+    workload = Workload.of(Cluster(requests=3000, machines="noisy"))
+    for who in BASELINES:
+        first, second = simulate(who, workload), simulate(who, Workload.of(workload.cluster))
+        assert np.array_equal(first.latencies, second.latencies)
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"load": 1.0}, "load is 1.0"),
+        ({"servers": 1}, "servers is 1"),
+        ({"probes": 21}, "probes is 21: from 2 to 20"),
+        ({"service": "gauss"}, "service 'gauss'"),
+        ({"delay_ms": -1.0}, "delay_ms"),
+    ],
+)
+def test_what_cannot_be_is_one_line(change: dict[str, object], says: str) -> None:
+    with pytest.raises(UserError, match=says):
+        replace(Cluster(), **change)  # type: ignore[arg-type]
