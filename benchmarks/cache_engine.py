@@ -57,7 +57,7 @@ def main() -> None:
     columns = (np.asarray(trace.objects), np.asarray(trace.sizes))
 
     with tempfile.TemporaryDirectory() as directory:
-        file = _write_oracle_general(trace, Path(directory) / "trace.oracleGeneral")
+        file = write_oracle_general(trace, Path(directory) / "trace.oracleGeneral")
 
         def engine(policy: str, mechanism: str) -> float:
             result = simulate(
@@ -139,7 +139,8 @@ def _compile_milliseconds() -> list[float]:
     return times
 
 
-def _write_oracle_general(trace: Trace, path: Path) -> Path:
+def write_oracle_general(trace: Trace, path: Path) -> Path:
+    """The trace as a file that libCacheSim reads."""
     rows = np.zeros(trace.requests, np.dtype([("time", "<u4"), ("id", "<u8"), ("size", "<u4"), ("next", "<i8")]))
     rows["time"] = np.arange(trace.requests) // 1000
     rows["id"] = trace.objects

@@ -209,6 +209,78 @@ class Value(Signature):
 
 
 @dataclass(frozen=True, slots=True)
+class Record:
+    """An argument of a hook that stands for something that happened, such as `request`; read as `request.size`."""
+
+    name: str
+    meaning: str
+    features: tuple[Feature, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Hook:
+    """A method that a PROGRAM policy defines, and what it is called for.
+
+    `arguments` are those behind `self`; all their features are whole numbers. `returns` is what becomes of its result:
+    `nothing`, `int` (a whole number) or `bool` (whether it is true); `result` says what it means. An `optional` hook
+    may be left out.
+    """
+
+    name: str
+    arguments: tuple[Scalar | Record, ...]
+    meaning: str
+    returns: Literal["nothing", "int", "bool"] = "nothing"
+    result: str = ""
+    optional: bool = False
+
+    def __post_init__(self) -> None:
+        _check_name(self.name, "hook")
+        for argument in self.arguments:
+            _check_name(argument.name, "argument")
+            for feature in argument.features if isinstance(argument, Record) else (argument.feature,):
+                if feature.type != "int":
+                    raise ValueError(f"hook {self.name!r}: {feature.name!r} is not a whole number")
+
+    @property
+    def width(self) -> int:
+        """How many numbers the hook is called with."""
+        return sum(len(a.features) if isinstance(a, Record) else 1 for a in self.arguments)
+
+
+_CLASS_NAME = re.compile(r"[A-Z][A-Za-z0-9]*\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Program(Signature):
+    """PROGRAM: a class of free Python, of which the evaluator calls the hooks.
+
+    `function` is the name of the class, `arguments` what an instance is made with: whole numbers alone.
+    """
+
+    hooks: tuple[Hook, ...] = ()
+    mechanisms: tuple[Mechanism, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not _CLASS_NAME.match(self.function):
+            raise ValueError(f"class {self.function!r}: its name is letters and digits, the first a capital")
+        names = [hook.name for hook in self.hooks]
+        if len(set(names)) != len(names):
+            raise ValueError(f"class {self.function!r}: two hooks share a name")
+        if not any(not hook.optional for hook in self.hooks):
+            raise ValueError(f"class {self.function!r}: PROGRAM names at least one hook that every policy has")
+        for argument in self.arguments:
+            if not isinstance(argument, Scalar) or argument.feature.type != "int":
+                raise ValueError(f"class {self.function!r}: it is made with {argument.name!r}, no whole number")
+
+    def hook(self, name: str) -> Hook:
+        """The hook of that name. Raises KeyError."""
+        for hook in self.hooks:
+            if hook.name == name:
+                return hook
+        raise KeyError(name)
+
+
+@dataclass(frozen=True, slots=True)
 class Objective:
     """What is good: turns an instance's metrics into one score, higher being better.
 
@@ -384,11 +456,13 @@ class Task:
     they share its parameters and helpers, none calls another, and each sees only its own arguments. Arguments of one
     name mean the same thing wherever they stand, so they are declared equally, and so is a statistic of a feature: the
     policy has one state, whichever of its functions asks. At most one kind of entity takes part.
+
+    Where `signature` is a `Program` the policy is a class of free Python (`vulcan.program`); it has no `others`.
     """
 
     name: str
     summary: str
-    signature: Rank | Value
+    signature: Rank | Value | Program
     evaluator: str
     objectives: tuple[Objective, ...]
     directory: Path
@@ -404,6 +478,8 @@ class Task:
         _check_name(self.name, "task")
         if not self.objectives:
             raise ValueError(f"task {self.name!r} declares no objective")
+        if isinstance(self.signature, Program) and (self.others or self.properties):
+            raise ValueError(f"task {self.name!r}: PROGRAM goes with no other function, and nothing is proved of it")
         _check_functions(self.name, self.functions)
         known = [signature.function for signature in self.functions]
         for declared in self.properties:
@@ -414,11 +490,11 @@ class Task:
                 )
 
     @property
-    def functions(self) -> tuple[Rank | Value, ...]:
+    def functions(self) -> tuple[Rank | Value | Program, ...]:
         """Every function that a policy must define, the main one first."""
         return (self.signature, *self.others)
 
-    def function(self, name: str | None = None) -> Rank | Value:
+    def function(self, name: str | None = None) -> Rank | Value | Program:
         """The declaration of that function; of the main one where none is named. Raises KeyError."""
         if name is None:
             return self.signature

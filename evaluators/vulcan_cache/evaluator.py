@@ -1,4 +1,4 @@
-"""The evaluator of the task `cache_eviction`: traces and cache sizes in, miss ratios out."""
+"""The evaluator of the cache tasks: traces and cache sizes in, miss ratios out."""
 
 from __future__ import annotations
 
@@ -18,13 +18,17 @@ from vulcan.kept import kept_metrics
 from vulcan.task import Json, Metrics, Split
 from vulcan_cache.baselines import BASELINES
 from vulcan_cache.capacity import capacity_in_bytes
+from vulcan_cache.fingerprint import fingerprint_of, fingerprint_source, opening_of
 from vulcan_cache.probe import Probe, Scale
 from vulcan_cache.rungs import make_rungs
-from vulcan_cache.simulate import Result, check_sample_size, simulate
+from vulcan_cache.simulate import Result, check_sample_size, mechanism_named, simulate
 from vulcan_cache.spatial_sample import sample_of
 from vulcan_traces import EMBEDDED, Trace, load_trace
 
 log = logging.getLogger(__name__)
+
+HOW = ("mechanism", "sample_size", "sample_seed")
+"""The settings that say how a policy is used; of those of `sample`, a task has them that has this mechanism."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +52,9 @@ class CacheEvaluator:
     test on the last, each of the latter two with the cache as the earlier requests left it.
     """
 
+    embedded: Mapping[str, Sequence[str]] = EMBEDDED
+    """The workloads that are run where none is named, by what they are used for."""
+
     def __init__(self) -> None:
         self._traces: dict[str, Trace] = {}
         self._sizes: dict[tuple[str, bool], NDArray[np.uint32]] = {}
@@ -55,18 +62,24 @@ class CacheEvaluator:
 
     def instances(self, settings: Mapping[str, Json], split: Split) -> Sequence[Instance]:
         """See `vulcan.evaluator.Evaluator`."""
-        check_sample_size(cast(int, settings["sample_size"]))
+        if "sample_size" in settings:
+            check_sample_size(cast(int, settings["sample_size"]))
         given = cast(list[str], settings["trace"] or [])
         if given:
             plan = [(spec, part, bounds) for spec in given for part, bounds in _parts(split)]
         else:
-            plan = [(spec, cast(SplitName, part), (0.0, 1.0)) for part, specs in EMBEDDED.items() for spec in specs]
+            embedded = cast(Mapping[SplitName, Sequence[str]], self.embedded)
+            plan = [(spec, part, (0.0, 1.0)) for part, specs in embedded.items() for spec in specs]
         found = [
             self._instance(spec, part, bounds, size, settings)
             for spec, part, bounds in plan
             for size in cast(list[str], settings["cache_size"])
         ]
         return tuple(found)
+
+    def mechanism_parameters(self, settings: Mapping[str, Json]) -> dict[str, Json]:
+        """What the parameters of an instance say of how a policy is used."""
+        return _chosen(settings)
 
     def _instance(
         self, spec: str, part: SplitName, bounds: tuple[float, float], size: str, settings: Mapping[str, Json]
@@ -92,20 +105,17 @@ class CacheEvaluator:
                 "measure_from": start,
                 "measure_to": stop,
                 "one_in": 1,
-                "mechanism": settings["mechanism"],
-                "sample_size": settings["sample_size"],
-                "sample_seed": settings["sample_seed"],
+                **self.mechanism_parameters(settings),
             },
         )
 
     def prepare(self, instances: Sequence[Instance]) -> None:
         """See `vulcan.evaluator.Evaluator`."""
         from vulcan.anvil.jit import warm_up
-        from vulcan_cache import mechanisms  # compiles the kernels, or loads them
 
         warm_up()
         for instance in instances:
-            _check_mechanism(instance, mechanisms.MECHANISMS)
+            mechanism_named(cast(str, instance.parameters["mechanism"])).kernel()
             self._requests(instance)
         self._probe = self._make_probe(instances)
 
@@ -115,8 +125,7 @@ class CacheEvaluator:
         requests = self._requests(instance)
         return metrics_of(
             simulate(
-                policy, requests.objects, requests.sizes, p["capacity"],
-                mechanism=p["mechanism"], sample_size=p["sample_size"], sample_seed=p["sample_seed"],
+                policy, requests.objects, requests.sizes, p["capacity"], **_chosen(p),
                 measure_from=requests.measure_from, object_count=self._trace(p).object_count,
                 times=requests.times, weight=p["one_in"],
             )
@@ -131,6 +140,25 @@ class CacheEvaluator:
         if self._probe is None:
             raise ValueError("decisions are known only after prepare")
         return self._probe.digest(policy)
+
+    def workload_setting(self) -> str:
+        """See `vulcan.evaluator.OffersFingerprints`."""
+        return "trace"
+
+    def fingerprint(self, instance: Instance, first: int) -> Mapping[str, float]:
+        """See `vulcan.evaluator.OffersFingerprints`: of the first requests (`vulcan_cache.online_fingerprint`)."""
+        trace = self._trace(instance.parameters)
+        return fingerprint_of(
+            instance, trace, self._counted_sizes(trace, bool(instance.parameters["unit_sizes"])), first
+        )
+
+    def opening(self, instance: Instance, first: int) -> Instance:
+        """See `vulcan.evaluator.OffersFingerprints`."""
+        return opening_of(instance, first)
+
+    def fingerprint_source(self) -> str:
+        """See `vulcan.evaluator.OffersOnlineFingerprints`."""
+        return fingerprint_source()
 
     def baselines(self) -> Mapping[str, BaselineKind]:
         """See `vulcan.evaluator.Evaluator`."""
@@ -205,8 +233,7 @@ class CacheEvaluator:
         searched = [i for i in instances if i.split == "train" and i.parameters["one_in"] == 1] or instances
         if not searched:
             return None
-        settings = {name: searched[0].parameters[name] for name in ("mechanism", "sample_size", "sample_seed")}
-        return Probe.of([self._scale(instance) for instance in searched], settings)
+        return Probe.of([self._scale(instance) for instance in searched], _chosen(searched[0].parameters))
 
 
 def metrics_of(result: Result) -> dict[str, float]:
@@ -243,7 +270,5 @@ def _unit_capacity(size: str, trace: Trace) -> int:
     return capacity_in_bytes(size.removesuffix("objects").removesuffix("obj"), trace)
 
 
-def _check_mechanism(instance: Instance, known: Mapping[str, object]) -> None:
-    mechanism = instance.parameters["mechanism"]
-    if mechanism not in known:
-        raise UserError(f"no mechanism {mechanism!r} (known: {', '.join(known)})")
+def _chosen(settings: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: settings[name] for name in HOW if name in settings}

@@ -1,4 +1,4 @@
-"""Where the kernels keep what policies read: one 64-byte record an object, and the globals of the cache."""
+"""Where the kernels of `heap` and `sample` keep what policies read: a record of 64 bytes an object, and the globals."""
 
 from vulcan.anvil.layout import HistorySlots, Layout, Slot
 
@@ -7,8 +7,10 @@ from vulcan.anvil.layout import HistorySlots, Layout, Slot
 SIZE, COUNT, LAST_ACCESS, INSERTION, OWN, LEFT, LEFT_COUNT, LEFT_AT = range(8)
 RECORD = 8
 
-# Float64 slots of the globals. OLDEST is the lowest sequence number of an eviction that the ghost list remembers.
-NOW, USED, CAPACITY, OBJECTS, EVICTED_PRIORITY, OLDEST, GLOBALS = range(7)
+# Float64 slots of the globals. OLDEST is the lowest sequence number of an eviction that the ghost list remembers. What
+# stands behind it is the object that would leave, when a policy is asked whether to admit another one.
+NOW, USED, CAPACITY, OBJECTS, EVICTED_PRIORITY, OLDEST = range(6)
+VICTIM_SIZE, VICTIM_COUNT, VICTIM_LAST_ACCESS, VICTIM_INSERTION, VICTIM_PRIORITY, GLOBALS = range(6, 12)
 
 MOST_SAMPLED = 1024
 """Objects that the mechanism `sample` can draw at an eviction."""
@@ -25,6 +27,11 @@ LAYOUT = Layout(
         "cache.capacity": Slot("globals", CAPACITY),
         "cache.objects": Slot("globals", OBJECTS),
         "cache.evicted_priority": Slot("globals", EVICTED_PRIORITY),
+        "victim.size": Slot("globals", VICTIM_SIZE),
+        "victim.count": Slot("globals", VICTIM_COUNT),
+        "victim.last_access": Slot("globals", VICTIM_LAST_ACCESS),
+        "victim.insertion": Slot("globals", VICTIM_INSERTION),
+        "victim.priority": Slot("globals", VICTIM_PRIORITY),
     },
     global_slots=GLOBALS,
     histories={

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vulcan.anvil import Policy
-from vulcan.errors import UserError
-from vulcan_cache.layout import LAYOUT, MOST_SAMPLED, RECORD
+from vulcan.errors import UserError, nearest
+from vulcan.task import Task
+from vulcan_cache.layout import MOST_SAMPLED
+from vulcan_cache.mechanisms import MECHANISMS, Mechanism, Run, generator_state
 
-_GOLDEN = 0x9E3779B97F4A7C15
-_MASK = (1 << 64) - 1
+__all__ = ["Result", "check_sample_size", "generator_state", "mechanism_for", "mechanism_named", "simulate"]
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """Counts over the measured requests. `bypassed` are misses of objects larger than the cache.
+    """Counts over the measured requests. `bypassed` are misses of objects larger than the cache or not admitted.
 
-    `evictions` is a hash of the sequence of all evicted objects, None where it is not known.
+    `evictions` is a hash of the sequence of all objects that were evicted or not admitted, None where it is not known.
     """
 
     requests: int
@@ -53,59 +53,55 @@ def simulate(
     times: NDArray[np.float64] | None = None,
     weight: int = 1,
 ) -> Result:
-    """Run a policy of the task `cache_eviction` over a trace, starting with an empty cache.
+    """Run a policy of one of the cache tasks over a trace, starting with an empty cache.
 
     `objects` and `sizes` have shape (requests,): dense ids in order of first appearance, and bytes. `capacity` is
-    in bytes. Requests from `measure_from` on are counted. `mechanism` is `sample` or `heap`. For a spatial sample,
-    `times` of shape (requests,) has the number of each request in the trace, `weight` is how many objects each stands
-    for, and `capacity` that of the whole cache. Raises UserError for a `sample_size` that is out of range.
+    in bytes. Requests from `measure_from` on are counted. `mechanism` is `sample` or `heap` for policies of
+    `cache_eviction` and `cache_admission`, `queues` for those of `cache_queues`. For a spatial sample, `times` of shape
+    (requests,) has the number of each request in the trace, `weight` is how many objects each stands for, and
+    `capacity` that of the whole cache. Raises UserError for a `sample_size` that is out of range, and for a mechanism
+    that there is not or that is not the policy's.
     """
-    from vulcan_cache.heap import new_nodes
-    from vulcan_cache.mechanisms import MECHANISMS
-
     check_sample_size(sample_size)
-    count = object_count if object_count is not None else int(objects.max(initial=0)) + 1
-    native = policy.native(LAYOUT)
-    records = _aligned(count * RECORD)
-    misses, missed_bytes, bypassed, evicted = MECHANISMS[mechanism](
-        (native.score, native.enter, native.update, native.leave),
-        objects,
-        sizes,
-        np.empty(0) if times is None else times,
-        float(weight),
-        native.new_globals(),
-        records,
-        records.view(np.int64),
-        native.new_statistics(count),
-        np.uint64(native.entity_slots),
-        capacity,
-        measure_from,
-        sample_size,
-        np.uint64(generator_state(sample_seed)),
-        new_nodes(count),
-        np.zeros(count + 1, np.uint32),
-        np.empty(sample_size, np.uint64),
+    used = mechanism_for(policy.task, mechanism)
+    misses, missed_bytes, bypassed, evicted = used.run(
+        used.kernel(),
+        Run(
+            policy=policy,
+            objects=objects,
+            sizes=sizes,
+            times=np.empty(0) if times is None else times,
+            weight=weight,
+            object_count=object_count if object_count is not None else int(objects.max(initial=0)) + 1,
+            capacity=capacity,
+            measure_from=measure_from,
+            sample_size=sample_size,
+            sample_seed=sample_seed,
+        ),
     )
     measured = sizes[measure_from:]
     return Result(len(measured), int(measured.sum(dtype=np.int64)), misses, missed_bytes, bypassed, int(evicted))
+
+
+def mechanism_named(name: str) -> Mechanism:
+    """Raises UserError where there is none of that name."""
+    if name not in MECHANISMS:
+        raise UserError(f"no mechanism {name!r}{nearest(name, MECHANISMS)} (known: {', '.join(MECHANISMS)})")
+    return MECHANISMS[name]
+
+
+def mechanism_for(task: Task, name: str) -> Mechanism:
+    """The mechanism of that name. Raises UserError where there is none, or policies of the task are not for it."""
+    found = mechanism_named(name)
+    declared = {signature.function for signature in task.functions}
+    if not set(found.functions) <= declared <= {*found.functions, *found.others}:
+        fitting = [other for other, m in MECHANISMS.items() if set(m.functions) <= declared]
+        instead = f"; use {' or '.join(fitting)}" if fitting else ""
+        raise UserError(f"the mechanism {name!r} is not for policies of the task {task.name!r}{instead}")
+    return found
 
 
 def check_sample_size(count: int) -> None:
     """Raises UserError for a number of objects that cannot be drawn at an eviction."""
     if not 1 <= count <= MOST_SAMPLED:
         raise UserError(f"sample size {count}: from 1 to {MOST_SAMPLED} objects can be drawn at an eviction")
-
-
-def generator_state(seed: int) -> int:
-    """Where the generator of the mechanism `sample` starts: splitmix64 of the seed, but never 0."""
-    z = (seed + 1) * _GOLDEN & _MASK
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 & _MASK
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EB & _MASK
-    return (z ^ (z >> 31)) or _GOLDEN
-
-
-def _aligned(slots: int) -> NDArray[Any]:
-    """Zeroed float64, each record of 8 in one cache line."""
-    block = np.zeros(slots + RECORD)
-    offset = (-block.ctypes.data // 8) % RECORD
-    return block[offset : offset + slots]

@@ -70,7 +70,7 @@ class Twin:
             bases[slot.base][_GUARD + slot.index] = value
 
         for name, slot in self.layout.features.items():
-            if slot.base != "key":
+            if slot.base != "key" and name in values:  # a layout may serve other tasks too
                 put(slot, values[name])
         for name, slots in self.layout.histories.items():
             remembered = values[f"{name}.contains"] != 0.0

@@ -49,19 +49,21 @@ def over_the_limit(rejected: Rejected) -> bool:
 
 
 @pytest.mark.parametrize(("task", "layout"), CASES)
-@settings(
-    max_examples=500, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow], database=None
-)
-@given(data=st.data(), seed=st.integers(0, 2**32))
-def test_a_generated_program_gives_the_same_bits_natively(
-    task: Task, layout: Layout, data: st.DataObject, seed: int
-) -> None:
-    source = data.draw(programs(task.signature, others=task.others))
-    try:
-        agree(source, task, layout, Random(seed))
-    except Rejected as rejected:
-        assert over_the_limit(rejected), f"{rejected}\n{source}"
-        assume(False)
+@pytest.mark.parametrize("count", [125, pytest.param(500, marks=pytest.mark.slow)])
+def test_a_generated_program_gives_the_same_bits_natively(task: Task, layout: Layout, count: int) -> None:
+    @settings(
+        max_examples=count, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow], database=None
+    )
+    @given(data=st.data(), seed=st.integers(0, 2**32))
+    def holds(data: st.DataObject, seed: int) -> None:
+        source = data.draw(programs(task.signature, others=task.others))
+        try:
+            agree(source, task, layout, Random(seed))
+        except Rejected as rejected:
+            assert over_the_limit(rejected), f"{rejected}\n{source}"
+            assume(False)
+
+    holds()
 
 
 @pytest.mark.slow

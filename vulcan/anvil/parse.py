@@ -6,6 +6,7 @@ import ast
 import re
 import warnings
 from collections import deque
+from dataclasses import dataclass
 
 from vulcan.anvil import grammar
 from vulcan.anvil.rejection import Rejected, violation
@@ -13,10 +14,22 @@ from vulcan.anvil.rejection import Rejected, violation
 _CARRIES_NO_MEANING = (ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop)
 
 
-def parse(source: str) -> ast.Module:
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """The largest source, in bytes, and tree, in nodes and in levels."""
+
+    source: int = grammar.LARGEST_SOURCE
+    tree: int = grammar.LARGEST_TREE
+    depth: int = grammar.DEEPEST_TREE
+
+
+ANVIL = Bounds()
+
+
+def parse(source: str, bounds: Bounds = ANVIL) -> ast.Module:
     """The syntax tree of the source. Raises Rejected where it is too large, too deep or not Python."""
     size = len(source.encode("utf-8", errors="surrogatepass"))
-    if size > grammar.LARGEST_SOURCE:
+    if size > bounds.source:
         raise Rejected((violation("too-long", 1, 1, f"the source has {size:,} bytes"),))
     try:
         with warnings.catch_warnings():
@@ -28,13 +41,13 @@ def parse(source: str) -> ast.Module:
         raise Rejected((violation("syntax", 1, 1, f"Python cannot parse this: {error}"),)) from None
     except (MemoryError, RecursionError):
         raise Rejected((violation("too-deep", 1, 1, "nested too deeply for Python's own parser"),)) from None
-    _bound(tree)
+    _bound(tree, bounds)
     if not source.isascii():
         _count_columns_in_characters(tree, source)
     return tree
 
 
-def _bound(tree: ast.Module) -> None:
+def _bound(tree: ast.Module, bounds: Bounds) -> None:
     """Level by level, not by recursion, for the tree may be deeper than the interpreter's stack."""
     nodes = 0
     line, column = 1, 1
@@ -46,9 +59,9 @@ def _bound(tree: ast.Module) -> None:
             node = level.popleft()
             nodes += 1
             line, column = getattr(node, "lineno", line), getattr(node, "col_offset", column - 1) + 1
-            if nodes > grammar.LARGEST_TREE:
+            if nodes > bounds.tree:
                 raise Rejected((violation("too-large", line, column, "the program has too many syntax nodes"),))
-            if depth > grammar.DEEPEST_TREE:
+            if depth > bounds.depth:
                 raise Rejected((violation("too-deep", line, column, "the program is nested too deeply"),))
             level.extend(c for c in ast.iter_child_nodes(node) if not isinstance(c, _CARRIES_NO_MEANING))
 

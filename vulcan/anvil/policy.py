@@ -16,8 +16,9 @@ from vulcan.anvil.layout import Layout
 from vulcan.anvil.parse import parse
 from vulcan.anvil.plan import Plan, joined, make_plan
 from vulcan.anvil.policy_function import Compiled, PolicyFunction
+from vulcan.anvil.rewrite import program_size
 from vulcan.anvil.warnings import Doubts, PolicyWarning, doubts_of
-from vulcan.task import Task
+from vulcan.task import Program, Task
 
 if TYPE_CHECKING:
     from vulcan.anvil.compile import Native
@@ -49,6 +50,7 @@ class Policy:
         if declared.function not in self._functions:
             program = self.program.of(declared.function)
             plan = make_plan(program, self.task.operations) if self.task.others else self.plan
+            assert not isinstance(declared, Program), "whose policies are no Anvil"
             self._functions[declared.function] = PolicyFunction(self.task, declared, program, plan)
         return self._functions[declared.function]
 
@@ -72,6 +74,16 @@ class Policy:
             raise ValueError(f"parameter {', '.join(endless)}: not a finite number")
         parameters = tuple((name, float(values.get(name, old))) for name, old in self.program.parameters)
         return replace(self, program=replace(self.program, parameters=parameters))
+
+    @property
+    def operations(self) -> int:
+        """The most operations that one call may take."""
+        return self.plan.operations
+
+    @property
+    def size(self) -> int:
+        """Nodes of the program (`vulcan.anvil.rewrite.program_size`)."""
+        return program_size(self.program)
 
     def native(self, layout: Layout) -> Native:
         """Machine code that reads its features where the layout says."""

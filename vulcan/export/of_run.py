@@ -7,10 +7,10 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from vulcan.anvil import check
 from vulcan.errors import UserError
-from vulcan.export.exporter import find_exporter
+from vulcan.export.exporter import export_policy, find_exporter
 from vulcan.export.provenance import Provenance
+from vulcan.program.interface import check_policy
 from vulcan.registry import find_task
 from vulcan.store import RunRecord
 from vulcan.store.events import Judged
@@ -27,7 +27,7 @@ class Exported:
 
 def export_candidate(run: Path, format: str, candidate: int | None = None) -> Exported:
     """A candidate of a run, the winner where none is named. Raises UserError."""
-    exporter = find_exporter(format)
+    find_exporter(format)
     with closing(open_store(run)) as store:
         record, date = RunRecord.of(store.events()), store.begun()
         chosen = _chosen(record, run, candidate)
@@ -47,7 +47,7 @@ def export_candidate(run: Path, format: str, candidate: int | None = None) -> Ex
         settings=record.config["settings"],
         version=record.version,
     )
-    return Exported(chosen.candidate, exporter.export(check(chosen.source, task), provenance))
+    return Exported(chosen.candidate, export_policy(check_policy(chosen.source, task), format, provenance))
 
 
 def _author(chosen: Judged, writer: str) -> str:

@@ -1,0 +1,90 @@
+"""What the cache tasks declare in common: the time, the object, goals, and where traces and cache sizes come from."""
+
+from __future__ import annotations
+
+from vulcan.task import LARGEST_EXACT_INTEGER, Feature, Objective, Scalar, Setting
+
+MOST_REQUESTS = float(2**40)
+TIME_RESOLUTION = 12
+"""Ages are differences of times: 7 bits of a late time would be too coarse for them."""
+
+IN_ORDER = "obj.insertion <= obj.last_access <= now"
+"""What the declared ranges do not say, and every cache keeps."""
+
+NOW = Scalar(
+    Feature(
+        "now", "int", "requests", 0.0, MOST_REQUESTS,
+        "the time: the number of the current request, from 0", resolution=TIME_RESOLUTION,
+    )
+)  # fmt: skip
+
+ID = Feature("id", "int", "identity", 0.0, float(2**32), "identifies the object and means nothing else")
+SIZE = Feature("size", "int", "bytes", 1.0, float(2**32), "its size")
+COUNT = Feature("count", "int", "requests", 1.0, MOST_REQUESTS, "requests for it since it entered, that one included")
+LAST_ACCESS = Feature(
+    "last_access", "int", "requests", 0.0, MOST_REQUESTS,
+    "the time of the latest request for it", resolution=TIME_RESOLUTION,
+)  # fmt: skip
+INSERTION = Feature(
+    "insertion", "int", "requests", 0.0, MOST_REQUESTS,
+    "the time at which it entered the cache", resolution=TIME_RESOLUTION,
+)  # fmt: skip
+
+USED = Feature("used", "int", "bytes", 0.0, LARGEST_EXACT_INTEGER, "bytes that are occupied")
+CAPACITY = Feature("capacity", "int", "bytes", 1.0, LARGEST_EXACT_INTEGER, "bytes that it can hold")
+OBJECTS = Feature("objects", "int", "objects", 0.0, float(2**32), "how many objects it holds")
+EVICTED_PRIORITY = Feature(
+    "evicted_priority", "float", "priority", -1e300, 1e300,
+    "the priority at which the latest evicted object left, 0 before the first (the inflation L of GreedyDual)",
+)  # fmt: skip
+
+
+def _improvement(ratio: float, fifo: float) -> float:
+    """Symmetric improvement over FIFO, from -1 to 1 (PolicySmith, HotNets 2025)."""
+    if ratio == fifo:
+        return 0.0
+    return (fifo - ratio) / fifo if ratio < fifo else (fifo - ratio) / ratio
+
+
+def _over_fifo(metric: str) -> Objective:
+    kind = metric.removesuffix("_ratio").replace("_", " ")
+
+    return Objective(
+        name="object" if metric == "miss_ratio" else "byte",
+        metric=metric,
+        meaning=f"relative reduction of the {kind} ratio against FIFO: (fifo - x) / max(fifo, x), from -1 to 1",
+        score=lambda metrics, references: _improvement(metrics[metric], references["fifo"][metric]),
+        references=("fifo",),
+    )
+
+
+OBJECTIVES = (_over_fifo("miss_ratio"), _over_fifo("byte_miss_ratio"))
+
+WORKLOAD = (
+    Setting(
+        "trace",
+        "text",
+        "a trace file, or a generated one such as zipf:alpha=0.9; default: generated workloads",
+        repeatable=True,
+    ),
+    Setting(
+        "cache_size",
+        "text",
+        "bytes (64MiB), a share of the footprint (10%) or objects (1000obj)",
+        "10%",
+        repeatable=True,
+    ),
+)
+
+RANKING = (
+    Setting("mechanism", "text", "how priorities are used", "sample", choices=("sample", "heap")),
+    Setting("sample_size", "int", "objects drawn at an eviction by the mechanism `sample`", 16),
+    Setting("sample_seed", "int", "seed of that draw", 1),
+)
+
+READING = (
+    Setting("trace_format", "text", "the format of the trace files; default: detected"),
+    Setting("columns", "text", "where a CSV or text trace has its columns"),
+    Setting("skip_bad_lines", "flag", "leave out lines that cannot be read, and say how many"),
+    Setting("unit_sizes", "flag", "count every object as one byte"),
+)

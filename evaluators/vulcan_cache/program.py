@@ -1,0 +1,251 @@
+"""The evaluator of the task `cache_program`: the cache is kept here, and a program says what leaves it."""
+
+from __future__ import annotations
+
+import inspect
+import marshal
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from random import Random
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vulcan.evaluator import Instance, Rung
+from vulcan.program.policy import ProgramPolicy
+from vulcan.program.running import ProgramFailed, Running
+from vulcan.task import Json, Metrics
+from vulcan_cache import program_loop
+from vulcan_cache.evaluator import CacheEvaluator, metrics_of
+from vulcan_cache.simulate import Result
+from vulcan_traces import EMBEDDED
+
+if TYPE_CHECKING:
+    from vulcan.anvil import Policy
+
+HOOKS = ("on_hit", "on_miss", "evict", "admit")
+"""By the kinds of rows of `vulcan_cache.replay`."""
+
+SHORTER = 40_000
+"""Requests of each of the generated workloads that are the default: a program is a hundred times slower than Anvil."""
+
+BLOCK = (128, 384)
+"""The fewest and the most requests that a program is told at a time, where it is told of them in blocks."""
+
+_MOST_ROWS = 1024
+_PROBE_REQUESTS = 2000
+_PROBE_RESIDENTS = 40
+
+
+class ProgramEvaluator(CacheEvaluator):
+    """As `CacheEvaluator`, of a program's decisions; a spatial sample is a smaller cache and trace of its own."""
+
+    embedded: Mapping[str, Sequence[str]] = {
+        part: tuple(f"{spec},requests={SHORTER}" for spec in specs) for part, specs in EMBEDDED.items()
+    }
+
+    def mechanism_parameters(self, settings: Mapping[str, Json]) -> dict[str, Json]:
+        """How a program is told of requests."""
+        return {"told": "one by one" if settings["one_by_one"] else "in blocks"}
+
+    def prepare(self, instances: Sequence[Instance]) -> None:
+        """See `vulcan.evaluator.Evaluator`."""
+        from vulcan_cache import replay  # compiles the kernel, or loads it
+
+        for instance in instances:
+            self._requests(instance)
+        replay.advance(*_nothing(), 0, 0, 0, 0, np.zeros(1, np.int64), *_fresh(replay), np.empty(0, np.int64))
+
+    def rungs(self, instances: Sequence[Instance]) -> Sequence[Rung]:
+        """See `vulcan.evaluator.OffersRungs`: spatial samples, each told once."""
+        return [
+            replace(rung, instances=tuple(_told_once(i) if i not in instances else i for i in rung.instances))
+            for rung in super().rungs(instances)
+        ]
+
+    def evaluate(self, policy: Policy | ProgramPolicy, instance: Instance) -> Metrics:
+        """See `vulcan.evaluator.Evaluator`. Raises ProgramFailed where a decision cannot be carried out.
+
+        A program that is told of requests in blocks is run twice, with blocks that are cut elsewhere: one that sees
+        more of them than its hooks are given does not decide the same, and has failed.
+        """
+        p = cast(dict[str, Any], instance.parameters)
+        requests, program = self._requests(instance), cast(ProgramPolicy, policy)
+        given = (requests.objects, requests.sizes, max(1, p["capacity"] // p["one_in"]), requests.measure_from)
+        count = self._trace(p).object_count
+        if p["told"] == "one by one":
+            return metrics_of(replay_program(program, *given, count))
+        result = replay_program(program, *given, count, blocks())
+        if p["told"] == "in blocks" and replay_program(program, *given, count, blocks()) != result:
+            raise ProgramFailed(
+                "failed", "it decides otherwise when it is run again with the same requests in other blocks"
+            )
+        return metrics_of(result)
+
+    def decisions(self, policy: Policy | ProgramPolicy) -> str:
+        """See `vulcan.evaluator.OffersDecisions`: a digest of the objects that the program evicts, in order."""
+        objects, sizes = _probe()
+        capacity = round(_PROBE_RESIDENTS * float(sizes.mean()))
+        result = replay_program(cast(ProgramPolicy, policy), objects, sizes, capacity, blocks=blocks())
+        return f"{cast(int, result.evictions) & (2**64 - 1):016x}"
+
+
+def _told_once(instance: Instance) -> Instance:
+    return replace(instance, parameters={**instance.parameters, "told": "once"})
+
+
+def blocks() -> Iterator[int]:
+    """Lengths of blocks that nobody can foresee, a program least of all; no result of an honest one depends on them."""
+    random = Random(secrets.randbits(64))
+    while True:
+        yield random.randint(*BLOCK)
+
+
+def replay_program(
+    policy: ProgramPolicy,
+    objects: NDArray[np.uint32],
+    sizes: NDArray[np.uint32],
+    capacity: int,
+    measure_from: int = 0,
+    object_count: int | None = None,
+    blocks: Iterator[int] | None = None,
+) -> Result:
+    """Run a program over a trace, starting with an empty cache of `capacity` bytes; requests from `measure_from` count.
+
+    `objects` and `sizes` have shape (requests,): dense ids in order of first appearance, and bytes. The program runs in
+    a process of its own (`ProgramPolicy.within`). With `blocks`, endless lengths, it is told so many requests at a
+    time, which takes far fewer messages; else of no request before it has made every decision on those before. The
+    result is the same for every program that sees only what its hooks are given. Raises ProgramFailed where it decides
+    what cannot be.
+    """
+    from vulcan_cache import replay  # compiles the kernel, or loads it
+
+    count = object_count if object_count is not None else int(objects.max(initial=0)) + 1
+    resident_size = np.full(count, replay.ABSENT, np.int64)
+    state, rows = _fresh(replay)
+    told = sum(1 << kind for kind, hook in enumerate(HOOKS) if hook in policy.hooks)
+    kept = _Cache(objects, sizes, capacity, measure_from, told, resident_size, state, rows)
+    if blocks is not None:
+        with policy.start(capacity, loop=_loop()) as running:
+            _follow_in_blocks(running, kept, blocks)
+    else:
+        with policy.start(capacity) as running:
+            _follow(running, kept)
+    measured = sizes[measure_from:]
+    return Result(
+        len(measured),
+        int(measured.sum(dtype=np.int64)),
+        int(state[replay.MISSES]),
+        int(state[replay.MISSED_BYTES]),
+        int(state[replay.BYPASSED]),
+        int(state[replay.DIGEST]),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Cache:
+    """What the kernel works on."""
+
+    objects: NDArray[np.uint32]
+    sizes: NDArray[np.uint32]
+    capacity: int
+    measure_from: int
+    told: int
+    resident_size: NDArray[np.int64]
+    state: NDArray[np.int64]
+    rows: NDArray[np.int64]
+
+
+def _follow(running: Running, cache: _Cache) -> None:
+    """Ask for one decision after the other."""
+    from vulcan_cache import replay
+
+    objects, sizes, capacity, state, rows = cache.objects, cache.sizes, cache.capacity, cache.state, cache.rows
+    answers = np.empty(0, np.int64)
+    while True:
+        filled = replay.advance(
+            objects, sizes, len(objects), capacity, cache.measure_from, cache.told, cache.resident_size, state, rows,
+            answers,
+        )  # fmt: skip
+        if state[replay.DUE] == replay.NOT_THERE:
+            raise _not_there(cache, int(answers[0]))
+        reply = running.tell(rows[:filled].tobytes()) if filled else b""
+        if state[replay.DUE] == replay.FINISHED:
+            return
+        answers = np.frombuffer(reply, np.int64)
+        if len(answers) != 1:
+            raise ProgramFailed("crashed", f"its process sent {len(answers)} decisions for one")
+        if state[replay.DUE] == replay.GO_ON:
+            answers = answers[:0]  # of a hook that decides nothing
+
+
+def _follow_in_blocks(running: Running, cache: _Cache, blocks: Iterator[int]) -> None:
+    """Have requests decided block by block, and carry the decisions out."""
+    from vulcan_cache import replay
+
+    objects, sizes, state = cache.objects, cache.sizes, cache.state
+    decides = cache.told & 1 << replay.ADMIT
+    stop = 0
+    while stop < len(objects):
+        start, stop = stop, min(stop + next(blocks), len(objects))
+        rows = np.zeros((stop - start, replay.ROW), np.int64)
+        rows[:, 1], rows[:, 2], rows[:, 3] = objects[start:stop], sizes[start:stop], np.arange(start, stop)
+        answers = np.frombuffer(running.tell(rows.tobytes()), np.int64)
+        state[replay.DUE] = replay.GO_ON
+        replay.advance(
+            objects, sizes, stop, cache.capacity, cache.measure_from, decides, cache.resident_size, state, cache.rows,
+            answers,
+        )  # fmt: skip
+        if state[replay.DUE] == replay.NOT_THERE:
+            raise _not_there(cache, int(answers[state[replay.TAKEN]]))
+        if state[replay.DUE] != replay.FINISHED:
+            raise ProgramFailed("failed", f"at request {state[replay.POSITION]} it made no decision that was due")
+        if state[replay.TAKEN] != len(answers):
+            made = len(answers) - int(state[replay.TAKEN])
+            raise ProgramFailed("failed", f"at request {stop - 1} it had made {made} decisions that were not due")
+
+
+def _not_there(cache: _Cache, answer: int) -> ProgramFailed:
+    from vulcan_cache import replay
+
+    known = 0 <= answer < len(cache.resident_size)
+    what = "which is not in the cache" if known else "and there is no such object"
+    return ProgramFailed("failed", f"at request {cache.state[replay.POSITION]} its evict returned {answer}, {what}")
+
+
+def _fresh(replay: ModuleType) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """State and rows."""
+    return np.zeros(replay.STATE, np.int64), np.empty((_MOST_ROWS, replay.ROW), np.int64)
+
+
+def _nothing() -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+    return np.empty(0, np.uint32), np.empty(0, np.uint32)
+
+
+@cache
+def _loop() -> bytes:
+    """The code of `vulcan_cache.program_loop`."""
+    return marshal.dumps(compile(inspect.getsource(program_loop), "<loop>", "exec"))
+
+
+@cache
+def _probe() -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+    """Objects and sizes of a short trace in which objects come again soon, late and never, of sizes from 1 to 4."""
+    random = np.random.RandomState(1)  # its stream is the same in every version of numpy
+    popular = (300 * random.rand(_PROBE_REQUESTS) ** 2.5).astype(np.int64)
+    kinds, back = random.rand(_PROBE_REQUESTS), random.randint(1, 9, _PROBE_REQUESTS)
+    asked: list[int] = []
+    for request in range(_PROBE_REQUESTS):
+        if kinds[request] < 0.3 and request > 8:
+            asked.append(asked[-back[request]])
+        elif kinds[request] < 0.45:
+            asked.append(1000 + request)
+        else:
+            asked.append(int(popular[request]) + request // 200 * 5)
+    dense: dict[int, int] = {}
+    objects = np.array([dense.setdefault(obj, len(dense)) for obj in asked], np.uint32)
+    return objects, random.randint(1, 5, len(dense)).astype(np.uint32)[objects]

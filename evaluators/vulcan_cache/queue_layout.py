@@ -1,0 +1,51 @@
+"""Where the kernel of `queues` keeps what policies read: a record of 64 bytes an object, and the globals."""
+
+from vulcan.anvil.layout import HistorySlots, Layout, Slot
+
+QUEUES = 4
+GHOST = QUEUES + 1
+
+# Float64 slots of an object's record. QUEUE is the number of the queue that holds it; GHOST while the ghost list does,
+# and 0 while nothing does.
+SIZE, COUNT, LAST_ACCESS, INSERTION, HITS, QUEUE, LEFT_COUNT, LEFT_AT = range(8)
+RECORD = 8
+
+# Float64 slots of the globals. ASKED is the queue whose share is asked for. LISTED is GHOST, which an object's QUEUE is
+# while it is in the ghost list. USED_IN and OBJECTS_IN, plus its number, are where a queue has what it holds.
+NOW, USED, CAPACITY, OBJECTS, EVICTIONS, ASKED, LISTED = range(7)
+USED_IN = LISTED
+OBJECTS_IN = USED_IN + QUEUES
+GLOBALS = OBJECTS_IN + QUEUES + 1
+
+MOST_KEPT = float(2**20)
+"""The most hits that an object keeps when it is moved."""
+
+LAYOUT = Layout(
+    features={
+        "now": Slot("globals", NOW),
+        "queue": Slot("globals", ASKED),
+        "obj.id": Slot("key"),
+        "obj.size": Slot("entity", SIZE),
+        "obj.count": Slot("entity", COUNT),
+        "obj.hits": Slot("entity", HITS),
+        "obj.queue": Slot("entity", QUEUE),
+        "obj.last_access": Slot("entity", LAST_ACCESS),
+        "obj.insertion": Slot("entity", INSERTION),
+        "cache.used": Slot("globals", USED),
+        "cache.capacity": Slot("globals", CAPACITY),
+        "cache.objects": Slot("globals", OBJECTS),
+        "cache.evictions": Slot("globals", EVICTIONS),
+        **{f"queues.used_{number}": Slot("globals", USED_IN + number) for number in range(1, QUEUES + 1)},
+        **{f"queues.objects_{number}": Slot("globals", OBJECTS_IN + number) for number in range(1, QUEUES + 1)},
+    },
+    global_slots=GLOBALS,
+    histories={
+        "ghost": HistorySlots(
+            left=Slot("entity", QUEUE),
+            oldest=Slot("globals", LISTED),
+            count=Slot("entity", LEFT_COUNT),
+            left_at=Slot("entity", LEFT_AT),
+            now=Slot("globals", NOW),
+        )
+    },
+)

@@ -1,0 +1,143 @@
+"""`heap` and `sample` with admission, in plain Python over the reference interpreter."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from vulcan.anvil import Policy
+
+NO_VICTIM = {f"victim.{name}": 0.0 for name in ("size", "count", "last_access", "insertion", "priority")}
+MASK = (1 << 64) - 1
+
+
+@dataclass
+class Resident:
+    size: int
+    count: int
+    last_access: int
+    insertion: int
+    priority: float = 0.0
+
+
+class PlainAdmission:
+    """On a spatial sample, each object stands for `weight` ones, and `capacity` is that of the whole cache."""
+
+    def __init__(self, policy: Policy, capacity: int, mechanism: str, draws: int, state: int, weight: int = 1) -> None:
+        self.run = policy.reference()
+        self.capacity = capacity
+        self.weight = weight
+        self.mechanism = mechanism
+        self.draws = draws
+        self.state = state
+        self.residents: dict[int, Resident] = {}
+        self.order: list[int] = []  # as the kernel keeps them: a victim's place goes to the last one
+        self.evicted_priority = 0.0
+        self.listed: list[tuple[int, int, int]] = []  # the ghost list: object, count, time; the newest last
+        self.remembered = 0
+        self.victim = dict(NO_VICTIM)
+        self.gone: list[int] = []
+        self.bypassed = 0
+        self.now = 0
+
+    @property
+    def used(self) -> int:
+        return self.weight * sum(r.size for r in self.residents.values())
+
+    def found(self, key: int) -> tuple[int, int, int] | None:
+        known = self.listed[len(self.listed) - self.remembered :]
+        return next((entry for entry in reversed(known) if entry[0] == key), None)
+
+    def features(self, key: int, obj: Resident) -> dict[str, float]:
+        found = self.found(key)
+        return {
+            **self.victim,
+            "now": self.now,
+            "obj.id": key,
+            "obj.size": obj.size,
+            "obj.count": obj.count,
+            "obj.last_access": obj.last_access,
+            "obj.insertion": obj.insertion,
+            "cache.used": self.used,
+            "cache.capacity": self.capacity,
+            "cache.objects": self.weight * len(self.residents),
+            "cache.evicted_priority": self.evicted_priority,
+            "ghost.contains": float(found is not None),
+            "ghost.count": found[1] if found else 0,
+            "ghost.age": self.now - found[2] if found else 0,
+        }
+
+    def score(self, key: int) -> float:
+        return min(max(self.run.ask("priority", self.features(key, self.residents[key]), key), -1e300), 1e300)
+
+    def request(self, now: int, key: int, size: int) -> bool:
+        """Whether it was a hit."""
+        self.now = now
+        if key in self.residents:
+            resident = self.residents[key]
+            resident.count += 1
+            resident.last_access = now
+            self.run.observe(key, self.features(key, resident))
+            if self.mechanism == "heap":
+                resident.priority = self.score(key)
+            return True
+        needed = size * self.weight
+        if needed > self.capacity:
+            self.bypassed += 1
+            return False
+        chosen = self.lowest() if self.used + needed > self.capacity else None
+        self.victim = dict(NO_VICTIM)
+        if chosen is not None:
+            seen = self.residents[chosen[0]]
+            self.victim = {f"victim.{name}": getattr(seen, name) for name in ("size", "count", "last_access")}
+            self.victim |= {"victim.insertion": seen.insertion, "victim.priority": chosen[1]}
+        newcomer = Resident(size, 1, now, now)
+        if not self.run.ask("admit", self.features(key, newcomer), key) > 0:
+            self.bypassed += 1
+            self.gone.append(key)
+            found = self.found(key)
+            free = (self.capacity - self.used) // needed
+            self.remember(key, (found[1] if found else 0) + 1, len(self.residents) + free)
+            return False
+        while self.used + needed > self.capacity:
+            self.evict(*(chosen or self.lowest()))
+            chosen = None
+        self.residents[key] = newcomer
+        self.order.append(key)
+        self.run.observe(key, self.features(key, newcomer))
+        if self.mechanism == "heap":
+            newcomer.priority = self.score(key)
+        return False
+
+    def remember(self, key: int, count: int, held: int) -> None:
+        self.listed.append((key, count, self.now))
+        self.remembered = min(self.remembered + 1, held)
+
+    def lowest(self) -> tuple[int, float]:
+        if self.mechanism == "heap":
+            key = min(self.order, key=lambda k: (self.residents[k].priority, self.residents[k].last_access))
+            return key, self.residents[key].priority
+        drawn = [self.order[i] for i in self.draw(len(self.order))]
+        scores = [self.score(k) for k in drawn]
+        return drawn[scores.index(min(scores))], min(scores)
+
+    def evict(self, key: int, priority: float) -> None:
+        self.run.forget(key)
+        self.gone.append(key)
+        self.remember(key, self.residents[key].count, len(self.residents))
+        self.evicted_priority = priority
+        del self.residents[key]
+        place = self.order.index(key)
+        last = self.order.pop()
+        if last != key:
+            self.order[place] = last
+
+    def draw(self, n: int) -> list[int]:
+        if n <= self.draws:
+            return list(range(n))
+        drawn = []
+        for _ in range(self.draws):
+            self.state ^= self.state << 13 & MASK
+            self.state ^= self.state >> 7
+            self.state ^= self.state << 17 & MASK
+            drawn.append((self.state >> 32) * n >> 32)
+        return drawn

@@ -1,0 +1,168 @@
+"""The mechanism `queues` in plain Python over the reference interpreter: slow, and simple enough to be seen right."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from vulcan.anvil import Policy
+
+NUMBERS = (1, 2, 3, 4)
+GHOST = 5
+MOVES = 4
+
+
+@dataclass
+class Resident:
+    size: int
+    count: int
+    last_access: int
+    insertion: int
+    hits: float
+    queue: int
+
+
+class PlainQueues:
+    """On a spatial sample, each object stands for `weight` ones, and `capacity` is that of the whole cache."""
+
+    def __init__(self, policy: Policy, capacity: int, weight: int = 1) -> None:
+        self.run = policy.reference()
+        self.capacity = capacity
+        self.weight = weight
+        self.queues: dict[int, list[int]] = {number: [] for number in NUMBERS}  # each from its tail to its head
+        self.residents: dict[int, Resident] = {}
+        self.ghosts: dict[int, tuple[int, int, int]] = {}  # size, count, time; the first to be forgotten first
+        self.evictions = 0
+        self.moves = 0
+        self.now = 0
+        self.gone: list[int] = []  # evicted or not let in
+        self.bypassed = 0
+        self.asked = 4  # the queue whose share was asked for last
+
+    @property
+    def used(self) -> int:
+        return sum(self.used_in(number) for number in NUMBERS)
+
+    def used_in(self, number: int) -> int:
+        return self.weight * sum(self.residents[key].size for key in self.queues[number])
+
+    def features(self, key: int, obj: Resident, ghost: tuple[int, int, int] | None = None) -> dict[str, float]:
+        return {
+            **self.of_cache(),
+            "now": self.now,
+            "queue": self.asked,
+            "obj.id": key,
+            "obj.size": obj.size,
+            "obj.count": obj.count,
+            "obj.hits": obj.hits,
+            "obj.queue": obj.queue,
+            "obj.last_access": obj.last_access,
+            "obj.insertion": obj.insertion,
+            "ghost.contains": float(ghost is not None),
+            "ghost.count": ghost[1] if ghost else 0,
+            "ghost.age": self.now - ghost[2] if ghost else 0,
+        }
+
+    def of_cache(self) -> dict[str, float]:
+        return {
+            "cache.used": self.used,
+            "cache.capacity": self.capacity,
+            "cache.objects": self.weight * len(self.residents),
+            "cache.evictions": self.evictions,
+            **{f"queues.used_{number}": self.used_in(number) for number in NUMBERS},
+            **{f"queues.objects_{number}": self.weight * len(self.queues[number]) for number in NUMBERS},
+        }
+
+    def whole(self, function: str, low: int, features: dict[str, float], key: int) -> int:
+        return math.floor(min(max(self.run.ask(function, features, key), low), 4) + 0.5)
+
+    def share(self, number: int) -> float:
+        asked = {**self.of_cache(), "queue": number}
+        return min(max(self.run.ask("share", asked), 0), self.capacity)
+
+    def request(self, now: int, key: int, size: int) -> bool:
+        """Whether it was a hit."""
+        self.now = now
+        self.moves = min(self.moves + MOVES, MOVES * len(self.residents))
+        if key in self.residents:
+            self.hit(key)
+            return True
+        if size * self.weight > self.capacity:
+            self.bypassed += 1
+            return False
+        ghost = self.ghosts.pop(key, None)
+        obj = Resident(size, 1, now, now, 0, GHOST if ghost else 0)
+        to = self.whole("insert", -1, self.features(key, obj, ghost), key)
+        if to < 1:
+            self.bypassed += 1
+            self.gone.append(key)
+            if to == 0:
+                self.remember(key, size, (ghost[1] if ghost else 0) + 1, self.share(0))
+            return False
+        if self.used + size * self.weight > self.capacity:
+            self.make_room(size * self.weight)
+            to = max(1, self.whole("insert", -1, self.features(key, obj, ghost), key))
+        obj.queue = to
+        self.residents[key] = obj
+        self.queues[to].append(key)
+        self.run.observe(key, self.features(key, obj))
+        return False
+
+    def hit(self, key: int) -> None:
+        obj = self.residents[key]
+        obj.count += 1
+        obj.hits += 1
+        obj.last_access = self.now
+        self.run.observe(key, self.features(key, obj))
+        to = self.whole("hit", 0, self.features(key, obj), key)
+        if to == 0:
+            return
+        filled = {to} - {obj.queue}
+        self.queues[obj.queue].remove(key)
+        self.queues[to].append(key)
+        obj.queue = to
+        while True:
+            limits = {number: self.share(number) for number in (0, *NUMBERS)}
+            overfull = [number for number in filled if self.used_in(number) > limits[number]]
+            if not overfull:
+                return
+            moved = self.look_at_tail(max(overfull), limits[0])
+            if moved:
+                filled.add(moved)
+
+    def make_room(self, needed: int) -> None:
+        while self.used + needed > self.capacity:
+            limits = {number: self.share(number) for number in (0, *NUMBERS)}
+            overfull = [number for number in NUMBERS if self.used_in(number) > limits[number]]
+            shrinking = max(overfull) if overfull else min(n for n in NUMBERS if self.queues[n])
+            while self.queues[shrinking] and self.look_at_tail(shrinking, limits[0]):
+                pass
+
+    def look_at_tail(self, shrinking: int, remembered: float) -> int:
+        """Where its oldest object moves to, 0 where it leaves."""
+        key = self.queues[shrinking][0]
+        obj = self.residents[key]
+        to = self.whole("tail", -1, self.features(key, obj), key)
+        if to > 0 and self.moves > 0:
+            self.moves -= 1
+            kept = self.run.ask("keep", self.features(key, obj), key)
+            obj.hits = math.floor(min(max(kept, 0), 2**20))
+            obj.queue = to
+            self.queues[shrinking].pop(0)
+            self.queues[to].append(key)
+            return to
+        self.run.forget(key)
+        self.queues[shrinking].pop(0)
+        del self.residents[key]
+        self.evictions += self.weight
+        self.gone.append(key)
+        if to >= 0:
+            self.remember(key, obj.size, obj.count, remembered)
+        return 0
+
+    def remember(self, key: int, size: int, count: int, limit: float) -> None:
+        if size * self.weight > limit:
+            return
+        while self.weight * (sum(ghost[0] for ghost in self.ghosts.values()) + size) > limit:
+            del self.ghosts[next(iter(self.ghosts))]
+        self.ghosts[key] = (size, count, self.now)

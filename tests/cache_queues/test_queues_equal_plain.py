@@ -1,0 +1,166 @@
+"""The kernel makes the decisions of the plain-Python mechanism, request by request."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from plain_queues import PlainQueues
+from queue_programs import policies
+
+from vulcan.anvil import check
+from vulcan.registry import find_task
+from vulcan_cache import simulate
+
+TASK = find_task("cache_queues")
+SEEDS = {name: check(source, TASK) for name, source in TASK.seed_policies().items()}
+
+
+@st.composite
+def workloads(draw):
+    keys = draw(st.lists(st.integers(0, 25), min_size=1, max_size=150))
+    numbers: dict[int, int] = {}
+    one_size = draw(st.booleans())
+    return [
+        (numbers.setdefault(key, len(numbers)), 1 if one_size else draw(st.integers(1, 60)))
+        for key in keys
+    ]  # fmt: skip
+
+
+def hash_of(gone):
+    value = 0
+    for key in gone:
+        value = (value * 6364136223846793005 + key + 1) % 2**64
+    return value
+
+
+def assert_equal(policy, requests, capacity, weight=1, times=None, measure_from=0):
+    objects, sizes = (np.array(column, np.uint32) for column in zip(*requests, strict=True))
+    plain = PlainQueues(policy, capacity, weight)
+    moments = range(len(requests)) if times is None else times
+    missed = [
+        (number, size)
+        for number, (now, (key, size)) in enumerate(zip(moments, requests, strict=True))
+        if not plain.request(int(now), key, size)
+    ]
+    result = simulate(
+        policy, objects, sizes, capacity,
+        mechanism="queues", measure_from=measure_from, times=times, weight=weight,
+    )  # fmt: skip
+    counted = [size for number, size in missed if number >= measure_from]
+    assert (result.misses, result.missed_bytes) == (len(counted), sum(counted))
+    assert result.evictions == hash_of(plain.gone)
+    if measure_from == 0:
+        assert result.bypassed == plain.bypassed
+    return plain
+
+
+@settings(max_examples=150, deadline=None, derandomize=True)
+@given(source=policies(), requests=workloads(), capacity=st.integers(1, 200))
+def test_generated_policies_decide_as_plain_python(source, requests, capacity):
+    assert_equal(check(source, TASK), requests, capacity)
+
+
+@pytest.mark.parametrize("name", SEEDS)
+@settings(max_examples=20, deadline=None, derandomize=True)
+@given(requests=workloads(), capacity=st.integers(1, 300))
+def test_shipped_policies_decide_as_plain_python(name, requests, capacity):
+    assert_equal(SEEDS[name], requests, capacity, measure_from=len(requests) // 3)
+
+
+@settings(max_examples=50, deadline=None, derandomize=True)
+@given(
+    source=st.one_of(policies(), st.sampled_from(list(TASK.seed_policies().values()))),
+    requests=workloads(),
+    capacity=st.integers(1, 2000),
+    weight=st.sampled_from([2, 10, 100]),
+    gaps=st.integers(0, 10**6),
+)
+def test_on_a_spatial_sample_a_policy_sees_the_whole_cache(source, requests, capacity, weight, gaps):
+    times = np.cumsum(np.random.RandomState(gaps).randint(1, gaps + 2, len(requests))).astype(np.float64)
+    assert_equal(check(source, TASK), requests, capacity, weight, times)
+
+
+POLICY = """
+def insert(now, obj, cache, queues, ghost):
+    return {insert}
+
+
+def hit(now, obj, cache, queues):
+    return {hit}
+
+
+def tail(now, obj, cache, queues):
+    return {tail}
+
+
+def keep(now, obj, cache, queues):
+    return {keep}
+
+
+def share(queue, cache, queues):
+    return {share}
+"""
+
+
+def policy(insert="1", hit="0", tail="-1", keep="0", share="cache.capacity"):
+    return check(POLICY.format(insert=insert, hit=hit, tail=tail, keep=keep, share=share), TASK)
+
+
+def keys(*asked):
+    return [(key, 1) for key in asked]
+
+
+def test_answers_are_rounded_and_kept_within_bounds():
+    requests = keys(*range(30), *range(10, 30), *range(30))
+    two = assert_equal(policy(insert="1.5"), requests, 10)
+    assert [len(two.queues[n]) for n in (1, 2, 3, 4)] == [0, 10, 0, 0]
+    assert assert_equal(policy(insert="99"), requests, 10).queues[4]
+    assert not assert_equal(policy(insert="0.49"), requests, 10).residents
+    assert assert_equal(policy(insert="-0.5"), requests, 10).ghosts
+    assert not assert_equal(policy(insert="-0.51"), requests, 10).ghosts
+
+
+def test_objects_that_are_not_let_in_are_counted_in_the_ghost_list():
+    third_time = policy(insert="1 if ghost.count(obj.id) >= 2 else 0")
+    plain = assert_equal(third_time, keys(0, 1, 0, 0, 0, 1), 5)
+    assert list(plain.residents) == [0]
+    assert plain.ghosts == {1: (1, 2, 5)}
+    assert plain.bypassed == 4
+
+
+def test_the_ghost_list_is_as_large_as_its_share():
+    lists = policy(tail="0", share="7 if queue == 0 else cache.capacity")
+    assert list(assert_equal(lists, keys(*range(30)), 10).ghosts) == list(range(13, 20))
+
+
+def test_a_policy_that_moves_everything_evicts_all_the_same():
+    """Of what a request allows, moves are taken from; then the object at the tail leaves, and is remembered."""
+    plain = assert_equal(policy(tail="obj.queue"), keys(*range(100)), 10)
+    assert plain.evictions == 90
+    assert len(plain.ghosts) == 10
+    assert plain.moves == 0
+
+
+def test_a_hit_that_moves_an_object_makes_its_new_queue_shrink():
+    demoting = policy(hit="2", tail="obj.queue - 1 if obj.queue > 1 else -1", share="3 if queue == 2 else 10")
+    plain = assert_equal(demoting, keys(0, 1, 2, 3, 4, 0, 1, 2, 3), 10)
+    assert plain.queues == {1: [4, 0], 2: [1, 2, 3], 3: [], 4: []}
+    assert plain.evictions == 0
+
+
+def test_what_a_hit_pushes_out_makes_further_queues_shrink():
+    share = "2 if queue > 1 else cache.capacity"
+    demoting = policy(hit="3", tail="obj.queue - 1 if obj.queue > 1 else -1", share=share)
+    requests = keys(0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4)
+    assert assert_equal(demoting, requests, 6).queues == {1: [5, 0], 2: [1, 2], 3: [3, 4], 4: []}
+    assert assert_equal(demoting, [*requests, *keys(6, 7)], 6).gone == [5, 0]
+
+
+def test_of_the_queues_the_last_over_its_share_shrinks_else_the_first_that_holds_anything():
+    requests = keys(0, 1, 2, 3, 4, 5, 6)
+    shares = "2 if queue == {} else 10"
+    assert assert_equal(policy(insert="obj.id % 2 + 1", share=shares.format(2)), requests, 6).gone == [1]
+    assert assert_equal(policy(insert="obj.id % 2 + 1", share=shares.format(1)), requests, 6).gone == [0]
+    assert assert_equal(policy(insert="obj.id % 2 + 3"), requests, 6).gone == [0]

@@ -1,0 +1,78 @@
+"""What a program may name: the whole of it. A child loads this module, so it imports little.
+
+The checker, the child and the prompt's language section read these tables.
+"""
+
+from __future__ import annotations
+
+import bisect
+import builtins
+import collections
+import heapq
+import math
+import random as random_numbers
+from collections.abc import Mapping
+from types import SimpleNamespace
+from typing import Any
+
+FUNCTIONS = (
+    "abs", "all", "any", "bool", "dict", "divmod", "enumerate", "filter", "float", "frozenset", "int", "isinstance",
+    "iter", "len", "list", "map", "max", "min", "next", "pow", "range", "reversed", "round", "set", "slice", "sorted",
+    "sum", "tuple", "zip",
+)  # fmt: skip
+"""Python's own; no others of them are there."""
+
+EXCEPTIONS = (
+    "ArithmeticError", "AssertionError", "AttributeError", "Exception", "IndexError", "KeyError", "LookupError",
+    "OverflowError", "RuntimeError", "StopIteration", "TypeError", "ValueError", "ZeroDivisionError",
+)  # fmt: skip
+
+MODULES: Mapping[str, tuple[str, ...]] = {
+    "math": (
+        "ceil", "comb", "copysign", "cos", "e", "erf", "exp", "expm1", "fabs", "factorial", "floor", "fmod", "gcd",
+        "hypot", "inf", "isfinite", "isinf", "isnan", "isqrt", "ldexp", "log", "log10", "log1p", "log2", "nan", "pi",
+        "pow", "sin", "sqrt", "tan", "tanh", "trunc",
+    ),
+    "collections": ("Counter", "OrderedDict", "defaultdict", "deque"),
+    "heapq": ("heapify", "heappop", "heappush", "heappushpop", "heapreplace", "nlargest", "nsmallest"),
+    "bisect": ("bisect", "bisect_left", "bisect_right", "insort", "insort_left", "insort_right"),
+    "random": ("choice", "getrandbits", "random", "randint", "randrange", "sample", "shuffle", "uniform"),
+}  # fmt: skip
+"""What there is of each module that may be imported. `random` is one generator, that starts alike in every run."""
+
+WITHOUT_IMPORT = ("Counter", "OrderedDict", "defaultdict", "deque")
+"""Of `collections`; modules and these need no import."""
+
+NO_MEANING_AT_RUN_TIME = ("__future__", "typing")
+"""Modules whose imports are left out, for nothing is left of what they are for."""
+
+METHODS = frozenset(
+    name
+    for kind in (dict, list, set, frozenset, tuple, collections.OrderedDict, collections.deque, collections.Counter)
+    for name in dir(kind)
+    if not name.startswith("_")
+) | {"bit_count", "bit_length", "default_factory", "maxlen"}  # fmt: skip
+"""Methods and attributes of containers and numbers; of texts there are none."""
+
+SEED = 1
+
+
+def namespace() -> dict[str, Any]:
+    """The built-in names of a program that starts anew."""
+    generator = random_numbers.Random(SEED)
+    sources: dict[str, Any] = {
+        "math": math, "collections": collections, "heapq": heapq, "bisect": bisect, "random": generator,
+    }  # fmt: skip
+    modules = {
+        module: SimpleNamespace(**{name: getattr(sources[module], name) for name in names})
+        for module, names in MODULES.items()
+    }
+    return {
+        **{name: getattr(builtins, name) for name in (*FUNCTIONS, *EXCEPTIONS)},
+        **modules,
+        **{name: getattr(collections, name) for name in WITHOUT_IMPORT},
+    }
+
+
+NAMES = frozenset((*FUNCTIONS, *EXCEPTIONS, *MODULES, *WITHOUT_IMPORT))
+"""Every name that a program finds without defining it."""

@@ -1,0 +1,84 @@
+"""The reasons to reject a program, each with what breaks it and what to write instead."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from vulcan.anvil.rejection import Violation, violation
+
+LARGEST_SOURCE = 32 * 1024
+"""Bytes."""
+LARGEST_TREE = 5_000
+"""Syntax nodes."""
+DEEPEST_TREE = 60
+"""Levels of syntax nodes within one another: Python's own compiler works on them by recursion."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A reason to reject a program: statements of a method that break it, and what to write instead.
+
+    Where `whole`, what breaks it is a whole module.
+    """
+
+    name: str
+    violates: str
+    hint: str
+    whole: bool = False
+
+
+_WITHOUT_HOOK = "class Policy:\n    def __init__(self, room):\n        pass\n"
+_WRONG_ARGUMENTS = (
+    "class Policy:\n    def __init__(self):\n        pass\n\n    def choose(self, ask):\n        return 1\n"
+)
+
+RULES: Mapping[str, Rule] = {
+    rule.name: rule
+    for rule in (
+        Rule(
+            "too-long", "# " + LARGEST_SOURCE * "x",
+            f"write a shorter program: {LARGEST_SOURCE // 1024} KB of source at the most",
+        ),
+        Rule(
+            "too-large", LARGEST_TREE // 3 * "x = 1\n",
+            f"write a smaller program: {LARGEST_TREE:,} syntax nodes at the most",
+        ),
+        Rule("too-deep", "x = " + (DEEPEST_TREE + 5) * "-" + "1", "give parts of the expression names of their own"),
+        Rule("syntax", "x = = 1", "write one complete Python module"),
+        Rule("no-class", "LIMIT = 1\n", "define the class that the task names, at the top level", whole=True),
+        Rule("no-hook", _WITHOUT_HOOK, "define every hook that is not optional", whole=True),
+        Rule(
+            "arguments", _WRONG_ARGUMENTS, "give the method `self` and exactly the arguments that the task names",
+            whole=True,
+        ),
+        Rule(
+            "import", "import os",
+            "import only math, collections, heapq, bisect and random, and of these what is listed",
+        ),
+        Rule("name", "open('x')", "use names that the program defines, and the functions that are offered"),
+        Rule(
+            "reserved-name", "__builtins__ = 1",
+            "choose a name that does not begin with two underscores, nor begin and end with one",
+        ),
+        Rule(
+            "attribute", "x.__class__",
+            "use attributes that the program itself defines, the fields of what a hook is given, and the ordinary "
+            "methods of lists, dicts, sets and deques",
+        ),
+        Rule(
+            "statement", "with x:\n    pass",
+            "use assignments, if, for, while, try, raise, assert, del, functions and classes",
+        ),
+        Rule("expression", "x = f'{x}'", "use numbers, texts, names, calls, containers, comprehensions and operators"),
+        Rule("decorator", "@choose\ndef f():\n    pass", "write plain functions and methods"),
+        Rule("class", "class Node(dict):\n    pass", "write plain classes, which may extend others of the program"),
+        Rule("ascii", "größe = 1", "write names in plain ASCII letters, digits and underscores"),
+    )
+}  # fmt: skip
+"""By name, in the order of the checks."""
+
+
+def broken(rule: str, line: int, column: int, message: str, hint: str | None = None) -> Violation:
+    """A violation of one of the rules."""
+    return violation(rule, line, column, message, hint or RULES[rule].hint)
