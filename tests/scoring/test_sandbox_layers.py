@@ -12,6 +12,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="these layers ar
 PREAMBLE = """
 import errno, json, os, socket, sys
 from vulcan.scoring import linux, sandbox
+from vulcan.scoring.layers import Layer, Layers
 from vulcan.scoring.setup import Limits
 from vulcan.scoring.system_calls import this_architecture
 
@@ -51,8 +52,7 @@ def test_seccomp_alone_denies_files_names_sockets_and_processes() -> None:
 
 def test_limits_alone_deny_descriptors() -> None:
     code = """
-linux.forbid_paths = linux.forbid_system_calls = lambda *_: (_ for _ in ()).throw(OSError(38, "not there"))
-sandbox.lock_down(Limits(), parent_death_signal=True)
+sandbox.lock_down(Limits(), parent_death_signal=True, layers=Layers.only(Layer.OPEN_FILES))
 print(attempts()[:3])
 """
     assert outcome_of(code) == [errno.EMFILE, 0, errno.EMFILE]
@@ -60,7 +60,7 @@ print(attempts()[:3])
 
 def test_a_kernel_without_landlock_or_seccomp_is_reported() -> None:
     code = """
-def missing(*_):
+def missing(*_, **__):
     raise OSError(38, "no such call")
 linux.forbid_paths = linux.forbid_system_calls = missing
 defences = sandbox.lock_down(Limits(), parent_death_signal=False)
@@ -83,7 +83,7 @@ print(json.dumps([defences.no_new_privileges, defences.seccomp, defences.notes])
     assert outcome_of(code) == [
         False,
         False,
-        ["parent-death signal: not on this system", "no_new_privs, Landlock, seccomp: not on darwin"],
+        ["parent-death signal: not on this system", "no_new_privs, namespaces, Landlock, seccomp: not on darwin"],
     ]
 
 

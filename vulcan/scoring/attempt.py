@@ -9,7 +9,8 @@ from typing import Self
 class Attempt:
     """Runs a block of foreign code, and keeps whatever error ends it.
 
-    For a user's evaluator only: there an error of any type is a result to be reported, not a state to handle.
+    For a user's evaluator, and the start of Ray, only: there an error of any type is a result to be reported, not a
+    state to handle.
 
     >>> attempt = Attempt()
     >>> with attempt:

@@ -6,23 +6,32 @@ then serves jobs until its parent closes the other end of the socket.
 
 from __future__ import annotations
 
+import json
 import math
+import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from numbers import Real
-from typing import Any
+from typing import Any, cast
 
-from vulcan.anvil import Rejected, check
+from vulcan.anvil import Policy, Rejected
 from vulcan.errors import UserError
 from vulcan.evaluator import Evaluator, Instance, decisions_of, load_evaluator
+from vulcan.program.interface import check_policy
+from vulcan.program.running import ProgramFailed
 from vulcan.registry import find_task
 from vulcan.scoring.attempt import Attempt, one_line
 from vulcan.scoring.deaths import out_of_memory
+from vulcan.scoring.forked import Ended, ServerLost
+from vulcan.scoring.guardian import guard_helpers
+from vulcan.scoring.layers import Layer, Layers
+from vulcan.scoring.linux import adopt_orphans
 from vulcan.scoring.messages import LARGEST_REPLY, LONGEST_SIGNATURE, Channel, decode, encode
+from vulcan.scoring.programs import Programs
 from vulcan.scoring.sandbox import die_with_parent, lock_down
 from vulcan.scoring.setup import Setup
-from vulcan.task import Task
+from vulcan.task import Program, Task
 
 Reply = dict[str, Any]
 
@@ -34,6 +43,7 @@ class Worker:
         """Raises UserError where the task or its evaluator does not load or prepare."""
         self.setup = setup
         self.task = find_task(setup.task)
+        self.programs = Programs(self.task, setup)
         self.evaluator: Evaluator = load_evaluator(self.task)
         self._settle(f"{self.task.evaluator!r} does not prepare", self._prepare)
         self._settle("its warm-up run fails", self._warm_up)
@@ -53,24 +63,28 @@ class Worker:
     def _warm_up(self) -> None:
         """Go once through all a job does: what is loaded late would need files, and have none."""
         for source in self.task.seed_policies().values():
-            check(source, self.task)
-        reply = self.serve({"ticket": "", "source": warm_up_policy(self.task), "instances": [0], "probe": True})
-        if reply["status"] != "scored":
-            raise UserError(f"task {self.task.name!r}: its warm-up run is {reply['status']}: {reply['message']}")
-        self.serve({"ticket": "", "source": "import os", "instances": [0], "probe": False})
+            check_policy(source, self.task)
+        job: dict[str, Any] = {"ticket": "", "instances": [0], "limit": self.setup.limits.setup_seconds}
+        if self.task.seed_policies() or not isinstance(self.task.signature, Program):
+            reply = self.serve({**job, "source": warm_up_policy(self.task), "probe": True})
+            if reply["status"] != "scored":
+                raise UserError(f"task {self.task.name!r}: its warm-up run is {reply['status']}: {reply['message']}")
+        self.serve({**job, "source": "import os", "probe": False})
 
     def serve(self, request: Mapping[str, Any]) -> Reply:
         """The reply to a job. Ends the process where the evaluator does."""
         instances = [self.setup.instances[number] for number in request["instances"]]
-        reply = self._score(request["source"], instances, request["probe"]) | {"ticket": request["ticket"]}
+        scored = self._score(request["source"], instances, request["probe"], request["limit"])
+        reply = scored | {"ticket": request["ticket"]}
         if len(encode(reply)) <= LARGEST_REPLY:
             return reply
         return _bad("failed", f"its reply takes more than {LARGEST_REPLY} bytes") | {"ticket": request["ticket"]}
 
-    def _score(self, source: str, instances: Sequence[Instance], probe: bool) -> Reply:
+    def _score(self, source: str, instances: Sequence[Instance], probe: bool, limit: float) -> Reply:
         attempt = Attempt()
         with attempt:
-            policy = check(source, self.task)
+            # to an evaluator of programs a policy is one, and to any other it is in Anvil
+            policy = cast(Policy, self.programs.placed(check_policy(source, self.task), limit))
         if attempt.error is not None:
             return self._ended_by(attempt, "the checker")
         signature = None
@@ -93,6 +107,13 @@ class Worker:
                 return _bad("memory", out_of_memory(self.setup.limits))
             case Rejected():
                 return _bad("rejected", str(attempt.error))
+            case ProgramFailed(status=status, message=message):
+                return _bad(status, out_of_memory(self.setup.limits) if status == "memory" else f"{where}: {message}")
+            case Ended(status=status, message=message):
+                return _bad(status, message if status == "memory" else f"{where}: {message}")
+            case ServerLost():
+                signal.raise_signal(signal.SIGKILL)  # no fault of the candidate's: it is run again in a new process
+                return _bad("crashed", f"{where}: {attempt.failure}")
             case _:
                 return _bad("failed", f"{where}: {attempt.failure}")
 
@@ -155,18 +176,21 @@ def _number(name: str, value: object) -> float:
 
 
 def main(descriptor: int) -> None:
-    parent_death_signal = die_with_parent()
     channel = Channel(descriptor)
     message = channel.receive()
     if message is None:
         return
-    setup = Setup.from_json(message.decode())
+    setup, layers = Setup.from_json(message.decode()), Layers.from_json(json.loads(message)["layers"])
+    parent_death_signal = Layer.PARENT_DEATH in layers and die_with_parent()
+    if sys.platform == "linux":
+        adopt_orphans()
     try:
         worker = Worker(setup)
     except UserError as error:
         channel.send({"error": one_line(str(error), 2000)})
         return
-    defences = lock_down(setup.limits, parent_death_signal=parent_death_signal)
+    guard_helpers()
+    defences = lock_down(setup.limits, parent_death_signal=parent_death_signal, layers=layers)
     channel.send({"defences": asdict(defences)})
     while (request := channel.receive()) is not None:
         channel.send(worker.serve(decode(request)))

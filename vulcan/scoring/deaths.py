@@ -32,8 +32,16 @@ def _signal_name(number: int) -> str:
 
 
 def may_be_innocent(return_code: int) -> bool:
-    """Whether the candidate may have had no part in the death: nobody sends itself these signals."""
-    return return_code in (-signal.SIGKILL, -signal.SIGXCPU)
+    """Whether the candidate may have had no part in the death: nobody sends itself these signals.
+
+    SIGBUS comes of a trace that was cut off while it was mapped: no policy touches a trace itself.
+    """
+    return return_code in (-signal.SIGKILL, -signal.SIGXCPU, -signal.SIGBUS)
+
+
+def is_innocent(return_code: int) -> bool:
+    """Whether the candidate has had no part in the death."""
+    return return_code == -signal.SIGBUS
 
 
 def verdict(return_code: int, errors: str, host_ran_out: bool, limits: Limits) -> tuple[Status, str]:

@@ -13,6 +13,10 @@ class WorkerLost(Exception):
     """A job could not be run, by no fault of the candidate's: there is no outcome, and none may be stored."""
 
 
+class WorkerGone(WorkerLost):
+    """A worker was lost for good, and is not worth another job while there are others."""
+
+
 @runtime_checkable
 class Executor(Protocol):
     """Runs jobs in the order they come, up to `workers` at a time.

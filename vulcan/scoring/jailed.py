@@ -13,14 +13,19 @@ from typing import NoReturn
 
 from vulcan.errors import UserError
 from vulcan.scoring.attempt import one_line
-from vulcan.scoring.deaths import describe, may_be_innocent, verdict
+from vulcan.scoring.deaths import describe, is_innocent, may_be_innocent, verdict
+from vulcan.scoring.executor import WorkerLost
 from vulcan.scoring.job import Job, Outcome, Status
+from vulcan.scoring.layers import ALL, Layer, Layers
 from vulcan.scoring.messages import MalformedMessage, outcome_of
 from vulcan.scoring.process import ChildDied, ChildProcess, ChildTimeout
 from vulcan.scoring.sandbox import Defences
 from vulcan.scoring.setup import Request, Setup
 
 logger = logging.getLogger(__name__)
+
+_FOREVER = 3600.0
+"""Seconds that a job may take where a test has taken the wall clock away."""
 
 
 class JailedEvaluator:
@@ -30,8 +35,10 @@ class JailedEvaluator:
     thread may call `interrupt`.
     """
 
-    def __init__(self, setup: Setup) -> None:
+    def __init__(self, setup: Setup, layers: Layers = ALL) -> None:
+        """`layers` is for tests alone."""
         self.setup = setup
+        self._layers = layers
         self._child: ChildProcess | None = None
         self._defences: Defences | None = None  # of a child that is ready
         self._jobs = 0
@@ -47,7 +54,8 @@ class JailedEvaluator:
     def start(self) -> Defences:
         """Start the child if there is none, and wait until it is ready.
 
-        Raises UserError where its set-up fails, CancelledError where it was interrupted.
+        Raises UserError where its set-up fails, WorkerLost where it is killed before it is ready, CancelledError
+        where it was interrupted.
         """
         if self._child is not None and self._defences is not None:
             return self._defences
@@ -56,7 +64,7 @@ class JailedEvaluator:
         with self._lock:
             if self._interrupted:
                 raise CancelledError
-            self._child = ChildProcess(self.setup.directory)
+            self._child = ChildProcess(self.setup.directory, self._layers)
         self._jobs, self._busy_seconds = 0, 0.0
         self._defences = self._set_up(self._child)
         return self._defences
@@ -65,7 +73,7 @@ class JailedEvaluator:
         """Score the job's candidate. Whatever the candidate does, the result is an outcome.
 
         Raises ValueError for a job that does not fit the set-up, UserError where the child cannot be started
-        again, CancelledError where it was interrupted.
+        again, WorkerLost where it dies of what no candidate can do, CancelledError where it was interrupted.
         """
         return self.serve(self.setup.request(job))
 
@@ -97,12 +105,13 @@ class JailedEvaluator:
         self._jobs += 1
         ticket = secrets.token_hex(8)
         began = time.monotonic()
-        deadline = began + request.limit
+        deadline = began + (request.limit if Layer.WALL_CLOCK in self._layers else _FOREVER)
         message = {
             "ticket": ticket,
             "source": request.source,
             "instances": request.instances,
             "probe": request.probe,
+            "limit": request.limit,
         }
         names = tuple(self.setup.instances[number].name for number in request.instances)
 
@@ -120,6 +129,8 @@ class JailedEvaluator:
             return bad("crashed", f"its process sent a malformed reply: {error}"), is_first
         except ChildDied:
             return_code = self._end()
+            if is_first and is_innocent(return_code):
+                raise WorkerLost(f"{describe(return_code)}, as where a trace is cut off while it is read") from None
             outcome = bad(*verdict(return_code, child.errors, child.host_ran_out_of_memory, self.setup.limits))
             return outcome, is_first and not may_be_innocent(return_code)
         if outcome.status == "memory":
@@ -144,7 +155,7 @@ class JailedEvaluator:
     def _set_up(self, child: ChildProcess) -> Defences:
         deadline = time.monotonic() + self.setup.limits.setup_seconds
         try:
-            child.send(json.loads(self.setup.to_json()), deadline)
+            child.send(json.loads(self.setup.to_json()) | {"layers": self._layers.to_json()}, deadline)
             reply = child.receive(deadline)
         except ChildTimeout:
             self._refuse(f"was not ready after {self.setup.limits.setup_seconds:g} s")
@@ -152,6 +163,8 @@ class JailedEvaluator:
             self._refuse(f"sent a malformed message: {error}")
         except ChildDied:
             return_code = self._end()
+            if may_be_innocent(return_code):
+                raise WorkerLost(f"{describe(return_code)} before it was ready") from None
             last_line = one_line((child.errors.strip().splitlines() or ["it printed nothing"])[-1])
             self._refuse(f"did not get ready, {describe(return_code)}: {last_line}")
         match reply:

@@ -1,11 +1,13 @@
 """Linux's own defences, by raw system calls: no_new_privs, the parent-death signal, Landlock and seccomp.
 
-Documented in prctl(2), landlock(7) and seccomp(2). Each function raises OSError where the kernel refuses.
+Documented in prctl(2), capabilities(7), landlock(7) and seccomp(2). Each function raises OSError where the kernel
+refuses.
 """
 
 from __future__ import annotations
 
 import ctypes
+import mmap
 import os
 import signal
 import struct
@@ -14,7 +16,11 @@ from collections.abc import Iterator
 from vulcan.scoring.system_calls import Architecture
 
 PR_SET_PDEATHSIG = 1
+PR_SET_DUMPABLE = 4
+PR_SET_CHILD_SUBREAPER = 36
 PR_SET_NO_NEW_PRIVS = 38
+
+CAPABILITY_VERSION_3 = 0x2008_0522
 
 LANDLOCK_CREATE_RULESET = 444
 LANDLOCK_RESTRICT_SELF = 446
@@ -34,8 +40,8 @@ DENY_WITH_EPERM = 0x0005_0000 | 1
 ALLOW = 0x7FFF_0000
 
 # Classic BPF: the operations used, and where struct seccomp_data keeps what they look at
-LOAD, JUMP_IF_EQUAL, JUMP_IF_AT_LEAST, RETURN = 0x20, 0x15, 0x35, 0x06
-CALL_NUMBER, CALL_ARCHITECTURE, FIRST_ARGUMENT = 0, 4, 16
+LOAD, JUMP_IF_EQUAL, JUMP_IF_AT_LEAST, JUMP_IF_ANY_BIT, RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
+CALL_NUMBER, CALL_ARCHITECTURE, FIRST_ARGUMENT, THIRD_ARGUMENT = 0, 4, 16, 32
 
 Instruction = tuple[int, int, int, int]
 """Operation, how many instructions to skip if true, if false, and the operand."""
@@ -67,12 +73,32 @@ def _system_call(number: int, *arguments: object) -> int:
 
 
 def die_with_parent() -> None:
-    """Have the kernel kill this process when the thread that started it ends."""
+    """Have the kernel kill this process when the thread that started it ends.
+
+    It is the dying thread that sends the signal: one that has lost the right to signal this process sends none.
+    """
     _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def adopt_orphans() -> None:
+    """Have the kernel give this process the orphans among its descendants, so that none of them is lost from sight."""
+    _prctl(PR_SET_CHILD_SUBREAPER, 1)
+
+
+def allow_own_proc_files(allowed: bool) -> None:
+    """Whether this process, having changed its user, may write /proc/self, and others of that user may trace it."""
+    _prctl(PR_SET_DUMPABLE, int(allowed))
 
 
 def forbid_new_privileges() -> None:
     _prctl(PR_SET_NO_NEW_PRIVS, 1)
+
+
+def drop_capabilities() -> None:
+    """Give up every capability, in whatever user namespace this process is."""
+    header = struct.pack("=Ii", CAPABILITY_VERSION_3, 0)
+    nothing = bytes(2 * struct.calcsize("=3I"))
+    _checked(_libc.capset(header, nothing), "capset")
 
 
 def forbid_paths() -> int:
@@ -112,13 +138,14 @@ def _landlock_attributes(abi: int) -> bytes:
     return struct.pack(f"={len(fields)}Q", *fields)
 
 
-def forbid_system_calls(architecture: Architecture) -> None:
+def forbid_system_calls(architecture: Architecture, *, compiling: bool = True) -> None:
     """Deny, in every thread, all calls but the allowed ones with EPERM; a foreign call table is death.
 
-    Memory may still be made executable, for candidates are compiled in the child; the calls to themselves of
-    `abort` and `raise` pass, so that a crash is seen for what it is. Needs `forbid_new_privileges` first.
+    `compiling` says whether memory may still be made executable; without, only the calls that plain Python needs are
+    left. The calls to themselves of `abort` and `raise` pass, so that a crash is seen for what it is. Needs
+    `forbid_new_privileges` first.
     """
-    instructions = list(_filter(architecture))
+    instructions = list(_filter(architecture, compiling))
     code = b"".join(struct.pack("=HBBI", *instruction) for instruction in instructions)
     buffer = ctypes.create_string_buffer(code, len(code))
     program = _Program(len(instructions), ctypes.addressof(buffer))
@@ -126,7 +153,7 @@ def forbid_system_calls(architecture: Architecture) -> None:
     _checked(_system_call(architecture.seccomp, mode, flags, ctypes.byref(program)), "seccomp")
 
 
-def _filter(architecture: Architecture) -> Iterator[Instruction]:
+def _filter(architecture: Architecture, compiling: bool) -> Iterator[Instruction]:
     def statement(operation: int, operand: int) -> Instruction:
         return operation, 0, 0, operand
 
@@ -140,12 +167,20 @@ def _filter(architecture: Architecture) -> Iterator[Instruction]:
     if architecture.foreign_from is not None:
         yield JUMP_IF_AT_LEAST, 0, 1, architecture.foreign_from
         yield statement(RETURN, KILL_PROCESS)
-    for number in architecture.allowed.values():
-        yield unless_equal_skip_next(number)
-        yield statement(RETURN, ALLOW)
+    allowed = architecture.allowed if compiling else architecture.allowed_to_plain_python
+    for name, number in allowed.items():
+        if name in ("mmap", "mprotect") and not compiling:
+            yield JUMP_IF_EQUAL, 0, 4, number
+            yield statement(LOAD, THIRD_ARGUMENT)  # the low half: both architectures are little-endian
+            yield JUMP_IF_ANY_BIT, 0, 1, mmap.PROT_EXEC
+            yield statement(RETURN, DENY_WITH_EPERM)
+            yield statement(RETURN, ALLOW)
+        else:
+            yield unless_equal_skip_next(number)
+            yield statement(RETURN, ALLOW)
     yield JUMP_IF_EQUAL, 1, 0, architecture.tgkill
     yield statement(RETURN, DENY_WITH_EPERM)
-    yield statement(LOAD, FIRST_ARGUMENT)  # the low half: both architectures are little-endian
+    yield statement(LOAD, FIRST_ARGUMENT)
     yield unless_equal_skip_next(os.getpid())
     yield statement(RETURN, ALLOW)
     yield statement(RETURN, DENY_WITH_EPERM)

@@ -57,7 +57,7 @@ def outcome_of(
     if reply.get("ticket") != ticket or not isinstance(message, str):
         raise MalformedMessage("not the reply to this job")
     match status:
-        case "rejected" | "failed" | "memory":
+        case "rejected" | "failed" | "memory" | "timeout" | "crashed":
             return Outcome(request.job, status, (), message, seconds)
         case "scored":
             metrics = reply.get("metrics")

@@ -16,7 +16,9 @@ from typing import IO, Any
 
 from vulcan.errors import UserError
 from vulcan.scoring.deaths import kernel_kills
+from vulcan.scoring.descendants import kill_descendants
 from vulcan.scoring.environment import child_environment
+from vulcan.scoring.layers import ALL, Layer, Layers
 from vulcan.scoring.messages import HEADER, LARGEST_REPLY, MalformedMessage, decode, encode
 
 _CHUNK = 1 << 16
@@ -37,7 +39,7 @@ class ChildProcess:
     One thread talks to it, any may call `interrupt`. On Linux it dies with the *thread* that starts it.
     """
 
-    def __init__(self, directory: str) -> None:
+    def __init__(self, directory: str, layers: Layers = ALL) -> None:
         """Raises UserError where `directory`, the child's working directory, does not exist."""
         self._lock = threading.Lock()
         self._received = bytearray()
@@ -45,7 +47,7 @@ class ChildProcess:
         self._kills_before = kernel_kills()
         self._socket, childs_end = socket.socketpair()
         try:
-            self._process = _start(childs_end, directory)
+            self._process = _start(childs_end, directory, layers)
         except OSError as error:
             self._socket.close()
             raise UserError(f"cannot start a scoring process in {directory}: {error.strerror}") from error
@@ -93,12 +95,15 @@ class ChildProcess:
         return not self._received and self._socket not in self._ready(0)
 
     def interrupt(self) -> None:
-        """Kill the child and all its group. The thread that talks to it sees ChildDied."""
+        """Kill the child, all its group, and whatever of its descendants has left that. Its keeper sees ChildDied."""
         with self._lock:
             if self._process.returncode is None:
+                kill_descendants(self._process.pid)
                 # not reaped yet, so the number still is this group's; macOS denies the killing of zombies
                 with suppress(ProcessLookupError, PermissionError):
                     os.killpg(self._process.pid, signal.SIGKILL)
+                with suppress(ProcessLookupError, PermissionError):
+                    os.kill(self._process.pid, signal.SIGKILL)
 
     def end(self) -> int:
         """Kill the group, reap the child, close what led to it. Returns its return code, as of Popen."""
@@ -152,17 +157,21 @@ class ChildProcess:
         return bool(chunk)
 
 
-def _start(childs_end: socket.socket, directory: str) -> subprocess.Popen[bytes]:
+def _start(childs_end: socket.socket, directory: str, layers: Layers) -> subprocess.Popen[bytes]:
     descriptor = childs_end.fileno()
+    environment = child_environment()
+    childs_end.set_inheritable(True)
+    if Layer.ENVIRONMENT not in layers:
+        environment = {**os.environ, **environment}
     return subprocess.Popen(
         # -P: a file in the working directory must not stand in for a module
         [sys.executable, "-P", "-m", "vulcan.scoring.child", str(descriptor)],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
-        env=child_environment(),
+        env=environment,
         cwd=directory,
-        start_new_session=True,
-        close_fds=True,
-        pass_fds=(descriptor,),
+        start_new_session=Layer.SESSION in layers,
+        close_fds=Layer.DESCRIPTORS in layers,
+        pass_fds=(descriptor,) if Layer.DESCRIPTORS in layers else (),
     )

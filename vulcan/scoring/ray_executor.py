@@ -7,7 +7,7 @@ from typing import Any
 
 from vulcan.errors import UserError
 from vulcan.scoring.actor import ScoringActor
-from vulcan.scoring.executor import WorkerLost
+from vulcan.scoring.executor import WorkerGone, WorkerLost
 from vulcan.scoring.job import Outcome
 from vulcan.scoring.pool import Pool
 from vulcan.scoring.ray_runtime import RayRuntime, RayUnavailable
@@ -79,14 +79,17 @@ class RemoteEvaluator:
         except errors.RayTaskError:
             raise  # an error of Vulcan's own
         except errors.RayError as error:
-            self._wait_until_back()
-            raise WorkerLost(f"{type(error).__name__}: {str(error).partition(chr(10))[0]}") from error
+            lost = WorkerLost if self._comes_back() else WorkerGone
+            raise lost(f"{type(error).__name__}: {str(error).partition(chr(10))[0]}") from error
         if isinstance(answer, str):
             raise UserError(answer)
         return answer
 
-    def _wait_until_back(self) -> None:
-        """While Ray starts an actor anew every call of it fails at once: a job's tries would be used up in no time."""
+    def _comes_back(self) -> bool:
+        """Wait until Ray has started an actor anew; False where it does not, such as where the actor's node is gone.
+
+        Meanwhile every call of it fails at once: a job's tries would be used up in no time.
+        """
         until = time.monotonic() + _GRACE
         while time.monotonic() < until:
             try:
@@ -94,6 +97,7 @@ class RemoteEvaluator:
             except self._ray.exceptions.ActorUnavailableError:
                 time.sleep(_BETWEEN_TRIES)
             except self._ray.exceptions.RayError:
-                return
+                return False
             else:
-                return
+                return True
+        return False

@@ -8,7 +8,7 @@ import threading
 from types import TracebackType
 from typing import Any, Self
 
-from vulcan.scoring.attempt import one_line
+from vulcan.scoring.attempt import Attempt, one_line
 
 logger = logging.getLogger(__name__)
 
@@ -84,17 +84,18 @@ class RayRuntime:
         """Whether a connection was made, which is to be ended."""
         # read by Ray as it is imported
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-        try:
+        mine = False
+        attempt = Attempt()  # it raises plain `Exception` too, such as where it does not come up in its own time
+        with attempt:
             import ray
 
-            if ray.is_initialized():
-                return False
-            ray.init(**self._arguments())
-        except (ImportError, OSError, RuntimeError, ValueError, AssertionError) as error:
+            if not ray.is_initialized():
+                ray.init(**self._arguments())
+                mine = True
+        if attempt.failure is not None:
             where = f"join Ray at {self._address}" if self._address else "start Ray"
-            self._failure = one_line(f"cannot {where}: {type(error).__name__}: {error}", 300)
-            return False
-        return True
+            self._failure = one_line(f"cannot {where}: {attempt.failure}", 300)
+        return mine
 
     def _arguments(self) -> dict[str, Any]:
         quiet = {"log_to_driver": False, "logging_level": logging.ERROR, "include_dashboard": False}

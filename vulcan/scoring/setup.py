@@ -49,12 +49,14 @@ class Setup:
     """The task (a name or path, as `vulcan.registry.find_task` takes it) and every instance jobs will name.
 
     `directory` is the working directory, under which relative paths of the task and the instances are found.
+    With `allow_unsandboxed`, programs are run also where the host cannot hold free Python.
     """
 
     task: str
     instances: tuple[Instance, ...]
     limits: Limits = Limits()
     directory: str = field(default_factory=os.getcwd)
+    allow_unsandboxed: bool = False
 
     def __post_init__(self) -> None:
         if not self.instances:
@@ -90,6 +92,7 @@ class Setup:
                 ],
                 "limits": asdict(self.limits),
                 "directory": self.directory,
+                "allow_unsandboxed": self.allow_unsandboxed,
             }
         )
 
@@ -101,4 +104,5 @@ class Setup:
             instances=tuple(Instance(**instance) for instance in plain["instances"]),
             limits=Limits(**plain["limits"]),
             directory=plain["directory"],
+            allow_unsandboxed=plain.get("allow_unsandboxed", False),
         )

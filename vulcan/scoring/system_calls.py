@@ -1,5 +1,8 @@
 """The numbers of the system calls that a locked-down child may make, by architecture.
 
+A child that compiles (`_X86_64`, `_AARCH64`: an evaluator, LLVM in it) needs a few more than one that only runs Python
+(those of them in `_FOR_PLAIN_PYTHON`).
+
 From the Linux kernel's arch/x86/entry/syscalls/syscall_64.tbl and include/uapi/asm-generic/unistd.h.
 """
 
@@ -87,6 +90,16 @@ _AARCH64 = {
 }
 
 
+_FOR_PLAIN_PYTHON = (
+    *("read", "write", "close", "fstat"),
+    *("mmap", "mprotect", "munmap", "mremap", "brk", "madvise"),
+    *("rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "sigaltstack", "restart_syscall"),
+    *("futex", "sched_yield", "rseq", "getcpu", "getpid", "gettid", "exit", "exit_group"),
+    *("gettimeofday", "time", "clock_gettime", "clock_getres", "times", "getrusage", "getrandom"),
+)
+"""Most used first: the filter is searched in this order. To sleep is not among them."""
+
+
 @dataclass(frozen=True, slots=True)
 class Architecture:
     """`audit` is AUDIT_ARCH_* of linux/audit.h; `seccomp` and `tgkill` are the numbers of those calls.
@@ -99,6 +112,10 @@ class Architecture:
     seccomp: int
     tgkill: int
     foreign_from: int | None = None
+
+    @property
+    def allowed_to_plain_python(self) -> Mapping[str, int]:
+        return {name: self.allowed[name] for name in _FOR_PLAIN_PYTHON if name in self.allowed}
 
 
 ARCHITECTURES = {

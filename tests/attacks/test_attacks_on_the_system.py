@@ -1,0 +1,63 @@
+"""Every attack is stopped; each layer said to stop it does so alone; and without them all it gets through."""
+
+import os
+import sys
+from collections.abc import Callable, Mapping
+
+import pytest
+
+from vulcan.scoring.attacks.attack import OWN_PROCESS, Attack, stopper
+from vulcan.scoring.attacks.forked_range import ForkedRange, carry_out_in_process
+from vulcan.scoring.attacks.system import SYSTEM_ATTACKS
+from vulcan.scoring.layers import ALL, Layer, Layers
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="most of these layers are Linux's")
+
+Under = Callable[[Layers], ForkedRange]
+
+
+def named(attacks: tuple[Attack, ...]) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("attack", attacks, ids=lambda attack: attack.name)
+
+
+@named(SYSTEM_ATTACKS)
+def test_it_is_stopped_by_the_layer_it_meets_first(attack: Attack, under: Under) -> None:
+    evidence = under(ALL).carry_out(attack)
+    assert evidence.got is None
+    assert stopper(attack.stopped_by, evidence) == attack.stopped_by[0], evidence
+
+
+@named(tuple(attack for attack in SYSTEM_ATTACKS if OWN_PROCESS not in attack.stopped_by))
+def test_without_what_stops_it_it_gets_through(attack: Attack, under: Under) -> None:
+    evidence = under(Layers.without(*attack.stopped_by)).carry_out(attack)
+    assert evidence.got is not None, evidence
+
+
+@named(tuple(attack for attack in SYSTEM_ATTACKS if OWN_PROCESS in attack.stopped_by))
+def test_without_a_process_of_its_own_it_takes_its_host_along(attack: Attack, given: Mapping[str, object]) -> None:
+    assert carry_out_in_process(attack, given).got is not None
+
+
+@named(tuple(attack for attack in SYSTEM_ATTACKS if len(attack.stopped_by) > 1))
+def test_each_of_its_layers_is_enough_by_itself(attack: Attack, under: Under) -> None:
+    defences = under(ALL).start()
+    for layer in attack.stopped_by:
+        if layer is Layer.LANDLOCK and defences.landlock < attack.landlock:
+            continue
+        if layer in attack.only_root and os.geteuid() != 0:
+            continue
+        others = frozenset(attack.stopped_by) - {layer}
+        evidence = under(Layers(others)).carry_out(attack)
+        assert stopper((layer,), evidence) == layer, (layer, evidence)
+
+
+def test_every_switchable_layer_stops_something() -> None:
+    stopping = {layer for attack in SYSTEM_ATTACKS for layer in attack.stopped_by}
+    # the others: what seccomp and Landlock need, shown below; and what lifetimes show
+    assert set(Layer) - stopping == {Layer.NO_NEW_PRIVILEGES, Layer.PARENT_DEATH}
+
+
+def test_without_no_new_privileges_neither_seccomp_nor_landlock_is_in_force(under: Under) -> None:
+    defences = under(Layers.without(Layer.NO_NEW_PRIVILEGES)).start()
+    assert (defences.no_new_privileges, defences.seccomp, defences.landlock) == (False, False, 0)
+    assert under(ALL).start().complete

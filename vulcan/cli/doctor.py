@@ -1,0 +1,95 @@
+"""`vulcan doctor`"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import typer
+
+from vulcan.cli.options import RUNS, AsJson, RunsDirectory
+from vulcan.cli.output import print_json, print_table, say, tell
+
+Attack = Annotated[bool, typer.Option("--attack", help="Carry out every attack of the suite as well.")]
+
+
+def doctor(runs_dir: RunsDirectory = RUNS, attack: Attack = False, as_json: AsJson = False) -> None:
+    """Find out what this host has: each defence by trying it, Ray, model keys, disks, compiled kernels, versions.
+
+    Exit code 1 where something is missing that every search needs, or an attack got through.
+
+    \b
+    Example:
+      vulcan doctor --attack
+    """
+    from vulcan.report.host import host_document
+
+    document = host_document(runs_dir)
+    if not as_json:
+        _print_host(document)
+    if attack:
+        document |= _attacks(quiet=as_json)
+    if as_json:
+        print_json(document)
+    elif attack:
+        _print_attacks(document)
+    if not document["ok"] or document.get("got_through", 0):
+        raise typer.Exit(1)
+
+
+def _attacks(quiet: bool) -> dict[str, Any]:
+    from vulcan.report.host import attacks_document
+    from vulcan.scoring.attacks.suite import results
+
+    found = []
+    form = None
+    for result in results():
+        if not quiet and result.form != form:
+            form = result.form
+            tell(f"attacking: {_FORMS[form]} ...")
+        found.append(result)
+    return attacks_document(found)
+
+
+_FORMS = {
+    "forked": "a forked child",
+    "evaluator": "the jailed evaluator",
+    "scoring": "the score",
+    "source": "the checkers",
+}
+
+
+def _print_host(document: Mapping[str, Any]) -> None:
+    print_table(
+        ("defence", "holds", "needed for", "tried by", "seen"),
+        [(d["defence"], _yes(d["holds"]), d["needed_for"], d["tried"], d["seen"][:60]) for d in document["defences"]],
+    )
+    ray, kernels = document["ray"], document["kernels"]
+    up = f"up, with {ray['processors']:g} processors" if ray["up"] else f"not up: {ray['trouble']}"
+    say(f"Ray: {up}" + (f", joined at {ray['joined']}" if ray["joined"] else ""))
+    keys = [key["variable"] for key in document["model_keys"] if key["set"]]
+    say(f"model keys: {', '.join(keys) if keys else 'none set; searches use the offline generator'}")
+    for place in document["disk"]:
+        say(f"{place['place']}: {place['path']}, {place['free_bytes'] / 2**30:.1f} GiB free")
+    say(f"compiled kernels: {kernels['files']} files, {kernels['bytes'] / 2**20:.1f} MiB, in {kernels['path']}")
+    say("versions: " + ", ".join(f"{name} {value or 'not there'}" for name, value in document["versions"].items()))
+    for problem in document["problems"]:
+        stops = "" if problem["stops"] == "nothing" else f" (stops {problem['stops']})"
+        say(f"problem: {problem['problem']}{stops}; {problem['advice']}")
+    say("policies: " + ("can be searched for here" if document["ok"] else "cannot be searched for here"))
+    say("free programs: " + ("can be held here" if document["free_programs"] else "refused here"))
+
+
+def _print_attacks(document: Mapping[str, Any]) -> None:
+    print_table(
+        ("attack", "on", "stopped by", "seen"),
+        [
+            (a["attack"], _FORMS[a["form"]], a["stopped_by"] or "NOTHING", " ".join(a["seen"].split())[:60])
+            for a in document["attacks"]
+        ],
+    )
+    say(f"{document['stopped']} attacks stopped, {document['got_through']} got through")
+
+
+def _yes(holds: bool) -> str:
+    return "yes" if holds else "NO"

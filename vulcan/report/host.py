@@ -1,0 +1,153 @@
+"""What `vulcan doctor` finds out about this host, as a document."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from vulcan import __version__
+from vulcan.errors import UserError
+from vulcan.paths import cache_directory, keep_compiled_kernels_in_cache
+from vulcan.scoring.attacks.attack import Result
+from vulcan.scoring.trial_of_layers import FOR_PROGRAMS, Trial, trials
+
+_KEYS = (
+    *("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "MISTRAL_API_KEY", "GROQ_API_KEY"),
+    *("DEEPSEEK_API_KEY", "OPENROUTER_API_KEY", "TOGETHERAI_API_KEY", "AZURE_API_KEY"),
+)
+_PACKAGES = ("numba", "llvmlite", "numpy", "ray", "litellm", "openai", "z3-solver", "RestrictedPython")
+_LEAST_FREE = 1 << 30
+"""Bytes below which a disk is called full: a run of thousands of candidates takes tens of megabytes."""
+
+
+def host_document(runs: Path) -> dict[str, Any]:
+    """All of it. `ok` says whether what every search needs is there; `problems` what is not, and what to do."""
+    from vulcan.scoring.ray_runtime import RayRuntime
+
+    with RayRuntime(workers=1) as runtime:  # comes up while the defences are tried
+        tried = list(trials())
+        ray = _ray(runtime)
+    disk, kernels = _disk(runs), _kernels()
+    problems = [*_problems_of(tried), *_problems_of_places(disk, kernels)]
+    return {
+        "ok": not any(problem["stops"] == "everything" for problem in problems),
+        "free_programs": not {trial.layer for trial in tried if not trial.holds} & FOR_PROGRAMS,
+        "defences": [
+            {"defence": t.layer.value, "holds": t.holds, "needed_for": t.needed_for, "tried": t.tried, "seen": t.seen}
+            for t in tried
+        ],
+        "ray": ray,
+        "model_keys": [{"variable": name, "set": name in os.environ} for name in _variables()],
+        "disk": disk,
+        "kernels": kernels,
+        "versions": dict(_versions()),
+        "problems": problems,
+    }
+
+
+def attacks_document(results: list[Result]) -> dict[str, Any]:
+    """What became of each attack."""
+    stopped = sum(result.stopped for result in results)
+    return {
+        "attacks": [
+            {"attack": r.attack, "form": r.form, "stopped": r.stopped, "stopped_by": r.stopped_by, "seen": r.detail}
+            for r in results
+        ],
+        "stopped": stopped,
+        "got_through": len(results) - stopped,
+    }
+
+
+def _problems_of(tried: list[Trial]) -> Iterator[dict[str, str]]:
+    for trial in tried:
+        if trial.holds:
+            continue
+        stops = {"policies": "everything", "free programs": "policies in free Python"}.get(trial.needed_for, "nothing")
+        what = f"{trial.layer.value} does not hold: {trial.seen}"
+        yield {"problem": what, "stops": stops, "advice": _ADVICE.get(trial.layer.value, "see SECURITY.md")}
+
+
+_ADVICE = {
+    "seccomp": "use a Linux kernel of 5.13 or newer on x86-64 or arm64, and a container profile that allows seccomp(2)",
+    "Landlock": "use a Linux kernel of 5.13 or newer, with Landlock among the security modules of its command line",
+    "network namespace": "allow unprivileged user namespaces, or unshare(2) in the container's profile",
+    "process namespace": "allow unprivileged user namespaces, or unshare(2) in the container's profile",
+    "empty file system": "allow unprivileged user namespaces, or unshare(2) and mount(2) in the container's profile",
+    "unprivileged user": "run Vulcan as a user who is not root",
+    "process limit": "run Vulcan as a user who is not root",
+}
+
+
+def _problems_of_places(disk: list[dict[str, Any]], kernels: dict[str, Any]) -> Iterator[dict[str, str]]:
+    for place in disk:
+        if not place["writable"]:
+            advice = "name another by --runs-dir or VULCAN_CACHE_DIR"
+            yield {"problem": f"{place['path']} cannot be written", "stops": "everything", "advice": advice}
+        elif place["free_bytes"] < _LEAST_FREE:
+            what = f"{place['path']} has {place['free_bytes'] >> 20} MiB left"
+            yield {"problem": what, "stops": "nothing", "advice": "make room before a long search"}
+    if not kernels["files"]:
+        advice = "none: the first use of each evaluator compiles them, once"
+        yield {"problem": "no compiled kernels are kept yet", "stops": "nothing", "advice": advice}
+
+
+def _ray(runtime: Any) -> dict[str, Any]:
+    from vulcan.scoring.ray_runtime import RayUnavailable
+
+    try:
+        ray = runtime.wait()
+    except RayUnavailable as error:
+        return {"up": False, "joined": runtime.joined, "processors": None, "trouble": str(error)}
+    return {"up": True, "joined": runtime.joined, "processors": ray.cluster_resources().get("CPU"), "trouble": None}
+
+
+def _variables() -> list[str]:
+    found = [name for name in os.environ if name.endswith("_API_KEY") and name not in _KEYS]
+    return [*_KEYS, *sorted(found)]
+
+
+def _disk(runs: Path) -> list[dict[str, Any]]:
+    return [_place("runs", runs), _place("cache", _cache())]
+
+
+def _cache() -> Path:
+    try:
+        return cache_directory()
+    except UserError:
+        return Path(os.environ.get("VULCAN_CACHE_DIR", ""))
+
+
+def _place(what: str, path: Path) -> dict[str, Any]:
+    there = next((place for place in (path.resolve(), *path.resolve().parents) if place.exists()), Path("/"))
+    return {
+        "place": what,
+        "path": str(path),
+        "writable": os.access(there, os.W_OK | os.X_OK),
+        "free_bytes": shutil.disk_usage(there).free,
+    }
+
+
+def _kernels() -> dict[str, Any]:
+    try:
+        keep_compiled_kernels_in_cache()
+    except UserError as error:
+        return {"path": None, "files": 0, "bytes": 0, "trouble": str(error)}
+    path = Path(os.environ["NUMBA_CACHE_DIR"])
+    files = [file for file in path.rglob("*.nb?") if file.is_file()]
+    return {"path": str(path), "files": len(files), "bytes": sum(f.stat().st_size for f in files), "trouble": None}
+
+
+def _versions() -> Iterator[tuple[str, str | None]]:
+    yield "vulcan", __version__
+    yield "python", platform.python_version()
+    yield "system", platform.platform()
+    for name in _PACKAGES:
+        try:
+            yield name, version(name)
+        except PackageNotFoundError:
+            yield name, None
