@@ -5,7 +5,7 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 DATA ?= ../shared/data/cache/libcachesim
 
-.PHONY: demo replay test test-slow lint docs wheel-check bench clean
+.PHONY: attack demo replay test test-slow lint docs wheel-check bench chaos fuzz clean
 
 # The main job, end to end, with no key and no server: search, export, and measure the export on held-out requests
 demo: $(VENV)/.installed
@@ -22,6 +22,10 @@ replay: $(VENV)/.installed
 
 test: $(VENV)/.tests-installed
 	$(BIN)/python -m pytest -m "not slow" -n auto --dist loadfile
+
+# Every attack of the suite against what holds candidates in; ends with an error where one gets through
+attack: $(VENV)/.installed
+	$(BIN)/vulcan doctor --attack
 
 test-slow: $(VENV)/.tests-installed
 	$(BIN)/python -m pytest -m slow
@@ -42,6 +46,17 @@ wheel-check: $(VENV)/.tests-installed
 bench: $(VENV)/.tests-installed
 	$(BIN)/python -m benchmarks.cache_engine
 	$(BIN)/python -m benchmarks.search
+
+# 200 random faults over a recorded search (kills, signals, a full disk, a damaged store, a failing server): each search
+# must come to the end of the undisturbed one
+FAULTS ?= 200
+chaos: $(VENV)/.tests-installed
+	$(BIN)/python tests/reliability/chaos.py --faults $(FAULTS)
+
+# Every reader and the checker are handed what nobody should hand them, for so many minutes each: for the night
+MINUTES ?= 10
+fuzz: $(VENV)/.tests-installed
+	$(BIN)/python tests/fuzz/fuzz.py --minutes $(MINUTES)
 
 clean:
 	rm -rf $(VENV) build dist

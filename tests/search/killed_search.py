@@ -42,7 +42,7 @@ class Plain:
     def submit(self, job: Job) -> Future[Outcome]:
         request = self._setup.request(job)
         reply = self._worker.serve(
-            {"ticket": "", "source": job.source, "instances": request.instances, "probe": job.probe}
+            {"ticket": "", "source": job.source, "instances": request.instances, "probe": job.probe, "limit": job.limit}
         )
         metrics = tuple((i.name, m) for i, m in zip(job.instances, reply["metrics"], strict=False))
         future: Future[Outcome] = Future()

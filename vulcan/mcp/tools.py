@@ -12,10 +12,10 @@ from typing import Annotated, Any
 
 from pydantic import Field, WithJsonSchema
 
-from vulcan.anvil.language import describe_language
 from vulcan.errors import UserError, nearest
 from vulcan.export.of_run import export_candidate
 from vulcan.mcp.schema import STUDY_OPTIONS, options_schema
+from vulcan.program.interface import describe_policy
 from vulcan.registry import find_task
 from vulcan.report.asked import asked_document, told_document
 from vulcan.report.candidate import candidate_document, candidate_row
@@ -70,7 +70,7 @@ class Tools:
         `settings` are what open_study takes under that name; `interface` is the language that policies are written in.
         """
         declared = find_task(task)
-        return {**task_document(declared), "interface": describe_language(declared)}
+        return {**task_document(declared), "interface": describe_policy(declared)}
 
     def open_study(
         self,

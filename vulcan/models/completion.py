@@ -15,6 +15,9 @@ _FINISH_NAMES = {
     "stop_sequence": "stop",
 }
 
+_MOST_TOKENS = 10**9
+"""No call has more: a number beyond it is no count, and SQLite could not keep one beyond 2^63."""
+
 
 @dataclass(frozen=True, slots=True)
 class Completion:
@@ -82,4 +85,5 @@ def _finish(reason: object) -> str:
 
 
 def _count(tokens: object) -> int | None:
-    return tokens if isinstance(tokens, int) and not isinstance(tokens, bool) and tokens >= 0 else None
+    sound = isinstance(tokens, int) and not isinstance(tokens, bool) and 0 <= tokens <= _MOST_TOKENS
+    return tokens if sound and isinstance(tokens, int) else None

@@ -10,7 +10,7 @@ import httpx
 import openai
 
 from vulcan.models.base import ModelRefused
-from vulcan.models.redact import redact
+from vulcan.models.redact import SHORTEST_IN_REPLY, redact
 from vulcan.models.retry import PassingFault, seconds_asked
 
 _PASSING_STATUSES = frozenset({408, 409, 425, 429})
@@ -38,6 +38,10 @@ class Caller:
     @property
     def what(self) -> str:
         return f"model {self.model!r} at {self.endpoint}"
+
+    def without_keys(self, reply: str) -> str:
+        """What a server says in its answer, without keys: it is kept, and shown."""
+        return redact(reply, self.key, shortest=SHORTEST_IN_REPLY)
 
     def one_line(self, message: str) -> str:
         """A server's message without keys, line breaks and excess."""

@@ -8,15 +8,18 @@ from urllib.parse import urlsplit, urlunsplit
 
 _SECRET_VARIABLE = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD|CREDENTIALS)\Z", re.IGNORECASE)
 _SHORTEST_SECRET = 6  # shorter values would blank out ordinary words
+SHORTEST_IN_REPLY = 12
+"""Characters of the shortest secret that is hidden in a model's reply: it may be a program, made of ordinary words."""
 
 
-def redact(text: str, *secrets: str) -> str:
+def redact(text: str, *secrets: str, shortest: int = _SHORTEST_SECRET) -> str:
     """The text without these secrets, and without the value of any environment variable named like one.
 
-    A server's error message may repeat the key it was sent.
+    A server's error message may repeat the key it was sent; so may its answer. Secrets of fewer than `shortest`
+    characters stay.
     """
     named = (value.strip() for name, value in os.environ.items() if _SECRET_VARIABLE.search(name))
-    hidden = {secret for secret in (*secrets, *named) if len(secret) >= _SHORTEST_SECRET}
+    hidden = {secret for secret in (*secrets, *named) if len(secret) >= shortest}
     for secret in sorted(hidden, key=len, reverse=True):
         text = text.replace(secret, "[hidden]")
     return text

@@ -58,9 +58,9 @@ class RemoteModel(ABC):
                 raise BudgetExhausted(reason) from None  # the deadline closed this
             raise
         return Reply(
-            text=completion.text,
-            model=completion.model,
-            finish=completion.finish,
+            text=self._caller.without_keys(completion.text),
+            model=self._caller.without_keys(completion.model),
+            finish=self._caller.without_keys(completion.finish),
             tokens_in=completion.tokens_in,
             tokens_out=completion.tokens_out,
             dollars=completion.dollars,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import textwrap
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -36,7 +37,7 @@ def extract_source(reply: Reply, function: str, parent: str | None = None, other
 
     That is the only code block, or the last of several that defines the functions, or else the main one; blocks of
     another language count only where there is none of Python or without a language. A reply with no code block may be
-    the program itself. Reasoning in `<think>` tags is passed over.
+    the program itself. Reasoning in `<think>` tags is passed over. A name that begins with a capital is a class's.
 
     With the source of a `parent` the reply may instead be a diff against it, in blocks of SEARCH and REPLACE.
 
@@ -124,7 +125,17 @@ def _unindented(lines: list[str], indent: str) -> str:
 
 
 def _defines(source: str, function: str) -> bool:
-    return re.search(rf"^def[ \t]+{re.escape(function)}[ \t]*\(", source, re.MULTILINE) is not None
+    keyword, end = ("class", "[(:]") if _is_class(function) else ("def", r"\(")
+    return re.search(rf"^{keyword}[ \t]+{re.escape(function)}[ \t]*{end}", source, re.MULTILINE) is not None
+
+
+def _is_class(name: str) -> bool:
+    """Whether that is what the reply is to define: functions have no capitals."""
+    return name[:1].isupper()
+
+
+def _head(name: str) -> str:
+    return f"class {name}" if _is_class(name) else f"def {name}(...)"
 
 
 def _choose(blocks: list[_Block], function: str, others: Sequence[str]) -> str:
@@ -142,7 +153,7 @@ def _choose(blocks: list[_Block], function: str, others: Sequence[str]) -> str:
         "missing-function",
         f"{blame} {function}",
         "answer with one Python code block that holds the whole program, with "
-        f"{' and '.join(f'def {name}(...)' for name in (function, *others))} in it",
+        f"{' and '.join(map(_head, (function, *others)))} in it",
     )
 
 
@@ -158,7 +169,9 @@ def _bare_source(text: str, function: str) -> str:
 
 def _parses(text: str) -> bool:
     try:
-        ast.parse(text)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what Python finds odd in a model's text is nobody's concern
+            ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
     return True

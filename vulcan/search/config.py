@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
-from typing import Any, cast
+from typing import Any, cast, get_type_hints
 
 from vulcan.errors import UserError, nearest
 from vulcan.scoring import Limits
 from vulcan.search.tune import FEWEST_EVALUATIONS
+from vulcan.store.decode import MalformedRow, as_declared
 from vulcan.task import Json, Task
 
 MOST_SECONDS = Limits().cpu_seconds
@@ -95,7 +96,15 @@ class SearchConfig:
         for key in plain:
             if key not in known:
                 raise UserError(f"the search option {key!r} is not known{nearest(key, known)}")
-        return cls(**{**plain, "model": tuple(plain.get("model", cls.model))})
+        hints = get_type_hints(cls)
+        for key in ("task", "settings", "objective"):
+            if key not in plain:
+                raise UserError(f"the search option {key!r} is missing")
+        try:
+            given = {**plain, "model": list(plain.get("model", cls.model))}
+            return cls(**{key: as_declared(value, hints[key], key) for key, value in given.items()})
+        except (MalformedRow, TypeError) as error:
+            raise UserError(f"a search cannot be so: {error}") from error
 
 
 _LEAST = {

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from vulcan.anvil.rewrite import program_size
 from vulcan.models import Reply
 from vulcan.search.proposal import ADVICE, Proposal
 from vulcan.search.reading import Reading
@@ -73,8 +72,8 @@ def judged(
         verdict="duplicate",
         feedback="",
         rules=(),
-        operations=policy.plan.operations,
-        size=program_size(policy.program),
+        operations=policy.operations,
+        size=policy.size,
         of=record.candidate_with(policy.fingerprint),
         score=None,
         metrics=(),

@@ -19,7 +19,7 @@ from vulcan.models.temperature import parse_temperature
 from vulcan.search.config import SearchConfig
 from vulcan.search.proposal import Proposal
 from vulcan.store.events import CallRecord
-from vulcan.task import Task
+from vulcan.task import Program, Task
 
 OFFLINE = "offline/evolve"
 ASK = "ask"
@@ -86,6 +86,11 @@ def open_lineup(task: Task, config: SearchConfig, calls: Iterable[CallRecord] = 
 
 
 def _open(name: str, task: Task, config: SearchConfig, settings: CallSettings, budget: Budget) -> Proposer:
+    if name == OFFLINE and isinstance(task.signature, Program):
+        raise UserError(
+            f"{OFFLINE} writes policies in Anvil, and those of task {task.name!r} are free Python: name a language "
+            f"model with --model, or answer the prompts yourself with --model {ASK}"
+        )
     if name == OFFLINE:
         from vulcan.models.offline import OfflineEvolve
 

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import jinja2
 
-from vulcan.anvil.language import describe_language
 from vulcan.errors import UserError
 from vulcan.evaluator import Instance
 from vulcan.models.base import Message
+from vulcan.program.interface import describe_policy
 from vulcan.search.population import Member
 from vulcan.search.strategies.draft import Draft
 from vulcan.task import Json, Mechanism, Objective, Rank, Task, Value
@@ -72,7 +72,7 @@ class Prompts:
             "objective": objective,
             "mechanism": mechanism.spelled(settings) if mechanism else "",
             "others": [_other(declared, settings) for declared in task.others],
-            "language": describe_language(task).strip(),
+            "language": describe_policy(task).strip(),
             "instances": tuple(instance.name for instance in instances),
             "advice_lines": ADVICE_LINES,
         }

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from vulcan.anvil import Policy, Rejected, check
+from vulcan.anvil import Policy, Rejected
 from vulcan.anvil.explain import explain
 from vulcan.models import NoSource, Reply, extract_source
+from vulcan.program.interface import AnyPolicy, check_policy
 from vulcan.task import Task
 
 
@@ -15,7 +16,7 @@ class Reading:
     """What one reply held. Without a policy, `feedback` says what was wrong and `rules` names it."""
 
     source: str
-    policy: Policy | None
+    policy: AnyPolicy | None
     feedback: str = ""
     rules: tuple[str, ...] = ()
 
@@ -32,13 +33,13 @@ def read_reply(reply: Reply, task: Task, diff_of: str | None = None) -> Reading:
 def read_source(source: str, task: Task) -> Reading:
     """Check a program, and what its task requires of every policy."""
     try:
-        policy = check(source, task)
+        policy = check_policy(source, task)
     except Rejected as rejected:
         rules = tuple(violation.rule for violation in rejected.violations)
         return Reading(source, None, explain(source, rejected.violations), rules)
     if policy.constant is not None:
         return Reading(source, None, f"[constant-result] {policy.constant}", ("constant-result",))
-    if any(p.required for p in task.properties):
+    if isinstance(policy, Policy) and any(p.required for p in task.properties):
         from vulcan.anvil.prove import refuted_required  # loads z3, which few searches need
 
         refuted = refuted_required(policy)

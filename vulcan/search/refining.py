@@ -7,7 +7,6 @@ import math
 from collections.abc import Sequence
 from typing import Literal
 
-from vulcan.anvil.rewrite import program_size
 from vulcan.evaluator import Instance
 from vulcan.scoring import Executor, Job, Outcome
 from vulcan.search.config import SearchConfig
@@ -17,7 +16,7 @@ from vulcan.search.simplify import simplify
 from vulcan.search.tune import MOST_CONFIRMATIONS, tune
 from vulcan.store import RunRecord
 from vulcan.store.events import Event, Judged, Refined
-from vulcan.task import Task
+from vulcan.task import Program, Task
 
 TOLERANCE = 1e-4
 """How much of its score a simpler program may lose: what separates policies on real traces is ten times that."""
@@ -73,8 +72,8 @@ class Refining:
     def simplified(self) -> list[Event]:
         """A simpler program of the best candidate."""
         best = self._best("simplified")
-        if best is None or best.score is None or not self._config.simplify:
-            return []
+        if best is None or best.score is None or not self._config.simplify or isinstance(self._task.signature, Program):
+            return []  # what may be left out of free Python nobody can tell
         full = self._on(self._full)
         found = simplify(
             best.source,
@@ -121,8 +120,8 @@ class Refining:
             verdict="scored",
             feedback="",
             rules=(),
-            operations=policy.plan.operations,
-            size=program_size(policy.program),
+            operations=policy.operations,
+            size=policy.size,
             of=None,
             score=self._scorer.mean("train", outcome.metrics),
             metrics=outcome.metrics,

@@ -40,16 +40,21 @@ from vulcan.task import Task
 log = logging.getLogger(__name__)
 
 CONTROL = "best-of-n"
+_MEASURED = (BaselineMeasured, ReferenceMeasured)
 EXECUTORS = ("ray", "local")
 
 
 @dataclass(frozen=True, slots=True)
 class Machines:
-    """Where candidates are scored: `ray` (a local one, or the cluster at `ray_address`) or `local` children."""
+    """Where candidates are scored: `ray` (a local one, or the cluster at `ray_address`) or `local` children.
+
+    With `allow_unsandboxed`, free Python is run also where the host cannot hold it.
+    """
 
     executor: str = "ray"
     workers: int = 0
     ray_address: str | None = None
+    allow_unsandboxed: bool = False
 
     def __post_init__(self) -> None:
         if self.executor not in EXECUTORS:
@@ -200,12 +205,11 @@ def _control(study: Study, store: Store, recording: Recording | None) -> Control
     """What sampling without feedback comes to: as many proposals, of the same models, on the same executor."""
     config = replace(study.config, strategy=CONTROL, tune=0, simplify=0, control=False, budget_candidates=study.settled)
     try:
-        if not list(store.events()):
-            beginning = (Prepared, BaselineMeasured, ReferenceMeasured)
-            store.append(
-                Started(config.to_json(), __version__),
-                *(event for event in study.store.events() if isinstance(event, beginning)),
-            )
+        known = RunRecord.of(store.events())
+        beginning: list[Event] = [] if known.config else [Started(config.to_json(), __version__)]
+        missing = (() if known.instances else (Prepared,)) + (() if known.baselines else _MEASURED)
+        beginning += [event for event in study.store.events() if isinstance(event, missing)]
+        store.append(*beginning)
         control = Study(study.task, config, store, study.scorer, study.executor)
         if recording is not None:
             control.repeat(recording.proposals, recording.last_turns)
@@ -238,7 +242,7 @@ def executor_for(
     meanwhile: Callable[[], None] = lambda: None,
 ) -> Iterator[Executor]:
     """Somewhere to score. Ray comes up while `meanwhile` runs; where it does not, one line says so."""
-    setup = Setup(task=config.task, instances=evidence.everything)
+    setup = Setup(config.task, evidence.everything, allow_unsandboxed=machines.allow_unsandboxed)
     if machines.executor == "local":
         meanwhile()
         with DeferredExecutor(lambda: LocalExecutor(setup, machines.count), machines.count) as executor:

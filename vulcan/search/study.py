@@ -80,6 +80,7 @@ class Study:
         self._flights: OrderedDict[int, Flight] = OrderedDict()
         self._asked = self.settled = sum(p.round > 0 for p in self.record.proposals.values())
         self._unanswered_in_row = 0
+        self._held: list[Event] = []
         self._most: int | None = None
         self._last_turns: Mapping[int, int] = {}
 
@@ -269,6 +270,9 @@ class Study:
 
     def finish(self) -> None:
         """Refine the best candidate, measure the finalists, choose the winner and test it."""
+        if self._held:
+            self.store.append(*self._held)
+            self._held.clear()
         Ending(self.config, self.record, self.scorer, self.executor, self._refining, self._emit).run()
 
     def as_control(self) -> Controlled:
@@ -332,9 +336,9 @@ class Study:
                 break
             _, flight = self._flights.popitem(last=False)
             self.settled += 1
-            self._emit(*flight.events(self.record))
-            self._emit(*self._refining.of_new_best(self.settled))
             passing = flight.unanswered is not None and not flight.unpaid
+            (self._hold if passing else self._emit)(*flight.events(self.record))
+            self._emit(*self._refining.of_new_best(self.settled))
             self._unanswered_in_row = self._unanswered_in_row + 1 if passing else 0
             if self._unanswered_in_row >= MOST_UNANSWERED and self._most is None:
                 raise UserError(
@@ -356,7 +360,20 @@ class Study:
 
     def _emit(self, *events: Event) -> None:
         if events:
-            self.store.append(*events)
+            self.store.append(*self._held, *events)
+            self._held.clear()
+        self._tell(events)
+
+    def _hold(self, *events: Event) -> None:
+        """Have events stored with those that come next, and not where the search stops before.
+
+        That a model does not answer counts for as long as it answers others: where it is down, what it did not answer
+        is asked anew when the search goes on.
+        """
+        self._held.extend(events)
+        self._tell(events)
+
+    def _tell(self, events: Iterable[Event]) -> None:
         for event in events:
             self.record.add(event)
             self._settled.add(event)

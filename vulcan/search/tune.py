@@ -12,11 +12,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from vulcan.anvil import Policy, Rejected, check
 from vulcan.anvil import program as p
 from vulcan.anvil.emit_source import emit_source
-from vulcan.anvil.lift import Adjustable, adjustable, lift, lowered
+from vulcan.anvil.lift import Adjustable, Knob, adjustable, lift, lowered
+from vulcan.program.interface import check_policy
+from vulcan.program.policy import ProgramPolicy
 from vulcan.search.scales import Scale, scale_of
 from vulcan.task import Task
 
@@ -80,11 +83,11 @@ def tune(
     where `evaluate` is a cheaper stand-in: it is asked once, for the policy itself and the best three found. The
     result follows from the arguments alone. Raises Rejected where the source is not a policy of the task.
     """
-    policy = check(source, task)
-    numbers = _numbers(policy)
+    policy = check_policy(source, task)
+    numbers: _Numbers = _OfProgram(policy) if isinstance(policy, ProgramPolicy) else _OfAnvil(policy, _numbers(policy))
     if not numbers.knobs or evaluations < FEWEST_EVALUATIONS:
         return None
-    search = _Search(policy, numbers, evaluate, evaluations)
+    search = _Search(source, numbers, evaluate, evaluations)
     if not search.run(seed):
         return None
     return search.best(confirm)
@@ -101,6 +104,46 @@ def _numbers(policy: Policy) -> Adjustable:
     return adjustable(lifted)
 
 
+class _Numbers(Protocol):
+    """The numbers of a policy, and its source with others in their place."""
+
+    @property
+    def knobs(self) -> tuple[Knob, ...]: ...
+
+    def written(self, values: tuple[float, ...]) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _OfAnvil:
+    policy: Policy
+    numbers: Adjustable
+
+    @property
+    def knobs(self) -> tuple[Knob, ...]:
+        return self.numbers.knobs
+
+    def written(self, values: tuple[float, ...]) -> str:
+        """What was lifted and has not changed is put back where it was."""
+        own = self.policy.parameters
+        idle = (k.name for k, v in zip(self.numbers.knobs, values, strict=True) if k.name not in own and k.value == v)
+        program: p.Program = lowered(self.numbers.with_values(values), frozenset(idle))
+        return emit_source(program, self.policy.task.interface)
+
+
+@dataclass(frozen=True, slots=True)
+class _OfProgram:
+    """The constants at the top of free Python; all else stays as it is, comments too."""
+
+    policy: ProgramPolicy
+
+    @property
+    def knobs(self) -> tuple[Knob, ...]:
+        return tuple(Knob(name, value) for name, value in self.policy.parameters.items())
+
+    def written(self, values: tuple[float, ...]) -> str:
+        return self.policy.source_with(dict(zip(self.policy.parameters, values, strict=True)))
+
+
 @dataclass(frozen=True, slots=True)
 class _Point:
     """Something evaluated: the values of the knobs, and where they stand on the scales of the search."""
@@ -111,8 +154,8 @@ class _Point:
 
 
 class _Search:
-    def __init__(self, policy: Policy, numbers: Adjustable, evaluate: Evaluate, evaluations: int) -> None:
-        self.policy = policy
+    def __init__(self, source: str, numbers: _Numbers, evaluate: Evaluate, evaluations: int) -> None:
+        self.source = source
         self.numbers = numbers
         self.evaluate = evaluate
         self.left = evaluations
@@ -120,21 +163,14 @@ class _Search:
         self.scores: dict[str, float | None] = {}
         self.points: list[_Point] = []
         values = tuple(knob.value for knob in numbers.knobs)
-        self.origin = _Point(self.placed(values), values, policy.source)
+        self.origin = _Point(self.placed(values), values, source)
 
     def placed(self, values: Sequence[float]) -> tuple[float, ...]:
         return tuple(scale.place(value) for scale, value in zip(self.scales, values, strict=True))
 
     def point(self, place: Sequence[float]) -> _Point:
         values = tuple(scale.value(float(x)) for scale, x in zip(self.scales, place, strict=True))
-        return _Point(tuple(float(x) for x in place), values, self.written(values))
-
-    def written(self, values: tuple[float, ...]) -> str:
-        """The source with these values; what was lifted and has not changed is put back where it was."""
-        own = self.policy.parameters
-        idle = (k.name for k, v in zip(self.numbers.knobs, values, strict=True) if k.name not in own and k.value == v)
-        program: p.Program = lowered(self.numbers.with_values(values), frozenset(idle))
-        return emit_source(program, self.policy.task.interface)
+        return _Point(tuple(float(x) for x in place), values, self.numbers.written(values))
 
     def measure(self, points: Sequence[_Point]) -> list[_Point]:
         """Have evaluated what was not yet: those of the points, from the first on, that the evaluations go to."""
@@ -175,7 +211,7 @@ class _Search:
                 starts += 1
             drawn = [generation.ask() for _ in range(generation.population_size)]
             measured = self.measure([self.origin, *(self.point(place[: len(self.scales)]) for place in drawn)])[1:]
-            if self.scores[self.policy.source] is None:
+            if self.scores[self.source] is None:
                 return False
             if len(measured) < len(drawn):
                 break
@@ -203,7 +239,7 @@ class _Search:
         if confirm is not None and better:
             asked = asked[:MOST_CONFIRMATIONS]
             scores, confirmations = dict(zip(asked, confirm(asked), strict=True)), len(asked)
-        own = scores[self.policy.source]
+        own = scores[self.source]
         if own is None:
             return None
         found = [(score, source) for source in asked if (score := scores[source]) is not None and score > own]

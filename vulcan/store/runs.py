@@ -71,7 +71,7 @@ def alone_in(run: Path, patience: float = 0.0) -> Iterator[None]:
     Raises UserError where it is taken, and not given back within `patience` seconds.
     """
     try:
-        file = open(run / LOCK, "w")  # noqa: SIM115 (closed below; an error of the block is none of this file's)
+        file = open(run / LOCK, "a")  # noqa: SIM115 (closed below; an error of the block is none of this file's)
     except OSError as error:
         raise UserError(f"cannot write to the run {run}: {error.strerror}") from error
     with file:
@@ -80,6 +80,7 @@ def alone_in(run: Path, patience: float = 0.0) -> Iterator[None]:
             if time.monotonic() >= until:
                 raise UserError(f"another process is searching in {run}; wait for it, or stop it")
             time.sleep(_BETWEEN_TRIES)
+        file.truncate(0)  # of whoever had it before; who is refused leaves it as it is
         file.write(str(os.getpid()))
         file.flush()
         yield

@@ -1,8 +1,8 @@
 """A run on disk: one SQLite file.
 
 Events are rows of one table, in order; answers of models are rows of another, for they may arrive in any order; long
-texts are kept once, by their hash. The views `proposals`, `candidates`, `scores`, `baselines` and `verdicts` spread the
-events out for whoever asks with SQL.
+texts are kept once, by their hash. The first event stands in a file beside it as well. The views `proposals`,
+`candidates`, `scores`, `baselines` and `verdicts` spread the events out for whoever asks with SQL.
 """
 
 from __future__ import annotations
@@ -11,19 +11,21 @@ import hashlib
 import json
 import sqlite3
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, get_type_hints
+from shlex import quote
+from typing import Any
 
 from vulcan.errors import UserError
-from vulcan.store.events import EVENTS, CallRecord, Event
+from vulcan.store.decode import KEPT_BY_HASH, MalformedRow, decode_call, decode_event
+from vulcan.store.events import CallRecord, Event, Started
 
 FORMAT = 2
 
-_SCHEMA = """
+SCHEMA = """
 CREATE TABLE texts (hash TEXT PRIMARY KEY, text TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE events (id INTEGER PRIMARY KEY, time TEXT NOT NULL, kind TEXT NOT NULL, data TEXT NOT NULL);
 CREATE TABLE calls (
@@ -62,7 +64,19 @@ CREATE VIEW baselines AS
     WHERE events.kind = 'BaselineMeasured';
 """
 
-_KEPT_BY_HASH = {"Judged": ("source",), "Controlled": ("source",), "Advised": ("text",)}
+# SQLITE_ERROR: a table is gone, for the queries are right. Without a code: a text is not UTF-8
+_DAMAGE = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR})
+
+
+class DamagedRun(UserError):
+    """A run's file is not as it was written; `vulcan repair` saves what can be read of it."""
+
+    def __init__(self, path: Path, what: object) -> None:
+        self.what = str(what)
+        directory = quote(str(path.parent))
+        super().__init__(
+            f"the run's file {path} is damaged: {what}; `vulcan repair {directory}` saves what can be read"
+        )
 
 
 class SQLiteStore:
@@ -74,6 +88,8 @@ class SQLiteStore:
         self._lock = threading.Lock()
         if not create and not path.is_file():
             raise UserError(f"{path.parent} holds no run: there is no {path.name} in it")
+        if create and path.exists():
+            raise UserError(f"cannot use the run's file {path}: it already exists")
         with ExitStack() as on_failure, self._faults():
             self._db = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
             on_failure.callback(self._db.close)
@@ -82,7 +98,7 @@ class SQLiteStore:
                 self._check_format()  # before anything is written to a file that may not be ours
             self._db.execute("PRAGMA journal_mode = WAL")
             if create:
-                self._db.executescript(f"BEGIN; {_SCHEMA} PRAGMA user_version = {FORMAT}; COMMIT;")
+                self._db.executescript(f"BEGIN; {SCHEMA} PRAGMA user_version = {FORMAT}; COMMIT;")
             on_failure.pop_all()
 
     def _check_format(self) -> None:
@@ -96,7 +112,12 @@ class SQLiteStore:
         try:
             yield
         except sqlite3.Error as error:
-            raise UserError(f"cannot use the run's file {self.path}: {error}") from error
+            code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the higher bits tell kinds of one error apart
+            if code in _DAMAGE or (not code and isinstance(error, sqlite3.OperationalError)):
+                raise DamagedRun(self.path, error) from error
+            raise UserError(f"cannot use the run's file {self.path}: {error}{_remedy(code, self.path)}") from error
+        except (MalformedRow, UnicodeDecodeError) as error:  # SQLite's own message may quote what is damaged
+            raise DamagedRun(self.path, error) from error
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -119,25 +140,52 @@ class SQLiteStore:
         with self._transaction():
             for event in events:
                 self._insert(event)
+                if isinstance(event, Started):
+                    self._keep_beginning(event)
 
-    def _insert(self, event: Event) -> None:
+    def _keep_beginning(self, event: Started) -> None:
+        """Which search it was stands beside the file once more: all else of a damaged run can be made again from it."""
+        text = json.dumps({"time": _now(), "data": asdict(event)}, allow_nan=False)
+        try:
+            beginning_of(self.path).write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise UserError(f"cannot write beside the run's file {self.path}: {error.strerror}") from error
+
+    def _insert(self, event: Event, time: str | None = None) -> None:
         kind = type(event).__name__
         data = asdict(event)
-        for name in _KEPT_BY_HASH.get(kind, ()):
+        for name in KEPT_BY_HASH.get(kind, ()):
             data[name] = self._text(data[name])
         self._db.execute(
-            "INSERT INTO events (time, kind, data) VALUES (?, ?, ?)", (_now(), kind, json.dumps(data, allow_nan=False))
+            "INSERT INTO events (time, kind, data) VALUES (?, ?, ?)",
+            (time or _now(), kind, json.dumps(data, allow_nan=False)),
         )
 
     def events(self) -> Iterator[Event]:
-        for kind, data in self._rows("SELECT kind, data FROM events ORDER BY id"):
-            yield self._event(kind, json.loads(data))
+        return (event for _, _, event in self.numbered())
 
-    def _event(self, kind: str, data: dict[str, Any]) -> Event:
-        for name in _KEPT_BY_HASH.get(kind, ()):
-            data[name] = self._read_text(data[name])
-        hints = get_type_hints(EVENTS[kind])
-        return EVENTS[kind](**{name: _as_declared(value, hints[name]) for name, value in data.items()})
+    def numbered(self, after: int = 0) -> Iterator[tuple[int, str, Event]]:
+        """Every event after a row, with the number of its row in the table `events`, and when it was appended."""
+        rows = self._rows("SELECT id, time, kind, data FROM events WHERE id > ? ORDER BY id", (after,))
+        return ((row, time, self._event(kind, data)) for row, time, kind, data in rows)
+
+    def _event(self, kind: str, data: str) -> Event:
+        with self._faults():
+            return decode_event(kind, data, self._read_text)
+
+    def check(self) -> None:
+        """Read all there is. Raises DamagedRun where that cannot be done, or SQLite finds fault with the file."""
+        found = self._rows("PRAGMA integrity_check(1)")[0][0]
+        if found != "ok":
+            raise DamagedRun(self.path, " ".join(str(found).split()))
+        for key, text in self._rows("SELECT hash, text FROM texts"):
+            if key != _hash(text):
+                raise DamagedRun(self.path, "a text is not as it was written")
+        for expected, (row, _, _) in enumerate(self.numbered(), 1):
+            if row != expected:
+                raise DamagedRun(self.path, f"event {expected} is gone")
+        for _ in self.calls():
+            pass
 
     def begun(self) -> str:
         """When the first event was appended, in ISO 8601; an empty string where there is none."""
@@ -146,13 +194,16 @@ class SQLiteStore:
 
     def keep_call(self, call: CallRecord) -> None:
         with self._transaction():
-            self._db.execute(
-                "INSERT OR IGNORE INTO calls VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (
-                    call.proposal, call.turn, _now(), self._text(json.dumps(call.messages)), self._text(call.reply),
-                    call.model, call.finish, call.tokens_in, call.tokens_out, call.dollars, call.seconds, call.by,
-                ),
-            )  # fmt: skip
+            self._insert_call(call)
+
+    def _insert_call(self, call: CallRecord, time: str | None = None) -> None:
+        self._db.execute(
+            "INSERT OR IGNORE INTO calls VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                call.proposal, call.turn, time or _now(), self._text(json.dumps(call.messages)), self._text(call.reply),
+                call.model, call.finish, call.tokens_in, call.tokens_out, call.dollars, call.seconds, call.by,
+            ),
+        )  # fmt: skip
 
     def call(self, proposal: int, turn: int) -> CallRecord | None:
         return next(self._calls("WHERE proposal = ? AND turn = ?", (proposal, turn)), None)
@@ -166,9 +217,10 @@ class SQLiteStore:
             f"answered_by FROM calls {condition}",
             values,
         )
-        for proposal, turn, messages, reply, *rest in rows:
-            chat = tuple((role, content) for role, content in json.loads(self._read_text(messages)))
-            yield CallRecord(proposal, turn, chat, self._read_text(reply), *rest)
+        for row in rows:
+            with self._faults():
+                call = decode_call(row, self._read_text)
+            yield call
 
     def keep_asked(self, proposal: int, turn: int) -> None:
         with self._transaction():
@@ -177,26 +229,60 @@ class SQLiteStore:
     def asked(self) -> Iterator[tuple[int, int]]:
         yield from self._rows("SELECT proposal, turn FROM asked ORDER BY proposal, turn")
 
+    def restore(
+        self,
+        events: Iterable[tuple[str, Event]],
+        calls: Iterable[tuple[str, CallRecord]],
+        asked: Iterable[tuple[str, int, int]],
+    ) -> None:
+        """Take in what another store held, each with the time at which it was kept there; all of it or nothing."""
+        with self._transaction():
+            for time, event in events:
+                self._insert(event, time)
+            for time, call in calls:
+                self._insert_call(call, time)
+            for time, proposal, turn in asked:
+                self._db.execute("INSERT INTO asked VALUES (?, ?, ?)", (proposal, turn, time))
+
     def _text(self, text: str) -> str:
-        key = hashlib.sha256(text.encode("utf-8", errors="surrogatepass")).hexdigest()
+        key = _hash(text)
         self._db.execute("INSERT OR IGNORE INTO texts VALUES (?, ?)", (key, text))
         return key
 
     def _read_text(self, key: str) -> str:
-        ((text,),) = self._rows("SELECT text FROM texts WHERE hash = ?", (key,))
-        return str(text)
+        found = self._rows("SELECT text FROM texts WHERE hash = ?", (key,))
+        if not found:
+            raise DamagedRun(self.path, "a text is gone")
+        return str(found[0][0])
 
     def close(self) -> None:
         with self._lock:
             self._db.close()
 
 
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", errors="surrogatepass")).hexdigest()
+
+
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
-def _as_declared(value: Any, declared: Any) -> Any:
-    """JSON knows no tuples: lists become tuples again where the event declares one."""
-    if isinstance(value, list) and "tuple" in str(declared).lower():
-        return tuple(tuple(v) if isinstance(v, list) else v for v in value)
-    return value
+def beginning_of(path: Path) -> Path:
+    """Where the first event of a run stands beside its file."""
+    return path.with_name(f"{path.name}.begun")
+
+
+def _remedy(code: int, path: Path) -> str:
+    """What to do about an error of SQLite, where that is known."""
+    again = f"go on with `vulcan resume {quote(str(path.parent))}`"
+    match code:
+        case sqlite3.SQLITE_FULL:
+            return f"; make room, then {again}"
+        case sqlite3.SQLITE_IOERR:
+            return f"; see that the disk works and has room, then {again}"
+        case sqlite3.SQLITE_READONLY:
+            return f"; see that it can be written, then {again}"
+        case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
+            return f"; another program holds it: end that, then {again}"
+    return ""

@@ -1,0 +1,125 @@
+"""Hands every reader, and the checker, what nobody should hand them: `python tests/fuzz/fuzz.py --minutes 10`.
+
+Each target of `fuzz_targets` has so many minutes, in a process of its own with bounded memory, several side by side.
+What is found is written to a file as it was, and listed; then the exit code is 1. One seed gives one sequence of
+inputs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import multiprocessing
+import random
+import resource
+import signal
+import sys
+import time
+import traceback
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from fuzz_targets import TARGETS
+from mutation import mutated
+
+MEMORY = 3 << 30
+"""Bytes of address space that a reader may take beside what the process has."""
+
+SLOWEST = 20
+"""Seconds that one input may take."""
+
+MOST_FINDINGS = 20
+
+
+class TooSlow(BaseException):
+    """An input took longer than any should; nothing that catches errors catches this."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    target: str
+    data: bytes
+    what: str
+
+
+def tried(name: str, data: bytes) -> Finding | None:
+    """What is wrong with how a target takes these bytes; None where it takes them as it should."""
+    target = TARGETS[name]
+    signal.signal(signal.SIGALRM, _too_slow)
+    signal.alarm(SLOWEST)
+    try:
+        target.read(data)
+    except target.expected:
+        return None
+    except TooSlow:
+        return Finding(name, data, f"more than {SLOWEST} s")
+    except Exception:  # noqa: BLE001 (any other exception is what is looked for)
+        return Finding(name, data, traceback.format_exc(limit=-3))
+    finally:
+        signal.alarm(0)
+    return None
+
+
+def _too_slow(_number: int, _frame: object) -> None:
+    raise TooSlow
+
+
+def warm_up(name: str) -> None:
+    """Read the examples, in all the time it takes: some readers are compiled at their first use."""
+    for data in TARGETS[name].examples:
+        with contextlib.suppress(*TARGETS[name].expected):
+            TARGETS[name].read(data)
+
+
+def bound_memory() -> None:
+    now = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (now + MEMORY, now + MEMORY))
+
+
+def fuzzed(name: str, seconds: float, seed: int, most: int | None = None) -> tuple[int, list[Finding]]:
+    """How many inputs a target was given, and what was found, of each exception once."""
+    rng = random.Random(f"{seed} {name}")
+    target = TARGETS[name]
+    findings: dict[str, Finding] = {}
+    warm_up(name)
+    until, count = time.monotonic() + seconds, 0
+    while time.monotonic() < until and len(findings) < MOST_FINDINGS and (most is None or count < most):
+        found = tried(name, mutated(target.examples, target.words, rng))
+        count += 1
+        if found is not None:
+            findings.setdefault(found.what.strip().splitlines()[-1][:60], found)
+    return count, list(findings.values())
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--minutes", type=float, default=10.0, help="for each target")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=2, help="how many targets at a time")
+    parser.add_argument("--only", help="the targets of which the name holds this")
+    parser.add_argument("--findings", type=Path, default=Path("fuzz-findings"), help="where inputs are written to")
+    options = parser.parse_args()
+    names = [name for name in TARGETS if options.only is None or options.only in name]
+    found: list[Finding] = []
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(options.jobs, mp_context=context, initializer=bound_memory) as processes:
+        running = {name: processes.submit(fuzzed, name, 60 * options.minutes, options.seed) for name in names}
+        print(f"{'target':30} {'inputs':>10} {'found':>6}")
+        for name, future in running.items():
+            count, findings = future.result()
+            found += findings
+            print(f"{name:30} {count:10,} {len(findings):6}", flush=True)
+    for number, finding in enumerate(found):
+        options.findings.mkdir(parents=True, exist_ok=True)
+        place = options.findings / f"{finding.target.replace(' ', '-')}-{number}"
+        place.write_bytes(finding.data)
+        print(f"\n{finding.target}: {place}\n{finding.what}", flush=True)
+    print(f"\n{'nothing was found' if not found else f'{len(found)} findings'}")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

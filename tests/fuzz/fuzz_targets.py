@@ -1,0 +1,422 @@
+"""Everything that reads what it was given by others, each as a function of bytes, with a few good examples to begin at.
+
+A target returns, or raises what its reader says it raises: `UserError`, or a checker's `Rejected`. Any other exception
+is a fault of the reader's.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import io
+import json
+import lzma
+import shutil
+import sqlite3
+import struct
+import tarfile
+import tempfile
+import zipfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import zstandard
+
+from vulcan.anvil import Rejected, check
+from vulcan.cli.config_file import read_config
+from vulcan.errors import UserError
+from vulcan.export.read_back import policy_source
+from vulcan.library.document import read_library
+from vulcan.models.base import Reply
+from vulcan.models.completion import read_completion
+from vulcan.models.reply import NoSource, extract_source
+from vulcan.models.retry import PassingFault, seconds_asked
+from vulcan.registry import find_task
+from vulcan.scoring.messages import MalformedMessage, decode, outcome_of
+from vulcan.scoring.setup import Request
+from vulcan.search.config import SearchConfig
+from vulcan.search.plain_options import make_config, sort_options
+from vulcan.search.session import Recording
+from vulcan.store import RunRecord, SQLiteStore
+from vulcan.store.decode import MalformedRow, decode_event
+from vulcan.store.events import EVENTS
+from vulcan.store.repair import repair
+from vulcan_traces.column_spec import parse_column_spec
+from vulcan_traces.generator_spec import is_generator_spec, parse_generator_spec
+from vulcan_traces.links import load_link
+from vulcan_traces.memory.npz import read_page_counts
+from vulcan_traces.memory.workloads import parse_workload
+from vulcan_traces.raw_requests import RawRequests
+from vulcan_traces.readers import FORMATS
+from vulcan_traces.readers.csv import read_csv
+from vulcan_traces.source import Source
+from vulcan_traces.spot.load import load_spot
+from vulcan_traces.spot.read import read_spot
+from vulcan_traces.trace import build_trace
+
+TESTS = Path(__file__).resolve().parents[1]
+RECORDED = TESTS / "data" / "recorded" / "run.db"
+
+
+@dataclass(frozen=True)
+class Target:
+    """What reads bytes; `expected` exceptions tell a mistake in them, and `words` are what such bytes are made of."""
+
+    read: Callable[[bytes], object]
+    examples: Sequence[bytes]
+    expected: tuple[type[Exception], ...] = (UserError,)
+    words: Sequence[bytes] = field(default=(b"0", b"-1", b"1e308", b"nan", b",", b"\n", b"9999999999999999999999"))
+    costly: bool = False
+    """Whether an input takes milliseconds."""
+
+
+@contextlib.contextmanager
+def a_file(data: bytes, name: str) -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="vulcan-fuzz-") as directory:
+        path = Path(directory) / name
+        path.write_bytes(data)
+        yield path
+
+
+# Traces of caches
+
+
+def of_format(name: str) -> Callable[[bytes], object]:
+    def read(data: bytes) -> object:
+        with a_file(data, "trace") as path:
+            source = Source(path, skip_bad_lines=len(data) % 2 == 1)
+            source.check()
+            raw = FORMATS[name].read(source)
+            return build_trace("trace", "digest", raw) if len(raw.keys) else None
+
+    return read
+
+
+def detected(data: bytes) -> object:
+    with a_file(data, "trace") as path:
+        source = Source(path)
+        source.check()
+        return [known.name for known in FORMATS.values() if known.recognises is not None and known.recognises(source)]
+
+
+def table(data: bytes) -> RawRequests:
+    spec, _, content = data.partition(b"\n")
+    with a_file(content, "trace.csv") as path:
+        source = Source(path)
+        source.check()
+        return read_csv(source, parse_column_spec(spec.decode("latin-1")))
+
+
+def spec(data: bytes) -> object:
+    text = data.decode("latin-1")
+    return parse_generator_spec(text) if is_generator_spec(text) else None
+
+
+TABLE = b"1,alpha,100\n2,beta,200\n3,alpha,100\n"
+TRACES: dict[str, tuple[bytes, ...]] = {
+    "oracleGeneral": (b"\x01\0\0\0" + bytes(range(8)) + b"\x10\0\0\0" + b"\x02" + bytes(7), bytes(48)),
+    "vscsi": (
+        struct.pack("<IIIHHQQ", 1, 512, 1, 0x28, 0x100, 7, 5) * 3,
+        struct.pack("<HHIIIQQQ", 40, 0x200, 1, 512, 1, 7, 5, 9),
+    ),
+    "csv": (TABLE, b"time,id,size\n" + TABLE),
+    "txt": (b"alpha\nbeta\nalpha\n",),
+    "time-id-size": (b"1 5 100\n2 6 100\n",),
+    "arc": (b"0 4 0 0\n8 16 0 1\n",),
+    "lirs": (b"5\n6\n*\n5\n",),
+    "msr": (b"128166372003061629,hm,1,Read,383496192,32768,58000\n128166372016382155,hm,1,Write,3154132992,4096,1\n",),
+    "twitter": (b"0,key,3,100,7,get,0\n1,key2,4,100,7,set,3600\n",),
+    "tencent": (b"1538323200,1063,32,0,1283\n1538323201,1064,32,1,1283\n",),
+    "alibaba": (b"3,R,1024,4096,1577808000000046\n3,W,4096,512,1577808000000099\n",),
+    "mooncake": (b'{"timestamp": 27482, "input_length": 6955, "output_length": 52, "hash_ids": [46, 47, 48]}\n',),
+    "be-u32": (bytes(range(16)),),
+    "be-i32": (bytes(range(16)),),
+    "be-i64": (bytes(range(32)),),
+}
+COMPRESSED = tuple(pack(TABLE * 9) for pack in (gzip.compress, lzma.compress, zstandard.ZstdCompressor().compress))
+
+
+# Traces of links, spot VMs and memory
+
+
+def link(data: bytes) -> object:
+    choice, _, content = data.partition(b"\n")
+    known = (None, "mahimahi", "csv", "bitrate-log", "csv:s,mbps", "csv:ms,kbps", "csv:" + choice.decode("latin-1"))
+    with a_file(content, "link") as path:
+        return load_link(path, format=known[len(choice) % len(known)])
+
+
+def link_spec(data: bytes) -> object:
+    text = data.decode("latin-1")
+    return load_link(text) if ":" in text.partition("/")[0] and len(text) < 60 else None
+
+
+def link_archive(data: bytes) -> object:
+    with a_file(data, "links.zip") as path:
+        return load_link(path / "folder" / "link.csv")
+
+
+def zipped(*files: tuple[str, bytes]) -> bytes:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files:
+            archive.writestr(zipfile.ZipInfo(name), content)
+    return made.getvalue()
+
+
+def spot(data: bytes) -> object:
+    return read_spot(data, "spot", "spot.json")
+
+
+def spot_archive(data: bytes) -> object:
+    with a_file(data, "traces.tar.gz") as path:
+        return load_spot(f"{path}:folder")
+
+
+def tarred(name: str, content: bytes) -> bytes:
+    made = io.BytesIO()
+    with tarfile.open(fileobj=made, mode="w") as archive:
+        member = tarfile.TarInfo(name)
+        member.size = len(content)
+        archive.addfile(member, io.BytesIO(content))
+    return made.getvalue()
+
+
+def page_counts(data: bytes) -> object:
+    with a_file(data, "counts.npz") as path:
+        return read_page_counts(path, "digest", 4096)
+
+
+def npz(compressed: bool = False) -> bytes:
+    made = io.BytesIO()
+    columns = {name: np.arange(4) for name in ("epoch", "page", "loads", "stores")}
+    (np.savez_compressed if compressed else np.savez)(made, **columns)
+    return made.getvalue()
+
+
+SPOT = b'{"metadata": {"gap_seconds": 600, "start_time": 5}, "data": [1, 1, 0, 2]}'
+LINK = b"0.5,12.5\n1.0,3\n1.5,0\n2.0,40\n"
+
+
+# What was written by Vulcan, and may have been changed by others
+
+
+def toml(data: bytes) -> object:
+    with a_file(data, "search.toml") as path:
+        plain = read_config(path)
+    plain.pop("task", None)
+    task = find_task("cache_eviction")
+    return make_config("cache_eviction", *sort_options(task, plain, "search.toml", ("executor", "workers")))
+
+
+def config(data: bytes) -> object:
+    """The search that is written down in a run."""
+    found = as_json(data)
+    return SearchConfig.from_json(found) if isinstance(found, dict) else None
+
+
+def as_json(data: bytes) -> object:
+    try:
+        return json.loads(data)
+    except (ValueError, RecursionError):
+        return None
+
+
+def run(data: bytes) -> object:
+    with a_file(data, "run.db") as path, closing(SQLiteStore(path)) as store:
+        events = list(store.events())
+        list(store.asked())
+        return RunRecord.of(events).verdicts(), Recording.of(store)
+
+
+def repaired(data: bytes) -> object:
+    with a_file(data, "run.db") as path:
+        done = repair(path)
+        with closing(SQLiteStore(path)) as store:
+            store.check()
+        return done
+
+
+def event(data: bytes) -> object:
+    kind, _, content = data.decode("latin-1").partition("\n")
+    return RunRecord.of([decode_event(kind, content, lambda key: key)])
+
+
+@cache
+def small_run() -> bytes:
+    """The first events of the recorded run, a page of which has room for several."""
+    with tempfile.TemporaryDirectory() as directory:
+        whole, path = Path(directory) / "whole.db", Path(directory) / "run.db"
+        shutil.copy(RECORDED, whole)
+        with closing(SQLiteStore(whole)) as old, closing(SQLiteStore(path, create=True)) as new:
+            new.append(*list(old.events())[:24])
+            for call in list(old.calls())[:3]:
+                new.keep_call(call)
+            new.keep_asked(4, 0)
+        with closing(sqlite3.connect(path)) as db:
+            db.execute("PRAGMA journal_mode = DELETE")
+        return path.read_bytes()
+
+
+@cache
+def recorded_events() -> tuple[bytes, ...]:
+    """One of each kind, as the table of events has it."""
+    with a_file(small_run(), "run.db") as path, closing(sqlite3.connect(path)) as db:
+        rows = db.execute("SELECT kind, data FROM events GROUP BY kind").fetchall()
+    return tuple(f"{kind}\n{data}".encode() for kind, data in rows)
+
+
+def library(data: bytes) -> object:
+    with a_file(data, "library.json") as path:
+        return read_library(path.parent)
+
+
+# What a model, a server or a child says
+
+
+def reply(data: bytes) -> object:
+    text = data.decode("utf-8", errors="surrogatepass" if len(data) % 2 else "replace")
+    return extract_source(
+        Reply(text, "m", "stop", 1, 1, None, 0.0), "priority", parent="def priority(now):\n    return 1\n"
+    )
+
+
+def surrogates_too(read: Callable[[bytes], object]) -> Callable[[bytes], object]:
+    def guarded(data: bytes) -> object:
+        try:
+            return read(data)
+        except UnicodeDecodeError:  # no text at all: nothing to read
+            return None
+
+    return guarded
+
+
+def answer(data: bytes) -> object:
+    return read_completion(as_json(data), "model")
+
+
+def retry_after(data: bytes) -> object:
+    return seconds_asked(data.decode("latin-1"))
+
+
+def from_child(data: bytes) -> object:
+    return outcome_of(decode(data), "ticket", Request(1, "source", (0,), 1.0, True), ("one",), 0.0)
+
+
+# The checker
+
+
+def source(data: bytes) -> object:
+    return check(data.decode("utf-8", errors="replace"), find_task("cache_eviction"))
+
+
+def exported(data: bytes) -> object:
+    return check(policy_source(data.decode("latin-1")), find_task("cache_eviction"))
+
+
+LRU = b"def priority(now, obj, cache, ghost):\n    return obj.last_access\n"
+POLICY = b'''"""A policy."""
+DECAY = 0.3
+
+def weight(x):
+    return x / (1.0 + abs(x))
+
+def priority(now, obj, cache, ghost):
+    age = now - obj.last_access
+    total = 0
+    for i in range(3):
+        total += i * DECAY
+    if age > cache.size.percentile(0.5) and not obj.count < 2:
+        return -age ** 2 // 3
+    return weight(total) + math.log(obj.size) if ghost.contains(obj.id) else min(age, 1e9)
+'''
+PYTHON_WORDS = tuple(
+    word.encode()
+    for word in (
+        "def ", "return ", "if ", "else:", "elif ", "for i in range(3):", "while ", "lambda", "class ", "import ", "\n",
+        "    ", "(", ")", "[", "]", "{", "}", ":", ",", ".", "=", "==", "+", "**", "//", "%", "-", "not ", "and ",
+        "or ",
+        "in ", "is ", "None", "True", "1e999", "0x_1", "0o8", "1_000", "99999999999999999999", "1j", "'''", '"', "\\",
+        "#",
+        "obj", "now", "cache", "ghost", "math.", "priority", "pass", "break", "yield ", "await ", "async ", "@",
+        ":=",
+        "->", "*", "...", "f'{x}'", "\t", "\f", "\r", "\0", "é", "ﬁ", "\u202e", "𝐱", "\xed\xa0\x80",
+        "match x:", "case ", "try:", "except:", "with ", "global ", "del ", "assert ",
+    )
+)  # fmt: skip
+REPLY = b"Idea.\n\n```python\n" + LRU + b"```\n<<<<<<< SEARCH\n    return 1\n=======\n    return 2\n>>>>>>> REPLACE\n"
+ANSWER = json.dumps(
+    {
+        "model": "m",
+        "choices": [{"message": {"role": "assistant", "content": "text"}, "finish_reason": "stop"}],
+        "usage": {"prompt_tokens": 5, "completion_tokens": 7},
+    }
+).encode()
+FROM_CHILD = json.dumps(
+    {"ticket": "ticket", "status": "scored", "metrics": [{"sum": 1.5}], "message": "", "signature": "a"}
+).encode()
+JSON_WORDS = (
+    b"{",
+    b"}",
+    b"[",
+    b"]",
+    b'"',
+    b":",
+    b",",
+    b"null",
+    b"true",
+    b"1e999",
+    b"NaN",
+    b"-0",
+    b"\\ud800",
+    b"[" * 3000,
+)
+TOML = b'task = "cache_eviction"\nrounds = 5\ncache-size = ["10%", "5%"]\nmodel = ["offline/evolve"]\nlimit = 3.5\n'
+CONFIG = json.dumps(SearchConfig("cache_eviction", {}, "object").to_json()).encode()
+
+TARGETS: dict[str, Target] = {
+    **{f"trace {name}": Target(of_format(name), (*examples, *COMPRESSED)) for name, examples in TRACES.items()},
+    "trace of no name": Target(detected, (TABLE, LINK, SPOT, *COMPRESSED)),
+    "trace as a table": Target(table, (b"time=1,id=2,size=3\n" + TABLE, b"id=2,header=true,delimiter=;\n" + TABLE)),
+    "generator": Target(
+        spec, (b"zipf:requests=1000,objects=10,alpha=0.9,seed=1,sizes=lognormal", b"scan:requests=5,objects=2")
+    ),
+    "link": Target(link, (b"\n" + LINK, b"1\n1\n3\n5\n7\n", b"22\n" + LINK, b"4444\n" + LINK, *COMPRESSED)),
+    "link generator": Target(link_spec, (b"constant:rate=12", b"steps:rates=12/3,every=2")),
+    "link in an archive": Target(link_archive, (zipped(("folder/link.csv", b"1\n1\n3\n5\n")), zipped(("x", b"y")))),
+    "spot": Target(spot, (SPOT, b'{"generator": 1, "metadata": {"gap_seconds": 1.0}, "data": [0]}'), words=JSON_WORDS),
+    "spot archive": Target(
+        spot_archive, (tarred("folder/a.json", SPOT), gzip.compress(tarred("folder/a.json", SPOT)), tarred("x", b""))
+    ),
+    "page counts": Target(page_counts, (npz(), npz(compressed=True))),
+    "memory workload": Target(
+        lambda data: parse_workload(data.decode("latin-1")), (b"gups:pages=8192,hot_share=0.9,seed=1", b"bfs:")
+    ),
+    "configuration": Target(
+        toml, (TOML,), words=(b"=", b"[", b"]", b'"', b"\n", b"nan", b"inf", b"-1", b"1979-05-27", b"true")
+    ),
+    "configuration in a run": Target(config, (CONFIG,), words=JSON_WORDS),
+    "run": Target(run, (small_run(),), costly=True),
+    "repair": Target(repaired, (small_run(),), costly=True),
+    "event": Target(
+        event,
+        (*recorded_events(), *(f"{kind}\n{{}}".encode() for kind in EVENTS)),
+        (UserError, MalformedRow),
+        JSON_WORDS,
+    ),
+    "library": Target(
+        library, (b'{"format": 1, "task": "cache_eviction", "members": [], "workloads": []}',), words=JSON_WORDS
+    ),
+    "reply": Target(surrogates_too(reply), (REPLY, LRU), (NoSource,), (b"```", b"<think>", b"</think>", *PYTHON_WORDS)),
+    "answer of a server": Target(answer, (ANSWER,), (PassingFault,), JSON_WORDS),
+    "wait that a server asks for": Target(retry_after, (b"7", b"Wed, 21 Oct 2026 07:28:00 GMT")),
+    "reply of a child": Target(from_child, (FROM_CHILD,), (MalformedMessage,), JSON_WORDS),
+    "policy": Target(source, (POLICY, LRU), (Rejected,), PYTHON_WORDS),
+    "exported policy": Target(
+        exported, (b"VULCAN_EXPORT = 1\nPOLICY = '''\n" + LRU + b"'''\n", POLICY), (Rejected,), PYTHON_WORDS
+    ),
+}

@@ -1,0 +1,66 @@
+"""Changes good examples at random into what a careless or hostile author might hand in."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+
+LONGEST = 1 << 16
+_EDGES = (0, 1, 0x7F, 0x80, 0xFF)
+
+
+def mutated(examples: Sequence[bytes], words: Sequence[bytes], rng: random.Random) -> bytes:
+    """One of the examples, changed in one to eight places; now and then no example at all."""
+    if rng.random() < 0.02:
+        return rng.randbytes(rng.randrange(200))
+    if words and rng.random() < 0.05:
+        return b"".join(rng.choices(words, k=rng.randrange(1, 60)))
+    data = bytearray(rng.choice(examples))
+    for _ in range(rng.randint(1, 8)):
+        rng.choice(_CHANGES)(data, examples, words, rng)
+    return bytes(data[:LONGEST])
+
+
+def _place(data: bytearray, rng: random.Random) -> int:
+    return rng.randrange(len(data) + 1)
+
+
+def _flip(data: bytearray, _e: Sequence[bytes], _w: Sequence[bytes], rng: random.Random) -> None:
+    if data:
+        data[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
+
+
+def _edge(data: bytearray, _e: Sequence[bytes], _w: Sequence[bytes], rng: random.Random) -> None:
+    if data:
+        start = rng.randrange(len(data))
+        data[start : start + rng.choice((1, 2, 4, 8))] = bytes([rng.choice(_EDGES)]) * rng.choice((1, 2, 4, 8))
+
+
+def _cut(data: bytearray, _e: Sequence[bytes], _w: Sequence[bytes], rng: random.Random) -> None:
+    start = _place(data, rng)
+    del data[start : start + rng.randrange(1, 1 + max(1, len(data) // 2))]
+
+
+def _end(data: bytearray, _e: Sequence[bytes], _w: Sequence[bytes], rng: random.Random) -> None:
+    del data[_place(data, rng) :]
+
+
+def _repeat(data: bytearray, _e: Sequence[bytes], _w: Sequence[bytes], rng: random.Random) -> None:
+    start = _place(data, rng)
+    piece = bytes(data[start : start + rng.randrange(1, 64)])
+    data[start:start] = piece * rng.choice((1, 2, 10, 300))
+
+
+def _word(data: bytearray, _e: Sequence[bytes], words: Sequence[bytes], rng: random.Random) -> None:
+    start = _place(data, rng)
+    data[start : start + rng.choice((0, 0, 1, 4))] = rng.choice(words) if words else b""
+
+
+def _splice(data: bytearray, examples: Sequence[bytes], _w: Sequence[bytes], rng: random.Random) -> None:
+    other = rng.choice(examples)
+    data[_place(data, rng) :] = other[rng.randrange(len(other) + 1) :]
+
+
+_CHANGES: tuple[Callable[[bytearray, Sequence[bytes], Sequence[bytes], random.Random], None], ...] = (
+    _flip, _flip, _edge, _cut, _end, _repeat, _word, _word, _word, _splice,
+)  # fmt: skip

@@ -1,0 +1,61 @@
+"""Whatever a reader or the checker is given, it is read or refused in a line; `make fuzz` tries for hours."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from fuzz import fuzzed, tried
+from fuzz_targets import TARGETS
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from mutation import mutated
+
+INPUTS, INPUTS_IF_COSTLY = 150, 12
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_a_reader_refuses_what_it_cannot_read(name: str) -> None:
+    count, findings = fuzzed(name, 600.0, seed=3, most=INPUTS_IF_COSTLY if TARGETS[name].costly else INPUTS)
+    assert [(finding.what, finding.data) for finding in findings] == []
+    assert count > 10
+
+
+@pytest.mark.parametrize("name", [name for name in TARGETS if name != "library"])  # which is several files
+def test_some_example_of_each_is_good(name: str) -> None:
+    """So that a reader is tried on what is nearly right, and not on noise alone."""
+    good = 0
+    for example in TARGETS[name].examples:
+        try:
+            TARGETS[name].read(example)
+        except TARGETS[name].expected:
+            continue
+        good += 1
+    assert good > 0
+
+
+@pytest.mark.parametrize("name", ["policy", "exported policy", "reply", "configuration", "spot", "event"])
+@settings(max_examples=60, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
+@given(text=st.text(st.characters(codec="utf-8"), max_size=300))
+def test_a_reader_of_text_refuses_any_text(name: str, text: str) -> None:
+    finding = tried(name, text.encode())
+    assert finding is None, finding
+
+
+def test_a_reader_that_fails_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The search for faults finds one that is put there: a reader that stumbles over a byte of 255."""
+    from fuzz_targets import Target
+
+    def read(data: bytes) -> None:
+        if b"\xff" in data:
+            raise LookupError("stumbled")
+
+    monkeypatch.setitem(TARGETS, "faulty", Target(read, (b"some example",)))
+    _, findings = fuzzed("faulty", 60.0, seed=1, most=500)
+    assert [finding.what.splitlines()[-1] for finding in findings] == ["LookupError: stumbled"]
+
+
+def test_one_seed_gives_one_sequence_of_inputs() -> None:
+    target = TARGETS["policy"]
+    one, other = ([mutated(target.examples, target.words, random.Random(5)) for _ in range(2)] for _ in range(2))
+    assert one == other

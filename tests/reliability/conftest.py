@@ -1,0 +1,63 @@
+"""What the tests of faults share: children that score, a recorded search, and the parts of other tests."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from vulcan.scoring import Executor, LocalExecutor, Setup
+
+if TYPE_CHECKING:
+    from console import Console
+    from whole_runs import Runs
+
+TESTS = Path(__file__).resolve().parents[1]
+sys.path += [str(TESTS / place) for place in ("search", "models", "cli", "scoring")]
+
+
+@pytest.fixture(scope="session")
+def racers() -> Iterator[Executor]:
+    """Two jailed evaluators of the task of moods, with cheaper instances and a crowd of them."""
+    from search_parts import CROWD, MOOD_TASK, evidence, racing
+
+    with LocalExecutor(Setup(MOOD_TASK, evidence(racing(settings={"crowd": CROWD})).everything), 2) as executor:
+        yield executor
+
+
+@pytest.fixture(scope="session")
+def runs(racers: Executor, tmp_path_factory: pytest.TempPathFactory) -> Runs:
+    """A whole search with everything in it, recorded, and copies of it to damage."""
+    from whole_runs import Runs
+
+    return Runs.recorded(tmp_path_factory.mktemp("whole"), racers)
+
+
+@pytest.fixture(scope="session")
+def calm(tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
+    """What a search of the command line holds when nothing disturbs it."""
+    from chat_server import ChatServer
+    from console import Console
+    from disturbed import SEARCH, Model, contents, only_run
+
+    console = Console(tmp_path_factory.mktemp("calm"))
+    with ChatServer(Model()) as server:
+        console.good(*SEARCH, "--api-base", server.url)
+    return contents(only_run(console))
+
+
+@pytest.fixture
+def vulcan(tmp_path: Path) -> Console:
+    from console import Console
+
+    return Console(tmp_path)
+
+
+@pytest.fixture(autouse=True)
+def no_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OPENAI_API_KEY", "VULCAN_MODEL", "VULCAN_API_BASE", "VULCAN_RUNS_DIR", "RAY_ADDRESS"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")

@@ -1,0 +1,56 @@
+"""A search of the command line that halts where a test wants to do something to it."""
+
+from __future__ import annotations
+
+import json
+import threading
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from chaos import SEARCH as WHOLE
+from chaos import reply_to
+from chat_server import Behaviour, Exchange, Received, answer
+from console import Console
+
+from vulcan.store.events import Started, Stopped
+from vulcan.store.runs import CONTROL, FILE, open_store
+
+SEARCH = (*WHOLE, "--executor", "local", "--workers", "1")
+RESUME = ("--executor", "local", "--workers", "1", "--quiet")
+
+
+class Model:
+    """Answers by the prompt alone; after so many answers it holds its tongue until it is let go on."""
+
+    def __init__(self, answers: int = 10**9) -> None:
+        self._left = answers
+        self.halted = threading.Event()
+        self.goes_on = threading.Event()
+
+    def __call__(self, request: Received) -> Behaviour:
+        if self._left <= 0 and not self.goes_on.is_set():
+            return self._halt
+        self._left -= 1
+        return answer(reply_to(json.dumps(request.body["messages"])))
+
+    def _halt(self, exchange: Exchange) -> None:
+        self.halted.set()
+        exchange.closing.wait(120)
+        exchange.hang_up()
+
+
+def contents(run: Path) -> list[Any]:
+    """All that a run and its control hold, but times, the server's address, and what an interruption left."""
+    found: list[Any] = []
+    for name in (FILE, CONTROL):
+        with closing(open_store(run, name)) as store:
+            found.append([event for event in store.events() if not isinstance(event, Stopped | Started)])
+            found.append([replace(call, seconds=0.0) for call in store.calls()])
+    return found
+
+
+def only_run(console: Console, runs: str = "runs") -> Path:
+    (run,) = (path for path in (console.directory / runs).iterdir() if path.is_dir())
+    return run

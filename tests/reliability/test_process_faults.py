@@ -1,0 +1,170 @@
+"""Searches that are told to end, that meet each other, whose clock steps, and whose children or memory go away."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from chaos import descendants
+from chat_server import ChatServer
+from console import COMMAND, Console, one_line
+from disturbed import RESUME, SEARCH, Model, contents, only_run
+
+from vulcan.cli import main
+from vulcan.store.events import Stopped
+from vulcan.store.runs import LOCK, open_store
+
+
+def test_sigterm_is_an_orderly_end_and_the_run_goes_on(vulcan: Console, calm: list[Any]) -> None:
+    model = Model(9)
+    with ChatServer(model) as server:
+        search = vulcan.start(*SEARCH, "--api-base", server.url)
+        assert model.halted.wait(120)
+        children = [pid for pid, line in descendants(search.pid) if "vulcan.scoring.child" in line]
+        search.terminate()
+        out, errors = search.communicate(timeout=60)
+        assert search.returncode == 128 + signal.SIGTERM
+        assert (out, errors.splitlines()[-1]) == (
+            "", f"interrupted; nothing is lost: go on with `vulcan resume runs/{only_run(vulcan).name}`",
+        )  # fmt: skip
+        assert "Traceback" not in errors
+        assert [pid for pid in children if Path(f"/proc/{pid}").exists()] == []
+        assert vulcan.document("runs")["runs"][0]["state"] == "interrupted"
+        model.goes_on.set()
+        vulcan.good("resume", only_run(vulcan), *RESUME)
+    assert contents(only_run(vulcan)) == calm
+
+
+def test_two_searches_in_one_run_and_a_lock_that_is_left_behind(vulcan: Console, calm: list[Any]) -> None:
+    """The second is refused for as long as the first lives; the file that a killed one leaves is no obstacle."""
+    model = Model(9)
+    with ChatServer(model) as server:
+        search = vulcan.start(*SEARCH, "--api-base", server.url)
+        assert model.halted.wait(120)
+        run = only_run(vulcan)
+        line = one_line(vulcan("resume", run, *RESUME))
+        assert line == f"vulcan: another process is searching in {run}; wait for it, or stop it"
+        search.kill()
+        search.communicate()
+        assert (run / LOCK).read_text() == str(search.pid)
+        model.goes_on.set()
+        vulcan.good("resume", run, *RESUME)
+    assert contents(run) == calm
+
+
+def test_a_search_whose_children_are_killed_again_and_again_goes_on_by_itself(vulcan: Console, calm: list[Any]) -> None:
+    model = Model()
+    killed: list[int] = []
+    asked = 0
+    with ChatServer(model) as server:
+        search = vulcan.start(*SEARCH, "--api-base", server.url)
+        while search.poll() is None and len(killed) < 4:
+            children = [pid for pid, line in descendants(search.pid) if "vulcan.scoring.child" in line]
+            if children and children[0] not in killed and len(server.requests) > asked + 3:
+                os.kill(children[0], signal.SIGKILL)
+                killed.append(children[0])
+                asked = len(server.requests)
+            time.sleep(0.02)
+        _, errors = search.communicate(timeout=240)
+    assert search.returncode == 0, errors
+    assert len(killed) >= 2
+    assert contents(only_run(vulcan)) == calm
+
+
+# A wall clock that jumps by a day, to and fro, each time it is read. What measures time has to use another one
+CLOCK = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <time.h>
+#include <sys/time.h>
+
+static int (*real)(clockid_t, struct timespec *);
+static __thread unsigned reads;
+
+int clock_gettime(clockid_t id, struct timespec *now) {
+    if (!real) real = dlsym(RTLD_NEXT, "clock_gettime");
+    int done = real(id, now);
+    if (id == CLOCK_REALTIME) now->tv_sec += (reads++ % 2) ? 86400 : -86400;
+    return done;
+}
+
+int gettimeofday(struct timeval *now, void *zone) {
+    struct timespec exact;
+    int done = clock_gettime(CLOCK_REALTIME, &exact);
+    now->tv_sec = exact.tv_sec;
+    now->tv_usec = exact.tv_nsec / 1000;
+    return done;
+}
+
+time_t time(time_t *where) {
+    struct timespec exact;
+    clock_gettime(CLOCK_REALTIME, &exact);
+    if (where) *where = exact.tv_sec;
+    return exact.tv_sec;
+}
+"""
+
+
+def test_a_wall_clock_that_steps_changes_nothing(vulcan: Console, calm: list[Any]) -> None:
+    if shutil.which("gcc") is None:
+        pytest.skip("there is no gcc to make the clock with")
+    library = vulcan.directory / "clock.so"
+    source = vulcan.directory / "clock.c"
+    source.write_text(CLOCK)
+    subprocess.run(["gcc", "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True)
+    stepping = subprocess.run(
+        ["python3", "-c", "import time; print(abs(time.time() - time.time()) > 86400)"],
+        env={**os.environ, "LD_PRELOAD": str(library)}, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert stepping.stdout == "True\n"
+    with ChatServer(Model()) as server:
+        budget = ("--budget-minutes", "60")
+        vulcan.good(*SEARCH, *budget, "--api-base", server.url, LD_PRELOAD=str(library))
+    assert contents(only_run(vulcan)) == calm
+
+
+def test_a_search_that_gets_no_memory_is_not_lost(vulcan: Console) -> None:
+    """However it ends (native libraries abort where they get none), what it held stays, and it goes on to its end."""
+    model = Model(9)
+    with ChatServer(model) as server:
+        search = vulcan.start(*SEARCH, "--api-base", server.url)
+        assert model.halted.wait(120)
+        search.kill()
+        search.communicate()
+        model.goes_on.set()
+        run = only_run(vulcan)
+        before = contents_of_run(run)
+        subprocess.run(
+            ["prlimit", f"--as={250 << 20}", COMMAND, "resume", str(run), *RESUME],
+            cwd=vulcan.directory, env=vulcan.environment(), capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        vulcan.good("resume", run, *RESUME)
+    assert contents_of_run(run)[: len(before)] == before
+    assert vulcan.document("show", run)["state"] == "finished"
+
+
+def contents_of_run(run: Path) -> list[Any]:
+    """The events of a run itself, but where it stopped."""
+    with closing(open_store(run)) as store:
+        return [event for event in store.events() if not isinstance(event, Stopped)]
+
+
+def test_want_of_memory_is_told_in_a_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def without(**_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(main, "app", without)
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    with pytest.raises(SystemExit) as ended:
+        main.run()
+    assert ended.value.code == 2
+    assert capsys.readouterr().err == (
+        "vulcan: there is not enough memory: free some; a search goes on with `vulcan resume`\n"
+    )

@@ -1,0 +1,147 @@
+"""Ray's parts die under a search: a worker, a node with its workers, and the head of the cluster."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any
+
+import pytest
+from chaos import SEARCH as WHOLE
+from chaos import descendants
+from chat_server import ChatServer
+from console import Console
+from disturbed import RESUME, Model, contents, only_run
+from scoring_toys import Toy
+
+from vulcan.errors import UserError
+from vulcan.scoring import Outcome, WorkerLost
+from vulcan.scoring.executor import WorkerGone
+from vulcan.scoring.pool import TRIES, Pool
+from vulcan.scoring.sandbox import Defences
+from vulcan.scoring.setup import Request
+
+TOY = Toy("doze", "honest")
+
+
+class Mortal:
+    """A worker that fails as it is told to, and counts its jobs."""
+
+    def __init__(self, *failures: Exception) -> None:
+        self._failures = list(failures)
+        self.jobs = 0
+
+    def start(self) -> Defences:
+        return Defences()
+
+    def serve(self, request: Request) -> Outcome:
+        self.jobs += 1
+        if self._failures:
+            raise self._failures.pop(0)
+        return Outcome(request.job, "scored", (), "", 0.0)
+
+    def interrupt(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
+def statuses(futures: list[Future[Outcome]]) -> list[str]:
+    return [future.result(timeout=60).status for future in futures]
+
+
+def test_a_worker_that_is_gone_gets_no_other_job() -> None:
+    gone, well = Mortal(*[WorkerGone("its node is gone")] * 99), Mortal()
+    with Pool("test", TOY.setup, [gone, well]) as pool:
+        assert statuses([pool.submit(TOY.job("honest")) for _ in range(20)]) == ["scored"] * 20
+    assert (gone.jobs, well.jobs) == (1, 20)
+
+
+def test_the_last_worker_is_kept_though_it_seems_gone() -> None:
+    """Else every job would wait for ever: it ends as lost instead, and is no verdict on any candidate."""
+    workers = [Mortal(*[WorkerGone("its node is gone")] * TRIES) for _ in range(2)]
+    with Pool("test", TOY.setup, workers) as pool:
+        with pytest.raises(WorkerLost):
+            pool.submit(TOY.job("honest")).result(timeout=60)
+        last = max(workers, key=lambda worker: worker.jobs)
+        while last._failures:
+            last._failures.pop()
+        assert statuses([pool.submit(TOY.job("honest")) for _ in range(5)]) == ["scored"] * 5
+
+
+def test_a_worker_that_cannot_be_set_up_any_more_is_replaced_by_another() -> None:
+    """One host has lost its traces: the job goes to another one. Where none has them the user is told."""
+    sick, well = Mortal(*[UserError("no such trace")] * 2), Mortal()
+    with Pool("test", TOY.setup, [sick, well]) as pool:
+        assert statuses([pool.submit(TOY.job("honest")) for _ in range(9)]) == ["scored"] * 9
+    with (
+        Pool("test", TOY.setup, [Mortal(*[UserError("no such trace")] * TRIES)]) as pool,
+        pytest.raises(UserError, match="no such trace"),
+    ):
+        pool.submit(TOY.job("honest")).result(timeout=60)
+
+
+CLUSTER = """
+import os, sys, time
+import ray
+from ray.cluster_utils import Cluster
+from scoring_toys import Toy
+from vulcan.scoring.ray_executor import RayExecutor
+from vulcan.scoring.ray_runtime import RayRuntime
+
+memory = 80 << 20
+cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "object_store_memory": memory})
+node = cluster.add_node(num_cpus=1, object_store_memory=memory)
+cluster.wait_for_nodes()
+toy = Toy("doze")
+with RayRuntime(2, cluster.address, limit=240.0) as runtime, RayExecutor(toy.setup, 2, runtime) as executor:
+    pids = [actor.processes()[0] for actor in executor.actors]
+    futures = [executor.submit(toy.job("doze", id=number)) for number in range(8)]
+    futures[0].result()
+    cluster.remove_node(node, allow_graceful=False)
+    outcomes = [future.result() for future in futures]
+    later = executor.submit(toy.job("honest")).result()
+print([outcome.status for outcome in outcomes] + [later.status], {outcome.metrics[0][1]["sum"] for outcome in outcomes})
+print("gone" if executor._left == 1 else "still there")
+"""
+
+
+@pytest.mark.ray
+@pytest.mark.slow
+def test_the_jobs_of_a_node_that_is_lost_are_run_on_another() -> None:
+    """A cluster of two nodes with a worker each, of which one is killed in the midst of its jobs."""
+    done = subprocess.run(
+        [sys.executable, "-c", CLUSTER], cwd=Path(__file__).resolve().parents[1] / "scoring", text=True,
+        capture_output=True, check=False, timeout=580, env={**os.environ, "RAY_USAGE_STATS_ENABLED": "0"},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-3000:]
+    said, standing = done.stdout.splitlines()[-2:]
+    assert said == f"{['scored'] * 9} {{25.0}}"
+    assert standing == "gone"
+
+
+@pytest.mark.ray
+@pytest.mark.slow
+@pytest.mark.parametrize("part", ["gcs_server", "raylet/raylet"])
+def test_a_search_whose_ray_loses_its_head_ends_as_it_would_have(vulcan: Console, calm: list[Any], part: str) -> None:
+    """Jobs travel between the search and its workers directly, and it may come to its end without a head.
+
+    Ray itself ends a process that has not reached the head for a minute: then the run is resumed.
+    """
+    model = Model(9)
+    with ChatServer(model) as server:
+        on_ray = ("--executor", "ray", "--workers", "1")
+        search = vulcan.start(*WHOLE, *on_ray, "--api-base", server.url)
+        assert model.halted.wait(240)
+        heads = [pid for pid, line in descendants(search.pid) if part in line.split()[0]]
+        assert len(heads) == 1
+        os.kill(heads[0], signal.SIGKILL)
+        model.goes_on.set()
+        _, errors = search.communicate(timeout=300)
+        if search.returncode != 0:
+            assert "Traceback" not in errors
+            vulcan.good("resume", only_run(vulcan), *RESUME)
+    assert contents(only_run(vulcan)) == calm

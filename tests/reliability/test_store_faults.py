@@ -1,0 +1,149 @@
+"""A disk that is full, or cannot be written, and a store that another program keeps locked."""
+
+from __future__ import annotations
+
+import resource
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from chat_server import ChatServer
+from console import Console, Result
+from disturbed import RESUME, SEARCH, Model, contents, only_run
+
+from vulcan.errors import UserError
+from vulcan.store import SQLiteStore
+from vulcan.store.events import Started
+from vulcan.store.runs import FILE
+
+
+def last_line(result: Result, code: int = 2) -> str:
+    assert result.returncode == code, result.stderr
+    assert "Traceback" not in result.stderr, result.stderr
+    return result.stderr.splitlines()[-1]
+
+
+@contextmanager
+def mounted(place: Path, options: str) -> Iterator[None]:
+    """A file system of its own in memory; the test is skipped where nobody may mount one."""
+    place.mkdir(exist_ok=True)
+    command = ["mount", "-t", "tmpfs", "-o", options, "none", str(place)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        pytest.skip(f"nothing can be mounted here: {done.stderr.strip()}")
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", "-l", str(place)], check=True)
+
+
+def remount(place: Path, options: str) -> None:
+    subprocess.run(["mount", "-o", f"remount,{options}", str(place)], check=True)
+
+
+@pytest.mark.parametrize("size", ["100k", "400k"])
+def test_a_search_on_a_full_disk_goes_on_when_there_is_room(vulcan: Console, calm: list[Any], size: str) -> None:
+    small = vulcan.directory / "small"
+    with mounted(small, f"size={size}"), ChatServer(Model()) as server:
+        line = last_line(vulcan(*SEARCH, "--api-base", server.url, "--runs-dir", small))
+        run = only_run(vulcan, "small")
+        assert "disk" in line
+        assert f"then go on with `vulcan resume {run}`" in line
+        remount(small, "size=50m")
+        vulcan.good("resume", run, *RESUME)
+        assert contents(run) == calm
+
+
+def test_a_search_that_may_write_no_more_bytes_goes_on_when_it_may(vulcan: Console, calm: list[Any]) -> None:
+    """The same by a limit of the process, which needs no file system of its own."""
+    model = Model(9)
+    with ChatServer(model) as server:
+        search = vulcan.start(*SEARCH, "--api-base", server.url)
+        assert model.halted.wait(120)
+        run = only_run(vulcan)
+        largest = max(path.stat().st_size for path in run.iterdir())
+        resource.prlimit(search.pid, resource.RLIMIT_FSIZE, (largest, resource.RLIM_INFINITY))
+        model.goes_on.set()
+        server._closing.set()  # those that wait are answered by nobody, and ask again
+        _, errors = search.communicate(timeout=240)
+    assert search.returncode == 2, errors
+    assert "Traceback" not in errors
+    with ChatServer(Model()) as server:
+        change_address(run, server.url)
+        vulcan.good("resume", run, *RESUME)
+    assert contents(run) == calm
+
+
+def change_address(run: Path, url: str) -> None:
+    """A run keeps the address of its model: here the same model has another one."""
+    with closing(sqlite3.connect(run / FILE)) as db:
+        db.execute("UPDATE events SET data = json_set(data, '$.config.api_base', ?) WHERE kind = 'Started'", (url,))
+        db.commit()
+
+
+def test_a_runs_directory_that_cannot_be_written_is_told_in_a_line(vulcan: Console, calm: list[Any]) -> None:
+    place = vulcan.directory / "sealed"
+    with mounted(place, "size=50m"), ChatServer(Model()) as server:
+        remount(place, "ro")
+        line = last_line(vulcan(*SEARCH, "--api-base", server.url, "--runs-dir", place))
+        assert f"cannot write runs to {place}: Read-only file system; name another place with --runs-dir" in line
+        assert server.requests == []
+
+
+def test_a_run_that_cannot_be_written_any_more_is_shown_and_goes_on_later(vulcan: Console, calm: list[Any]) -> None:
+    place, model = vulcan.directory / "sealed", Model(9)
+    with mounted(place, "size=50m"), ChatServer(model) as server:
+        search = vulcan.start(*SEARCH, "--api-base", server.url, "--runs-dir", place)
+        assert model.halted.wait(120)
+        search.kill()
+        search.communicate()
+        model.goes_on.set()
+        run = only_run(vulcan, "sealed")
+        remount(place, "ro")
+        assert "cannot write to the run" in last_line(vulcan("resume", run, *RESUME))
+        remount(place, "rw")
+        vulcan.good("resume", run, *RESUME)
+        assert contents(run) == calm
+
+
+HOLDS = """
+import sqlite3, sys, time
+db = sqlite3.connect(sys.argv[1], isolation_level=None)
+db.execute("BEGIN IMMEDIATE")
+print("held", flush=True)
+sys.stdin.readline()
+"""
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[subprocess.Popen[str]]:
+    command = [sys.executable, "-c", HOLDS, str(path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "held\n"
+        yield holder
+        holder.kill()
+
+
+def test_a_store_that_stays_locked_is_told_in_a_line_and_nothing_is_half_written(tmp_path: Path) -> None:
+    path = tmp_path / FILE
+    with closing(SQLiteStore(path, create=True)) as store, locked(path):
+        store._db.execute("PRAGMA busy_timeout = 100")
+        with pytest.raises(UserError, match=r"database is locked; another program holds it: end that, then go on with"):
+            store.append(Started({"task": "x"}, "0"))
+        assert list(store.events()) == []  # who only reads is not kept waiting
+
+
+def test_a_store_that_is_locked_for_a_while_is_waited_for(tmp_path: Path) -> None:
+    path = tmp_path / FILE
+    with closing(SQLiteStore(path, create=True)) as store, locked(path) as holder:
+        assert holder.stdin is not None
+        holder.stdin.write("go\n")
+        holder.stdin.flush()
+        store.append(Started({"task": "x"}, "0"))
+        assert len(list(store.events())) == 1
