@@ -10,6 +10,7 @@ from statistics import fmean
 from typing import Any
 
 from vulcan.errors import UserError
+from vulcan.report.plotly_script import plotly_script
 from vulcan.task import Metrics, Picture
 
 _SYMBOLS = {"candidate": "star", "baseline": "circle", "bound": "diamond-open"}
@@ -36,8 +37,6 @@ def write_pictures(
     """
     if not pictures:
         raise UserError("the task declares no picture to plot; give it pictures=(Picture(...),) in its task.py")
-    from plotly.offline import get_plotlyjs
-
     figures = [
         figure_of(picture, instances, measured).to_html(
             include_plotlyjs=False, full_html=False, div_id=f"picture-{number}", config={"displaylogo": False}
@@ -47,7 +46,7 @@ def write_pictures(
     heading = html.escape(title)
     page = (
         f'<!doctype html>\n<html lang="en">\n<head><meta charset="utf-8"><title>{heading}</title>\n'
-        f"<script>{get_plotlyjs()}</script>\n"
+        f"<script>{plotly_script()}</script>\n"
         "<style>body { font: 15px sans-serif; margin: 1.5rem; max-width: 72rem }</style></head>\n"
         f"<body>\n<h1>{heading}</h1>\n{''.join(figures)}\n</body>\n</html>\n"
     )

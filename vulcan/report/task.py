@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from vulcan.registry import find_task, known_tasks
-from vulcan.task import Rank, Task, Value
+from vulcan.task import Program, Rank, Task, Value
 
 
 def task_document(task: Task) -> dict[str, Any]:
@@ -26,7 +26,7 @@ def task_document(task: Task) -> dict[str, Any]:
     }
 
 
-def _function(declared: Rank | Value) -> dict[str, Any]:
+def _function(declared: Rank | Value | Program) -> dict[str, Any]:
     return {
         "kind": type(declared).__name__.lower(),
         "function": declared.function,
@@ -37,6 +37,7 @@ def _function(declared: Rank | Value) -> dict[str, Any]:
         ],
         "returns": declared.returns,
         "mechanisms": [asdict(mechanism) for mechanism in declared.mechanisms],
+        **({"hooks": [asdict(hook) for hook in declared.hooks]} if isinstance(declared, Program) else {}),
     }
 
 

@@ -1,0 +1,40 @@
+"""`vulcan report`: a page, Markdown or JSON of a run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from console import Console, one_line
+
+RECORDED = Path(__file__).resolve().parents[1] / "data" / "recorded"
+
+
+def test_the_form_follows_the_file(vulcan: Console) -> None:
+    for name, start in (("r.html", "<!doctype html>"), ("r.md", "# "), ("r.json", "{")):
+        told = vulcan.good("report", RECORDED, "-o", name, "--seconds", "0")
+        assert told.stdout == ""
+        assert told.stderr == f"wrote {name}: recorded\n"
+        assert (vulcan.directory / name).read_text(encoding="utf-8").lstrip().startswith(start)
+
+
+def test_json_and_markdown_go_to_standard_output(vulcan: Console) -> None:
+    text = vulcan.good("report", RECORDED, "--format", "json", "--seconds", "0").stdout
+    document = json.loads(text, parse_constant=pytest.fail)
+    shown = vulcan.document("show", RECORDED)
+    assert {key: document[key] for key in shown} == shown
+    assert vulcan.good("report", RECORDED, "--format", "md", "--seconds", "0").stdout.startswith("# ")
+
+
+def test_the_winner_is_proved_when_the_report_is_written(vulcan: Console) -> None:
+    document = json.loads(vulcan.good("report", RECORDED, "--format", "json").stdout)
+    properties = document["winner"]["properties"]
+    assert [p["verdict"] for p in properties if p["verdict"] not in ("proved", "refuted", "unknown")] == []
+    assert all(p["claim"] for p in properties)
+
+
+def test_mistakes_are_one_line(vulcan: Console) -> None:
+    assert "say with --format" in one_line(vulcan("report", RECORDED, "-o", "r.pdf"))
+    assert "no run 'nosuch'" in one_line(vulcan("report", "nosuch"))
+    assert "cannot write" in one_line(vulcan("report", RECORDED, "-o", "/proc/nothing/r.md", "--seconds", "0"))
