@@ -20,16 +20,19 @@ LAYERS = (
     {"vulcan", "vulcan.errors"},
     {"vulcan.paths", "vulcan.task"},
     {"vulcan.anvil"},
+    {"vulcan.program"},
     {"vulcan.evaluator", "vulcan.kept", "vulcan.registry"},
     {"vulcan.models", "vulcan.scoring", "vulcan.store"},
     {"vulcan.export", "vulcan.search"},
-    {"vulcan.report"},
+    {"vulcan.library", "vulcan.report", "vulcan.scaffold", "vulcan.testing"},
     {"vulcan.mcp"},
     {"vulcan.cli"},
 )
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 
-FOR_EVALUATORS = {"vulcan.anvil", "vulcan.task", "vulcan.evaluator", "vulcan.kept", "vulcan.errors", "vulcan.paths"}
+FOR_EVALUATORS = {
+    "vulcan.anvil", "vulcan.program", "vulcan.task", "vulcan.evaluator", "vulcan.kept", "vulcan.errors", "vulcan.paths",
+}  # fmt: skip
 # A command that an evaluator contributes (entry points `vulcan.commands`) is a part of the command line
 FOR_COMMANDS = FOR_EVALUATORS | {"vulcan.cli", "vulcan.export", "vulcan.registry"}
 CONTRIBUTED_COMMANDS = {"vulcan_link.kernel.command"}

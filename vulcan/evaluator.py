@@ -115,6 +115,34 @@ class OffersDecisions(Protocol):
         """
 
 
+@runtime_checkable
+class OffersFingerprints(Protocol):
+    """What an evaluator may offer besides: what its instances are like, so that a policy can be chosen by it."""
+
+    def workload_setting(self) -> str:
+        """The repeatable setting of the task that names workloads: files, or texts that describe one."""
+
+    def fingerprint(self, instance: Instance, first: int) -> Mapping[str, float]:
+        """What the instance is like, by its `first` events alone and in numbers: the same names for every instance, all
+        finite. Numbers are compared between instances: they should not say what only the length of one tells.
+        """
+
+    def opening(self, instance: Instance, first: int) -> Instance:
+        """The `first` events of the instance, as an instance: what policies are tried on before one is chosen.
+
+        `evaluate` and `evaluate_baseline` take it like any other; its name is its own.
+        """
+
+
+@runtime_checkable
+class OffersOnlineFingerprints(OffersFingerprints, Protocol):
+    """Fingerprints that can be made where a policy is in use."""
+
+    def fingerprint_source(self) -> str:
+        """The text of a Python module that makes the same fingerprints without Vulcan; what of it is used stands in the
+        task's template for selectors (`vulcan.library.export`)."""
+
+
 def rungs_of(evaluator: Evaluator, instances: Sequence[Instance]) -> tuple[Rung, ...]:
     """The rungs that the evaluator offers for these instances, the cheapest first; none from one that offers none.
 

@@ -195,7 +195,8 @@ def test_check_says_what_a_policy_needs(vulcan: Console) -> None:
 def test_tasks_and_their_interfaces(vulcan: Console) -> None:
     tasks = vulcan.document("tasks")["tasks"]
     assert [task["name"] for task in tasks] == [
-        "cache_eviction", "congestion_control", "memory_tiering", "spot_multi", "spot_single",
+        "active_queue_management", "cache_admission", "cache_eviction", "cache_program", "cache_queues",
+        "congestion_control", "load_balancing", "memory_tiering", "spot_multi", "spot_single",
     ]  # fmt: skip
     assert all(set(task) == {"name", "place", "summary"} for task in tasks)
     shown = vulcan.document("task", "show", "cache_eviction")

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 from console import Console
+
+from vulcan.store import RunRecord
+from vulcan.store.runs import open_store
 
 FERRY_TASK = str(Path(__file__).resolve().parents[1] / "search" / "ferry_task")
 POLICY = Path(FERRY_TASK) / "policies" / "in_order.py"
@@ -28,12 +32,15 @@ def test_a_search_ends_above_both_baselines(searched: tuple[Console, Any]) -> No
 
 def test_every_candidate_has_both_functions(searched: tuple[Console, Any]) -> None:
     vulcan, summary = searched
-    verdicts = []
-    for candidate in range(1, 24):
-        shown = vulcan.document("show", summary["run"], str(candidate))
-        verdicts.append(shown["verdict"])
-        assert "def priority(now, car, ferry):" in shown["source"] and "def leave(now, ferry):" in shown["source"]
+    with closing(open_store(vulcan.directory / summary["run"])) as store:
+        candidates = RunRecord.of(store.events()).candidates
+    assert len(candidates) >= 23
+    for judged in candidates.values():
+        assert "def priority(now, car, ferry):" in judged.source and "def leave(now, ferry):" in judged.source
+    verdicts = [judged.verdict for judged in candidates.values()]
     assert verdicts.count("scored") > 15 and "rejected" not in verdicts
+    shown = vulcan.document("show", summary["run"], "7")
+    assert (shown["verdict"], shown["source"]) == (candidates[7].verdict, candidates[7].source)
 
 
 def test_the_winner_is_exported_with_both_functions(searched: tuple[Console, Any]) -> None:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from vulcan.anvil import Policy
     from vulcan.anvil.explain import Located
     from vulcan.anvil.plan import StatisticMemory
+    from vulcan.program.policy import ProgramPolicy
     from vulcan.task import Task
 
 
@@ -27,10 +28,12 @@ def check(
 ) -> None:
     """Say whether a policy is in the language, what it needs, how much one call may take, and what to doubt in it.
 
+    Of a task that takes free Python: whether it may be run at all.
+
     Exit code 1 if it is rejected. Warnings change no exit code: what is accepted has a result for every input.
     """
-    from vulcan.anvil import Rejected
-    from vulcan.anvil import check as check_policy
+    from vulcan.anvil import Policy, Rejected
+    from vulcan.program.interface import check_policy
     from vulcan.registry import find_task
 
     source = read_policy(policy)
@@ -45,11 +48,28 @@ def check(
             say(f"rejected: {policy}")
             _explain(source, rejected.violations)
         raise typer.Exit(1) from None
+    if not isinstance(checked, Policy):
+        _tell_of_program(policy, checked, as_json=as_json)
+        return
     if as_json:
         warnings = [asdict(warning) for warning in checked.warnings]
         print_json({"policy": str(policy), "accepted": True, "plan": _document(checked), "warnings": warnings})
         return
     _describe(policy, checked)
+
+
+def _tell_of_program(path: Path, checked: ProgramPolicy, *, as_json: bool) -> None:
+    """What is known of free Python before it runs."""
+    hooks = [hook.name for hook in checked.interface.hooks if hook.name in checked.hooks]
+    if as_json:
+        program = {"hooks": hooks, "nodes": checked.size, "parameters": checked.parameters}
+        print_json({"policy": str(path), "accepted": True, "program": program, "warnings": []})
+        return
+    say(f"accepted: {path}")
+    say(f"  hooks       {', '.join(hooks)}")
+    say(f"  nodes       {checked.size:,}")
+    say(f"  parameters  {', '.join(f'{name} = {value:g}' for name, value in checked.parameters.items()) or 'none'}")
+    say("  Free Python: it has run nowhere yet, and its time and memory are bounded only while it runs.")
 
 
 def _describe(path: Path, policy: Policy) -> None:

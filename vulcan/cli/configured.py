@@ -20,7 +20,7 @@ from vulcan.search.session import Machines
 from vulcan.store.runs import find_run
 from vulcan.task import Json, Task
 
-_MACHINES = ("executor", "workers", "ray_address")
+_MACHINES = ("executor", "workers", "ray_address", "allow_unsandboxed")
 _BESIDE_REPLAY = {"replay", "runs_dir", "quiet", "as_json", *_MACHINES}
 
 
@@ -36,7 +36,7 @@ class Configured:
     @classmethod
     def of(cls, context: typer.Context, file: Path | None, replay: str | None, runs: Path) -> Configured:
         """From the options of the command line and, below them, those of a file. Raises UserError."""
-        given = {name: value for name, value in context.params.items() if _is_given(context, name)}
+        given = {name: value for name, value in context.params.items() if is_given(context, name)}
         if replay is not None:
             typed = {name for name in given if _source(context, name) == "COMMANDLINE"}
             others = [f"--{name.replace('_', '-')}" for name in sorted(typed - _BESIDE_REPLAY)]
@@ -68,10 +68,13 @@ def _machines(given: dict[str, Any], in_file: dict[str, Json], *, ask: bool) -> 
     chosen |= {name: given[name] for name in _MACHINES if name in given}
     if not isinstance(chosen.get("workers", 0), int) or not isinstance(chosen.get("executor", ""), str):
         raise UserError("the configuration file's executor is text, and its workers a whole number")
+    if not isinstance(chosen.get("allow_unsandboxed", False), bool):
+        raise UserError("the configuration file's allow_unsandboxed is true or false")
     return Machines(**chosen)
 
 
-def _is_given(context: typer.Context, name: str) -> bool:
+def is_given(context: typer.Context, name: str) -> bool:
+    """Whether an option was given, on the command line or by the environment."""
     return _source(context, name) in ("COMMANDLINE", "ENVIRONMENT")
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from vulcan.cli.files import read_policy
-from vulcan.cli.options import TASK_OPTIONS, AsJson, TaskName, task_settings
+from vulcan.cli.options import TASK_OPTIONS, AllowUnsandboxed, AsJson, TaskName, task_settings
 from vulcan.cli.output import number, print_json, print_table, say, tell
 from vulcan.errors import UserError
 
@@ -37,6 +37,7 @@ def evaluate(
     plot: Annotated[
         Path | None, typer.Option(help="Write the task's pictures, a point a policy, to this file (HTML).")
     ] = None,
+    allow_unsandboxed: AllowUnsandboxed = False,
     as_json: AsJson = False,
 ) -> None:
     """Measure a policy beside every baseline, in the sandbox. Exit code 1 if the policy is rejected or fails.
@@ -46,8 +47,9 @@ def evaluate(
       vulcan eval best.py --task cache_eviction --trace my.csv --cache-size 10%
       vulcan eval best.py --task congestion_control --link a.down --link b.down --plot picture.html
     """
-    from vulcan.anvil import Rejected, check
+    from vulcan.anvil import Rejected
     from vulcan.evaluator import load_evaluator
+    from vulcan.program.interface import check_policy
     from vulcan.registry import find_task, task_reference
     from vulcan.scoring import Job, LocalExecutor, Setup
     from vulcan.search.config import SearchConfig, complete_settings
@@ -69,7 +71,7 @@ def evaluate(
     )
     chosen = find_objective(declared, config.objective)
     try:
-        check(source, declared)
+        check_policy(source, declared)
     except Rejected as rejected:
         first, *others = rejected.violations
         more = f" (and {len(others)} more: see `vulcan check`)" if others else ""
@@ -84,7 +86,8 @@ def evaluate(
     baselines = list(baseline_events(chosen, evaluator, instances, lambda _: None))
     for event in baselines:
         scorer.add_baseline(event)
-    with LocalExecutor(Setup(task=config.task, instances=instances), 1) as executor:
+    setup = Setup(task=config.task, instances=instances, allow_unsandboxed=allow_unsandboxed)
+    with LocalExecutor(setup, 1) as executor:
         outcome = executor.submit(Job(0, source, instances, limit)).result()
     if outcome.status != "scored":
         tell(f"{outcome.status}: {outcome.message}")

@@ -80,22 +80,24 @@ def export(
 
 def _of_file(path: Path, name: str, format: str, context: typer.Context) -> dict[str, str]:
     """The text of each file. Raises UserError, or Exit where the policy is rejected."""
-    from vulcan.anvil import Rejected, check
+    from vulcan.anvil import Rejected
     from vulcan.export import Provenance, find_exporter
+    from vulcan.export.exporter import export_policy
+    from vulcan.program.interface import check_policy
     from vulcan.registry import find_task
 
-    exporter = find_exporter(format)
+    find_exporter(format)
     declared = find_task(name)
     settings = task_settings(declared, context)
     try:
-        policy = check(read_policy(path), declared)
+        policy = check_policy(read_policy(path), declared)
     except Rejected as rejected:
         first, *others = rejected.violations
         more = f" (and {len(others)} more: see `vulcan check`)" if others else ""
         tell(f"rejected: {first}{more}")
         raise typer.Exit(1) from None
     origin = Provenance(declared.name, path.name, candidate="", proposer="", date="", settings=settings)
-    return exporter.export(policy, origin)
+    return export_policy(policy, format, origin)
 
 
 def _places(files: dict[str, str], output: Path | None, format: str) -> list[Path]:

@@ -3,15 +3,37 @@
 from __future__ import annotations
 
 import logging
+import signal
 import sys
 from typing import Annotated, Any
 
 import typer
 
 from vulcan import __version__
-from vulcan.cli import ask, check, eval_, export, mcp, prompt, resume, runs, search, show, task, tasks, verify
+from vulcan.cli import (
+    ask,
+    check,
+    doctor,
+    eval_,
+    export,
+    library,
+    mcp,
+    prompt,
+    repair,
+    report,
+    resume,
+    runs,
+    search,
+    show,
+    task,
+    tasks,
+    verify,
+)
 from vulcan.cli.commands import CommandsAndContributed
 from vulcan.errors import UserError
+
+INTERRUPTED = 130
+"""The exit code of a command that Ctrl-C ended."""
 
 app = typer.Typer(
     name="vulcan",
@@ -23,23 +45,29 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
-task_app = typer.Typer(help="Look into a task.", no_args_is_help=True, rich_markup_mode=None)
+task_app = typer.Typer(help="Write, try and look into tasks.", no_args_is_help=True, rich_markup_mode=None)
+task_app.command("new")(task.new)
 task_app.command("show")(task.show)
+task_app.command("validate", context_settings=task.VALIDATE_CONTEXT)(task.validate)
 app.command("search", context_settings=search.CONTEXT)(search.search)
 app.command("resume")(resume.resume)
+app.command("repair")(repair.repair)
 app.command("ask")(ask.ask)
 app.command("tell")(ask.tell)
 app.command("finish")(ask.finish)
 app.command("runs")(runs.runs)
 app.command("show")(show.show)
+app.command("report")(report.report)
 app.command("eval", context_settings=eval_.CONTEXT)(eval_.evaluate)
 app.command("export", context_settings=export.CONTEXT)(export.export)
 app.command("check")(check.check)
 app.command("verify")(verify.verify)
 app.command("prompt", context_settings=prompt.CONTEXT)(prompt.prompt)
+app.command("doctor")(doctor.doctor)
 app.command("tasks")(tasks.tasks)
 app.command("mcp")(mcp.mcp)
 app.add_typer(task_app, name="task")
+app.add_typer(library.app, name="library")
 
 
 def _print_version(wanted: bool) -> None:
@@ -57,21 +85,39 @@ def options(
     """Machine-written heuristics for computer systems: declare a task, search for a policy, export the winner."""
 
 
+class _Ends:
+    """Takes SIGTERM for Ctrl-C, and keeps the exit code that an interruption is to have."""
+
+    code = INTERRUPTED
+
+    def __call__(self, _number: int, _frame: object) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)  # a second one does not wait for an orderly end
+        self.code = 128 + signal.SIGTERM
+        raise KeyboardInterrupt
+
+
 # Of click, or of typer's own copy of it: a command, option or argument that is wrong
 _Misuse: Any = typer.BadParameter.__base__
 
 
 def run() -> None:
-    """The console script. A mistake of the user's is one line and exit code 2; an interruption is exit code 130."""
+    """The console script. A mistake of the user's is one line and exit code 2.
+
+    An interruption is exit code 130, or 143 where it is by SIGTERM.
+    """
+    signal.signal(signal.SIGTERM, ends := _Ends())
     logging.basicConfig(format="vulcan: %(message)s", level=logging.WARNING, stream=sys.stderr)
     try:
-        sys.exit(app(standalone_mode=False))
+        code = app(standalone_mode=False)
+        sys.exit(ends.code if code == INTERRUPTED else code)
     except _Misuse as misuse:
         _fail_misused(misuse)
     except UserError as error:
         _fail(str(error), 2)
+    except MemoryError:
+        _fail("there is not enough memory: free some; a search goes on with `vulcan resume`", 2)
     except (KeyboardInterrupt, typer.Abort):
-        _fail("interrupted", 130)
+        _fail("interrupted", ends.code)
     except BrokenPipeError:
         sys.stderr.close()  # the reader has what it wanted; Python would complain on exit
         sys.exit(1)

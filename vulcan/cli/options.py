@@ -15,6 +15,13 @@ TASK_OPTIONS: dict[str, Any] = {"allow_extra_args": True, "ignore_unknown_option
 
 TaskName = Annotated[str, typer.Option("--task", "-t", help="A task's name, or the directory of one of your own.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document (docs/json.md has its shape).")]
+AllowUnsandboxed = Annotated[
+    bool,
+    typer.Option(
+        "--allow-unsandboxed",
+        help="Run policies that are free Python also where this host cannot hold them: with your rights.",
+    ),
+]
 RunsDirectory = Annotated[
     Path, typer.Option("--runs-dir", envvar="VULCAN_RUNS_DIR", help="Where runs are kept.", show_default=True)
 ]

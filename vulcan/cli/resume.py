@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from vulcan.cli.options import RUNS, AsJson, RunsDirectory
+from vulcan.cli.options import RUNS, AllowUnsandboxed, AsJson, RunsDirectory
 
 
 def resume(
@@ -16,6 +16,7 @@ def resume(
     ray_address: Annotated[
         str | None, typer.Option(help="Join this Ray cluster; default: RAY_ADDRESS, or a local one.")
     ] = None,
+    allow_unsandboxed: AllowUnsandboxed = False,
     runs_dir: RunsDirectory = RUNS,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
     as_json: AsJson = False,
@@ -29,7 +30,7 @@ def resume(
     from vulcan.store.runs import find_run, open_store
 
     place = find_run(run, runs_dir)
-    machines = Machines(executor, workers, ray_address)
+    machines = Machines(executor, workers, ray_address, allow_unsandboxed)
     repeated = Repeated.marked(place)
     store = open_store(place)
     task, config, evidence = written_down(place, store, models=repeated is None)

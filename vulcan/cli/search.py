@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from vulcan.cli.options import RUNS, TASK_OPTIONS, AsJson, RunsDirectory
+from vulcan.cli.options import RUNS, TASK_OPTIONS, AllowUnsandboxed, AsJson, RunsDirectory
 from vulcan.search.option_table import MEANINGS
 
 CONTEXT = TASK_OPTIONS
@@ -54,6 +54,7 @@ def search(
     ray_address: Annotated[
         str | None, typer.Option(help="Join this Ray cluster; default: RAY_ADDRESS, or a local one.")
     ] = None,
+    allow_unsandboxed: AllowUnsandboxed = False,
     replay: Annotated[
         str | None, typer.Option(help="Repeat this run, with the replies that it recorded and no network.")
     ] = None,

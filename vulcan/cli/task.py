@@ -1,13 +1,19 @@
-"""`vulcan task show`"""
+"""`vulcan task show`, `vulcan task new` and `vulcan task validate`"""
 
 from __future__ import annotations
 
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vulcan.cli.options import AsJson, describe_settings
+from vulcan.cli.options import TASK_OPTIONS, AsJson, describe_settings, task_settings
 from vulcan.cli.output import print_json, print_table, say
+
+if TYPE_CHECKING:
+    from vulcan.testing import Finding
+
+VALIDATE_CONTEXT = TASK_OPTIONS
 
 
 def show(
@@ -15,7 +21,7 @@ def show(
     as_json: AsJson = False,
 ) -> None:
     """Print a task's interface as a model sees it, with its objectives, properties and settings."""
-    from vulcan.anvil.language import describe_language
+    from vulcan.program.interface import describe_policy
     from vulcan.registry import find_task
     from vulcan.report.task import task_document
     from vulcan.search.config import complete_settings
@@ -25,7 +31,7 @@ def show(
         print_json(task_document(task))
         return
     say(f"# {task.name}\n\n{task.summary}\n")
-    say(describe_language(task))
+    say(describe_policy(task))
     say("\n## Mechanisms\n")
     for declared in task.functions:
         of = f" of `{declared.function}`" if task.others else ""
@@ -44,3 +50,81 @@ def show(
 
 def _kind(kind: str, subject: str | None) -> str:
     return f"{kind} in {subject}" if subject else kind
+
+
+def new(
+    name: Annotated[str, typer.Argument(help="The task's name: lower-case letters, digits and underscores.")],
+    kind: Annotated[
+        str, typer.Option(help="What a policy gives: `rank`, a score for each of several things, or `value`, a number.")
+    ] = "rank",
+    directory: Annotated[
+        Path | None, typer.Option("--directory", "-d", help="Where it is written; default: ./tasks/NAME.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write a new task that works: declaration, evaluator, policies, prompt, tests and what installs it.
+
+    \b
+    Example:
+      vulcan task new shiny --kind rank
+      vulcan task validate ./tasks/shiny
+      vulcan search --task ./tasks/shiny
+    """
+    from vulcan.scaffold import write_task
+
+    place = directory if directory is not None else Path("tasks") / name
+    written = write_task(name, kind, place)
+    if as_json:
+        print_json({"task": name, "kind": kind, "directory": str(place), "files": [str(path) for path in written]})
+        return
+    say(f"written: the task {name} in {place}")
+    for path in written:
+        say(f"  {path}")
+    shown = place if place.is_absolute() else f"./{place}"
+    say(f"\nnext: vulcan task validate {shown}")
+
+
+def validate(
+    context: typer.Context,
+    name: Annotated[str, typer.Argument(help="A task's name, or the directory of one of your own.")],
+    seconds: Annotated[float, typer.Option(min=0.1, max=3600.0, help="What a policy may take in the sandbox.")] = 300.0,
+    as_json: AsJson = False,
+) -> None:
+    """Try on a task what every task promises, and say what to mend. Exit code 1 if a promise is not kept.
+
+    Options of the task itself make it shorter, such as fewer or smaller workloads.
+
+    \b
+    Example:
+      vulcan task validate ./tasks/shiny
+      vulcan task validate cache_eviction --trace zipf:requests=5000
+    """
+    from vulcan.registry import find_task
+    from vulcan.testing import Subject, examine
+
+    task = find_task(name)
+    findings = []
+    for finding in examine(Subject(name, task_settings(task, context), seconds)):
+        findings.append(finding)
+        if not as_json:
+            _show_finding(finding)
+    passed = all(finding.result == "passed" for finding in findings)
+    if as_json:
+        checks = [finding.document() for finding in findings]
+        print_json({"task": task.name, "place": name, "passed": passed, "checks": checks})
+    elif passed:
+        say(f"\n{task.name} keeps all {len(findings)} promises")
+    else:
+        failed = sum(finding.result == "failed" for finding in findings)
+        say(f"\n{task.name} does not keep {failed} of {len(findings)} promises")
+    if not passed:
+        raise typer.Exit(1)
+
+
+def _show_finding(finding: Finding) -> None:
+    say(f"{finding.result:<9} {finding.check:<15} {finding.promise}")
+    if finding.result == "failed":
+        say(f"          {finding.problem}")
+        say(f"          to mend it: {finding.remedy}")
+    elif finding.note:
+        say(f"          {finding.note}")

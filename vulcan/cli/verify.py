@@ -34,10 +34,14 @@ def verify(
     """
     from vulcan.anvil import Rejected, check
     from vulcan.anvil.prove import verify as verdicts_on
+    from vulcan.errors import UserError
     from vulcan.registry import find_task
+    from vulcan.task import Program
 
     source = read_policy(policy)
     declared = find_task(task)
+    if isinstance(declared.signature, Program):
+        raise UserError(f"task {declared.name!r}: its policies are free Python, of which nothing can be proved")
     chosen = _chosen(declared, property_ or [])
     try:
         checked = check(source, declared)

@@ -1,0 +1,41 @@
+"""Every built-in task keeps every promise."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from vulcan.registry import built_in_directory
+from vulcan.testing import Subject, examine
+
+SETTINGS: dict[str, dict[str, Any]] = {
+    "active_queue_management": {"duration_s": 4.0},
+    "cache_eviction": {
+        "trace": [
+            "zipf:requests=30000,objects=3000,alpha=0.9,seed=3",
+            "zipf:requests=30000,objects=3000,alpha=1.1,seed=4",
+        ]
+    },
+    "congestion_control": {"duration_s": 3.0},
+    "load_balancing": {"requests": 6000, "load": [0.9]},
+    "memory_tiering": {},
+    "spot_multi": {"windows": 6},
+    "spot_single": {"windows": 6, "overhead": [0.2]},
+}
+"""What makes the examination short; of a task that is not named here, nothing."""
+
+TASKS = sorted(place.parent.name for place in built_in_directory().glob("*/task.py"))
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_the_task_keeps_every_promise(task: str) -> None:
+    findings = list(examine(Subject(task, SETTINGS.get(task, {}))))
+    broken = [
+        f"{finding.check}: {finding.problem}; {finding.remedy}" for finding in findings if finding.result != "passed"
+    ]
+    assert broken == []
+
+
+def test_there_are_the_tasks_that_were_written_through_this_door() -> None:
+    assert {"load_balancing", "active_queue_management"} <= set(TASKS)

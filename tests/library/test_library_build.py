@@ -1,0 +1,238 @@
+"""`vulcan library`: built by searches, gone on with after a kill, shown, chosen from and exported."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from console import MOOD_TASK, Console, one_line
+from libraries import policies_in
+from test_cli_json_page import keys, section
+
+from vulcan.library.document import read_library, to_json
+
+WORKLOADS = {
+    "z1": "zipf:requests=9000,objects=1500,alpha=0.9,seed=3",
+    "z2": "zipf:requests=9000,objects=1500,alpha=0.85,seed=4",
+    "l1": "loop:requests=9000,objects=700",
+    "l2": "loop:requests=9000,objects=760",
+}
+BUILD = (
+    "library", "build", "--task", "cache_eviction", "--traces", "traces", "--cache-size", "10%", "--sample-size", "8",
+    "--budget-candidates", "10", "--tune", "0", "--simplify", "0", "--executor", "local", "--workers", "1",
+    "--clusters", "auto", "--prefix", "5000", "--seed", "5", "--method", "neighbours",
+)  # fmt: skip
+
+
+def write_traces(console: Console) -> None:
+    from vulcan_traces import load_trace
+
+    (console.directory / "traces").mkdir()
+    for name, spec in WORKLOADS.items():
+        trace = load_trace(spec)
+        rows = (f"{n},{trace.keys[o]},1" for n, o in enumerate(trace.objects))
+        (console.directory / "traces" / f"{name}.csv").write_text("time,id,size\n" + "\n".join(rows) + "\n")
+
+
+@pytest.fixture(scope="module")
+def vulcan(tmp_path_factory: pytest.TempPathFactory) -> Console:
+    console = Console(tmp_path_factory.mktemp("library"))
+    write_traces(console)
+    return console
+
+
+@pytest.fixture(scope="module")
+def built(vulcan: Console) -> Any:
+    return vulcan.document(*BUILD, "-o", "lib")
+
+
+def test_a_library_is_built(vulcan: Console, built: dict[str, Any]) -> None:
+    clusters = {i["name"]: i["cluster"] for i in built["instances"]}
+    assert clusters["z1@10%"] == clusters["z2@10%"] != clusters["l1@10%"] == clusters["l2@10%"]
+    assert built["clustering"]["clusters"] == 2
+    sums = {w["name"]: w["sha256"] for w in built["workloads"]}
+    for name in WORKLOADS:
+        data = (vulcan.directory / "traces" / f"{name}.csv").read_bytes()
+        assert sums[f"{name}.csv"] == hashlib.sha256(data).hexdigest()
+    assert built["members"]
+    for member in built["members"]:
+        origin = member["provenance"]
+        assert origin["search"]["budget_candidates"] == 10
+        assert (origin["seed"], origin["search"]["model"]) == (5, ["offline/evolve"])
+        assert set(origin["workloads"]) in ({"z1.csv", "z2.csv"}, {"l1.csv", "l2.csv"})
+        assert member["earned"]
+        assert all(each["by"] > built["margin"] for each in member["earned"])
+    matrix = built["matrix"]["object"]
+    assert {"fifo", "lru", "s3-fifo"} <= set(matrix["baselines"])
+    assert set(matrix["own"]) == {"fifo", "gdsf", "lfu", "lru"}
+    assert len(matrix["members"]) + len(matrix["dropped"]) >= 4, "candidates of both searches"
+    assert matrix["baselines"]["fifo"] == [0.0] * 4, "the objective compares with it"
+    assert to_json(read_library(vulcan.directory / "lib")) == built
+
+
+def test_matrix_is_what_eval_measures(vulcan: Console, built: dict[str, Any]) -> None:
+    member = built["members"][0]
+    rows = vulcan.document(
+        "eval", f"lib/{member['policy']}", "--task", "cache_eviction", "--cache-size", "10%", "--sample-size", "8",
+        *(text for name in WORKLOADS for text in ("--trace", f"traces/{name}.csv")),
+    )["rows"]  # fmt: skip
+    measured = {r["instance"]: r["score"] for r in rows if r["policy"] == member["name"]}
+    names = [i["name"] for i in built["instances"]]
+    assert built["matrix"]["object"]["members"][member["name"]] == [measured[name] for name in names]
+
+
+def test_the_same_command_again_repeats_nothing(vulcan: Console, built: dict[str, Any]) -> None:
+    before = _contents(vulcan.directory / "lib")
+    assert vulcan.document(*BUILD, "-o", "lib") == built
+    assert _contents(vulcan.directory / "lib") == before
+    refused = vulcan(*BUILD, "--margin", "0.5", "-o", "lib")
+    assert "was begun with other options (margin)" in one_line(refused)
+
+
+def _contents(place: Path) -> dict[str, bytes]:
+    """What a build wrote, but for the marks that an open database leaves."""
+    kept = [*place.rglob("run.db"), *place.rglob("*.json*"), *place.rglob("*.py")]
+    return {str(path.relative_to(place)): path.read_bytes() for path in kept}
+
+
+def test_a_build_that_was_killed_goes_on(vulcan: Console, built: dict[str, Any]) -> None:
+    """Killed while the second search runs: the first one is not repeated, and the library comes out the same."""
+    killed = vulcan.directory / "killed"
+    process = vulcan.start(*BUILD, "-o", "killed", "-q")
+    second = killed / "build" / "runs" / "cluster_1_object" / "run.db"
+    until = time.monotonic() + 200
+    while not second.is_file() and process.poll() is None and time.monotonic() < until:
+        time.sleep(0.05)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+    assert second.is_file()
+    assert not (killed / "library.json").exists()
+    first = (killed / "build" / "runs" / "cluster_0_object" / "run.db").read_bytes()
+    assert vulcan.document(*BUILD, "-o", "killed") == built
+    assert (killed / "build" / "runs" / "cluster_0_object" / "run.db").read_bytes() == first
+    assert policies_in(killed) == policies_in(vulcan.directory / "lib")
+
+
+def test_select_ranks_the_members_of_the_right_cluster_first(vulcan: Console, built: dict[str, Any]) -> None:
+    """On traces that were not there, of the same generators."""
+    of_cluster = {i["name"]: i["cluster"] for i in built["instances"]}
+    searched = {m["name"]: m["provenance"]["workloads"][0][0] for m in built["members"]}
+    for spec, kind, name in (
+        ("zipf:requests=9000,objects=1500,alpha=0.88,seed=11", "z", "z1@10%"),
+        ("loop:requests=9000,objects=730", "l", "l1@10%"),
+    ):
+        (choice,) = vulcan.document("library", "select", spec, "--library", "lib")["choices"]
+        assert choice["trusted"]
+        assert choice["confidence"] == 1.0
+        assert choice["cluster"] == of_cluster[name]
+        ranked = [each["choice"] for each in choice["expected"] if each["choice"] in searched]
+        if kind in searched.values():
+            assert searched[ranked[0]] == kind
+
+
+def test_an_alien_trace_gets_the_fallback(vulcan: Console, built: dict[str, Any]) -> None:
+    alien = "scan-mix:requests=9000,objects=4000,alpha=0.2,once_share=0.7,sizes=pareto,seed=5"
+    (choice,) = vulcan.document("library", "select", alien, "--library", "lib")["choices"]
+    assert (choice["kind"], choice["trusted"]) == ("baseline", False)
+    assert choice["choice"] == built["fallback"]["object"]["baseline"]
+    assert choice["policy"] is None
+    shown = vulcan.good("library", "select", alien, "--library", "lib").stdout
+    assert "unlike everything that the library knows: the fallback is chosen" in shown
+
+
+def test_a_library_of_ready_policies_and_runs(vulcan: Console, built: dict[str, Any]) -> None:
+    """No search: a file under settings of its own, a run, and a policy of another task with the same traces."""
+    mru = vulcan.directory / "mru.py"
+    mru.write_text("def priority(now, obj, cache, ghost):\n    return -obj.last_access\n")
+    made = vulcan.document(
+        "library", "build", "--task", "cache_eviction", "--traces", "traces", "--cache-size", "10%", "--prefix", "5000",
+        "--budget-candidates", "0", "--policy", "mru.py", "--policy", "mru.py@mechanism=heap,sample_size=4",
+        "--run", "lib/build/runs/cluster_0_object", "--executor", "local", "--workers", "1", "--objective", "object",
+        "--objective", "byte", "-o", "ready",
+    )  # fmt: skip
+    assert made["objectives"] == ["object", "byte"]
+    by_name = {**made["matrix"]["object"]["members"], **made["matrix"]["object"]["dropped"]}
+    assert {"mru", "mru_2"} <= set(by_name)
+    assert any(name.startswith("cluster_0_object") for name in by_name)
+    loops = [n for n, i in enumerate(made["instances"]) if i["name"].startswith("l")]
+    assert min(by_name["mru"][n] for n in loops) > 0.05
+    kept = {m["name"]: m for m in made["members"]}
+    for name, member in kept.items():
+        if name.startswith("cluster"):
+            assert member["settings"] == {"sample_size": 8}, "its run's, where they are not the library's"
+            assert member["provenance"]["run"] == "cluster_0_object"
+    assert {each["method"] for each in made["rule"]["left_out"]} == {"trials", "neighbours", "clusters"}
+    shown = vulcan.good("library", "show", "ready", "--objective", "byte").stdout
+    assert "objective byte" in shown
+    assert "each workload left out in turn" in shown
+
+
+def test_an_exported_library_runs(vulcan: Console, built: dict[str, Any]) -> None:
+    told = vulcan.document("library", "export", "lib", "-o", "selector.py")
+    assert told["members"] == [m["name"] for m in built["members"]]
+    assert told["baseline"] == built["fallback"]["object"]["policy"]
+    text = (vulcan.directory / "selector.py").read_text()
+    assert "class SelectingCache" in text
+    assert set(keys(told)) <= {"library", "objective", "members", "left_out", "baseline", "files"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("build", "--task", "cache_eviction", "--traces", "nowhere.csv", "-o", "x"), "nowhere.csv"),
+        (
+            ("build", "--task", "cache_eviction", "--traces", "traces", "--objective", "bit", "-o", "x"),
+            "no objective 'bit'",
+        ),
+        (
+            ("build", "--task", "cache_eviction", "--traces", "traces", "--clusters", "few", "-o", "x"),
+            "clusters is 'few'",
+        ),
+        (
+            ("build", "--task", "cache_eviction", "--traces", "traces", "--model", "ask", "-o", "x"),
+            "cannot wait for the",
+        ),
+        (("build", "--task", "cache_eviction", "--traces", "traces", "--method", "x", "-o", "x"), "no method 'x'"),
+        (
+            ("build", "--task", "cache_eviction", "--traces", "traces", "--budget-candidates", "0", "-o", "x"),
+            "there is nothing to build from",
+        ),
+        (("build", "--task", "cache_eviction", "--traces", "traces", "--cache-sise", "1%", "-o", "x"), "did you mean"),
+        (("build", "--task", MOOD_TASK, "--traces", "traces", "-o", "x"), "its evaluator offers no fingerprints"),
+        (("select", "traces/z1.csv", "--library", "nothing"), "no library at nothing"),
+        (("select", "traces/z1.csv", "--task", "spot_single"), "comes with no library"),
+        (("show", "traces"), "no library at traces"),
+    ],
+)
+def test_mistakes_are_one_line(vulcan: Console, arguments: tuple[str, ...], message: str) -> None:
+    assert message in one_line(vulcan("library", *arguments))
+    assert not (vulcan.directory / "x" / "library.json").exists()
+
+
+@pytest.mark.parametrize("command", ["library build", "library select", "library export"])
+def test_every_key_is_explained(vulcan: Console, built: dict[str, Any], command: str) -> None:
+    import re
+
+    documents = {
+        "library build": built,
+        "library select": vulcan.document("library", "select", "traces/z1.csv", "--library", "lib"),
+        "library export": vulcan.document("library", "export", "lib", "-o", "selector.py"),
+    }
+    named = {word for code in re.findall(r"`([^`]+)`", section(command)) for word in re.findall(r"[\w-]+", code)}
+    document = json.loads(json.dumps(documents[command]))
+    # what has keys that are names of the user's
+    for free in ("settings", "matrix", "fallback"):
+        document.pop(free, None)
+    for member in document.get("members", []) if command == "library build" else []:
+        member.pop("settings")
+        member["provenance"].pop("search")
+    for choice in document.get("choices", []):
+        choice.pop("settings")
+        choice.pop("fingerprint")
+    assert set(keys(document)) - named == set()

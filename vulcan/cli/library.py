@@ -1,0 +1,360 @@
+"""`vulcan library`: build, show, select, export"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from vulcan.cli.options import RUNS, TASK_OPTIONS, AsJson, RunsDirectory, TaskName, task_settings
+from vulcan.cli.output import number, print_json, print_table, say, tell
+from vulcan.search.option_table import MEANINGS
+
+if TYPE_CHECKING:
+    from vulcan.library.build import BuildConfig
+    from vulcan.library.library import Library
+    from vulcan.library.select import Choice
+    from vulcan.search.session import Display
+
+app = typer.Typer(
+    help="Libraries: a policy for each kind of workload, and the choice among them.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+_MODELS = ["offline/evolve"]
+_NONE: list[str] = []
+_Place = Annotated[Path, typer.Argument(metavar="LIBRARY", help="The library's directory.")]
+
+
+@app.command("build", context_settings=TASK_OPTIONS)
+def build(
+    context: typer.Context,
+    task: TaskName,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The library's directory.")],
+    traces: Annotated[
+        list[str], typer.Option(help="Workloads to learn from: a directory, a file, or what describes one; repeatable.")
+    ],
+    objective: Annotated[list[str], typer.Option(help="Objectives; default: the task's first. Repeatable.")] = _NONE,
+    config: Annotated[Path | None, typer.Option(help="A TOML file with any options of the searches.")] = None,
+    model: Annotated[list[str], typer.Option(envvar="VULCAN_MODEL", help=MEANINGS["model"])] = _MODELS,
+    api_base: Annotated[str | None, typer.Option(envvar="VULCAN_API_BASE", help=MEANINGS["api_base"])] = None,
+    strategy: Annotated[str, typer.Option(help=MEANINGS["strategy"])] = "evolve",
+    budget_candidates: Annotated[
+        int, typer.Option(help="Candidates of each search; 0: no search, --policy and --run alone.")
+    ] = 200,
+    budget_dollars: Annotated[float | None, typer.Option(help="Dollars of each search.")] = None,
+    tune: Annotated[int, typer.Option(help=MEANINGS["tune"])] = 40,
+    simplify: Annotated[int, typer.Option(help=MEANINGS["simplify"])] = 80,
+    seed: Annotated[int, typer.Option(help=MEANINGS["seed"])] = 1,
+    split: Annotated[str, typer.Option(help=MEANINGS["split"])] = "task",
+    limit: Annotated[float, typer.Option(help="Seconds that a policy may take on all the instances.")] = 120.0,
+    policy: Annotated[
+        list[str],
+        typer.Option(
+            help="A ready policy that may become a member, FILE or FILE@key=value,... with settings of the task "
+            "that it runs under, and task=NAME for one of another task; repeatable."
+        ),
+    ] = _NONE,
+    run: Annotated[list[str], typer.Option(help="A run whose best policies may become members; repeatable.")] = _NONE,
+    clusters: Annotated[str, typer.Option(help="How many clusters, or `auto`: by the silhouette.")] = "auto",
+    method: Annotated[
+        str, typer.Option(help="How members are chosen: trials, neighbours, clusters, or `auto`: what proves best.")
+    ] = "auto",
+    prefix: Annotated[int, typer.Option(help="Events that a fingerprint is of.")] = 100_000,
+    margin: Annotated[
+        float, typer.Option(help="What a member must score more than all others on some instance.")
+    ] = 0.002,
+    members: Annotated[int, typer.Option(help="Members at most.")] = 8,
+    per_search: Annotated[int, typer.Option(help="Policies of a search, or a run, that may become members.")] = 3,
+    executor: Annotated[str, typer.Option(help="`ray` or `local`: where the searches score.")] = "ray",
+    workers: Annotated[int, typer.Option(help="Candidates scored at a time; 0: one a processor.")] = 0,
+    runs_dir: RunsDirectory = RUNS,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Build a library: fingerprint workloads, cluster them, search for each cluster, keep what earns its place.
+
+    The same command again goes on with a build that was stopped. Options of the task's own are given here too.
+
+    \b
+    Examples:
+      vulcan library build --task cache_eviction --traces traces/ --cache-size 1% --cache-size 10% -o mylibrary
+      vulcan library build --task cache_eviction --traces traces/ -o mylibrary --budget-candidates 0 \\
+          --policy best.py --policy scan.py@mechanism=heap --run runs/cache_eviction-20260101-120000-ab12
+    """
+    from vulcan.library.build import build_library
+    from vulcan.search.session import Machines
+
+    wanted = _build_config(context, config, runs_dir)
+    machines = Machines(executor, workers)
+
+    @contextmanager
+    def displays(_name: str) -> Iterator[Display]:
+        from vulcan.cli.progress import Progress
+
+        with Progress(quiet or as_json) as progress:
+            yield progress
+
+    try:
+        library = build_library(wanted, output, machines, displays, (lambda _: None) if quiet or as_json else tell)
+    except KeyboardInterrupt:
+        tell("interrupted; nothing is lost: the same command goes on")
+        raise
+    if as_json:
+        _print_document(library)
+        return
+    _show(library, wanted.objectives[0])
+    say(f"\nThe library is in {output}. `vulcan library select WORKLOAD --library {output}` chooses from it, "
+        f"`vulcan library export {output} -o selector.py` makes a module that chooses by itself.")  # fmt: skip
+
+
+def _build_config(context: typer.Context, file: Path | None, runs: Path) -> BuildConfig:
+    """Raises UserError."""
+    from vulcan.cli.config_file import read_config
+    from vulcan.cli.configured import is_given
+    from vulcan.cli.files import read_policy
+    from vulcan.errors import UserError, nearest
+    from vulcan.library.build import BuildConfig
+    from vulcan.library.candidates import Wanted
+    from vulcan.library.library import METHODS
+    from vulcan.library.workloads import find_workloads
+    from vulcan.registry import find_task
+    from vulcan.search.plain_options import OPTIONS, make_config, sort_options
+    from vulcan.store.runs import find_run
+
+    p = context.params
+    task = find_task(p["task"])
+    plain = read_config(file) if file is not None else {}
+    plain.pop("task", None)
+    options, settings = sort_options(task, plain, str(file))
+    options = {"budget_candidates": 200, **options}
+    options |= {name: p[name] for name in OPTIONS if name in p and name != "objective" and is_given(context, name)}
+    settings |= task_settings(task, context)
+    objectives = tuple(dict.fromkeys(p["objective"])) or (str(options.pop("objective", task.objectives[0].name)),)
+    for name in objectives:
+        known = [objective.name for objective in task.objectives]
+        if name not in known:
+            raise UserError(
+                f"task {task.name!r} has no objective {name!r}{nearest(name, known)} (known: {', '.join(known)})"
+            )
+    searching = options["budget_candidates"] != 0
+    if not searching:
+        options["budget_candidates"] = None
+    if p["clusters"] != "auto" and not p["clusters"].isdecimal():
+        raise UserError(f"clusters is {p['clusters']!r}: a whole number or `auto` is needed")
+    if p["method"] not in ("auto", *METHODS):
+        raise UserError(f"no method {p['method']!r}{nearest(p['method'], METHODS)} (known: auto, {', '.join(METHODS)})")
+    return BuildConfig(
+        search=make_config(p["task"], {**options, "objective": objectives[0]}, settings),
+        workloads=find_workloads(p["traces"]),
+        objectives=objectives,
+        searching=searching,
+        policies=tuple((text, read_policy(Wanted(text).path())) for text in p["policy"]),
+        runs=tuple(str(find_run(name, runs)) for name in p["run"]),
+        clusters=None if p["clusters"] == "auto" else int(p["clusters"]),
+        method=None if p["method"] == "auto" else p["method"],
+        first=p["prefix"],
+        margin=p["margin"],
+        most=p["members"],
+        per_search=p["per_search"],
+    )
+
+
+@app.command("show")
+def show(
+    library: _Place,
+    objective: Annotated[str | None, typer.Option(help="Which objective's scores; default: the first.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show a library: its clusters, its members and why each is there, and what every policy scores everywhere.
+
+    \b
+    Example:
+      vulcan library show mylibrary
+    """
+    from vulcan.library.document import read_library
+    from vulcan.library.select import find_objective_of
+
+    found = read_library(library)
+    chosen = find_objective_of(found, objective)
+    if as_json:
+        _print_document(found)
+    else:
+        _show(found, chosen)
+
+
+@app.command("select", context_settings=TASK_OPTIONS)
+def select(
+    context: typer.Context,
+    trace: Annotated[str, typer.Argument(metavar="WORKLOAD", help="A workload: a file, or what describes one.")],
+    library: Annotated[
+        Path | None, typer.Option("--library", "-l", help="The library's directory; default: the one of the task.")
+    ] = None,
+    task: Annotated[
+        str | None, typer.Option("--task", "-t", help="Whose own library it is, where none is named.")
+    ] = None,
+    objective: Annotated[str | None, typer.Option(help="The objective; default: the library's first.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Choose a policy for a workload by its first events, with a confidence, and the safe fallback where that is low.
+
+    Options of the task's own, such as --cache-size of cache_eviction, are given here too; else they are the library's.
+
+    \b
+    Examples:
+      vulcan library select my.csv --cache-size 10%
+      vulcan library select my.csv --library mylibrary --json
+    """
+    from vulcan.errors import UserError
+    from vulcan.library.document import read_library
+    from vulcan.library.select import find_objective_of, only_shipped_library, select_for, shipped_library
+    from vulcan.registry import find_task
+
+    if library is not None and task is not None:
+        raise UserError("--library names the library already: leave out --task")
+    place = library or (shipped_library(find_task(task)) if task is not None else only_shipped_library())
+    found = read_library(place)
+    chosen = find_objective_of(found, objective)
+    settings = task_settings(find_task(found.task), context)
+    choices = select_for(found, trace, settings, chosen)
+    if as_json:
+        print_json(
+            {
+                "library": str(place),
+                "workload": trace,
+                "objective": chosen,
+                "prefix": found.first,
+                "choices": [_choice_document(found, place, choice) for choice in choices],
+            }
+        )
+        return
+    print_table(
+        ("instance", "choice", "expected score", "confidence", "most like", "distance"),
+        [
+            (
+                c.instance,
+                _named(c),
+                number(dict(c.expected)[c.name]),
+                number(c.confidence, 2),
+                c.nearest,
+                number(c.distance, 2),
+            )
+            for c in choices
+        ],
+    )
+    for choice in choices:
+        if not choice.trusted:
+            say(f"{choice.instance} is unlike everything that the library knows: the fallback is chosen")
+    for name in dict.fromkeys(c.name for c in choices if c.kind == "member"):
+        member = found.member(name)
+        options = "".join(f" --{key.replace('_', '-')} {value}" for key, value in member.settings.items())
+        say(f"{name}: {place / member.file}, for `--task {member.task}{options}`")
+
+
+def _named(choice: Choice) -> str:
+    return choice.name if choice.kind == "member" else f"{choice.name} (the fallback)"
+
+
+def _choice_document(library: Library, place: Path, choice: Choice) -> dict[str, Any]:
+    member = library.member(choice.name) if choice.kind == "member" else None
+    return {
+        "instance": choice.instance,
+        "choice": choice.name,
+        "kind": choice.kind,
+        "policy": str(place / member.file) if member else None,
+        "task": member.task if member else library.task,
+        "settings": dict(member.settings) if member else {},
+        "confidence": choice.confidence,
+        "least_confidence": library.rule.least,
+        "trusted": choice.trusted,
+        "distance": choice.distance,
+        "nearest": choice.nearest,
+        "cluster": choice.cluster,
+        "method": library.rule.method,
+        "tried": choice.tried,
+        "expected": [{"choice": name, "score": score} for name, score in choice.expected],
+        "fingerprint": dict(choice.fingerprint),
+    }
+
+
+@app.command("export")
+def export(
+    library: _Place,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The file to write.")],
+    objective: Annotated[str | None, typer.Option(help="The objective; default: the library's first.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write a Python module that runs without Vulcan: it looks at what happens, chooses among the library's members,
+    and goes back to a baseline that does better.
+
+    \b
+    Example:
+      vulcan library export mylibrary -o selector.py
+    """
+    from vulcan.cli.files import write_text
+    from vulcan.library.document import read_library
+    from vulcan.library.export import selector_module
+    from vulcan.library.select import find_objective_of
+
+    found = read_library(library)
+    chosen = find_objective_of(found, objective)
+    module = selector_module(found, chosen)
+    write_text(output, module.text)
+    if as_json:
+        print_json(
+            {
+                "library": str(library),
+                "objective": chosen,
+                "members": list(module.members),
+                "left_out": list(module.left_out),
+                "baseline": module.baseline,
+                "files": [str(output)],
+            }
+        )
+        return
+    left_out = f"; left out, as they are of other tasks: {', '.join(module.left_out)}" if module.left_out else ""
+    tell(f"wrote {output}: {', '.join(module.members)}, and the baseline {module.baseline}{left_out}")
+
+
+def _print_document(library: Library) -> None:
+    from vulcan.library.document import to_json
+
+    print_json(to_json(library))
+
+
+def _show(library: Library, objective: str) -> None:
+    """For people."""
+    matrix, fallback = library.matrix[objective], library.fallbacks[objective]
+    tried = ", ".join(f"{n}: {s:.3f}" for n, s in library.clustering.tried)
+    say(f"task {library.task}, objective {objective}, fingerprints of the first {library.first:,} events")
+    say(f"{library.clustering.clusters} clusters{f' (silhouettes of {tried})' if tried else ''}, "
+        f"{len(library.instances)} instances, {len(library.members)} members")  # fmt: skip
+    best = {**matrix.members, fallback.baseline: matrix.baselines[fallback.baseline]}
+    strongest = {n: max(matrix.baselines, key=lambda b: matrix.baselines[b][n]) for n in range(len(library.instances))}
+    rows = [
+        (
+            str(trained.cluster), trained.name, *(number(values[n]) for values in best.values()),
+            number(matrix.baselines[strongest[n]][n]), strongest[n],
+        )
+        for n, trained in sorted(enumerate(library.instances), key=lambda pair: (pair[1].cluster, pair[0]))
+    ]  # fmt: skip
+    print_table(("cluster", "instance", *best, "best baseline", "which"), rows)
+    print_table(
+        ("member", "task", "settings", "proposed by", "origin", "searched on", "best on"),
+        [
+            (
+                m.name, m.task, ", ".join(f"{k}={v}" for k, v in m.settings.items()), m.provenance.proposer,
+                m.provenance.origin, ", ".join(m.provenance.workloads), str(len(m.earned)),
+            )
+            for m in library.members
+        ],
+    )  # fmt: skip
+    say(f"fallback: {fallback.baseline}; where baselines cannot run: {fallback.policy}")
+    for each in library.rule.left_out:
+        if each.objective == objective:
+            marked = " (used)" if each.method == library.rule.method else ""
+            beside = f"fallback {each.fallback:.4f}, best member {each.single:.4f}, best each time {each.best:.4f}"
+            say(f"each workload left out in turn, {each.method}{marked}: {each.score:.4f}; {beside}")

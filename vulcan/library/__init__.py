@@ -1,0 +1,1 @@
+"""Libraries of policies: one for each kind of workload, and the choice among them."""

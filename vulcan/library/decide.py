@@ -1,0 +1,111 @@
+"""Chooses a policy by a fingerprint.
+
+It imports the standard library alone, and exported selectors have this text in them: what `vulcan library select`
+answers and what a selector in use decides are computed by the same lines.
+"""
+
+from __future__ import annotations
+
+import math
+
+TRIAL_SHARE = 0.7
+"""How much of the expected score is the trial's, where there is one; the rest is the neighbours'."""
+
+
+class Decision:
+    """What was decided. `ranked` are the choices with the scores that are expected of them, the best first; the
+    fallback takes part. `name` is the first of them, or the fallback where `confidence` is below what is asked for.
+    `distance` is that to the nearest training instance, which has the number `nearest`."""
+
+    def __init__(
+        self, name: str, ranked: list[tuple[str, float]], confidence: float, distance: float, nearest: int
+    ) -> None:
+        self.name = name
+        self.ranked = ranked
+        self.confidence = confidence
+        self.distance = distance
+        self.nearest = nearest
+
+
+class Table:
+    """The training instances: fingerprints, and what each choice scored there.
+
+    `centre` and `scale` standardise a fingerprint, `points` are the standardised ones of the training instances.
+    `scores` has the scores of each choice, an instance each. `method` is `neighbours`, by the mean over the `nearest`
+    instances weighted by 1 / (distance^2 + (reach / 4)^2); `clusters`, by the plain mean over the instances of the
+    cluster with the nearest centre; or `trials`, by what each choice scored on the first events themselves, mixed with
+    what the neighbours say. `clusters` is the cluster of each instance.
+    """
+
+    def __init__(
+        self,
+        names: list[str],
+        centre: list[float],
+        scale: list[float],
+        points: list[list[float]],
+        clusters: list[int],
+        scores: dict[str, list[float]],
+        fallback: str,
+        method: str,
+        nearest: int,
+        reach: float,
+        least: float,
+    ) -> None:
+        self.names = names
+        self.centre = centre
+        self.scale = scale
+        self.points = points
+        self.clusters = clusters
+        self.scores = scores
+        self.fallback = fallback
+        self.method = method
+        self.nearest = nearest
+        self.reach = reach
+        self.least = least
+
+    def standardised(self, fingerprint: dict[str, float]) -> list[float]:
+        return [
+            (fingerprint[name] - centre) / scale
+            for name, centre, scale in zip(self.names, self.centre, self.scale, strict=True)
+        ]
+
+    def decide(self, fingerprint: dict[str, float], trials: dict[str, float] | None = None) -> Decision:
+        """The choice for what has this fingerprint; the same whenever and wherever it is asked.
+
+        `trials` are the scores of every choice on the first events; without them the method `trials` goes by the
+        neighbours alone.
+        """
+        point = self.standardised(fingerprint)
+        far = [math.dist(point, other) for other in self.points]
+        order = sorted(range(len(far)), key=lambda number: (far[number], number))
+        weights = self._by_cluster(point) if self.method == "clusters" else self._by_neighbours(order, far)
+        total = math.fsum(weights.values())
+        expected = {
+            name: math.fsum(weight * scores[number] for number, weight in weights.items()) / total
+            for name, scores in self.scores.items()
+        }
+        if self.method == "trials" and trials is not None:
+            expected = {
+                name: TRIAL_SHARE * trials[name] + (1.0 - TRIAL_SHARE) * score for name, score in expected.items()
+            }
+        # of equals the fallback, and then the first by name
+        ranked = sorted(expected.items(), key=lambda pair: (-pair[1], pair[0] != self.fallback, pair[0]))
+        distance = far[order[0]]
+        confidence = 1.0 if distance <= self.reach else self.reach / distance
+        name = ranked[0][0] if confidence >= self.least else self.fallback
+        return Decision(name, ranked, confidence, distance, order[0])
+
+    def _by_neighbours(self, order: list[int], far: list[float]) -> dict[int, float]:
+        softened = (self.reach / 4) ** 2 + 1e-12
+        return {number: 1.0 / (far[number] ** 2 + softened) for number in order[: self.nearest]}
+
+    def _by_cluster(self, point: list[float]) -> dict[int, float]:
+        members: dict[int, list[int]] = {}
+        for number, cluster in enumerate(self.clusters):
+            members.setdefault(cluster, []).append(number)
+        nearest = min(members.values(), key=lambda numbers: (self._to_centre(point, numbers), numbers))
+        return dict.fromkeys(nearest, 1.0)
+
+    def _to_centre(self, point: list[float], numbers: list[int]) -> float:
+        middle = [math.fsum(column) / len(numbers) for column in zip(*(self.points[n] for n in numbers), strict=True)]
+        return math.dist(point, middle)

@@ -1,0 +1,57 @@
+"""The files of a new task, from the templates beside this module.
+
+A template is the file itself with `.txt` behind its name; `@name@`, `@Name@` and `@NAME@` stand for the task's name, in
+the three ways in which it is written. What both kinds have in common is in `files/common`.
+"""
+
+from __future__ import annotations
+
+import keyword
+import re
+from pathlib import Path
+
+from vulcan.errors import UserError, nearest
+from vulcan.registry import known_tasks
+
+KINDS = ("rank", "value")
+_FILES = Path(__file__).parent / "files"
+_NAME = re.compile(r"[a-z][a-z0-9_]{0,49}\Z")
+
+
+def write_task(name: str, kind: str, directory: Path) -> tuple[Path, ...]:
+    """Write the task into `directory`, which must not be there yet. Returns the files, in alphabetical order.
+
+    `kind` is `rank` (which of several things is to be chosen) or `value` (a number is to be set). Raises UserError for
+    a name that cannot be one, or is taken, for another kind, and for a directory that is there or cannot be made.
+    """
+    _check_name(name)
+    if kind not in KINDS:
+        raise UserError(f"--kind {kind!r}{nearest(kind, KINDS)} (one of: {', '.join(KINDS)})")
+    if directory.exists() or directory.is_symlink():
+        raise UserError(f"{directory} is there already, and nothing of it was touched; give another --directory")
+    written = []
+    try:
+        for folder in (_FILES / "common", _FILES / kind):
+            for template in sorted(folder.rglob("*.txt")):
+                target = directory / _spelled(str(template.relative_to(folder)), name).removesuffix(".txt")
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_text(_spelled(template.read_text(encoding="utf-8"), name), encoding="utf-8")
+                written.append(target)
+    except OSError as error:
+        raise UserError(f"{directory} cannot be written: {error.strerror or error}") from error
+    return tuple(sorted(written))
+
+
+def _check_name(name: str) -> None:
+    if not _NAME.match(name) or keyword.iskeyword(name):
+        raise UserError(
+            f"{name!r} cannot be a task's name: it is a lower-case letter, and then at most 49 lower-case letters, "
+            "digits and underscores, and no word of Python's own"
+        )
+    if (place := known_tasks().get(name)) is not None:
+        raise UserError(f"a task is called {name!r} already ({place}); give yours another name")
+
+
+def _spelled(text: str, name: str) -> str:
+    words = "".join(part.capitalize() for part in name.split("_"))
+    return text.replace("@name@", name).replace("@Name@", words).replace("@NAME@", name.replace("_", "-"))

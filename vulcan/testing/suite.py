@@ -1,0 +1,97 @@
+"""All checks in their order, for the command line and for pytest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, ClassVar
+
+from vulcan.errors import UserError
+from vulcan.task import Json
+from vulcan.testing import deciding, declaration, measuring, processes
+from vulcan.testing.check import Broken, Check, Finding
+from vulcan.testing.subject import Subject
+
+_MEASURED = ("seeds", "instances")
+
+CHECKS: tuple[Check, ...] = (
+    Check("settings", "its settings can be given, and their defaults too", declaration.settings),
+    Check("seeds", "the checker accepts the policies that come with it", declaration.seeds),
+    Check("properties", "its properties can be stated, and its policies keep the required ones",
+          declaration.properties, ("seeds",)),
+    Check("prompts", "what a model is told names all that it may read", declaration.prompts, ("seeds",)),
+    Check("instances", "it has instances of each split, that can travel", measuring.instances),
+    Check("baselines", "its baselines run", measuring.baselines, ("instances",)),
+    Check("metrics", "every run measures what its objectives are about", measuring.metrics, (*_MEASURED, "baselines")),
+    Check("deterministic", "a policy measures the same again", measuring.deterministic, _MEASURED),
+    Check("inputs", "its evaluator changes nothing that it is handed", measuring.inputs, (*_MEASURED, "baselines")),
+    Check("features", "features are within their declared ranges", deciding.features, _MEASURED),
+    Check("decides", "what a policy returns decides something", deciding.decides, _MEASURED),
+    Check("objective", "higher scores are better", deciding.objective, (*_MEASURED, "baselines", "metrics")),
+    Check("splits", "what is searched on is in no other split", measuring.splits, (*_MEASURED, "deterministic")),
+    Check("rungs", "cheaper instances are cheaper versions of the same", measuring.rungs, _MEASURED),
+    Check("decisions", "policies that decide alike are told by a digest", deciding.decisions, _MEASURED),
+    Check("another process", "another process measures the same", processes.another_process,
+          (*_MEASURED, "deterministic")),
+    Check("sandbox", "the sandbox measures the same", processes.sandbox, (*_MEASURED, "deterministic")),
+)  # fmt: skip
+"""What every task promises, in the order in which it is tried."""
+
+
+def examine(subject: Subject) -> Iterator[Finding]:
+    """Every check's finding, as soon as there is one. Raises UserError where task or evaluator do not load."""
+    assert subject.task is not None
+    assert subject.evaluator is not None
+    passed: set[str] = set()
+    for check in CHECKS:
+        if missing := [name for name in check.needs if name not in passed]:
+            yield Finding(check.name, check.promise, "not tried", note=f"needs {missing[0]!r}")
+            continue
+        try:
+            note = check.run(subject)
+        except Broken as broken:
+            yield Finding(check.name, check.promise, "failed", "", broken.problem, broken.remedy)
+        except UserError as error:
+            yield Finding(check.name, check.promise, "failed", "", str(error), "mend what it names")
+        else:
+            passed.add(check.name)
+            yield Finding(check.name, check.promise, "passed", note)
+
+
+@cache
+def _subject(reference: str, settings: str) -> Subject:
+    import json
+
+    return Subject(reference, json.loads(settings))
+
+
+class TaskConformance:
+    """Tests for pytest, one for each check: subclass it in a test file, and name the task.
+
+    `settings` are the task's own, to make instances small. Relative paths are found from the working directory.
+    """
+
+    task: ClassVar[str | Path]
+    settings: ClassVar[Mapping[str, Json]] = {}
+
+    @classmethod
+    def subject(cls) -> Subject:
+        """The task under these settings; the same one for all tests of a process."""
+        import json
+
+        return _subject(str(cls.task), json.dumps(dict(cls.settings), sort_keys=True))
+
+
+def _test_of(check: Check) -> Callable[[TaskConformance], None]:
+    def test(self: TaskConformance) -> None:
+        check.run(self.subject())
+
+    test.__doc__ = f"Every task promises that {check.promise}."
+    test.__name__ = f"test_{check.name.replace(' ', '_')}"
+    return test
+
+
+_class: Any = TaskConformance
+for _check in CHECKS:
+    setattr(_class, f"test_{_check.name.replace(' ', '_')}", _test_of(_check))
