@@ -5,6 +5,7 @@ import random
 from statistics import mean
 
 import numpy as np
+import pytest
 from breeding import rounds
 from offline_tasks import VALUE_TASK
 
@@ -18,7 +19,8 @@ SEEDS = (1, 2, 3, 4, 5)
 ROUNDS = {"count": 6, "samples": 20}
 
 
-def test_evolution_beats_random_sampling_on_a_zipf_trace_and_both_beat_lru_and_fifo() -> None:
+@pytest.mark.parametrize("seeds", [SEEDS[:2], pytest.param(SEEDS, marks=pytest.mark.slow)], ids=len)
+def test_evolution_beats_random_sampling_on_a_zipf_trace_and_both_beat_lru_and_fifo(seeds: tuple[int, ...]) -> None:
     trace = load_trace("zipf:requests=12000,objects=3000,alpha=0.9,seed=5")
     objects, sizes = np.ascontiguousarray(trace.objects), np.ascontiguousarray(trace.sizes)
     count = int(objects.max()) + 1
@@ -36,7 +38,7 @@ def test_evolution_beats_random_sampling_on_a_zipf_trace_and_both_beat_lru_and_f
 
     task = find_task("cache_eviction")
     evolved, sampled = [], []
-    for seed in SEEDS:
+    for seed in seeds:
         for found, parents in ((evolved, True), (sampled, False)):
             made = rounds(task, lambda p: -miss_ratio(p), seed=seed, parents=parents, **ROUNDS)
             found.append(min(miss_ratio(policy) for policies in made for policy in policies))

@@ -97,9 +97,10 @@ def test_a_thousand_seeds_without_parents_give_valid_policies(task: Task) -> Non
 
 
 @pytest.mark.parametrize("task", TOY_TASKS)
-def test_a_thousand_proposals_with_parents_are_valid_and_unlike_their_parents(task: Task) -> None:
+@pytest.mark.parametrize("seeds", [3, pytest.param(10, marks=pytest.mark.slow)])
+def test_hundreds_of_proposals_with_parents_are_valid_and_unlike_their_parents(task: Task, seeds: int) -> None:
     generator = OfflineEvolve(task)
-    for seed in range(10):
+    for seed in range(seeds):
         found: list[Parent] = []
         for number in range(100):
             parents = tuple(found[-2:])

@@ -1,0 +1,311 @@
+"""The shipped library of cache-eviction policies on traces that it was not made from.
+
+The traces, their division into training and held-out ones, and the rule by which instances count are in
+`benchmarks.instance_traces`. On each held-out instance the library chooses one of its members, or its fallback, as
+`vulcan library select` does: by the first requests alone, at most a fifth of the trace. What it chose is then run over
+the whole trace, from an empty cache, beside every baseline and the bounds. The library is best where its miss ratio is
+lower than the lowest of all baselines by more than 0.1 % of that, and tied where it is not higher by more. Scores are
+those of the task: the relative reduction of the miss ratio against FIFO. Intervals are of a bootstrap over traces.
+
+`--quick` takes the traces of less than 400,000 requests. Without it baselines that libcachesim has and Vulcan does not
+are run on these too, where the package is installed; on longer ones they would take hours.
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from benchmarks.harness import Goal, arguments, finish
+from benchmarks.instance_peers import peers
+from benchmarks.instance_traces import (
+    DATA,
+    LEAST_HEADROOM,
+    LEAST_OBJECTS,
+    NEARLY_ALL_COLD,
+    OBJECTIVES,
+    SIZES,
+    Source,
+    counted,
+    split,
+)
+from vulcan.anvil import check
+from vulcan.evaluator import Evaluator, Instance, load_evaluator
+from vulcan.kept import kept_metrics
+from vulcan.library.candidates import digest
+from vulcan.library.document import read_library
+from vulcan.library.library import Library, Member
+from vulcan.library.select import Choice, select, shipped_library
+from vulcan.registry import find_task
+from vulcan.search.config import complete_settings
+from vulcan.task import Metrics, Split
+
+TASK = find_task("cache_eviction")
+METRICS = {"object": "miss_ratio", "byte": "byte_miss_ratio"}
+BOUNDS = ("belady", "belady-size-sampled")
+SOURCE_OF = {source.name: source for source in counted()}
+TIED = 0.001
+SHARE_SEEN = 5
+"""At most one in so many of a trace's requests is shown to the library before it chooses."""
+
+QUICK_REQUESTS = 400_000
+MOST_RESAMPLES = 10_000
+
+
+@dataclass(frozen=True)
+class Case:
+    """An instance under one objective. `ratios` has the miss ratio of each baseline, bound and member by name."""
+
+    trace: str
+    size: str
+    objective: str
+    baselines: Mapping[str, float]
+    bounds: Mapping[str, float]
+    members: Mapping[str, float]
+    chosen: str
+    trusted: bool
+    fallback: str
+
+    @property
+    def fifo(self) -> float:
+        return self.baselines["fifo"]
+
+    @property
+    def best_baseline(self) -> str:
+        return min(self.baselines, key=lambda name: (self.baselines[name], name))
+
+    @property
+    def library(self) -> float:
+        return {**self.baselines, **self.members}[self.chosen]
+
+    @property
+    def perfect(self) -> float:
+        """What the library would miss if it always chose the best of its choices."""
+        return min(*self.members.values(), self.baselines[self.fallback])
+
+    @property
+    def excess(self) -> float:
+        """How much more the library misses than the best baseline, relatively."""
+        return self.library / self.baselines[self.best_baseline] - 1
+
+    def score(self, ratio: float) -> float:
+        return improvement(self.fifo, ratio)
+
+
+def instance_of(source: Source, size: str, evaluator: Evaluator, task: str, settings: Mapping[str, Any]) -> Instance:
+    """All of a trace, as a task and its settings have it."""
+    given = {"trace": [str(DATA / source.path)], "trace_format": source.format, "cache_size": [size], **settings}
+    (instance,) = evaluator.instances(complete_settings(find_task(task), given), Split(by="none"))
+    return replace(instance, split="train")
+
+
+def member_metrics(member: Member, source: Source, size: str, opening: int | None = None) -> Metrics:
+    """What a member does on an instance, or on its first requests; kept on disk."""
+    task = find_task(member.task)
+    evaluator = load_evaluator(task)
+    instance = instance_of(source, size, evaluator, member.task, member.settings)
+    if opening is not None:
+        instance = evaluator.opening(instance, opening)  # type: ignore[attr-defined]
+    known = {key: value for key, value in instance.parameters.items() if key != "trace"}
+
+    def measure() -> Metrics:
+        evaluator.prepare([instance])
+        return evaluator.evaluate(check(member.source, task), instance)
+
+    return kept_metrics(["library member", digest(member), known], measure)
+
+
+def improvement(fifo: float, ratio: float) -> float:
+    """The score of the task: from -1 to 1."""
+    return 0.0 if ratio == fifo else (fifo - ratio) / max(fifo, ratio)
+
+
+def scored(source: Source, size: str, metrics: Metrics, metric: str) -> float:
+    """The score of what a policy did on an instance."""
+    evaluator = load_evaluator(TASK)
+    fifo = evaluator.evaluate_baseline("fifo", instance_of(source, size, evaluator, TASK.name, {}))
+    return improvement(fifo[metric], metrics[metric])
+
+
+def counts(ratios: Mapping[str, float], objects: float) -> bool:
+    """Whether an instance counts; `ratios` are FIFO's and the bounds', `objects` of mean size what the cache holds."""
+    lowest = min(ratios[bound] for bound in BOUNDS)
+    return objects >= LEAST_OBJECTS and ratios["fifo"] > (1 + LEAST_HEADROOM) * lowest
+
+
+def choose(library: Library, source: Source, size: str, objective: str, instance: Instance, requests: int) -> Choice:
+    """As `vulcan library select` does, on no more than the first fifth of the trace."""
+    evaluator = load_evaluator(TASK)
+    first = min(library.first, requests // SHARE_SEEN)
+    fingerprint = evaluator.fingerprint(instance, first)  # type: ignore[attr-defined]
+    trials = None
+    if library.rule.method == "trials":
+        opening = evaluator.opening(instance, first)  # type: ignore[attr-defined]
+        fallback = library.fallbacks[objective].baseline
+        fifo = evaluator.evaluate_baseline("fifo", opening)[METRICS[objective]]
+        ratios = {m.name: member_metrics(m, source, size, first)[METRICS[objective]] for m in library.members}
+        ratios[fallback] = evaluator.evaluate_baseline(fallback, opening)[METRICS[objective]]
+        trials = {name: improvement(fifo, ratio) for name, ratio in ratios.items()}
+    return select(library, fingerprint, objective, instance=instance.name, trials=trials)
+
+
+def measured(library: Library, sources: Sequence[Source], extra: Mapping[str, Any]) -> tuple[list[Case], list[str]]:
+    """The cases that count, and in words those that do not."""
+    cases, left_out = [], []
+    for source in sources:
+        evaluator = load_evaluator(TASK)
+        trace = source.load()
+        mean_size = trace.footprint / trace.object_count
+        has_sizes = int(trace.sizes.min()) != int(trace.sizes.max())
+        print(f"{source.name}: {trace.requests:,} requests", file=sys.stderr)
+        for size in SIZES:
+            instance = instance_of(source, size, evaluator, TASK.name, {})
+            objects = int(instance.parameters["capacity"]) / mean_size  # type: ignore[call-overload]
+            found = {n: evaluator.evaluate_baseline(n, instance) for n in ("fifo", *BOUNDS)}
+            wanted = [
+                o for o in OBJECTIVES[: 1 + has_sizes]
+                if counts({n: m[METRICS[o]] for n, m in found.items()}, objects)
+            ]  # fmt: skip
+            left_out += [f"{source.name}@{size} {o}" for o in OBJECTIVES[: 1 + has_sizes] if o not in wanted]
+            if not wanted:
+                continue
+            known = {n: evaluator.evaluate_baseline(n, instance) for n in evaluator.baselines()}
+            found_by_peers = {
+                name: run(trace, int(instance.parameters["capacity"]))
+                for name, run in (extra if trace.requests < QUICK_REQUESTS else {}).items()
+            }
+            known |= {name: metrics for name, metrics in found_by_peers.items() if metrics}
+            own = {m.name: member_metrics(m, source, size) for m in library.members}
+            for objective in wanted:
+                metric = METRICS[objective]
+                choice = choose(library, source, size, objective, instance, trace.requests)
+                cases.append(
+                    Case(
+                        source.name, size, objective,
+                        {n: m[metric] for n, m in known.items() if n not in BOUNDS},
+                        {n: m[metric] for n, m in known.items() if n in BOUNDS},
+                        {n: m[metric] for n, m in own.items()}, choice.name, choice.trusted,
+                        library.fallbacks[objective].baseline,
+                    )
+                )  # fmt: skip
+    return cases, left_out
+
+
+def everywhere(cases: Sequence[Case]) -> list[str]:
+    """The baselines that were run on every instance."""
+    return [name for name in cases[0].baselines if all(name in case.baselines for case in cases)]
+
+
+def single_baseline(cases: Sequence[Case]) -> str:
+    """The baseline with the highest mean score, of those that were run everywhere."""
+    return max(everywhere(cases), key=lambda name: statistics.fmean(c.score(c.baselines[name]) for c in cases))
+
+
+def interval(cases: Sequence[Case], figure: Any) -> tuple[float, float]:
+    """The 95 % interval of a figure of cases, by a bootstrap over their traces."""
+    rng = np.random.default_rng(1)
+    by_trace = {t: [c for c in cases if c.trace == t] for t in dict.fromkeys(c.trace for c in cases)}
+    values = {t: [figure(c) for c in cs] for t, cs in by_trace.items()}
+    sums = np.array([[sum(v), len(v)] for v in values.values()], dtype=float)
+    drawn = sums[rng.integers(0, len(sums), (MOST_RESAMPLES, len(sums)))].sum(axis=1)
+    low, high = np.quantile(drawn[:, 0] / drawn[:, 1], (0.025, 0.975))
+    return float(low), float(high)
+
+
+def figures(cases: Sequence[Case]) -> dict[str, float]:
+    return {
+        "instances": len(cases),
+        "best": sum(c.excess < -TIED for c in cases),
+        "tied": sum(-TIED <= c.excess <= TIED for c in cases),
+        "within 5 %": sum(c.excess <= 0.05 for c in cases),
+        "within 10 %": sum(c.excess <= 0.10 for c in cases),
+        "library": statistics.fmean(c.score(c.library) for c in cases),
+    }
+
+
+def report(cases: Sequence[Case], left_out: Sequence[str]) -> tuple[list[str], dict[str, Any], list[Goal]]:
+    single = single_baseline(cases)
+    traces = len({c.trace for c in cases})
+    table = [f"{len(cases)} instances of {traces} held-out traces; left out: {', '.join(left_out) or 'none'}", ""]
+    table.append(f"{'':22}{'instances':>10}{'best':>6}{'tied':>6}{'<= 5 %':>8}{'<= 10 %':>8}{'mean score':>12}")
+    groups = {
+        "all": cases,
+        **{f"cache {size}": [c for c in cases if c.size == size] for size in SIZES},
+        **{f"{o} miss ratio": [c for c in cases if c.objective == o] for o in OBJECTIVES},
+    }
+    for name, group in groups.items():
+        if group:
+            f = figures(group)
+            table.append(
+                f"{name:22}{f['instances']:>10}{f['best']:>6}{f['tied']:>6}{f['within 5 %']:>8}{f['within 10 %']:>8}"
+                f"{f['library']:>12.4f}"
+            )
+    means: dict[str, Any] = {
+        "library": lambda c: c.score(c.library),
+        "library, perfect choice": lambda c: c.score(c.perfect),
+        "best baseline of each instance": lambda c: c.score(c.baselines[c.best_baseline]),
+        "Belady's MIN": lambda c: c.score(c.bounds["belady"]),
+        **{f"baseline {n}": lambda c, n=n: c.score(c.baselines[n]) for n in everywhere(cases) if n != "fifo"},
+        **{f"member {n}": lambda c, n=n: c.score(c.members[n]) for n in cases[0].members},
+    }
+    table += ["", "mean score (relative reduction of the miss ratio against FIFO), 95 % interval over traces"]
+    summary = {}
+    for name, figure in means.items():
+        value, (low, high) = statistics.fmean(map(figure, cases)), interval(cases, figure)
+        summary[name] = {"mean": value, "low": low, "high": high}
+    for name, each in sorted(summary.items(), key=lambda pair: -pair[1]["mean"]):
+        table.append(f"  {name:34}{each['mean']:8.4f} [{each['low']:.4f}, {each['high']:.4f}]")
+    table += [
+        "",
+        f"{'instance':26}{'':8}{'library chose':26}{'misses':>8}  {'best baseline':14}{'misses':>8}{'excess':>9}",
+    ]
+    for c in cases:
+        mark = "best" if c.excess < -TIED else "tied" if c.excess <= TIED else ""
+        table.append(
+            f"{c.trace + '@' + c.size:26}{c.objective:8}{c.chosen:26}{c.library:8.4f}  {c.best_baseline:14}"
+            f"{c.baselines[c.best_baseline]:8.4f}{c.excess:>+9.2%} {mark}"
+        )
+    won = sum(c.excess <= TIED for c in cases)
+    gain = summary["library"]["mean"] - summary[f"baseline {single}"]["mean"]
+    goals = [
+        Goal(f"instances of {len(cases)} on which the library is best or tied", won, len(cases) // 2 + 1),
+        Goal(f"mean score above that of the best single baseline ({single}), in 0.01", 100 * gain, 0.0),
+    ]
+    document = {
+        "figures": {name: figures(group) for name, group in groups.items() if group},
+        "means": summary,
+        "single_baseline": single,
+        "left_out": list(left_out),
+        "cases": [
+            {"trace": c.trace, "size": c.size, "objective": c.objective, "chosen": c.chosen, "trusted": c.trusted,
+             "library": c.library, "baselines": dict(c.baselines), "bounds": dict(c.bounds), "members": dict(c.members)}
+            for c in cases
+        ],
+    }  # fmt: skip
+    return table, document, goals
+
+
+def main() -> None:
+    options = arguments(__doc__ or "")
+    library = read_library(shipped_library(TASK))
+    sides = split()
+    held_out = [s for s in counted() if sides[s.name] == "held-out" and (DATA / s.path).is_file()]
+    if not held_out:
+        sys.exit(f"no held-out trace is below {DATA}; set VULCAN_DATA to the directory that has cache/")
+    if options.quick:
+        held_out = [s for s in held_out if s.load().requests < QUICK_REQUESTS]
+    table, document, goals = report(*measured(library, held_out, {} if options.quick else peers()))
+    table += [
+        "",
+        f"left out as a whole, for at least 95 % of their requests are first ones: {', '.join(NEARLY_ALL_COLD)}",
+    ]
+    finish(options, document, table, goals)
+
+
+if __name__ == "__main__":
+    main()

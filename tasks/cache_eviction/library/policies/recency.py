@@ -1,0 +1,5 @@
+"""Least recently used."""
+
+
+def priority(now, obj, cache, ghost):
+    return obj.last_access
