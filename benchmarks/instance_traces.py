@@ -90,7 +90,7 @@ SOURCES = (
 )
 
 NEARLY_ALL_COLD = ("mq_wsrch", "mq_tpcc", "tcbs_1360")
-"""The traces that MOST_COLD leaves out; named, by the published share of cold misses, so that the split needs no trace."""
+"""The traces that MOST_COLD leaves out, by their published share of cold misses; named, so that the split needs none."""
 
 
 def split() -> Mapping[str, str]:
