@@ -48,7 +48,7 @@ _COMMANDS = """\
 vulcan check tasks/cache_eviction/policies/gdsf.py --task cache_eviction     # what it needs, its bound, warnings
 vulcan check POLICY --task TASK --json                                       # the same for programs
 vulcan verify tasks/cache_eviction/policies/lru.py --task cache_eviction     # prove or refute the task's properties
-python -m pytest tests/anvil -m "not slow"                                   # the claims of this page, hundreds of programs
+python -m pytest tests/anvil -m "not slow"                                   # the claims of this page, some programs
 python -m pytest tests/anvil -m slow                                         # the same with 20,000 programs
 python -m benchmarks.cache_engine                                            # the speed of native policies
 python -m vulcan.anvil.language docs/anvil.md                                # this page, from the table
