@@ -90,7 +90,7 @@ SOURCES = (
 )
 
 NEARLY_ALL_COLD = ("mq_wsrch", "mq_tpcc", "tcbs_1360")
-"""The traces that MOST_COLD leaves out, by their published share of cold misses; named, for the split reads no trace."""
+"""What MOST_COLD leaves out, by the published share of cold misses; named, for the split reads no trace."""
 
 
 def split() -> Mapping[str, str]:
