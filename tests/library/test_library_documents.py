@@ -66,6 +66,13 @@ def setting(value: Any, *path: str | int) -> Callable[[dict[str, Any]], None]:
         (setting("../evil", "members", 0, "name"), "no identifier"),
         (setting("../../etc/passwd", "members", 0, "policy"), "must be policies/hyperbolic.py"),
         (setting("gone", "fallback", "object", "baseline"), "lacks the fallback gone"),
+        (
+            lambda plain: (
+                setting({"mru": [0.0] * 4}, "matrix", "object", "baselines")(plain),
+                setting("mru", "fallback", "object", "baseline")(plain),
+            ),
+            "the member mru is called like a fallback",
+        ),
         (setting({}, "fallback"), "no fallback for the objective object"),
         (setting("text", "seed"), "makes no sense"),
         (setting(None, "members"), "makes no sense"),

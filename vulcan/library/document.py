@@ -249,6 +249,9 @@ def _matrix_problems(objective: str, matrix: Matrix, fallback: Fallback, names: 
     for name in names:
         if name not in matrix.members:
             yield f"the matrix of {objective} lacks the member {name}"
+    for name in (fallback.baseline, fallback.policy):
+        if name in names:
+            yield f"the member {name} is called like a fallback"
     if fallback.baseline not in matrix.baselines or fallback.policy not in matrix.own:
         yield f"the matrix of {objective} lacks the fallback {fallback.baseline} or {fallback.policy}"
     for scores in (matrix.members, matrix.baselines, matrix.bounds, matrix.own, matrix.dropped):
