@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -9,6 +10,10 @@ import pytest
 from real_data import real_data
 
 from vulcan.paths import keep_compiled_kernels_in_cache
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # as where a shell runs the tests in its background: what tests start and interrupt would inherit it
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")

@@ -171,4 +171,7 @@ def test_a_damaged_run_does_not_hide_the_others(vulcan: Console) -> None:
     result = vulcan("runs")
     assert result.returncode == 0
     assert Path(good).name in result.stdout
-    assert result.stderr == "vulcan: cannot use the run's file runs/bad/run.db: file is not a database\n"
+    assert result.stderr == (
+        "vulcan: the run's file runs/bad/run.db is damaged: file is not a database; "
+        "`vulcan repair runs/bad` saves what can be read\n"
+    )

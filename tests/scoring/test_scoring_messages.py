@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from vulcan.scoring.job import Outcome
+from vulcan.scoring.job import Outcome, Status
 from vulcan.scoring.messages import LONGEST_SIGNATURE, MalformedMessage, decode, encode, outcome_of
 from vulcan.scoring.setup import Request
 
@@ -26,8 +26,8 @@ def test_a_good_reply_is_an_outcome() -> None:
     [
         {"ticket": "u"},
         {"ticket": None},
-        {"status": "timeout"},
-        {"status": "crashed"},
+        {"status": "stopped"},
+        {"status": "duplicate"},
         {"status": ["scored"]},
         {"message": 5},
         {"message": None},
@@ -62,9 +62,10 @@ def test_any_other_signature_is_malformed(signature: object) -> None:
         outcome_of({**GOOD, "signature": signature}, "t", replace(REQUEST, probe=True), ("x", "y"), 0.5)
 
 
-def test_metrics_of_what_was_not_scored_are_dropped() -> None:
-    outcome = read(status="failed", message="why", signature="5eed")
-    assert outcome == Outcome(7, "failed", (), "why", 0.5)
+@pytest.mark.parametrize("status", ["failed", "rejected", "memory", "timeout", "crashed"])
+def test_metrics_of_what_was_not_scored_are_dropped(status: Status) -> None:
+    outcome = read(status=status, message="why", signature="5eed")
+    assert outcome == Outcome(7, status, (), "why", 0.5)
 
 
 @pytest.mark.parametrize(

@@ -164,14 +164,12 @@ def test_a_model_that_answers_nothing_any_more_stops_the_search(children: Execut
     with pytest.raises(Exception, match=f"no reply to {MOST_UNANSWERED} proposals in a row.*`vulcan resume`") as caught:
         silent.run(lineup(Scripted(answer)), parallel=1)
     assert "\n" not in str(caught.value)
-    unanswered = [e for e in store.events() if isinstance(e, Judged) and e.verdict == "no-reply"]
-    assert [e.proposal - SEEDS for e in unanswered] == [4, 5, 6, 7, 8]
-    assert {(e.turn, e.source, e.feedback) for e in unanswered} == {(0, "", "nobody there")}
+    assert not [e for e in store.events() if isinstance(e, Judged) and e.verdict == "no-reply"]
 
     again = Scripted(program)
     study = opened(store, plan(), children)
     study.run(lineup(again))
-    assert min(r.proposal for r in again.requests) == SEEDS + 9  # what was settled is settled
+    assert min(r.proposal for r in again.requests) == SEEDS + 4  # what nobody answered is asked anew
     assert study.settled == ROUNDS * SAMPLES
     assert study.record.chosen is not None
 
