@@ -197,7 +197,14 @@ ON_RAY: dict[str, Fault] = {
     "search on Ray killed (SIGKILL)": killed,
     "search on Ray terminated (SIGTERM)": terminated,
 }
-ENDS = {"SIGTERM": 143, "SIGINT": 130, "SIGKILL": -signal.SIGKILL, "killed": -signal.SIGKILL, "disk full": 2}
+ENDS = {
+    "SIGTERM": (143, -signal.SIGTERM),
+    "SIGINT": (130, -signal.SIGINT),
+    "SIGKILL": (-signal.SIGKILL,),
+    "killed": (-signal.SIGKILL,),
+    "disk full": (2,),
+}
+"""The exit codes of what a fault ends. A signal in the moments in which Python itself starts or stops ends it plainly."""
 
 
 def descendants(pid: int) -> list[tuple[int, str]]:
@@ -322,7 +329,10 @@ class Chaos:
             if not ends:
                 continue
             _, errors = process.communicate(timeout=LONGEST_RUN)
-            allowed = {0, *(code for word, code in ENDS.items() if word in kind)}  # 0: it was at its end already
+            allowed = {
+                0,
+                *(code for word, codes in ENDS.items() if word in kind for code in codes),
+            }  # 0: it was at its end already
             if process.returncode not in allowed or "Traceback" in errors:
                 return run, kinds, f"after {kind!r} it ended with {process.returncode}: {errors[-600:]}"
             if process.returncode == 0:
