@@ -204,7 +204,7 @@ ENDS = {
     "killed": (-signal.SIGKILL,),
     "disk full": (2,),
 }
-"""The exit codes of what a fault ends. A signal in the moments in which Python itself starts or stops ends it plainly."""
+"""The exit codes of what a fault ends. A signal while Python itself starts or stops ends it plainly."""
 
 
 def descendants(pid: int) -> list[tuple[int, str]]:
