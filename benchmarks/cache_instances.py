@@ -37,12 +37,12 @@ from benchmarks.instance_traces import (
 from vulcan.anvil import check
 from vulcan.evaluator import Evaluator, Instance, load_evaluator
 from vulcan.kept import kept_metrics
-from vulcan.library.candidates import digest
-from vulcan.library.document import read_library
-from vulcan.library.library import Library, Member
-from vulcan.library.select import Choice, select, shipped_library
+from vulcan.libraries.candidates import digest
+from vulcan.libraries.contents import Library, Member
+from vulcan.libraries.document import read_library
+from vulcan.libraries.select import Choice, select, shipped_library
 from vulcan.registry import find_task
-from vulcan.search.config import complete_settings
+from vulcan.searches.config import complete_settings
 from vulcan.task import Metrics, Split
 
 TASK = find_task("cache_eviction")
@@ -80,7 +80,7 @@ class Case:
         return min(self.baselines, key=lambda name: (self.baselines[name], name))
 
     @property
-    def library(self) -> float:
+    def by_library(self) -> float:
         return {**self.baselines, **self.members}[self.chosen]
 
     @property
@@ -91,7 +91,7 @@ class Case:
     @property
     def excess(self) -> float:
         """How much more the library misses than the best baseline, relatively."""
-        return self.library / self.baselines[self.best_baseline] - 1
+        return self.by_library / self.baselines[self.best_baseline] - 1
 
     def score(self, ratio: float) -> float:
         return improvement(self.fifo, ratio)
@@ -224,7 +224,7 @@ def figures(cases: Sequence[Case]) -> dict[str, float]:
         "tied": sum(-TIED <= c.excess <= TIED for c in cases),
         "within 5 %": sum(c.excess <= 0.05 for c in cases),
         "within 10 %": sum(c.excess <= 0.10 for c in cases),
-        "library": statistics.fmean(c.score(c.library) for c in cases),
+        "library": statistics.fmean(c.score(c.by_library) for c in cases),
     }
 
 
@@ -246,7 +246,7 @@ def report(cases: Sequence[Case], left_out: Sequence[str]) -> tuple[list[str], d
                 f"{f['library']:>12.4f}"
             )
     means: dict[str, Any] = {
-        "library": lambda c: c.score(c.library),
+        "library": lambda c: c.score(c.by_library),
         "library, perfect choice": lambda c: c.score(c.perfect),
         "best baseline of each instance": lambda c: c.score(c.baselines[c.best_baseline]),
         "Belady's MIN": lambda c: c.score(c.bounds["belady"]),
@@ -267,7 +267,7 @@ def report(cases: Sequence[Case], left_out: Sequence[str]) -> tuple[list[str], d
     for c in cases:
         mark = "best" if c.excess < -TIED else "tied" if c.excess <= TIED else ""
         table.append(
-            f"{c.trace + '@' + c.size:26}{c.objective:8}{c.chosen:26}{c.library:8.4f}  {c.best_baseline:14}"
+            f"{c.trace + '@' + c.size:26}{c.objective:8}{c.chosen:26}{c.by_library:8.4f}  {c.best_baseline:14}"
             f"{c.baselines[c.best_baseline]:8.4f}{c.excess:>+9.2%} {mark}"
         )
     won = sum(c.excess <= TIED for c in cases)
@@ -283,7 +283,7 @@ def report(cases: Sequence[Case], left_out: Sequence[str]) -> tuple[list[str], d
         "left_out": list(left_out),
         "cases": [
             {"trace": c.trace, "size": c.size, "objective": c.objective, "chosen": c.chosen, "trusted": c.trusted,
-             "library": c.library, "baselines": dict(c.baselines), "bounds": dict(c.bounds), "members": dict(c.members)}
+             "library": c.by_library, "baselines": dict(c.baselines), "bounds": dict(c.bounds), "members": dict(c.members)}
             for c in cases
         ],
     }  # fmt: skip

@@ -24,12 +24,12 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # k-means of a few dozen points i
 import numpy as np
 
 from benchmarks.instance_traces import DATA, SIZES, SOURCES, counted, split
-from vulcan.library import decide
-from vulcan.library.library import Rule, Trained, make_table
-from vulcan.library.rule import LEAST, reach_of
-from vulcan.library.training import clusters_of, standard
+from vulcan.libraries import decide
+from vulcan.libraries.contents import Rule, Trained, make_table
+from vulcan.libraries.rule import LEAST, reach_of
+from vulcan.libraries.training import clusters_of, standard
 from vulcan.registry import find_task
-from vulcan.search.config import complete_settings
+from vulcan.searches.config import complete_settings
 from vulcan.task import Split
 from vulcan_cache.evaluator import CacheEvaluator
 

@@ -32,10 +32,10 @@ from vulcan.anvil import check
 from vulcan.evaluator import Instance, load_evaluator
 from vulcan.registry import find_task
 from vulcan.scoring import Job, Outcome
-from vulcan.search.config import SearchConfig, complete_settings
-from vulcan.search.lineup import open_lineup
-from vulcan.search.opening import Evidence, find_evidence, find_objective, make_scorer, open_run
-from vulcan.search.study import Study
+from vulcan.searches.config import SearchConfig, complete_settings
+from vulcan.searches.lineup import open_lineup
+from vulcan.searches.opening import Evidence, find_evidence, find_objective, make_scorer, open_run
+from vulcan.searches.study import Study
 from vulcan.store import MemoryStore, RunRecord
 from vulcan.store.events import Event, Judged
 from vulcan.store.sqlite import SQLiteStore

@@ -23,7 +23,7 @@ from vulcan.evaluator import Instance, load_evaluator
 from vulcan.models import Request
 from vulcan.models.offline import OfflineEvolve
 from vulcan.registry import find_task
-from vulcan.search.config import complete_settings
+from vulcan.searches.config import complete_settings
 from vulcan_tiering import simulate
 from vulcan_tiering.baselines import BASELINES
 from vulcan_tiering.baselines.run import run_baseline

@@ -17,14 +17,14 @@ PACKAGES = {
 
 # From the ground up; a module imports from its own layer's package and from lower layers.
 LAYERS = (
-    {"vulcan", "vulcan.errors"},
+    {"vulcan", "vulcan.errors", "vulcan.interface"},
     {"vulcan.paths", "vulcan.task"},
     {"vulcan.anvil"},
     {"vulcan.program"},
     {"vulcan.evaluator", "vulcan.kept", "vulcan.registry"},
     {"vulcan.models", "vulcan.scoring", "vulcan.store"},
-    {"vulcan.export", "vulcan.search"},
-    {"vulcan.library", "vulcan.report", "vulcan.scaffold", "vulcan.testing"},
+    {"vulcan.export", "vulcan.searches"},
+    {"vulcan.libraries", "vulcan.report", "vulcan.scaffold", "vulcan.testing"},
     {"vulcan.mcp"},
     {"vulcan.cli"},
 )
@@ -71,7 +71,7 @@ def imported(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def unit(name: str) -> str:
-    """The part of the house that a dotted name belongs to: `vulcan.search` for `vulcan.search.study.Study`."""
+    """The part of the house that a dotted name belongs to: `vulcan.searches` for `vulcan.searches.study.Study`."""
     parts = name.split(".")
     top, second = parts[0], ".".join(parts[:2])
     return second if top == "vulcan" and second in LEVEL else top
@@ -90,7 +90,7 @@ def within(package: str) -> list[tuple[str, Path, int, str, str]]:
 def test_every_part_of_the_framework_has_its_layer() -> None:
     parts = {".".join(module.split(".")[:2]) for module in sources("vulcan")}
     assert parts - set(LEVEL) == set()
-    assert {"vulcan.cli", "vulcan.mcp", "vulcan.search", "vulcan.scoring", "vulcan.anvil", "vulcan.task"} <= parts
+    assert {"vulcan.cli", "vulcan.mcp", "vulcan.searches", "vulcan.scoring", "vulcan.anvil", "vulcan.task"} <= parts
 
 
 def test_imports_run_one_way() -> None:

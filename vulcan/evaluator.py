@@ -140,7 +140,7 @@ class OffersOnlineFingerprints(OffersFingerprints, Protocol):
 
     def fingerprint_source(self) -> str:
         """The text of a Python module that makes the same fingerprints without Vulcan; what of it is used stands in the
-        task's template for selectors (`vulcan.library.export`)."""
+        task's template for selectors (`vulcan.libraries.export`)."""
 
 
 def rungs_of(evaluator: Evaluator, instances: Sequence[Instance]) -> tuple[Rung, ...]:

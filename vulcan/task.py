@@ -7,277 +7,60 @@ the properties to prove and the exported module's signature are all derived from
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
+from vulcan.interface import (
+    LARGEST_EXACT_INTEGER,
+    Argument,
+    Entity,
+    Feature,
+    Global,
+    History,
+    Hook,
+    Json,
+    Mechanism,
+    Program,
+    Rank,
+    Record,
+    Scalar,
+    Signature,
+    Value,
+    check_functions,
+    check_name,
+    together,
+)
+
+__all__ = [
+    "LARGEST_EXACT_INTEGER",
+    "Argument",
+    "Entity",
+    "Feature",
+    "Global",
+    "History",
+    "Hook",
+    "Json",
+    "Mechanism",
+    "Metrics",
+    "Objective",
+    "Picture",
+    "Program",
+    "Property",
+    "Rank",
+    "Record",
+    "Scalar",
+    "Setting",
+    "Signature",
+    "Split",
+    "Task",
+    "Value",
+]
+
 Metrics = Mapping[str, float]
 """What one evaluation of one instance measured, by metric name."""
-
-Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
-
-LARGEST_EXACT_INTEGER = float(2**53)
-"""Policies compute in float64, where integers are exact up to here."""
-
-_NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
-
-
-def _check_name(name: str, what: str) -> None:
-    if not _NAME.match(name):
-        raise ValueError(f"{what} {name!r}: a name is lower-case letters, digits and underscores")
-
-
-@dataclass(frozen=True, slots=True)
-class Feature:
-    """A quantity that a policy may read.
-
-    `low` and `high` bound every value the evaluator will ever show; interval analysis and proofs rely on them.
-    `unknown` is what a statistic of the feature gives before it has observed anything. `resolution` is the bits
-    behind the leading one that population percentiles keep of a value: they err by at most 2**-resolution of it.
-    """
-
-    name: str
-    type: Literal["int", "float", "bool"]
-    unit: str
-    low: float
-    high: float
-    meaning: str
-    unknown: float = 0.0
-    resolution: int = 7
-
-    def __post_init__(self) -> None:
-        _check_name(self.name, "feature")
-        if not 1 <= self.resolution <= 16:
-            raise ValueError(f"feature {self.name!r}: resolution {self.resolution} is not from 1 to 16")
-        if not self.low <= self.high:
-            raise ValueError(f"feature {self.name!r}: low {self.low} is above high {self.high}")
-        if not max(abs(self.low), abs(self.high)) <= 1e300:
-            raise ValueError(f"feature {self.name!r}: its range must stay within 1e300")
-
-
-@dataclass(frozen=True, slots=True)
-class Scalar:
-    """An argument that is itself one feature, such as `now`."""
-
-    feature: Feature
-
-    @property
-    def name(self) -> str:
-        return self.feature.name
-
-
-@dataclass(frozen=True, slots=True)
-class Entity:
-    """An argument that stands for the thing being ranked, such as `obj`; its features are read as `obj.size`.
-
-    `key` names the feature that identifies the entity, the only argument a `History` is asked with.
-    `population` is the global argument (such as `cache`) under which percentiles over all live entities are
-    read: `cache.size.percentile(0.9)`.
-    """
-
-    name: str
-    meaning: str
-    features: tuple[Feature, ...]
-    key: str
-    population: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Global:
-    """An argument that groups features of the whole system, such as `cache`; read as `cache.used`.
-
-    Statistics of its features observe at every event. With `observed`, the name of an occasion such as `round_trip`,
-    they observe when the evaluator says that it has come, and at no other time.
-    """
-
-    name: str
-    meaning: str
-    features: tuple[Feature, ...]
-    observed: str | None = None
-
-    def __post_init__(self) -> None:
-        if self.observed is not None:
-            _check_name(self.observed, "occasion")
-
-
-@dataclass(frozen=True, slots=True)
-class History:
-    """An argument that remembers the entities that left most recently, such as a ghost list.
-
-    Asked as `ghost.contains(obj.id)`, `ghost.count(obj.id)` and `ghost.age(obj.id)`; `count` repeats the entity
-    feature named by `count_of` as it was on leaving, `age` is the time since then, both 0 for an absent entity.
-    """
-
-    name: str
-    meaning: str
-    entity: str
-    count_of: str
-    age_unit: str
-
-
-Argument = Scalar | Entity | Global | History
-
-
-@dataclass(frozen=True, slots=True)
-class Mechanism:
-    """How the evaluator uses a policy's numbers. *When* it calls the policy is part of the interface.
-
-    `meaning` is whole sentences; it may name the task's settings in braces, as `{sample_size}`.
-    """
-
-    name: str
-    meaning: str
-
-    def spelled(self, settings: Mapping[str, Json]) -> str:
-        """The meaning under these settings."""
-        return self.meaning.format(**settings)
-
-
-@dataclass(frozen=True, slots=True)
-class Signature:
-    """The function that a policy must define."""
-
-    function: str
-    arguments: tuple[Argument, ...]
-    returns: str
-
-    def __post_init__(self) -> None:
-        _check_name(self.function, "function")
-        names = [argument.name for argument in self.arguments]
-        for name in names:
-            _check_name(name, "argument")
-        if len(set(names)) != len(names):
-            raise ValueError(f"function {self.function!r}: two arguments share a name")
-        read_as = {name for name, _ in self.features()}
-        entity = self.entity
-        population = entity.population if entity else None
-        for feature in entity.features if entity and population else ():
-            if (name := f"{population}.{feature.name}") in read_as:
-                raise ValueError(f"function {self.function!r}: {name} is a feature, and the population of another one")
-
-    def features(self) -> Iterator[tuple[str, Feature]]:
-        """Every plain feature with the name it is read by: `now`, `obj.size`, `cache.used`."""
-        for argument in self.arguments:
-            match argument:
-                case Scalar(feature):
-                    yield feature.name, feature
-                case Entity() | Global():
-                    for feature in argument.features:
-                        yield f"{argument.name}.{feature.name}", feature
-                case History():
-                    pass
-
-    @property
-    def occasions(self) -> dict[str, str]:
-        """The occasion at which the statistics of a feature observe, by the feature's name; those that have one."""
-        return {
-            f"{argument.name}.{feature.name}": argument.observed
-            for argument in self.arguments
-            if isinstance(argument, Global) and argument.observed is not None
-            for feature in argument.features
-        }
-
-    @property
-    def entity(self) -> Entity | None:
-        return next((a for a in self.arguments if isinstance(a, Entity)), None)
-
-
-@dataclass(frozen=True, slots=True)
-class Rank(Signature):
-    """RANK: a score for each entity; the mechanism picks from the scores."""
-
-    mechanisms: tuple[Mechanism, ...] = ()
-
-    def __post_init__(self) -> None:
-        Signature.__post_init__(self)
-        if sum(isinstance(a, Entity) for a in self.arguments) != 1:
-            raise ValueError(f"function {self.function!r}: RANK takes exactly one entity")
-        if not self.mechanisms:
-            raise ValueError(f"function {self.function!r}: RANK names at least one mechanism")
-
-
-@dataclass(frozen=True, slots=True)
-class Value(Signature):
-    """VALUE: one number, which the mechanism clamps to [low, high]."""
-
-    low: float = 0.0
-    high: float = LARGEST_EXACT_INTEGER
-    mechanisms: tuple[Mechanism, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Record:
-    """An argument of a hook that stands for something that happened, such as `request`; read as `request.size`."""
-
-    name: str
-    meaning: str
-    features: tuple[Feature, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Hook:
-    """A method that a PROGRAM policy defines, and what it is called for.
-
-    `arguments` are those behind `self`; all their features are whole numbers. `returns` is what becomes of its result:
-    `nothing`, `int` (a whole number) or `bool` (whether it is true); `result` says what it means. An `optional` hook
-    may be left out.
-    """
-
-    name: str
-    arguments: tuple[Scalar | Record, ...]
-    meaning: str
-    returns: Literal["nothing", "int", "bool"] = "nothing"
-    result: str = ""
-    optional: bool = False
-
-    def __post_init__(self) -> None:
-        _check_name(self.name, "hook")
-        for argument in self.arguments:
-            _check_name(argument.name, "argument")
-            for feature in argument.features if isinstance(argument, Record) else (argument.feature,):
-                if feature.type != "int":
-                    raise ValueError(f"hook {self.name!r}: {feature.name!r} is not a whole number")
-
-    @property
-    def width(self) -> int:
-        """How many numbers the hook is called with."""
-        return sum(len(a.features) if isinstance(a, Record) else 1 for a in self.arguments)
-
-
-_CLASS_NAME = re.compile(r"[A-Z][A-Za-z0-9]*\Z")
-
-
-@dataclass(frozen=True, slots=True)
-class Program(Signature):
-    """PROGRAM: a class of free Python, of which the evaluator calls the hooks.
-
-    `function` is the name of the class, `arguments` what an instance is made with: whole numbers alone.
-    """
-
-    hooks: tuple[Hook, ...] = ()
-    mechanisms: tuple[Mechanism, ...] = ()
-
-    def __post_init__(self) -> None:
-        if not _CLASS_NAME.match(self.function):
-            raise ValueError(f"class {self.function!r}: its name is letters and digits, the first a capital")
-        names = [hook.name for hook in self.hooks]
-        if len(set(names)) != len(names):
-            raise ValueError(f"class {self.function!r}: two hooks share a name")
-        if not any(not hook.optional for hook in self.hooks):
-            raise ValueError(f"class {self.function!r}: PROGRAM names at least one hook that every policy has")
-        for argument in self.arguments:
-            if not isinstance(argument, Scalar) or argument.feature.type != "int":
-                raise ValueError(f"class {self.function!r}: it is made with {argument.name!r}, no whole number")
-
-    def hook(self, name: str) -> Hook:
-        """The hook of that name. Raises KeyError."""
-        for hook in self.hooks:
-            if hook.name == name:
-                return hook
-        raise KeyError(name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -408,43 +191,6 @@ class Picture:
     x_reversed: bool = False
 
 
-def _check_functions(task: str, functions: tuple[Signature, ...]) -> None:
-    """Raises ValueError where the functions of one policy do not go together."""
-    where = f"task {task!r}"
-    names = [signature.function for signature in functions]
-    arguments: dict[str, tuple[str, Argument]] = {}
-    for signature in functions:
-        if names.count(signature.function) > 1:
-            raise ValueError(f"{where}: two functions are called {signature.function!r}")
-        for argument in signature.arguments:
-            if len(names) > 1 and argument.name in names:
-                raise ValueError(f"{where}: {argument.name!r} is a function and an argument of {signature.function!r}")
-            other, known = arguments.setdefault(argument.name, (signature.function, argument))
-            if known != argument:
-                raise ValueError(
-                    f"{where}: {signature.function!r} and {other!r} declare the argument {argument.name!r} "
-                    "differently; arguments of one name mean the same thing: declare it once and use it in both"
-                )
-    for signature in functions[1:]:
-        own = [argument.name for argument in signature.arguments]
-        for argument in signature.arguments:
-            if isinstance(argument, History) and argument.entity not in own:
-                raise ValueError(
-                    f"{where}: {signature.function!r} is shown the history {argument.name!r} without "
-                    f"{argument.entity!r}, which it is asked about"
-                )
-    entities = [name for name, (_, argument) in arguments.items() if isinstance(argument, Entity)]
-    if len(functions) > 1 and len(entities) > 1:
-        raise ValueError(f"{where}: its functions take entities of different kinds ({', '.join(entities)})")
-    if len(functions) > 1:
-        _together(functions)  # which finds names that clash across functions
-
-
-def _together(functions: tuple[Signature, ...]) -> Signature:
-    arguments = {argument.name: argument for signature in functions for argument in signature.arguments}
-    return Signature(functions[0].function, tuple(arguments.values()), functions[0].returns)
-
-
 @dataclass(frozen=True)
 class Task:
     """A complete declaration. `evaluator` is an import path, `package.module:Class`.
@@ -475,12 +221,12 @@ class Task:
     others: tuple[Rank | Value, ...] = ()
 
     def __post_init__(self) -> None:
-        _check_name(self.name, "task")
+        check_name(self.name, "task")
         if not self.objectives:
             raise ValueError(f"task {self.name!r} declares no objective")
         if isinstance(self.signature, Program) and (self.others or self.properties):
             raise ValueError(f"task {self.name!r}: PROGRAM goes with no other function, and nothing is proved of it")
-        _check_functions(self.name, self.functions)
+        check_functions(self.name, self.functions)
         known = [signature.function for signature in self.functions]
         for declared in self.properties:
             if declared.function is not None and declared.function not in known:
@@ -512,7 +258,7 @@ class Task:
     @cached_property
     def interface(self) -> Signature:
         """What all functions together are shown: the main one's declaration with every argument of the others."""
-        return _together(self.functions) if self.others else self.signature
+        return together(self.functions) if self.others else self.signature
 
     def objective(self, name: str | None = None) -> Objective:
         """The objective of that name; the first one where none is named. Raises KeyError."""

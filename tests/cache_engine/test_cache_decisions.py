@@ -8,7 +8,7 @@ import pytest
 from vulcan.anvil import check
 from vulcan.evaluator import OffersDecisions, load_evaluator
 from vulcan.registry import find_task
-from vulcan.search.config import complete_settings
+from vulcan.searches.config import complete_settings
 from vulcan.task import Split
 from vulcan_cache.probe import RESIDENTS, Probe, Scale
 

@@ -11,7 +11,7 @@ from vulcan.anvil import check
 from vulcan.errors import UserError
 from vulcan.evaluator import Evaluator, load_evaluator
 from vulcan.registry import find_task
-from vulcan.search.config import complete_settings
+from vulcan.searches.config import complete_settings
 from vulcan.task import Split
 from vulcan_cache import simulate
 from vulcan_cache.capacity import capacity_in_bytes

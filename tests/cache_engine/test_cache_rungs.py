@@ -9,7 +9,7 @@ from vulcan.anvil import check
 from vulcan.evaluator import OffersRungs, load_evaluator, rungs_of
 from vulcan.registry import find_task
 from vulcan.scoring import Job, LocalExecutor, Setup
-from vulcan.search.config import complete_settings
+from vulcan.searches.config import complete_settings
 from vulcan.task import Split
 from vulcan_cache import simulate
 from vulcan_cache.rungs import KEPT_BY_ONE_RUNG, LADDER, LEAST_RESIDENTS, make_rungs

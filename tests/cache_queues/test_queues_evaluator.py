@@ -15,7 +15,7 @@ from vulcan.errors import UserError
 from vulcan.evaluator import load_evaluator, rungs_of
 from vulcan.registry import find_task
 from vulcan.scoring import Job, LocalExecutor, Setup
-from vulcan.search.config import complete_settings
+from vulcan.searches.config import complete_settings
 from vulcan.task import Split
 from vulcan_cache import simulate
 from vulcan_cache.mechanisms import MECHANISMS

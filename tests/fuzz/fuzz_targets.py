@@ -30,7 +30,7 @@ from vulcan.anvil import Rejected, check
 from vulcan.cli.config_file import read_config
 from vulcan.errors import UserError
 from vulcan.export.read_back import policy_source
-from vulcan.library.document import read_library
+from vulcan.libraries.document import read_library
 from vulcan.models.base import Reply
 from vulcan.models.completion import read_completion
 from vulcan.models.reply import NoSource, extract_source
@@ -38,9 +38,9 @@ from vulcan.models.retry import PassingFault, seconds_asked
 from vulcan.registry import find_task
 from vulcan.scoring.messages import MalformedMessage, decode, outcome_of
 from vulcan.scoring.setup import Request
-from vulcan.search.config import SearchConfig
-from vulcan.search.plain_options import make_config, sort_options
-from vulcan.search.session import Recording
+from vulcan.searches.config import SearchConfig
+from vulcan.searches.plain_options import make_config, sort_options
+from vulcan.searches.session import Recording
 from vulcan.store import RunRecord, SQLiteStore
 from vulcan.store.decode import MalformedRow, decode_event
 from vulcan.store.events import EVENTS

@@ -7,8 +7,7 @@ from pathlib import Path
 from types import ModuleType
 
 from vulcan.evaluator import Instance
-from vulcan.library.export import selector_module
-from vulcan.library.library import (
+from vulcan.libraries.contents import (
     Clustering,
     Earned,
     Fallback,
@@ -20,8 +19,9 @@ from vulcan.library.library import (
     Trained,
     Workload,
 )
+from vulcan.libraries.export import selector_module
 from vulcan.registry import find_task
-from vulcan.search.config import complete_settings
+from vulcan.searches.config import complete_settings
 from vulcan.task import Split
 from vulcan_cache.evaluator import CacheEvaluator
 

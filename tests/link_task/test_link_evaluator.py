@@ -9,7 +9,7 @@ import pytest
 
 from vulcan.anvil import check
 from vulcan.evaluator import OffersDecisions, OffersRungs, rungs_of
-from vulcan.search.config import complete_settings
+from vulcan.searches.config import complete_settings
 from vulcan.task import Split
 from vulcan_link.evaluator import LinkEvaluator
 from vulcan_link.layout import LAYOUT

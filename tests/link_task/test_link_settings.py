@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from vulcan.errors import UserError
-from vulcan.search.config import complete_settings
+from vulcan.searches.config import complete_settings
 from vulcan.task import Split
 from vulcan_link.buffer_size import buffer_in_packets
 from vulcan_link.competitors import Competitors, fair_share, parse_competitors

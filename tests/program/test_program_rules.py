@@ -9,7 +9,7 @@ from vulcan.program.check import check_program
 from vulcan.program.interface import check_policy, describe_policy
 from vulcan.program.offered import NAMES, namespace
 from vulcan.program.rules import RULES
-from vulcan.search.reading import read_source
+from vulcan.searches.reading import read_source
 
 
 def rejected(source: str) -> Rejected:

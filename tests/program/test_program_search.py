@@ -18,11 +18,11 @@ from vulcan.models import open_proposer
 from vulcan.models.budget import Budget
 from vulcan.program.check import check_program
 from vulcan.scoring import Job, LocalExecutor, Setup
-from vulcan.search.config import SearchConfig, complete_settings
-from vulcan.search.lineup import Lineup
-from vulcan.search.opening import find_evidence
-from vulcan.search.session import Machines, check_config, open_study
-from vulcan.search.tune import tune
+from vulcan.searches.config import SearchConfig, complete_settings
+from vulcan.searches.lineup import Lineup
+from vulcan.searches.opening import find_evidence
+from vulcan.searches.session import Machines, check_config, open_study
+from vulcan.searches.tune import tune
 from vulcan.store import MemoryStore
 from vulcan.store.events import Judged
 from vulcan_cache.program import ProgramEvaluator, replay_program

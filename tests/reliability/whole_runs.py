@@ -11,8 +11,8 @@ from rich_parts import rich, search
 from search_parts import contents
 
 from vulcan.scoring import Executor
-from vulcan.search.config import SearchConfig
-from vulcan.search.session import Recording
+from vulcan.searches.config import SearchConfig
+from vulcan.searches.session import Recording
 from vulcan.store import SQLiteStore
 from vulcan.store.runs import CONTROL, FILE
 

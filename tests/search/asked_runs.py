@@ -9,8 +9,8 @@ from pathlib import Path
 from search_parts import as_reply, opened, share
 
 from vulcan.scoring import Executor
-from vulcan.search.config import SearchConfig
-from vulcan.search.conversation import Conversation, Told, name_of
+from vulcan.searches.config import SearchConfig
+from vulcan.searches.conversation import Conversation, Told, name_of
 from vulcan.store import MemoryStore, SQLiteStore
 
 ASK = ("ask",)

@@ -24,8 +24,8 @@ from search_parts import TASK, evidence
 
 from vulcan.scoring import Job, Outcome, Setup
 from vulcan.scoring.child import Worker
-from vulcan.search import session
-from vulcan.search.session import Recording, run_search
+from vulcan.searches import session
+from vulcan.searches.session import Recording, run_search
 from vulcan.store import SQLiteStore
 
 ROUNDS = 2

@@ -12,10 +12,10 @@ from search_parts import CROWD, TASK, Scripted, as_reply, evidence, lineup, mood
 
 from vulcan.models import Proposer, Request
 from vulcan.scoring import Executor
-from vulcan.search import session
-from vulcan.search.config import SearchConfig
-from vulcan.search.lineup import Lineup
-from vulcan.search.session import Machines, Recording, run_search
+from vulcan.searches import session
+from vulcan.searches.config import SearchConfig
+from vulcan.searches.lineup import Lineup
+from vulcan.searches.session import Machines, Recording, run_search
 from vulcan.store import MemoryStore, Store
 from vulcan.store.events import Event
 

@@ -14,10 +14,10 @@ from vulcan.models.budget import Budget
 from vulcan.models.ensemble import Ensemble
 from vulcan.registry import find_task
 from vulcan.scoring import Executor
-from vulcan.search.config import SearchConfig, complete_settings
-from vulcan.search.lineup import Lineup
-from vulcan.search.opening import Evidence, find_evidence, find_objective, make_scorer, open_run
-from vulcan.search.study import Listener, Study
+from vulcan.searches.config import SearchConfig, complete_settings
+from vulcan.searches.lineup import Lineup
+from vulcan.searches.opening import Evidence, find_evidence, find_objective, make_scorer, open_run
+from vulcan.searches.study import Listener, Study
 from vulcan.store import MemoryStore, RunRecord, Store
 from vulcan.store.events import CallRecord, Event, Judged, Proposed, Stopped
 

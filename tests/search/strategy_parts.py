@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from vulcan.registry import find_task
-from vulcan.search.population import Attempt, Member, Population
+from vulcan.searches.population import Attempt, Member, Population
 
 TASK = find_task(str(Path(__file__).parent / "mood_task"))
 

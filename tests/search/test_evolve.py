@@ -12,13 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategy_parts import SEEDS, attempt, member, population, reading, seeds
 
-from vulcan.search.config import SearchConfig
-from vulcan.search.population import Member, Population
-from vulcan.search.strategies import Evolve, make_strategy
-from vulcan.search.strategies.archive import Archive
-from vulcan.search.strategies.behaviour import cell_of, reads
-from vulcan.search.strategies.islands import Islands
-from vulcan.search.strategies.reply_form import choose_form
+from vulcan.searches.config import SearchConfig
+from vulcan.searches.population import Member, Population
+from vulcan.searches.strategies import Evolve, make_strategy
+from vulcan.searches.strategies.archive import Archive
+from vulcan.searches.strategies.behaviour import cell_of, reads
+from vulcan.searches.strategies.islands import Islands
+from vulcan.searches.strategies.reply_form import choose_form
 
 CONFIG = SearchConfig(task="mood", settings={}, objective="gain", rounds=40, samples=25)
 

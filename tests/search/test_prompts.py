@@ -12,10 +12,10 @@ from vulcan.errors import UserError
 from vulcan.evaluator import Instance
 from vulcan.models.base import Message
 from vulcan.registry import find_task
-from vulcan.search.config import complete_settings
-from vulcan.search.population import Member
-from vulcan.search.prompts import Prompts, mechanism_of
-from vulcan.search.strategies import Draft
+from vulcan.searches.config import complete_settings
+from vulcan.searches.population import Member
+from vulcan.searches.prompts import Prompts, mechanism_of
+from vulcan.searches.strategies import Draft
 from vulcan.task import Json, Task
 
 CACHE = find_task("cache_eviction")

@@ -12,7 +12,7 @@ from search_parts import SEEDS, as_reply, config, contents, judged, of_kind, sha
 from vulcan.errors import UserError
 from vulcan.models import BudgetExhausted, Request
 from vulcan.scoring import Executor
-from vulcan.search.config import SearchConfig
+from vulcan.searches.config import SearchConfig
 from vulcan.store import MemoryStore, RunRecord, SQLiteStore
 from vulcan.store.events import (
     BaselineMeasured,

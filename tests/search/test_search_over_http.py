@@ -28,7 +28,7 @@ from vulcan.models import ModelRefused, open_proposer
 from vulcan.models.retry import RetryPolicy
 from vulcan.models.settings import CallSettings
 from vulcan.scoring import Executor
-from vulcan.search.study import MOST_UNANSWERED, Study
+from vulcan.searches.study import MOST_UNANSWERED, Study
 from vulcan.store import MemoryStore, SQLiteStore, Store
 from vulcan.store.events import Chosen, Judged
 

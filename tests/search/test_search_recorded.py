@@ -11,9 +11,9 @@ from real_caches import DATA
 from search_parts import contents, of_kind
 
 from vulcan.registry import find_task
-from vulcan.search.config import SearchConfig
-from vulcan.search.lineup import open_lineup
-from vulcan.search.session import Machines, Recording, check_config, open_study, run_search
+from vulcan.searches.config import SearchConfig
+from vulcan.searches.lineup import open_lineup
+from vulcan.searches.session import Machines, Recording, check_config, open_study, run_search
 from vulcan.store import MemoryStore, RunRecord
 from vulcan.store.events import CallRecord, Event, Judged, Prepared, Proposed
 from vulcan.store.runs import open_store

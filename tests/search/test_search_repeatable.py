@@ -19,8 +19,8 @@ from vulcan.errors import UserError
 from vulcan.models import Request
 from vulcan.scoring import Executor, WorkerLost
 from vulcan.scoring.ray_runtime import RayRuntime
-from vulcan.search.lineup import OFFLINE as THE_OFFLINE_GENERATOR
-from vulcan.search.session import Machines, run_search
+from vulcan.searches.lineup import OFFLINE as THE_OFFLINE_GENERATOR
+from vulcan.searches.session import Machines, run_search
 from vulcan.store import MemoryStore, SQLiteStore, Store
 from vulcan.store.events import Event, Stopped
 
@@ -151,7 +151,7 @@ def test_where_ray_cannot_start_one_line_says_so_and_the_search_goes_on(
 
     monkeypatch.setattr(ray, "init", fail)
     assert searched(tmp_path / "run.db", Machines("ray", 2)) == one_worker
-    (message,) = [r.message for r in caplog.records if r.name == "vulcan.search.session"]
+    (message,) = [r.message for r in caplog.records if r.name == "vulcan.searches.session"]
     assert message == ("cannot start Ray: RuntimeError: no shared memory on this host; going on with --executor local")
 
 

@@ -11,8 +11,8 @@ from search_parts import SEEDS, as_reply, config, contents, judged, of_kind, sha
 from vulcan.errors import UserError
 from vulcan.models import BudgetExhausted, Request
 from vulcan.scoring import Executor
-from vulcan.search.config import SearchConfig
-from vulcan.search.session import Recording
+from vulcan.searches.config import SearchConfig
+from vulcan.searches.session import Recording
 from vulcan.store import MemoryStore
 from vulcan.store.events import Advised, CallRecord, Judged, Proposed
 

@@ -9,8 +9,8 @@ from search_parts import TASK, Scripted, as_reply, config, evidence, lineup, of_
 
 from vulcan.models import Request
 from vulcan.scoring import Executor
-from vulcan.search.opening import find_objective, make_scorer, open_run
-from vulcan.search.study import Study
+from vulcan.searches.opening import find_objective, make_scorer, open_run
+from vulcan.searches.study import Study
 from vulcan.store import MemoryStore, RunRecord
 from vulcan.store.events import Judged
 from vulcan.task import Property

@@ -16,7 +16,7 @@ from vulcan.models.bandit import FIRST_TRIES
 from vulcan.models.retry import RetryPolicy
 from vulcan.models.settings import CallSettings
 from vulcan.scoring import Executor
-from vulcan.search.config import SearchConfig
+from vulcan.searches.config import SearchConfig
 from vulcan.store import MemoryStore
 from vulcan.store.events import Judged, Proposed
 

@@ -9,8 +9,8 @@ from real_caches import improvement
 from vulcan.anvil import check
 from vulcan.anvil.rewrite import program_size
 from vulcan.registry import find_task
-from vulcan.search.simplify import simplify
-from vulcan.search.tune import Evaluate
+from vulcan.searches.simplify import simplify
+from vulcan.searches.tune import Evaluate
 
 TASK = find_task("cache_eviction")
 HEAD = "def priority(now, obj, cache, ghost):\n"

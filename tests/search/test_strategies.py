@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from strategy_parts import SEEDS, attempt, made_up, member, population, seeds
 
 from vulcan.errors import UserError
-from vulcan.search.config import SearchConfig
-from vulcan.search.population import Population
-from vulcan.search.strategies import STRATEGIES, Draft, Strategy, make_strategy
+from vulcan.searches.config import SearchConfig
+from vulcan.searches.population import Population
+from vulcan.searches.strategies import STRATEGIES, Draft, Strategy, make_strategy
 
 CONFIG = SearchConfig(task="mood", settings={}, objective="gain", rounds=12, samples=25)
 NUMBERS = st.integers(0, 299)

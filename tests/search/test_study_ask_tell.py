@@ -8,7 +8,7 @@ import pytest
 from search_parts import SEEDS, as_reply, judged, mood, new_study, of_kind, reply, share
 
 from vulcan.scoring import Executor
-from vulcan.search.study import Study
+from vulcan.searches.study import Study
 from vulcan.store.events import Proposed
 
 GOOD = as_reply(share(1.5))

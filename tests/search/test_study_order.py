@@ -25,7 +25,7 @@ from search_parts import (
 
 from vulcan.models import Request
 from vulcan.scoring import Executor
-from vulcan.search.study import Study
+from vulcan.searches.study import Study
 from vulcan.store import MemoryStore
 from vulcan.store.events import Judged, Proposed
 

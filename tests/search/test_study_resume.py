@@ -23,8 +23,8 @@ from search_parts import (
 
 from vulcan.models import ModelRefused, Request
 from vulcan.scoring import Executor, Job, WorkerLost
-from vulcan.search.config import SearchConfig
-from vulcan.search.study import MOST_UNANSWERED
+from vulcan.searches.config import SearchConfig
+from vulcan.searches.study import MOST_UNANSWERED
 from vulcan.store import MemoryStore, SQLiteStore, Store
 from vulcan.store.events import Event, Judged, Proposed
 

@@ -10,7 +10,7 @@ from real_caches import GDSF_LIKE, MIXED, improvement
 from vulcan.anvil import check
 from vulcan.anvil import program as p
 from vulcan.registry import find_task
-from vulcan.search.tune import Evaluate, Tuned, tune
+from vulcan.searches.tune import Evaluate, Tuned, tune
 
 TASK = find_task("cache_eviction")
 HEAD = "\n\ndef priority(now, obj, cache, ghost):\n"

@@ -13,7 +13,7 @@ from vulcan.evaluator import Evaluator, OffersDecisions, load_evaluator
 from vulcan.registry import find_task
 from vulcan.scoring import Job as ScoringJob
 from vulcan.scoring import LocalExecutor, Setup
-from vulcan.search.config import complete_settings
+from vulcan.searches.config import complete_settings
 from vulcan.task import Split
 from vulcan_spot import Job, Windows, simulate
 from vulcan_spot.windows import places_of

@@ -14,7 +14,7 @@ from vulcan.evaluator import Evaluator, OffersDecisions, load_evaluator
 from vulcan.registry import find_task
 from vulcan.scoring import Job as ScoringJob
 from vulcan.scoring import LocalExecutor, Setup
-from vulcan.search.config import complete_settings
+from vulcan.searches.config import complete_settings
 from vulcan.task import Split
 from vulcan_spot import Job
 from vulcan_spot.multi_region_evaluator import load_regions

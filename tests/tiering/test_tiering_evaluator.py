@@ -14,7 +14,7 @@ from vulcan.evaluator import Evaluator, OffersDecisions, OffersRungs, load_evalu
 from vulcan.models import Request
 from vulcan.models.offline import OfflineEvolve
 from vulcan.registry import find_task
-from vulcan.search.config import complete_settings
+from vulcan.searches.config import complete_settings
 from vulcan.task import Split
 from vulcan_tiering import simulate
 from vulcan_tiering.baselines import BASELINES

@@ -16,8 +16,8 @@ from vulcan.cli.output import number, print_json, say
 from vulcan.cli.output import tell as tell_aside
 
 if TYPE_CHECKING:
-    from vulcan.search.conversation import Conversation
-    from vulcan.search.proposal import Proposal
+    from vulcan.searches.conversation import Conversation
+    from vulcan.searches.proposal import Proposal
 
 Run = Annotated[str, typer.Argument(help="A run's directory, or its name in --runs-dir.")]
 
@@ -33,7 +33,7 @@ def ask(
     Several proposals may be open at once. Exit code 1 where none can be given before an open one has its reply.
     """
     from vulcan.report.asked import asked_document
-    from vulcan.search.conversation import name_of
+    from vulcan.searches.conversation import name_of
 
     with _conversation(run, runs_dir) as (place, conversation):
         given = conversation.find(proposal) if proposal is not None else conversation.ask()
@@ -100,7 +100,7 @@ def finish(run: Run, runs_dir: RunsDirectory = RUNS, as_json: AsJson = False) ->
 @contextmanager
 def _conversation(run: str, runs: Path) -> Iterator[tuple[Path, Conversation]]:
     from vulcan.cli.progress import Progress
-    from vulcan.search.conversation import open_conversation
+    from vulcan.searches.conversation import open_conversation
     from vulcan.store.runs import find_run
 
     place = find_run(run, runs)

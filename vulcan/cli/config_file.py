@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from vulcan.errors import UserError
 
 if TYPE_CHECKING:
-    from vulcan.search.config import SearchConfig
+    from vulcan.searches.config import SearchConfig
 
 
 def read_config(path: Path) -> dict[str, Any]:

@@ -13,10 +13,10 @@ from vulcan.cli.options import task_settings
 from vulcan.cli.repeated import Repeated
 from vulcan.errors import UserError
 from vulcan.registry import find_task
-from vulcan.search.config import SearchConfig
-from vulcan.search.lineup import ASK
-from vulcan.search.plain_options import OPTIONS, make_config, sort_options
-from vulcan.search.session import Machines
+from vulcan.searches.config import SearchConfig
+from vulcan.searches.lineup import ASK
+from vulcan.searches.plain_options import OPTIONS, make_config, sort_options
+from vulcan.searches.session import Machines
 from vulcan.store.runs import find_run
 from vulcan.task import Json, Task
 

@@ -9,10 +9,10 @@ from vulcan.cli.output import print_json, print_table, say
 from vulcan.cli.progress import Progress
 from vulcan.models import Message
 from vulcan.models.prices import expected_tokens, spelled
-from vulcan.search.config import SearchConfig
-from vulcan.search.forecast import REPLY_TOKENS, Limit, ModelForecast, forecast_limits, forecast_models
-from vulcan.search.opening import Evidence
-from vulcan.search.session import Machines, open_study
+from vulcan.searches.config import SearchConfig
+from vulcan.searches.forecast import REPLY_TOKENS, Limit, ModelForecast, forecast_limits, forecast_models
+from vulcan.searches.opening import Evidence
+from vulcan.searches.session import Machines, open_study
 from vulcan.store import MemoryStore
 from vulcan.task import Task
 

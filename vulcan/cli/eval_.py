@@ -52,9 +52,9 @@ def evaluate(
     from vulcan.program.interface import check_policy
     from vulcan.registry import find_task, task_reference
     from vulcan.scoring import Job, LocalExecutor, Setup
-    from vulcan.search.config import SearchConfig, complete_settings
-    from vulcan.search.opening import baseline_events, find_instances, find_objective
-    from vulcan.search.score import Scorer
+    from vulcan.searches.config import SearchConfig, complete_settings
+    from vulcan.searches.opening import baseline_events, find_instances, find_objective
+    from vulcan.searches.score import Scorer
 
     if part not in _PARTS:
         raise UserError(f"part {part!r} is not one of {', '.join(_PARTS)}")

@@ -11,13 +11,13 @@ import typer
 
 from vulcan.cli.options import RUNS, TASK_OPTIONS, AsJson, RunsDirectory, TaskName, task_settings
 from vulcan.cli.output import number, print_json, print_table, say, tell
-from vulcan.search.option_table import MEANINGS
+from vulcan.searches.option_table import MEANINGS
 
 if TYPE_CHECKING:
-    from vulcan.library.build import BuildConfig
-    from vulcan.library.library import Library
-    from vulcan.library.select import Choice
-    from vulcan.search.session import Display
+    from vulcan.libraries.build import BuildConfig
+    from vulcan.libraries.contents import Library
+    from vulcan.libraries.select import Choice
+    from vulcan.searches.session import Display
 
 app = typer.Typer(
     help="Libraries: a policy for each kind of workload, and the choice among them.",
@@ -85,8 +85,8 @@ def build(
       vulcan library build --task cache_eviction --traces traces/ -o mylibrary --budget-candidates 0 \\
           --policy best.py --policy scan.py@mechanism=heap --run runs/cache_eviction-20260101-120000-ab12
     """
-    from vulcan.library.build import build_library
-    from vulcan.search.session import Machines
+    from vulcan.libraries.build import build_library
+    from vulcan.searches.session import Machines
 
     wanted = _build_config(context, config, runs_dir)
     machines = Machines(executor, workers)
@@ -117,12 +117,12 @@ def _build_config(context: typer.Context, file: Path | None, runs: Path) -> Buil
     from vulcan.cli.configured import is_given
     from vulcan.cli.files import read_policy
     from vulcan.errors import UserError, nearest
-    from vulcan.library.build import BuildConfig
-    from vulcan.library.candidates import Wanted
-    from vulcan.library.library import METHODS
-    from vulcan.library.workloads import find_workloads
+    from vulcan.libraries.build import BuildConfig
+    from vulcan.libraries.candidates import Wanted
+    from vulcan.libraries.contents import METHODS
+    from vulcan.libraries.workloads import find_workloads
     from vulcan.registry import find_task
-    from vulcan.search.plain_options import OPTIONS, make_config, sort_options
+    from vulcan.searches.plain_options import OPTIONS, make_config, sort_options
     from vulcan.store.runs import find_run
 
     p = context.params
@@ -175,8 +175,8 @@ def show(
     Example:
       vulcan library show mylibrary
     """
-    from vulcan.library.document import read_library
-    from vulcan.library.select import find_objective_of
+    from vulcan.libraries.document import read_library
+    from vulcan.libraries.select import find_objective_of
 
     found = read_library(library)
     chosen = find_objective_of(found, objective)
@@ -209,8 +209,8 @@ def select(
       vulcan library select my.csv --library mylibrary --json
     """
     from vulcan.errors import UserError
-    from vulcan.library.document import read_library
-    from vulcan.library.select import find_objective_of, only_shipped_library, select_for, shipped_library
+    from vulcan.libraries.document import read_library
+    from vulcan.libraries.select import find_objective_of, only_shipped_library, select_for, shipped_library
     from vulcan.registry import find_task
 
     if library is not None and task is not None:
@@ -295,9 +295,9 @@ def export(
       vulcan library export mylibrary -o selector.py
     """
     from vulcan.cli.files import write_text
-    from vulcan.library.document import read_library
-    from vulcan.library.export import selector_module
-    from vulcan.library.select import find_objective_of
+    from vulcan.libraries.document import read_library
+    from vulcan.libraries.export import selector_module
+    from vulcan.libraries.select import find_objective_of
 
     found = read_library(library)
     chosen = find_objective_of(found, objective)
@@ -320,7 +320,7 @@ def export(
 
 
 def _print_document(library: Library) -> None:
-    from vulcan.library.document import to_json
+    from vulcan.libraries.document import to_json
 
     print_json(to_json(library))
 

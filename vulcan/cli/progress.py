@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 from vulcan.cli.output import tell
 
 if TYPE_CHECKING:
-    from vulcan.search.study import Study
+    from vulcan.searches.study import Study
 
 from vulcan.store.events import Chosen, Confirmed, Event, Judged, Refined
 
@@ -37,12 +37,12 @@ class Progress:
         self._began = self._last_line = time.monotonic()
 
     def preparing(self, what: str) -> None:
-        """See `vulcan.search.session.Display`."""
+        """See `vulcan.searches.session.Display`."""
         if self._live is not None:
             self._live.update(f"preparing {what}")
 
     def begin(self, study: Study) -> None:
-        """See `vulcan.search.session.Display`."""
+        """See `vulcan.searches.session.Display`."""
         self._study = study
         self._begun_with = study.settled
         best, baseline = study.record.ranked()[:1], study.record.best_baseline("train")

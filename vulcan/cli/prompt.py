@@ -20,10 +20,10 @@ def prompt(
 ) -> None:
     """Print the prompt with which a model is asked for a first policy."""
     from vulcan.registry import find_task
-    from vulcan.search.config import complete_settings
-    from vulcan.search.opening import find_objective
-    from vulcan.search.prompts import Prompts
-    from vulcan.search.strategies import Draft
+    from vulcan.searches.config import complete_settings
+    from vulcan.searches.opening import find_objective
+    from vulcan.searches.prompts import Prompts
+    from vulcan.searches.strategies import Draft
 
     declared = find_task(task)
     settings = complete_settings(declared, task_settings(declared, context))

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vulcan.errors import UserError
-from vulcan.search.config import SearchConfig
-from vulcan.search.session import Recording
+from vulcan.searches.config import SearchConfig
+from vulcan.searches.session import Recording
 from vulcan.store import RunRecord
 from vulcan.store.runs import CONTROL, FILE, open_store
 

@@ -25,8 +25,8 @@ def resume(
     from vulcan.cli.repeated import Repeated
     from vulcan.cli.searching import search_in
     from vulcan.errors import UserError
-    from vulcan.search.lineup import ASK
-    from vulcan.search.session import Machines, written_down
+    from vulcan.searches.lineup import ASK
+    from vulcan.searches.session import Machines, written_down
     from vulcan.store.runs import find_run, open_store
 
     place = find_run(run, runs_dir)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from vulcan.cli.options import RUNS, TASK_OPTIONS, AllowUnsandboxed, AsJson, RunsDirectory
-from vulcan.search.option_table import MEANINGS
+from vulcan.searches.option_table import MEANINGS
 
 CONTEXT = TASK_OPTIONS
 _MODELS = ["offline/evolve"]
@@ -79,8 +79,8 @@ def search(
     """
     from vulcan.cli.configured import Configured
     from vulcan.cli.searching import open_for_asking, search_in
-    from vulcan.search.lineup import ASK
-    from vulcan.search.session import check_config
+    from vulcan.searches.lineup import ASK
+    from vulcan.searches.session import check_config
     from vulcan.store.runs import create_store, new_run
 
     wanted = Configured.of(context, config, replay, runs_dir)

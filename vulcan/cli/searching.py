@@ -14,10 +14,10 @@ from vulcan.cli.summary import print_run
 from vulcan.errors import UserError
 from vulcan.models import ModelRefused
 from vulcan.scoring import WorkerLost
-from vulcan.search.config import SearchConfig
-from vulcan.search.costs import Costs
-from vulcan.search.opening import Evidence
-from vulcan.search.session import Machines, open_study, run_search, stop_is_told
+from vulcan.searches.config import SearchConfig
+from vulcan.searches.costs import Costs
+from vulcan.searches.opening import Evidence
+from vulcan.searches.session import Machines, open_study, run_search, stop_is_told
 from vulcan.store import RunRecord, Store
 from vulcan.store.runs import CONTROL, alone_in, create_store, open_store
 from vulcan.task import Task

@@ -28,7 +28,7 @@ def show(
     from vulcan.cli.summary import print_run
     from vulcan.errors import UserError
     from vulcan.report.standing import state_of
-    from vulcan.search.costs import Costs
+    from vulcan.searches.costs import Costs
     from vulcan.store import RunRecord
     from vulcan.store.runs import find_run, open_store
 
@@ -62,7 +62,7 @@ def show(
 def _show_config(record: RunRecord, place: str, *, as_json: bool) -> None:
     from vulcan.cli.config_file import as_toml
     from vulcan.errors import UserError
-    from vulcan.search.config import SearchConfig
+    from vulcan.searches.config import SearchConfig
 
     if not record.config:
         raise UserError(f"{place} stopped before its search was written down; it has no configuration")

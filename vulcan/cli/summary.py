@@ -8,10 +8,10 @@ from vulcan.cli.output import number, print_json, print_table, say
 from vulcan.evaluator import SplitName
 from vulcan.report.run import Compared, Named, compared, interval_of, run_document, scorer_of
 from vulcan.report.standing import gap, proposals, refined, score_of
-from vulcan.search.costs import Costs
-from vulcan.search.opening import SPLITS
-from vulcan.search.score import Scorer
-from vulcan.search.statistics import LEAST
+from vulcan.searches.costs import Costs
+from vulcan.searches.opening import SPLITS
+from vulcan.searches.score import Scorer
+from vulcan.searches.statistics import LEAST
 from vulcan.store import RunRecord
 from vulcan.store.events import VERDICTS
 

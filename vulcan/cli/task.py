@@ -24,7 +24,7 @@ def show(
     from vulcan.program.interface import describe_policy
     from vulcan.registry import find_task
     from vulcan.report.task import task_document
-    from vulcan.search.config import complete_settings
+    from vulcan.searches.config import complete_settings
 
     task = find_task(name)
     if as_json:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import MISSING, fields
 from typing import Any
 
-from vulcan.search.config import SearchConfig
-from vulcan.search.option_table import MEANINGS, OF_MODELS
+from vulcan.searches.config import SearchConfig
+from vulcan.searches.option_table import MEANINGS, OF_MODELS
 
 STUDY_OPTIONS = tuple(name for name in MEANINGS if name not in ("model", *OF_MODELS))
 """The options of a search that mean something where an agent answers its prompts."""

@@ -21,12 +21,12 @@ from vulcan.report.asked import asked_document, told_document
 from vulcan.report.candidate import candidate_document, candidate_row
 from vulcan.report.run import run_document
 from vulcan.report.task import task_document, tasks_document
-from vulcan.search.conversation import open_conversation
-from vulcan.search.costs import Costs
-from vulcan.search.lineup import ASK
-from vulcan.search.plain_options import make_config, sort_options
-from vulcan.search.session import Machines, check_config, open_study, stop_is_told
-from vulcan.search.study import Study
+from vulcan.searches.conversation import open_conversation
+from vulcan.searches.costs import Costs
+from vulcan.searches.lineup import ASK
+from vulcan.searches.plain_options import make_config, sort_options
+from vulcan.searches.session import Machines, check_config, open_study, stop_is_told
+from vulcan.searches.study import Study
 from vulcan.store import RunRecord
 from vulcan.store.events import Event
 from vulcan.store.runs import alone_in, create_store, find_run, new_run, open_store
@@ -43,7 +43,7 @@ Settings = Annotated[
 
 
 class Silent:
-    """A display that shows nothing; see `vulcan.search.session.Display`."""
+    """A display that shows nothing; see `vulcan.searches.session.Display`."""
 
     def preparing(self, what: str) -> None: ...
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from vulcan.search.conversation import Conversation, Told, asks_for_advice, name_of
-from vulcan.search.proposal import Proposal
+from vulcan.searches.conversation import Conversation, Told, asks_for_advice, name_of
+from vulcan.searches.proposal import Proposal
 
 
 def asked_document(conversation: Conversation, given: Proposal | None) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from vulcan.report.run import scorer_of
 from vulcan.report.standing import metrics_of, score_of
-from vulcan.search.opening import SPLITS
+from vulcan.searches.opening import SPLITS
 from vulcan.store import RunRecord
 from vulcan.store.events import CallRecord, Judged
 

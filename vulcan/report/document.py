@@ -20,9 +20,9 @@ from vulcan.report.candidate import candidate_row, lineage
 from vulcan.report.rows import Rows
 from vulcan.report.run import run_document, scorer_of
 from vulcan.report.standing import metrics_of
-from vulcan.search.costs import Costs
-from vulcan.search.opening import SPLITS
-from vulcan.search.score import Scorer
+from vulcan.searches.costs import Costs
+from vulcan.searches.opening import SPLITS
+from vulcan.searches.score import Scorer
 from vulcan.store import RunRecord
 from vulcan.store.events import CallRecord, Judged
 from vulcan.store.runs import CONTROL, FILE, open_store

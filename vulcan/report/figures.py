@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from vulcan.report.document import Report, progress
-from vulcan.search.opening import SPLITS
+from vulcan.searches.opening import SPLITS
 
 _WINNER, _BASELINE, _BOUND, _CONTROL, _PLAIN = "#c0392b", "#2c6fbb", "#7a7a7a", "#b8860b", "#8aa0b4"
 

@@ -14,7 +14,7 @@ from vulcan.evaluator import SplitName
 from vulcan.report.document import Report, difference
 from vulcan.report.figures import figures
 from vulcan.report.plotly_script import plotly_script
-from vulcan.search.opening import SPLITS
+from vulcan.searches.opening import SPLITS
 
 _SECTIONS = {
     "result": "Result",

@@ -7,7 +7,7 @@ from typing import Any
 
 from vulcan.report.document import Report
 from vulcan.report.html_page import MEANINGS, figure_text, standings
-from vulcan.search.opening import SPLITS
+from vulcan.searches.opening import SPLITS
 
 
 def markdown(report: Report, document: Mapping[str, Any]) -> str:

@@ -10,10 +10,10 @@ from typing import Any
 from vulcan.evaluator import BaselineKind, SplitName
 from vulcan.registry import find_task
 from vulcan.report.standing import gap, metrics_of, proposals, refined, score_of, state_of
-from vulcan.search.costs import Costs
-from vulcan.search.opening import SPLITS, find_objective, make_scorer
-from vulcan.search.score import Scorer
-from vulcan.search.statistics import Interval, mean_interval
+from vulcan.searches.costs import Costs
+from vulcan.searches.opening import SPLITS, find_objective, make_scorer
+from vulcan.searches.score import Scorer
+from vulcan.searches.statistics import Interval, mean_interval
 from vulcan.store import RunRecord
 from vulcan.store.events import VERDICTS
 

@@ -9,7 +9,7 @@ from statistics import fmean
 from vulcan.anvil import Policy, Rejected, check
 from vulcan.evaluator import OffersDecisions, decisions_of
 from vulcan.scoring.child import plain_signature
-from vulcan.search.score import Scorer
+from vulcan.searches.score import Scorer
 from vulcan.task import Value
 from vulcan.testing.check import Broken
 from vulcan.testing.subject import NOT_IN_THIS_PROCESS, Subject

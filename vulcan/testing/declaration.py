@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 
 from vulcan.anvil.prove import verify
-from vulcan.search.config import complete_settings
-from vulcan.search.plain_options import OPTIONS
-from vulcan.search.population import Member
-from vulcan.search.prompts import Prompts
-from vulcan.search.strategies.draft import Draft
+from vulcan.searches.config import complete_settings
+from vulcan.searches.plain_options import OPTIONS
+from vulcan.searches.population import Member
+from vulcan.searches.prompts import Prompts
+from vulcan.searches.strategies.draft import Draft
 from vulcan.task import Mechanism, Program, Setting, Task
 from vulcan.testing.check import Broken
 from vulcan.testing.subject import Subject

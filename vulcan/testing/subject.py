@@ -14,7 +14,7 @@ from vulcan.registry import find_task, task_reference
 from vulcan.scoring import Job, LocalExecutor, Outcome, Setup
 from vulcan.scoring.attempt import Attempt
 from vulcan.scoring.child import BadMetrics, plain_metrics
-from vulcan.search.config import complete_settings
+from vulcan.searches.config import complete_settings
 from vulcan.task import Json, Program, Task
 from vulcan.testing.check import Broken
 

@@ -220,10 +220,10 @@ class _Function(Statements):
                 held = min(first.scale, BITS)
                 return Fixed(f"policy_{operation}({first.at(held)}, {held})", 0, kind)
             case _:
-                return self.library(operation, values, kind)
+                return self.called(operation, values, kind)
         return Fixed(text, scale, kind)
 
-    def library(self, operation: str, values: list[Fixed], kind: Kind) -> Fixed:
+    def called(self, operation: str, values: list[Fixed], kind: Kind) -> Fixed:
         first, scale = values[0], min(kind.scale, _UNIT)
         shown = f"{first.text}, {first.scale}"
         match operation:

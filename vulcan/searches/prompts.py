@@ -1,0 +1,129 @@
+"""What a model is told: templates filled in from the task and the grammar table.
+
+A task may bring a template of its own, `prompt.md.j2` in its directory, that extends `propose.md.j2`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import jinja2
+
+from vulcan.errors import UserError
+from vulcan.evaluator import Instance
+from vulcan.models.base import Message
+from vulcan.program.interface import describe_policy
+from vulcan.searches.population import Member
+from vulcan.searches.strategies.draft import Draft
+from vulcan.task import Json, Mechanism, Objective, Rank, Task, Value
+
+ADVICE_LINES = 10
+"""How many lines of advice are asked for."""
+
+_MOST_INSTANCES = 12
+"""Instances whose scores are listed one by one; of more, the best and the worst half of this number."""
+
+
+def mechanism_of(task: Task, settings: Mapping[str, Json]) -> Mechanism | None:
+    """The mechanism that the settings choose, or the task's first; None where it declares none. Raises UserError."""
+    chosen = settings.get("mechanism")
+    for mechanism in task.signature.mechanisms:
+        if chosen is None or mechanism.name == chosen:
+            return mechanism
+    if chosen is None:
+        return None
+    raise UserError(f"task {task.name!r} has no mechanism {chosen!r}")
+
+
+def _other(declared: Rank | Value, settings: Mapping[str, Json]) -> dict[str, str]:
+    """A function besides the main one, and how it is used: by the mechanism that the settings name, else its first."""
+    named = [m for m in declared.mechanisms if m.name == settings.get("mechanism")] or list(declared.mechanisms[:1])
+    mechanism = named[0].spelled(settings) if named else ""
+    return {"function": declared.function, "returns": declared.returns, "mechanism": mechanism}
+
+
+class Prompts:
+    """The prompts of one task under one configuration."""
+
+    def __init__(
+        self, task: Task, objective: Objective, settings: Mapping[str, Json], instances: Sequence[Instance] = ()
+    ) -> None:
+        """`instances` are those of a member's `scores`. Raises UserError where the task's template cannot be read."""
+        places = [task.directory, Path(__file__).parent / "prompts"]
+        self._templates = jinja2.Environment(
+            loader=jinja2.FileSystemLoader(places),
+            autoescape=False,
+            undefined=jinja2.StrictUndefined,
+            trim_blocks=False,
+            keep_trailing_newline=True,
+        )
+        self._templates.filters["by_instance"] = _by_instance
+        name = "prompt.md.j2" if (task.directory / "prompt.md.j2").is_file() else "propose.md.j2"
+        self._place = task.directory / name
+        with self._faults():
+            self._propose = self._templates.get_template(name)
+        self._advice = self._templates.get_template("advice.md.j2")
+        self._repair = self._templates.get_template("repair.md.j2")
+        mechanism = mechanism_of(task, settings)
+        self._fixed = {
+            "task": task,
+            "objective": objective,
+            "mechanism": mechanism.spelled(settings) if mechanism else "",
+            "others": [_other(declared, settings) for declared in task.others],
+            "language": describe_policy(task).strip(),
+            "instances": tuple(instance.name for instance in instances),
+            "advice_lines": ADVICE_LINES,
+        }
+
+    def propose(self, draft: Draft) -> str:
+        """The first message of a proposal. Raises UserError where the task's template goes wrong."""
+        with self._faults():
+            return self._template(draft).render(
+                self._fixed,
+                round=draft.round,
+                operator=draft.operator,
+                parents=draft.parents,
+                inspirations=draft.inspirations,
+                failures=draft.failures,
+                advice=draft.advice,
+                form=draft.form,
+                kind="Example" if draft.operator == "initial" else "Version",
+                heading=_heading(draft),
+            )
+
+    def chat(self, draft: Draft) -> tuple[Message, ...]:
+        """The chat that a proposal begins with."""
+        return (Message("user", self.propose(draft)),)
+
+    def repair(self, feedback: str) -> str:
+        """The answer to a reply that was rejected; `feedback` says what was wrong, as `Reading` has it."""
+        return self._repair.render(feedback=feedback)
+
+    def _template(self, draft: Draft) -> jinja2.Template:
+        return self._advice if draft.operator == "advice" else self._propose
+
+    @contextmanager
+    def _faults(self) -> Iterator[None]:
+        try:
+            yield
+        except jinja2.TemplateError as error:
+            raise UserError(f"the prompt template {self._place} cannot be used: {error}") from error
+
+
+def _heading(draft: Draft) -> str:
+    if draft.operator == "initial":
+        return "Policies to start from"
+    if draft.operator == "crossover":
+        return "Policies to combine"
+    return "The best policies so far" if len(draft.parents) > 1 else "The policy to change"
+
+
+def _by_instance(member: Member, instances: Sequence[str]) -> list[tuple[str, float]]:
+    """Instances with the member's scores; of many, those where it is best and where it is worst."""
+    scored = list(zip(instances, member.scores, strict=True))
+    if len(scored) <= _MOST_INSTANCES:
+        return scored
+    ranked = sorted(scored, key=lambda pair: -pair[1])
+    return ranked[: _MOST_INSTANCES // 2] + ranked[-_MOST_INSTANCES // 2 :]

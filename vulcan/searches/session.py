@@ -1,0 +1,265 @@
+"""A search from its beginning, or from where it was stopped, to its end."""
+
+from __future__ import annotations
+
+import logging
+import os
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Protocol
+
+from vulcan import __version__
+from vulcan.errors import UserError, nearest
+from vulcan.evaluator import load_evaluator
+from vulcan.registry import find_task
+from vulcan.scoring import DeferredExecutor, Executor, LocalExecutor, Setup, WorkerLost
+from vulcan.searches.config import SearchConfig
+from vulcan.searches.lineup import ASK, Lineup, open_lineup, replaying_lineup
+from vulcan.searches.opening import Evidence, find_evidence, find_objective, make_scorer, open_run
+from vulcan.searches.option_table import OF_MODELS
+from vulcan.searches.population import Population
+from vulcan.searches.prompts import Prompts
+from vulcan.searches.strategies import make_strategy
+from vulcan.searches.study import Study
+from vulcan.store import RunRecord, Store
+from vulcan.store.events import (
+    BaselineMeasured,
+    CallRecord,
+    Controlled,
+    Event,
+    Prepared,
+    ReferenceMeasured,
+    Started,
+    Stopped,
+)
+from vulcan.task import Task
+
+log = logging.getLogger(__name__)
+
+CONTROL = "best-of-n"
+_MEASURED = (BaselineMeasured, ReferenceMeasured)
+EXECUTORS = ("ray", "local")
+
+
+@dataclass(frozen=True, slots=True)
+class Machines:
+    """Where candidates are scored: `ray` (a local one, or the cluster at `ray_address`) or `local` children.
+
+    With `allow_unsandboxed`, free Python is run also where the host cannot hold it.
+    """
+
+    executor: str = "ray"
+    workers: int = 0
+    ray_address: str | None = None
+    allow_unsandboxed: bool = False
+
+    def __post_init__(self) -> None:
+        if self.executor not in EXECUTORS:
+            raise UserError(
+                f"no executor {self.executor!r}{nearest(self.executor, EXECUTORS)} (known: {', '.join(EXECUTORS)})"
+            )
+        if self.workers < 0:
+            raise UserError(f"workers is {self.workers}: at least 1 is needed, or 0 for one a processor")
+
+    @property
+    def count(self) -> int:
+        return self.workers or _processors()
+
+
+def _processors() -> int:
+    if hasattr(os, "sched_getaffinity"):  # not on macOS
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+class Display(Protocol):
+    """Shows a search to whoever started it."""
+
+    def preparing(self, what: str) -> None:
+        """Something is made ready that takes a while."""
+
+    def begin(self, study: Study) -> None:
+        """The search proper begins, or goes on."""
+
+    def __call__(self, event: Event) -> None:
+        """Something happened."""
+
+
+def check_config(task: Task, config: SearchConfig, *, models: bool = True) -> Evidence:
+    """All that can be wrong with a search before anything is written; what it will measure on. Raises UserError.
+
+    Without `models` these are not looked at, such as where a recording answers in their place and no key is needed.
+    """
+    draft = make_strategy(config, config.offline).draft(0, Population(), random.Random(0))
+    evidence = find_evidence(task, config, load_evaluator(task))
+    training = [i for i in evidence.instances if i.split == "train"]
+    Prompts(task, find_objective(task, config.objective), config.settings, training).chat(draft)
+    if config.model == (ASK,):
+        _check_ask(config)
+    elif models:
+        open_lineup(task, config).close()
+    return evidence
+
+
+def _check_ask(config: SearchConfig) -> None:
+    for name in OF_MODELS:
+        if getattr(config, name) not in (None, False):
+            raise UserError(
+                f"--{name.replace('_', '-')} says nothing of a search whose model is {ASK!r}, which makes no calls: "
+                "leave it out"
+            )
+
+
+@contextmanager
+def open_study(
+    task: Task, config: SearchConfig, store: Store, evidence: Evidence, machines: Machines, display: Display
+) -> Iterator[Study]:
+    """A study on a run's store, opened or gone on with. Raises UserError or WorkerLost."""
+
+    def prepare() -> None:
+        open_run(task, config, store, evidence, display.preparing)
+
+    with executor_for(config, evidence, machines, prepare) as executor:
+        record = RunRecord.of(store.events())
+        scorer = make_scorer(find_objective(task, config.objective), record)
+        study = Study(task, config, store, scorer, executor, (display,))
+        display.begin(study)
+        yield study
+
+
+def written_down(place: Path, store: Store, *, models: bool = True) -> tuple[Task, SearchConfig, Evidence]:
+    """What a run was begun with. Raises UserError where it cannot be gone on with."""
+    record = RunRecord.of(store.events())
+    if not record.config:
+        raise UserError(f"{place} stopped before its search was written down; start it again")
+    config = SearchConfig.from_json(record.config)
+    task = find_task(config.task)
+    evidence = check_config(task, config, models=models)
+    if record.instances and (record.instances, record.rungs) != (evidence.instances, evidence.rungs):
+        raise UserError(f"{place} cannot be resumed: its traces or its task have changed since it was started")
+    return task, config, evidence
+
+
+def run_search(
+    task: Task,
+    config: SearchConfig,
+    store: Store,
+    evidence: Evidence,
+    machines: Machines,
+    display: Display,
+    *,
+    control: Callable[[], Store],
+    recording: Recording | None = None,
+    control_recording: Recording | None = None,
+) -> None:
+    """Open the run or go on with it, search, choose the winner, and compare it with a control if that is wanted.
+
+    A recording answers in place of the models that the configuration names. `control` opens the store of the control.
+    Raises UserError, ModelRefused or WorkerLost after the store has been told; the run can then be resumed.
+    """
+    with stop_is_told(store), open_study(task, config, store, evidence, machines, display) as study:
+        if recording is not None:
+            study.repeat(recording.proposals, recording.last_turns)
+        with closing(_lineup(task, config, store, recording)) as lineup:
+            study.run(lineup)
+        wanted = config.control if recording is None else control_recording is not None
+        if wanted and study.settled and study.record.control is None:
+            study.compare_with(_control(study, control(), control_recording))
+        study.close("finished")
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """What models answered in another run, and where they did not: `(proposal, turn)` and why.
+
+    `last_turns` has the last turn that each proposal got: a repair that there was no budget for is not asked again.
+    """
+
+    proposals: int
+    calls: Sequence[CallRecord]
+    unanswered: Mapping[tuple[int, int], str]
+    last_turns: Mapping[int, int]
+
+    @classmethod
+    def of(cls, store: Store) -> Recording:
+        record = RunRecord.of(store.events())
+        gaps = {(p, 0): "no advice" for p in record.proposals if store.call(p, 0) is None}
+        gaps |= {(c.proposal, c.turn): c.feedback for c in record.candidates.values() if c.verdict == "no-reply"}
+        last_turns: dict[int, int] = {}
+        for candidate in record.candidates.values():
+            last_turns[candidate.proposal] = max(candidate.turn, last_turns.get(candidate.proposal, 0))
+        asked = sum(p.round > 0 for p in record.proposals.values())
+        return cls(asked, tuple(store.calls()), gaps, last_turns)
+
+
+def _lineup(task: Task, config: SearchConfig, store: Store, recording: Recording | None) -> Lineup:
+    if recording is None:
+        return open_lineup(task, config, store.calls())
+    return replaying_lineup(recording.calls, recording.unanswered)
+
+
+def _control(study: Study, store: Store, recording: Recording | None) -> Controlled:
+    """What sampling without feedback comes to: as many proposals, of the same models, on the same executor."""
+    config = replace(study.config, strategy=CONTROL, tune=0, simplify=0, control=False, budget_candidates=study.settled)
+    try:
+        known = RunRecord.of(store.events())
+        beginning: list[Event] = [] if known.config else [Started(config.to_json(), __version__)]
+        missing = (() if known.instances else (Prepared,)) + (() if known.baselines else _MEASURED)
+        beginning += [event for event in study.store.events() if isinstance(event, missing)]
+        store.append(*beginning)
+        control = Study(study.task, config, store, study.scorer, study.executor)
+        if recording is not None:
+            control.repeat(recording.proposals, recording.last_turns)
+        with closing(_lineup(study.task, config, store, recording)) as lineup:
+            control.run(lineup)
+        control.close("finished")
+        return control.as_control()
+    finally:
+        store.close()
+
+
+@contextmanager
+def stop_is_told(store: Store) -> Iterator[None]:
+    """Writes to the store why a search stopped, where it did not come to its end."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        store.append(Stopped("interrupted"))
+        raise
+    except (UserError, WorkerLost) as error:
+        store.append(Stopped("error", str(error)))
+        raise
+
+
+@contextmanager
+def executor_for(
+    config: SearchConfig,
+    evidence: Evidence,
+    machines: Machines,
+    meanwhile: Callable[[], None] = lambda: None,
+) -> Iterator[Executor]:
+    """Somewhere to score. Ray comes up while `meanwhile` runs; where it does not, one line says so."""
+    setup = Setup(config.task, evidence.everything, allow_unsandboxed=machines.allow_unsandboxed)
+    if machines.executor == "local":
+        meanwhile()
+        with DeferredExecutor(lambda: LocalExecutor(setup, machines.count), machines.count) as executor:
+            yield executor
+        return
+    from vulcan.scoring.ray_executor import RayExecutor
+    from vulcan.scoring.ray_runtime import RayRuntime, RayUnavailable
+
+    with RayRuntime(machines.count, machines.ray_address) as runtime:
+        meanwhile()
+        chosen: Executor
+        try:
+            chosen = RayExecutor(setup, machines.count, runtime)
+        except RayUnavailable as error:
+            if runtime.joined:
+                raise UserError(f"{error}; leave out --ray-address, or use --executor local") from error
+            log.warning("%s; going on with --executor local", error)
+            chosen = LocalExecutor(setup, machines.count)
+        with chosen as executor:
+            yield executor

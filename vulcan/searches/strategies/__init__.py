@@ -1,0 +1,61 @@
+"""How a search decides what to ask for next: one file a strategy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import cast
+
+from vulcan.errors import UserError, nearest
+from vulcan.searches.config import SearchConfig
+from vulcan.searches.strategies.best_of_n import BestOfN
+from vulcan.searches.strategies.draft import Draft, Form, Strategy
+from vulcan.searches.strategies.evolve import Evolve
+from vulcan.searches.strategies.policysmith import PolicySmith
+from vulcan.searches.strategies.reply_form import DiffPolicy
+
+__all__ = ["STRATEGIES", "BestOfN", "Draft", "Evolve", "Form", "PolicySmith", "Strategy", "make_strategy"]
+
+
+def _policysmith(config: SearchConfig, offline: bool) -> Strategy:
+    return PolicySmith(config.rounds, config.samples, config.parents)
+
+
+def _best_of_n(config: SearchConfig, offline: bool) -> Strategy:
+    return BestOfN(_proposals(config), config.samples, offline=offline)
+
+
+def _evolve(config: SearchConfig, offline: bool) -> Strategy:
+    return Evolve(
+        total=_proposals(config),
+        samples=config.samples,
+        parents=config.parents,
+        islands=config.islands,
+        in_flight=config.in_flight,
+        migrate_every=config.migrate_every,
+        advice_every=0 if offline else config.advice_every,
+        diff=cast(DiffPolicy, config.diff),
+        offline=offline,
+    )
+
+
+STRATEGIES: Mapping[str, Callable[[SearchConfig, bool], Strategy]] = {
+    "policysmith": _policysmith,
+    "evolve": _evolve,
+    "best-of-n": _best_of_n,
+}
+
+
+def make_strategy(config: SearchConfig, offline: bool) -> Strategy:
+    """The strategy that a configuration names. Raises UserError.
+
+    `offline` says that no language model takes part: the generator follows a proposal's operator and parents, and
+    reads no prompt.
+    """
+    if config.strategy not in STRATEGIES:
+        known = ", ".join(STRATEGIES)
+        raise UserError(f"no strategy {config.strategy!r}{nearest(config.strategy, STRATEGIES)} (known: {known})")
+    return STRATEGIES[config.strategy](config, offline)
+
+
+def _proposals(config: SearchConfig) -> int:
+    return config.rounds * config.samples if config.budget_candidates is None else config.budget_candidates

@@ -1,0 +1,33 @@
+"""The strategy `best-of-n`: the control that every other strategy has to beat."""
+
+from __future__ import annotations
+
+import random
+
+from vulcan.searches.population import Population
+from vulcan.searches.strategies.draft import Draft
+
+
+class BestOfN:
+    """Independent samples without feedback: a model is shown the task's seed policies and never a candidate.
+
+    The offline generator is shown nothing and writes new programs only.
+    """
+
+    def __init__(self, total: int, samples: int, *, offline: bool) -> None:
+        self._total = total
+        self._samples = samples
+        self._offline = offline
+
+    def total(self) -> int:
+        return self._total
+
+    def settled_before(self, number: int) -> int:
+        return 0
+
+    def draft(self, number: int, population: Population, rng: random.Random) -> Draft:
+        round_ = 1 + number // self._samples
+        if self._offline:
+            return Draft(round_, "fresh", ())
+        seeds = [m for m in population.members if m.origin == "seed"]
+        return Draft(round_, "initial", tuple(sorted(seeds, key=lambda m: (-m.score, m.candidate))))

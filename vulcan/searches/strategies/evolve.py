@@ -1,0 +1,140 @@
+"""The strategy `evolve`: islands of MAP-Elites archives, with the operators that suit the model."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+from vulcan.searches.population import Attempt, Member, Population
+from vulcan.searches.strategies.archive import Archive
+from vulcan.searches.strategies.draft import Draft
+from vulcan.searches.strategies.islands import Islands
+from vulcan.searches.strategies.operators import LANGUAGE_MODEL, OFFLINE
+from vulcan.searches.strategies.reply_form import DiffPolicy, choose_form
+
+_ISLAND = 200
+"""Proposals that an island needs to get anywhere: a short search has fewer islands than it may."""
+
+_INSPIRATIONS = 2
+_FAILURES = 8
+_SUCCESSES = 4
+
+
+class Evolve:
+    """Parents come from the archive of one island, inspirations from other cells of it and from the best of all.
+
+    There are at most `islands` of them, which take turns. A proposal is drafted from all but the `in_flight` before
+    it, so that as many are on their way at once. Every `advice_every` proposals (0: never) the model is asked for
+    lessons instead of a program; later prompts show them.
+    """
+
+    def __init__(
+        self,
+        total: int,
+        *,
+        samples: int,
+        parents: int,
+        islands: int,
+        in_flight: int,
+        migrate_every: int,
+        advice_every: int,
+        diff: DiffPolicy,
+        offline: bool,
+    ) -> None:
+        self._total = total
+        self._samples = samples
+        self._parents = parents
+        self._island_count = max(1, min(islands, total // _ISLAND))
+        self._in_flight = in_flight
+        self._migrate_every = migrate_every
+        self._advice_every = advice_every
+        self._diff = diff
+        self._offline = offline
+        self._schedule = OFFLINE if offline else LANGUAGE_MODEL
+        # Only kept from one draft to the next: the population alone says what is in it
+        self._islands = Islands(self._island_count, migrate_every, ())
+
+    def total(self) -> int:
+        return self._total
+
+    def settled_before(self, number: int) -> int:
+        return max(0, number - self._in_flight)
+
+    def draft(self, number: int, population: Population, rng: random.Random) -> Draft:
+        islands = self._filled(population.members)
+        round_ = 1 + number // self._samples
+        if self._advice_every and (number + 1) % self._advice_every == 0:
+            return self._for_advice(round_, population, islands)
+        island = number % self._island_count
+        archive = islands.archives[island]
+        operator = self._schedule.operator(rng, number, len(archive))
+        if self._offline:
+            return Draft(round_, operator, self._schedule.parents(rng, operator, archive, 2), island=island)
+        return self._for_model(rng, round_, operator, island, population, islands)
+
+    def _filled(self, members: Sequence[Member]) -> Islands:
+        if not self._islands.follows(members):
+            self._islands = Islands(self._island_count, self._migrate_every, members)
+        self._islands.extend(members)
+        return self._islands
+
+    def _for_model(
+        self, rng: random.Random, round_: int, operator: str, island: int, population: Population, islands: Islands
+    ) -> Draft:
+        """A draft whose prompt shows the parents and what else is worth seeing."""
+        archive = islands.archives[island]
+        if operator == "initial":
+            shown = tuple(m for m in population.members if m.origin == "seed")
+            return Draft(round_, operator, shown, island=island)
+        parents = self._schedule.parents(rng, operator, archive, max(self._parents, 2))
+        inspirations = _inspirations(rng, parents, archive, islands)
+        form = choose_form(self._diff, population.attempts, rng) if operator == "mutate" else "full"
+        return Draft(round_, operator, parents, inspirations, island, form, _latest(population))
+
+    def _for_advice(self, round_: int, population: Population, islands: Islands) -> Draft:
+        best = islands.best(self._parents)
+        recent = population.members[-self._advice_every :]
+        improved = _improvements(recent, population.members)
+        successes = tuple(m for m in improved if m not in best)[:_SUCCESSES]
+        failures = _distinct(population.attempts[-3 * self._advice_every :])
+        return Draft(round_, "advice", best, successes, 0, "full", _latest(population), failures)
+
+
+def _inspirations(
+    rng: random.Random, parents: Sequence[Member], archive: Archive, islands: Islands
+) -> tuple[Member, ...]:
+    """The best of all, and the elites of other cells than the parents', better ones more often."""
+    shown = {m.candidate for m in parents}
+    best = [m for m in islands.best(1) if m.candidate not in shown]
+    cells = {islands.cell(m)[0] for m in (*parents, *best)}
+    others = [m for m in archive.ranked() if m.candidate not in shown and islands.cell(m)[0] not in cells]
+    while others and len(best) < _INSPIRATIONS:
+        found = others[int(len(others) * rng.random() ** 2)]
+        best.append(found)
+        cells.add(islands.cell(found)[0])
+        others = [m for m in others if islands.cell(m)[0] not in cells]
+    return tuple(best)
+
+
+def _latest(population: Population) -> str:
+    return population.advice[-1][1] if population.advice else ""
+
+
+def _improvements(recent: Sequence[Member], members: Sequence[Member]) -> list[Member]:
+    """Those that beat the best of their parents, by how much."""
+    scores = {m.candidate: m.score for m in members}
+    gains: list[tuple[float, Member]] = []
+    for member in recent:
+        known = [scores[p] for p in member.parents if p in scores]
+        if known and member.score > max(known):
+            gains.append((member.score - max(known), member))
+    return [m for _, m in sorted(gains, key=lambda pair: (-pair[0], pair[1].candidate))]
+
+
+def _distinct(attempts: Sequence[Attempt]) -> tuple[Attempt, ...]:
+    """The latest failures, one of each kind of feedback."""
+    found: dict[str, Attempt] = {}
+    for attempt in reversed(attempts):
+        if attempt.feedback and attempt.verdict not in ("scored", "no-reply"):
+            found.setdefault(attempt.feedback, attempt)
+    return tuple(found.values())[:_FAILURES]

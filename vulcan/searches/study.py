@@ -1,0 +1,410 @@
+"""The search as a conversation: `ask` gives a proposal, `tell` takes the reply, and `run` is a loop over the two.
+
+Work may finish in any order; its results are applied in the order of proposals, and each proposal is drafted from what
+had settled before its barrier. So one seed and the same replies give the same run.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import replace
+from typing import Any
+
+from vulcan.errors import UserError
+from vulcan.evaluator import SplitName
+from vulcan.models import BudgetExhausted, ModelUnavailable, Reply
+from vulcan.scoring import Executor
+from vulcan.searches.config import SearchConfig
+from vulcan.searches.costs import Costs
+from vulcan.searches.ending import Ending
+from vulcan.searches.flight import Flight, call_record, judged, storable
+from vulcan.searches.lineup import Lineup, choose, reply_of
+from vulcan.searches.prompts import Prompts
+from vulcan.searches.proposal import ADVICE, Proposal
+from vulcan.searches.reading import Reading, read_reply, read_source
+from vulcan.searches.refining import Refining
+from vulcan.searches.score import Scorer
+from vulcan.searches.settled import Settled
+from vulcan.searches.strategies import make_strategy
+from vulcan.searches.trial import Course, Known, Trial
+from vulcan.store import RunRecord, Store
+from vulcan.store.events import (
+    Controlled,
+    Event,
+    Proposed,
+    Stopped,
+    StopReason,
+)
+from vulcan.task import Task
+
+MOST_UNANSWERED = 5
+"""Proposals in a row that a model may fail to answer before the search stops."""
+
+LONGEST_ADVICE = 2_000
+"""Characters that are kept of a reply to a proposal for advice."""
+
+Listener = Callable[[Event], None]
+
+
+class Study:
+    """One search over one run's store. `executor` scores on the instances of `scorer` and of the record's rungs."""
+
+    def __init__(
+        self,
+        task: Task,
+        config: SearchConfig,
+        store: Store,
+        scorer: Scorer,
+        executor: Executor,
+        listeners: Iterable[Listener] = (),
+    ) -> None:
+        self.task = task
+        self.config = config
+        self.store = store
+        self.scorer = scorer
+        self.executor = executor
+        self.record = RunRecord.of(store.events())
+        calls = tuple(store.calls())
+        self.costs = Costs.of(c for c in calls if c.proposal in self.record.proposals)
+        self._last_kept = max((c.proposal for c in calls), default=0)
+        self._listeners = tuple(listeners)
+        self._prompts = Prompts(task, scorer.objective, config.settings, scorer.of("train"))
+        self._strategy = make_strategy(config, config.offline)
+        self._course = Course.of(self.record.rungs, scorer.of("train"), races=config.racing)
+        self._settled = Settled(self.record, store, scorer, config.finalists)
+        self._refining = Refining(task, config, self.record, scorer, executor)
+        self._flights: OrderedDict[int, Flight] = OrderedDict()
+        self._asked = self.settled = sum(p.round > 0 for p in self.record.proposals.values())
+        self._unanswered_in_row = 0
+        self._held: list[Event] = []
+        self._most: int | None = None
+        self._last_turns: Mapping[int, int] = {}
+
+    # Ask and tell
+
+    def begin(self) -> None:
+        """Score the task's own policies, if that was not done before."""
+        self._score_seed_policies()
+
+    @property
+    def total(self) -> int:
+        """How many proposals the search makes beside the seed policies: no more once finalists are measured."""
+        if self.record.confirmed or self.record.chosen is not None:
+            return self.settled
+        planned = self._strategy.total()
+        if self.config.budget_candidates is not None:
+            planned = min(planned, self.config.budget_candidates)
+        return planned if self._most is None else min(planned, self._most)
+
+    def repeat(self, proposals: int, last_turns: Mapping[int, int]) -> None:
+        """Ask for so many proposals in all, and for no repair beyond the last turn of each, as another search did.
+
+        It is not stopped where a model does not answer: that search went on.
+        """
+        self._most = proposals
+        self._last_turns = last_turns
+
+    def ask(self) -> Proposal | None:
+        """The next proposal to answer; None where all are made, or others need their verdict first."""
+        self._settle()
+        return next(filter(None, map(self._take_repair, self._flights.values())), None) or self._draft_next()
+
+    def _take_repair(self, flight: Flight) -> Proposal | None:
+        """The next turn of a proposal whose program was rejected; None where it has none."""
+        if (repair := flight.repair) is not None:
+            flight.proposal, flight.repair, flight.told = repair, None, False
+        return repair
+
+    def _draft_next(self) -> Proposal | None:
+        self._score_seed_policies()
+        barrier = self._strategy.settled_before(self._asked)
+        if self._asked >= self.total or self.settled < barrier:
+            return None
+        number = self._first_number + self._asked
+        population, known = self._settled.before(self._first_number + barrier)
+        rng = random.Random(derived_seed(self.config.seed, number))
+        draft = self._strategy.draft(self._asked, population, rng)
+        proposal = Proposal(
+            number=number,
+            turn=0,
+            draft=draft,
+            model=choose(self._able_to(draft.operator), self._settled.history, rng),
+            messages=self._prompts.chat(draft),
+            seed=derived_seed(self.config.seed, number),
+            progress=self._asked / max(1, self.total),
+        )
+        self._asked += 1
+        self._flights[number] = Flight(proposal, known)
+        return proposal
+
+    def _able_to(self, operator: str) -> tuple[str, ...]:
+        """The models that can do this: the offline generator gives no advice."""
+        return tuple(m for m in self.config.model if operator != ADVICE or not m.startswith("offline/"))
+
+    @property
+    def _repairs(self) -> bool:
+        return any(flight.repair is not None for flight in self._flights.values())
+
+    def open(self) -> list[Proposal]:
+        """The proposals that wait for a reply."""
+        return [f.proposal for f in self._flights.values() if not f.told]
+
+    def tell(self, proposal: Proposal, reply: Reply) -> Reading | None:
+        """Take the reply to a proposal. Rejected programs come back from `ask` for repair while turns remain.
+
+        None where the proposal asked for advice. Raises ValueError for a proposal that is not open.
+        """
+        flight = self._open_flight(proposal)
+        reply = storable(reply)
+        call = call_record(proposal, reply)
+        self.store.keep_call(call)
+        self.costs.add(call)
+        flight.told = True
+        if proposal.draft.operator == ADVICE:
+            flight.advice = reply.text.strip()[:LONGEST_ADVICE]
+            self._settle()
+            return None
+        reading = read_reply(reply, self.task, proposal.diff_of)
+        flight.readings.append(reading)
+        if reading.policy is None and proposal.turn < self._last_turns.get(proposal.number, self.config.repairs):
+            repair = proposal.repaired(reply.text, self._prompts.repair(reading.feedback))
+            flight.repair = replace(repair, model=reply.by or proposal.model)  # by whoever wrote what is to be mended
+        elif reading.policy is not None and self.record.candidate_with(reading.policy.fingerprint) is None:
+            flight.trial = self._trial(proposal.number, reading.source, flight.known)
+        self._settle()
+        return reading
+
+    def tell_unanswered(self, proposal: Proposal, why: str) -> None:
+        """The model gave no reply to a proposal, for a reason that may pass."""
+        flight = self._open_flight(proposal)
+        flight.told = True
+        flight.unanswered = why
+        self._settle()
+
+    def wait_for_scores(self) -> None:
+        """Wait until every program that was told has its verdict: then `ask` gives all that can be asked."""
+        for flight in tuple(self._flights.values()):
+            if flight.trial is not None:
+                flight.trial.wait()
+        self._settle()
+
+    def give_up(self) -> None:
+        """Wait for nobody's reply any more: what was told behind an open proposal gets its verdict."""
+        for flight in self._flights.values():
+            flight.repair = None
+            if not flight.told:
+                flight.told = flight.unpaid = True
+                flight.unanswered = "nobody answered"
+        self.wait_for_scores()
+
+    def trial_of(self, proposal: int) -> Trial | None:
+        """How far the scoring of a proposal has come that is not settled, for an earlier one has no reply yet."""
+        flight = self._flights.get(proposal)
+        return flight.trial if flight else None
+
+    def restore(self) -> None:
+        """Take up again what was asked, and told, before this process began."""
+        for number, turn in self.store.asked():
+            if number in self.record.proposals:
+                continue
+            self._settle()
+            proposal = self._take_repair(self._flights[number]) if number in self._flights else self._draft_next()
+            if proposal is None or (proposal.number, proposal.turn) != (number, turn):
+                raise UserError(f"proposal {number} was asked, and cannot be drafted again: was the task changed?")
+            if (kept := self.store.call(number, turn)) is not None:
+                self.tell(proposal, reply_of(kept))
+
+    def run(self, lineup: Lineup, parallel: int | None = None) -> None:
+        """Search until the plan or a budget is through, then choose and test the winner.
+
+        Raises ModelRefused, or UserError where the model answers nothing any more; the run can then be resumed.
+        """
+        width = parallel or max(2 * self.executor.workers, self.config.in_flight)
+        replies: dict[Future[Reply], Proposal] = {}
+        threads = ThreadPoolExecutor(width, thread_name_prefix="vulcan-model")
+        try:
+            with lineup.deadline():
+                while True:
+                    while (self._repairs or len(self._flights) < 2 * width) and (
+                        self._answered_before() or not lineup.over()
+                    ):
+                        if (proposal := self.ask()) is None:
+                            break
+                        replies[threads.submit(self._reply, lineup, proposal)] = proposal
+                    if lineup.over():
+                        self._give_up_repairs()
+                    if not self._flights:
+                        break
+                    pending: set[Future[Any]] = set(replies)
+                    pending |= {f.trial.running for f in self._flights.values() if f.trial and not f.trial.finished}
+                    done, _ = wait(pending, return_when=FIRST_COMPLETED)
+                    for future in [f for f in replies if f in done]:
+                        self._take(replies.pop(future), future)
+                    self._settle()
+        except BaseException:
+            lineup.close()  # cuts off the calls that the threads wait for
+            raise
+        finally:
+            threads.shutdown(wait=True, cancel_futures=True)
+        self.finish()
+
+    def _answered_before(self) -> bool:
+        """Whether an answer that was paid for before an interruption has yet to be taken in."""
+        repairs = [f.repair for f in self._flights.values() if f.repair is not None]
+        return self._first_number + self._asked <= self._last_kept or any(
+            self.store.call(r.number, r.turn) is not None for r in repairs
+        )
+
+    def _take(self, proposal: Proposal, answered: Future[Reply]) -> None:
+        try:
+            self.tell(proposal, answered.result())
+        except ModelUnavailable as error:
+            self.tell_unanswered(proposal, str(error))
+        except BudgetExhausted as error:
+            self._flights[proposal.number].unpaid = True
+            self.tell_unanswered(proposal, str(error))
+
+    def finish(self) -> None:
+        """Refine the best candidate, measure the finalists, choose the winner and test it."""
+        if self._held:
+            self.store.append(*self._held)
+            self._held.clear()
+        Ending(self.config, self.record, self.scorer, self.executor, self._refining, self._emit).run()
+
+    def as_control(self) -> Controlled:
+        """What the search came to, for another one to be compared with."""
+        chosen = self.record.chosen
+        if chosen is None:
+            return Controlled("", self.settled, ())
+        winner = self.record.candidates[chosen.candidate]
+        scores: list[tuple[SplitName, float | None]] = [("train", winner.score)]
+        for (candidate, split), confirmed in self.record.confirmed.items():
+            if candidate == winner.candidate:
+                scores.append((split, confirmed.score))
+        return Controlled(winner.source, self.settled, tuple(scores))
+
+    def compare_with(self, control: Controlled) -> None:
+        self._emit(control)
+
+    def close(self, reason: StopReason) -> None:
+        """Say in the store that the search is over."""
+        self._emit(Stopped(reason))
+
+    # Scoring
+
+    def _score_seed_policies(self) -> None:
+        """The task's own policies are round 0: what the first proposals build on. They are always scored fully."""
+        seeds = list(self.task.seed_policies().items())
+        for number, (name, source) in enumerate(seeds, 1):
+            if number in self.record.proposals:
+                continue
+            reading = read_source(source, self.task)
+            if reading.policy is None:
+                why = reading.feedback.splitlines()[0].removeprefix("- ")
+                raise UserError(f"task {self.task.name!r}: its policy {name!r} is rejected: {why}")
+            repeats = self.record.candidate_with(reading.policy.fingerprint) is not None
+            trial = None if repeats else self._trial(number, source, Known(stops=False))
+            if trial is not None:
+                trial.wait()
+            candidate = len(self.record.candidates) + 1
+            verdict = judged(self.record, reading, candidate, number, 0, trial)
+            self._emit(Proposed(number, 0, "seed", (), 0, ""), replace(verdict, origin="seed"))
+
+    @property
+    def _first_number(self) -> int:
+        return 1 + len(self.task.seed_policies())
+
+    def _trial(self, number: int, source: str, known: Known) -> Trial:
+        return Trial(number, source, self._course, known, self.scorer, self.executor, self.config.limit)
+
+    # Settling, in the order of proposals
+
+    def _settle(self) -> None:
+        self._emit(*self._refining.of_new_best(self.settled))  # where that was cut off by an interruption
+        for flight in tuple(self._flights.values()):
+            if flight.trial is not None:
+                flight.trial.advance()
+        while self._flights and next(iter(self._flights.values())).settled:
+            if self._ends_unpaid():
+                if all(flight.told for flight in self._flights.values()):
+                    self._asked -= len(self._flights)
+                    self._flights.clear()
+                break
+            _, flight = self._flights.popitem(last=False)
+            self.settled += 1
+            passing = flight.unanswered is not None and not flight.unpaid
+            (self._hold if passing else self._emit)(*flight.events(self.record))
+            self._emit(*self._refining.of_new_best(self.settled))
+            self._unanswered_in_row = self._unanswered_in_row + 1 if passing else 0
+            if self._unanswered_in_row >= MOST_UNANSWERED and self._most is None:
+                raise UserError(
+                    f"the model gave no reply to {MOST_UNANSWERED} proposals in a row, the last of them "
+                    f"{flight.proposal.number}: {flight.unanswered}; when it is back, go on with `vulcan resume`"
+                )
+
+    def _ends_unpaid(self) -> bool:
+        """Whether all that is left, as far as it is known, was asked when there was no budget for it any more.
+
+        That is as if it had not been asked, unless something later was answered.
+        """
+        first, left = next(iter(self._flights)), tuple(self._flights.values())
+        return (
+            left[0].unpaid
+            and first > self._last_kept
+            and all(not f.readings and (f.unpaid or not f.told) for f in left)
+        )
+
+    def _emit(self, *events: Event) -> None:
+        if events:
+            self.store.append(*self._held, *events)
+            self._held.clear()
+        self._tell(events)
+
+    def _hold(self, *events: Event) -> None:
+        """Have events stored with those that come next, and not where the search stops before.
+
+        That a model does not answer counts for as long as it answers others: where it is down, what it did not answer
+        is asked anew when the search goes on.
+        """
+        self._held.extend(events)
+        self._tell(events)
+
+    def _tell(self, events: Iterable[Event]) -> None:
+        for event in events:
+            self.record.add(event)
+            self._settled.add(event)
+            for listener in self._listeners:
+                listener(event)
+
+    # Replies
+
+    def _reply(self, lineup: Lineup, proposal: Proposal) -> Reply:
+        """The reply that the store has from before an interruption, or else the model's."""
+        kept = self.store.call(proposal.number, proposal.turn)
+        if kept is not None:
+            return reply_of(kept)
+        reply = storable(lineup.propose(proposal))
+        self.store.keep_call(call_record(proposal, reply))  # here, and not when it is told: it may have been paid for
+        return reply
+
+    def _give_up_repairs(self) -> None:
+        """Without budget, a program that was rejected stays so."""
+        for flight in self._flights.values():
+            flight.repair = None
+        self._settle()
+
+    def _open_flight(self, proposal: Proposal) -> Flight:
+        flight = self._flights.get(proposal.number)
+        if flight is None or flight.told or flight.proposal.turn != proposal.turn:
+            raise ValueError(f"proposal {proposal.number}, turn {proposal.turn}, is not open")
+        return flight
+
+
+def derived_seed(seed: int, number: int) -> int:
+    """A seed of 63 bits for one proposal, far from those of its neighbours."""
+    digest = hashlib.sha256(f"{seed}:{number}".encode()).digest()
+    return int.from_bytes(digest[:8], "big") >> 1
