@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from types import ModuleType
 
 import numpy as np
@@ -103,26 +102,3 @@ def test_what_is_not_admitted_is_not_stored():
     assert cache.setdefault("a", 7) == 1
     cache.put("a", "larger than all", size=3)
     assert ("a" in cache, cache.bypassed) == (False, 2)
-
-
-OWN = {
-    "cache_admission": {"__init__", "_evict", "_look_up", "_store"},
-    "cache_queues": {
-        "__init__", "__getitem__", "get", "setdefault",  # a look-up may make the object leave
-        "_evict", "_hit", "_look_at_tail", "_look_up", "_queue_for", "_remove", "_replace", "_share", "_store",
-    },
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("task", OWN)
-def test_caches_of_all_tasks_are_used_alike(task):
-    """Exported modules import nothing, so that each task's template has the whole mapping: it is the same in all."""
-    ours, theirs = methods(task), methods("cache_eviction")
-    assert set(theirs) <= set(ours)
-    assert {name for name in ours if ours[name] != theirs.get(name)} == OWN[task]
-
-
-def methods(task: str) -> dict[str, str]:
-    tree = ast.parse((find_task(task).directory / "export" / "python.py").read_text())
-    (cache,) = (node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == "Cache")
-    return {node.name: ast.unparse(node) for node in cache.body if isinstance(node, ast.FunctionDef)}

@@ -199,7 +199,7 @@ def function_text(source: str) -> str:
     ],
 )
 def test_a_simple_policy_reads_naturally(expression: str, written: str) -> None:
-    head = 'def priority(now: float, obj: "_Object", cache: "_State", ghost: "_Ghost") -> float:'
+    head = 'def priority(now: float, obj: "_Object", cache: "_State", ghost: "_GhostList") -> float:'
     assert function_text(f"import math\n{HEAD}    return {expression}\n") == f"{head}\n    return {written}"
 
 

@@ -1,7 +1,7 @@
 """The part of an exported module that a task pack writes: how a policy is used at run time.
 
-A pack may have a file `export/python.py`: an ordinary Python module that imports nothing but `math` and has, above
-the line `# --- exported modules have the policy above this line ---`, stand-ins for what the exporter writes:
+A pack may have a file `export/python.py`: an ordinary Python module that has, above the line
+`# --- exported modules have the policy above this line ---`, stand-ins for what the exporter writes:
 
     def FUNCTION(ARGUMENTS) -> float     the policy, with the task's arguments; annotate them with (quoted) classes of
                                          the template, and the policy written in its place is annotated likewise;
@@ -28,14 +28,18 @@ the line `# --- exported modules have the policy above this line ---`, stand-ins
                                          search that the policy comes from, or as they stand
 
 So the file works, can be linted and can be tested as it is. What is below the line goes into the exported module
-unchanged. All numbers that the policy reads must be floats, within the ranges that the task declares.
+unchanged. What several templates share they import: apart from `math` an imported module is written, whole, before the
+rest. It may import further ones, and again nothing else. All numbers that the policy reads must be floats, within the
+ranges that the task declares.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+import importlib.util
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from vulcan.errors import UserError
 from vulcan.task import Json, Task
@@ -87,7 +91,52 @@ def load_template(task: Task) -> Template:
     if not cut:
         raise UserError(f"task {task.name!r}: its template {path} lacks the line {CUT!r}")
     settings, annotations = _settings(tree, task), _annotations(tree, task)
-    return Template(text.strip("\n") + "\n", settings, annotations, _with_state(tree, task))
+    shared: dict[str, str] = {}
+    for module in _imported(tree):
+        _add_shared(module, shared, task, path)
+    whole = "\n\n\n".join(part.strip("\n") for part in (*shared.values(), text)) + "\n"
+    return Template(whole, settings, annotations, _with_state(tree, task))
+
+
+def _imported(tree: ast.Module) -> Iterator[str]:
+    """The modules that the text imports, but for `math` and `__future__`."""
+    for node in tree.body:
+        match node:
+            case ast.Import(names=aliases):
+                yield from (alias.name for alias in aliases if alias.name != "math")
+            case ast.ImportFrom(module=str(module)) if module != "__future__":
+                yield module
+            case _:
+                pass
+
+
+def _add_shared(module: str, shared: dict[str, str], task: Task, importer: Path) -> None:
+    """Add the text of a module without its imports, behind those that it imports. Raises UserError."""
+    if module in shared:
+        return
+    try:
+        found = importlib.util.find_spec(module)
+    except ModuleNotFoundError:
+        found = None
+    if found is None or found.origin is None or not found.origin.endswith(".py"):
+        raise UserError(
+            f"task {task.name!r}: {importer} imports {module!r}, which is no Python file that could be written into an "
+            "exported module; import nothing but math and modules of your own"
+        )
+    path = Path(found.origin)
+    source = path.read_text(encoding="utf-8")
+    tree = ast.parse(source)
+    for other in _imported(tree):
+        _add_shared(other, shared, task, path)
+    body = [node for node in tree.body if not _is_preamble(node)]
+    shared[module] = "\n".join(source.splitlines()[body[0].lineno - 1 :]) if body else ""
+
+
+def _is_preamble(node: ast.stmt) -> bool:
+    """Whether it is the module's docstring or an import: those come first, and are not written."""
+    return isinstance(node, ast.Import | ast.ImportFrom) or (
+        isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    )
 
 
 def _settings(tree: ast.Module, task: Task) -> dict[str, Json]:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections import namedtuple
+from collections import deque, namedtuple
 
 
 class Policy:
-    """Stands for the policy."""
+    """Stands for the policy: the first that came in is the first to leave."""
 
     def __init__(self, capacity: int) -> None:
-        raise NotImplementedError
+        self.stored: deque[int] = deque()
+
+    def on_miss(self, request: Request) -> None:
+        self.stored.append(request.id)
 
     def evict(self, request: Request) -> int:
-        raise NotImplementedError
+        return self.stored.popleft()
 
 
 # --- exported modules have the policy above this line ---

@@ -6,6 +6,8 @@ place of the stand-ins above it. With these stand-ins (first in, first out) the 
 
 import math
 
+from vulcan_cache.exported.mapping import _CacheMapping
+
 _USES = frozenset()
 
 
@@ -204,12 +206,7 @@ def _whole(answer: float, low: float) -> int:
     return math.floor(min(max(answer, low), 4.0) + 0.5)
 
 
-_ABSENT = object()
-_LARGEST_OBJECT = 2**32
-_MOST_OPEN_MISSES = 1024
-
-
-class Cache:
+class Cache(_CacheMapping):
     """A cache of up to four FIFO queues; what is let in, moved and evicted is the policy's decision.
 
     It is used like a dictionary. `capacity` is in bytes, or whatever unit sizes are in. `getsizeof(value)` gives the
@@ -236,177 +233,24 @@ class Cache:
     """
 
     def __init__(self, capacity, *, getsizeof=None):
-        if not 1 <= capacity <= 2**53:
-            raise ValueError(f"capacity must be from 1 to 2**53, not {capacity!r}")
-        self.hits = 0
-        """Requests that found their key."""
-        self.misses = 0
-        """Requests that did not."""
-        self.bypassed = 0
-        """Times that something was not stored: it is larger than the cache, or the policy did not let it in."""
-        self._capacity = capacity
-        self._getsizeof = getsizeof
+        super().__init__(capacity, _State(float(capacity)), "obj.id" in _USES, getsizeof)
         self._now = 0.0
-        self._state = _State(float(capacity))
         self._queues = _Queues()
         self._ghost = _Ghost()
         self._moves = 0
-        self._objects = {}
-        self._values = {}
-        self._open = {}
-        self._numbers = {}
 
-    @property
-    def maxsize(self):
-        """The capacity."""
-        return self._capacity
-
-    @property
-    def currsize(self):
-        """The size of all that is stored."""
-        return int(self._state.used)
-
-    def getsizeof(self, value):
-        """The size of a value that is stored without one."""
-        return 1 if self._getsizeof is None else self._getsizeof(value)
-
-    # Requests
-
-    def request(self, key, size=1):
-        """One request: True for a hit; on a miss the key is stored, without a value, and the answer is False."""
-        obj = self._look_up(key)
-        if obj is not None:
-            return True
-        self._open.pop(key, None)
-        self._store(key, None, _checked(size))
-        return False
-
-    def __getitem__(self, key):
-        """The value of the key. Raises KeyError where it is not stored."""
-        value = self._values.get(key)
-        if self._look_up(key) is None:
-            raise KeyError(key)
-        return value
-
-    def get(self, key, default=None):
-        """The value of the key, or the default where it is not stored."""
-        value = self._values.get(key)
-        return default if self._look_up(key) is None else value
-
-    def put(self, key, value, size=None):
-        """Store the value; its size is `getsizeof(value)` where none is given. Raises ValueError for a bad size."""
-        size = _checked(self.getsizeof(value) if size is None else size)
-        obj = self._look_up(key, size) if key not in self._open else None
-        self._open.pop(key, None)
-        if obj is None:
-            self._store(key, value, size)
-        else:
-            self._replace(obj, value, size)
-
-    def __setitem__(self, key, value):
-        """Store the value; its size is `getsizeof(value)`."""
-        self.put(key, value)
-
-    def setdefault(self, key, default=None):
-        """The value of the key; where it is not stored, the default, which is stored then."""
-        value = self._values.get(key)
-        if self._look_up(key) is not None:
-            return value
-        self.put(key, default)
-        return default
-
-    def update(self, *others, **more):
-        """Store each of the pairs, as `dict.update` does."""
-        for key, value in dict(*others, **more).items():
-            self.put(key, value)
-
-    # Removal
-
-    def evict(self):
-        """Evict what the policy chooses, and give its key. Raises KeyError where nothing is stored."""
-        return self.popitem()[0]
-
-    def popitem(self):
-        """Evict what the policy chooses, and give its key and value. Raises KeyError where nothing is stored."""
-        if not self._objects:
-            raise KeyError("the cache is empty")
-        return self._evict()
-
-    def pop(self, key, default=_ABSENT):
-        """Remove the key and give its value, or the default. Raises KeyError where there is neither."""
-        obj = self._objects.get(key)
-        if obj is None:
-            if default is _ABSENT:
-                raise KeyError(key)
-            return default
-        return self._remove(obj)
-
-    def __delitem__(self, key):
-        """Remove the key. Raises KeyError where it is not stored."""
-        self.pop(key)
-
-    def clear(self):
-        """Remove everything; the counters and the ghost list stay."""
-        for obj in list(self._objects.values()):
-            self._remove(obj)
-
-    # What tells the policy nothing
-
-    def __contains__(self, key):
-        return key in self._values
-
-    def __len__(self):
-        return len(self._values)
-
-    def __iter__(self):
-        return iter(self._values)
-
-    def __reversed__(self):
-        return reversed(self._values)
-
-    def keys(self):
-        """The keys, in the order in which they were stored; a live view."""
-        return self._values.keys()
-
-    def values(self):
-        """The values; a live view."""
-        return self._values.values()
-
-    def items(self):
-        """The keys with their values; a live view."""
-        return self._values.items()
-
-    def __repr__(self):
-        return (
-            f"<Cache of {len(self)} objects, {self.currsize} of {self.maxsize}, {self.hits} hits, {self.misses} misses>"
-        )
-
-    # Inside
-
-    def _look_up(self, key, size=None):
-        """One request for the key: the object, touched, or None. With a size, the object takes it on if it can."""
-        obj = self._objects.get(key)
-        self._now = self._ghost.now = float(self.hits + self.misses)
+    def _tick(self, now):
+        self._now = self._ghost.now = now
         self._moves = min(self._moves + _MOVES_A_REQUEST, _MOVES_A_REQUEST * len(self._objects))
-        if obj is None:
-            self.misses += 1
-            self._identity(key)
-            self._open.pop(key, None)
-            self._open[key] = None
-            if len(self._open) > _MOST_OPEN_MISSES:
-                del self._open[next(iter(self._open))]
-            return None
-        self.hits += 1
-        obj.count += 1.0
+
+    def _resize(self, obj, size):
+        self._queues.grow(int(obj.queue), size - obj.size, 0.0)
+        obj.size = size
+
+    def _touch(self, obj):
         obj.hits += 1.0
-        obj.last_access = self._now
-        if size is not None and size <= self._capacity:
-            self._state.used += size - obj.size
-            self._queues.grow(int(obj.queue), size - obj.size, 0.0)
-            obj.size = float(size)
         self._state.update(self._now, obj, self._queues, _LAST_ASKED)
         self._hit(obj)
-        return obj
 
     def _hit(self, obj):
         to = _whole(hit(self._now, obj, self._state, self._queues), 0.0)
@@ -423,52 +267,29 @@ class Cache:
     def _share(self, number):
         return min(max(share(float(number), self._state, self._queues), 0.0), self._state.capacity)
 
-    def _identity(self, key):
-        """What `obj.id` is: the key itself, unless the policy computes with it."""
-        if "obj.id" not in _USES:
-            return key
-        return self._numbers.setdefault(key, float(len(self._numbers)))
-
     def _queue_for(self, obj):
         return _whole(insert(self._now, obj, self._state, self._queues, self._ghost), -1.0)
 
-    def _store(self, key, value, size):
-        if size > self._capacity:
-            self.bypassed += 1
-            return
+    def _let_in(self, key, value, size):
         obj = _Object(key, self._identity(key), float(size), self._now)
         known = self._ghost.count(obj.id)
         obj.queue = float(_IN_GHOST if self._ghost.contains(obj.id) else 0)
         self._ghost.take(obj.id)
         to = self._queue_for(obj)
         if to < 1:
-            self.bypassed += 1
             self._ghost.forget(obj.id)
             if to != _FORGET:
                 self._ghost.remember(obj.id, obj.size, known + 1.0, self._share(0))
-            return
+            return False
         if self._state.used + size > self._capacity:
             while self._state.used + size > self._capacity:
                 self._evict()
             to = max(self._queue_for(obj), 1)
         self._ghost.forget(obj.id)
-        self._objects[key] = obj
-        self._values[key] = value
-        self._state.used += size
-        self._state.objects += 1.0
+        self._keep(obj, value)
         self._queues.put(obj, to)
         self._state.enter(self._now, obj, self._queues, _LAST_ASKED)
-
-    def _replace(self, obj, value, size):
-        """A stored object, looked up with its new size, gets another value; unless the look-up made it leave."""
-        if self._objects.get(obj.key) is not obj:
-            return
-        self._values[obj.key] = value
-        if size > self._capacity:
-            self.bypassed += 1
-            self._remove(obj)
-        while self._state.used > self._capacity:
-            self._evict()
+        return True
 
     def _evict(self):
         """Have a queue shrink, and another one where it is empty, until an object has left: its key and value."""
@@ -498,16 +319,5 @@ class Cache:
             self._ghost.remember(obj.id, obj.size, obj.count, remembered)
         return obj.key, value
 
-    def _remove(self, obj):
-        self._state.leave(obj)
+    def _forget(self, obj):
         self._queues.take(obj)
-        self._state.used -= obj.size
-        self._state.objects -= 1.0
-        del self._objects[obj.key]
-        return self._values.pop(obj.key)
-
-
-def _checked(size):
-    if not 0 <= size <= _LARGEST_OBJECT:
-        raise ValueError(f"a size must be from 0 to 2**32, not {size!r}")
-    return max(1, size)

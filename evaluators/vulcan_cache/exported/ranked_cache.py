@@ -1,0 +1,49 @@
+"""A cache of which the object with the lowest priority leaves."""
+
+from vulcan_cache.exported.mapping import _CacheMapping
+from vulcan_cache.exported.ranked_objects import _Heap, _Sample
+
+
+class _RankedCache(_CacheMapping):
+    """`policy` gives the priority of an object, what is known of one that is new, and whether that is let in."""
+
+    def __init__(self, capacity, policy, mechanism, sample_size, sample_seed, getsizeof):
+        super().__init__(capacity, policy.state, policy.numbered, getsizeof)
+        if sample_size < 1:
+            raise ValueError(f"sample_size must be 1 or more, not {sample_size!r}")
+        if mechanism not in ("sample", "heap"):
+            raise ValueError(f"mechanism must be 'sample' or 'heap', not {mechanism!r}")
+        self._policy = policy
+        self._mechanism = _Heap(policy) if mechanism == "heap" else _Sample(policy, sample_size, sample_seed)
+
+    def _tick(self, now):
+        self._policy.now = self._policy.ghost.now = now
+
+    def _touch(self, obj):
+        self._policy.update(obj)
+        self._mechanism.touch(obj)
+
+    def _let_in(self, key, value, size):
+        obj = self._policy.new(key, self._identity(key), float(size))
+        victim = self._mechanism.lowest() if self._state.used + size > self._capacity else None
+        if not self._policy.admits(obj, victim):
+            return False
+        while self._state.used + size > self._capacity:
+            self._evict(victim)
+            victim = None
+        self._keep(obj, value)
+        self._policy.enter(obj)
+        self._mechanism.add(obj)
+        return True
+
+    def _evict(self, obj=None):
+        obj = obj or self._mechanism.lowest()
+        evicted_priority = obj.priority
+        if self._policy.asks_ghost:
+            self._policy.ghost.remember(obj.id, obj.count, self._state.objects)
+        value = self._remove(obj)
+        self._state.evicted_priority = evicted_priority
+        return obj.key, value
+
+    def _forget(self, obj):
+        self._mechanism.remove(obj)

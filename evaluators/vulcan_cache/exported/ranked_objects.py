@@ -1,0 +1,99 @@
+"""Where a cache keeps its objects, by the mechanism that uses a policy's priorities.
+
+The mechanism sets `place`, `priority` and `touch` of an object.
+"""
+
+import math
+
+
+class _Sample:
+    """Objects drawn at random are scored when space is needed; the first drawn of the lowest leaves."""
+
+    def __init__(self, policy, size, seed):
+        self._policy = policy
+        self._size = size
+        self._residents = []
+        z = (seed + 1) * 0x9E3779B97F4A7C15 & 0xFFFFFFFFFFFFFFFF  # splitmix64 of the seed
+        z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 & 0xFFFFFFFFFFFFFFFF
+        z = (z ^ (z >> 27)) * 0x94D049BB133111EB & 0xFFFFFFFFFFFFFFFF
+        self._random = (z ^ (z >> 31)) or 0x9E3779B97F4A7C15
+
+    def add(self, obj):
+        obj.place = len(self._residents)
+        self._residents.append(obj)
+
+    def touch(self, obj):
+        """Nothing is kept of a touch."""
+
+    def remove(self, obj):
+        last = self._residents.pop()
+        if last is not obj:
+            self._residents[obj.place] = last
+            last.place = obj.place
+
+    def lowest(self):
+        residents = self._residents
+        drawn = residents if len(residents) <= self._size else [self._draw() for _ in range(self._size)]
+        chosen, least = drawn[0], math.inf
+        for obj in drawn:
+            obj.priority = self._policy.priority(obj)
+            if obj.priority < least:
+                chosen, least = obj, obj.priority
+        return chosen
+
+    def _draw(self):
+        x = self._random  # xorshift64
+        x ^= (x << 13) & 0xFFFFFFFFFFFFFFFF
+        x ^= x >> 7
+        x ^= (x << 17) & 0xFFFFFFFFFFFFFFFF
+        self._random = x
+        return self._residents[((x >> 32) * len(self._residents)) >> 32]
+
+
+class _Heap:
+    """Objects are scored when touched; the lowest leaves, the longest untouched of equals."""
+
+    def __init__(self, policy):
+        self._policy = policy
+        self._heap = []
+        self._touches = 0
+
+    def add(self, obj):
+        obj.place = len(self._heap)
+        self._heap.append(obj)
+        self.touch(obj)
+
+    def touch(self, obj):
+        self._touches += 1
+        obj.touch = self._touches
+        obj.priority = self._policy.priority(obj)
+        self._settle(obj)
+
+    def remove(self, obj):
+        last = self._heap.pop()
+        if last is not obj:
+            last.place = obj.place
+            self._heap[last.place] = last
+            self._settle(last)
+
+    def lowest(self):
+        return self._heap[0]
+
+    def _settle(self, obj):
+        """Move an object up or down to where it belongs."""
+        heap, place = self._heap, obj.place
+        while place > 0 and _before(obj, above := heap[(place - 1) >> 1]):
+            heap[place], above.place, place = above, place, above.place
+        while (child := 2 * place + 1) < len(heap):
+            below = heap[child]
+            if child + 1 < len(heap) and _before(heap[child + 1], below):
+                below = heap[child + 1]
+            if not _before(below, obj):
+                break
+            heap[place], below.place, place = below, place, below.place
+        heap[place] = obj
+        obj.place = place
+
+
+def _before(a, b):
+    return a.priority < b.priority or (a.priority == b.priority and a.touch < b.touch)
