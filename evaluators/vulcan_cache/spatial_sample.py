@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 from vulcan.errors import UserError
 from vulcan_traces import Trace
 from vulcan_traces.raw_requests import RawRequests
-from vulcan_traces.store import keep_trace, stored_trace
-from vulcan_traces.trace import build_trace
+from vulcan_traces.store import kept_trace
 
 _VERSION = 1
 """Part of every sample's digest: to be raised when the same trace and rate give another sample."""
@@ -40,16 +39,16 @@ def sample_of(trace: Trace, one_in: int) -> Trace:
     """
     digest = sample_digest(trace.digest, one_in)
     name = f"{trace.name} R={1 / one_in:g}"
-    kept = stored_trace(name, digest)
-    if kept is not None:
-        return kept
+    return kept_trace(name, digest, lambda: [_sampled(trace, one_in)])
+
+
+def _sampled(trace: Trace, one_in: int) -> RawRequests:
     chosen = _mixed(np.asarray(trace.keys)) < np.uint64((2**64 - 1) // one_in)
     numbers = np.flatnonzero(chosen[trace.objects])
     if not len(numbers):
         raise UserError(f"{trace.name}: no object is in a sample of one in {one_in}")
     objects = np.asarray(trace.objects)[numbers]
-    raw = RawRequests(np.asarray(trace.keys)[objects], np.asarray(trace.sizes)[numbers], numbers.astype(np.float64))
-    return keep_trace(build_trace(name, digest, raw))
+    return RawRequests(np.asarray(trace.keys)[objects], np.asarray(trace.sizes)[numbers], numbers.astype(np.float64))
 
 
 def _mixed(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import logging
 import os
 import shutil
 import tempfile
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -20,6 +22,7 @@ from vulcan.errors import UserError
 from vulcan.paths import cache_directory
 
 _META = "meta.json"
+_BLOCK = 1 << 20
 
 log = logging.getLogger(__name__)
 
@@ -56,11 +59,39 @@ class ArrayStore(Generic[Kept]):
 
         Where another process has just done the same, its entry is used. Raises UserError where writing fails.
         """
+
+        def write(folder: Path) -> Mapping[str, Any]:
+            for array, values in arrays.items():
+                np.save(folder / f"{array}.npy", values, allow_pickle=False)
+            return meta
+
+        return self._made(name, digest, write)
+
+    def find_or_make(self, name: str, digest: str, write: Callable[[Path], Mapping[str, Any]]) -> Kept:
+        """What is kept under that digest, memory-mapped. Where it is not there, `write` makes it, once on a host.
+
+        `write(folder)` writes each array there as a `.npy` file and gives `meta`. Processes that want the same thing
+        wait for the first one. Raises UserError where writing fails.
+        """
+        found = self.find(name, digest)
+        if found is not None:
+            return found
+        entry = self._entry(digest)
+        with _alone_in(entry.parent):
+            found = (self._open(entry, name, digest) if entry.exists() else None) or self._made(name, digest, write)
+        if found is None:
+            raise UserError(f"the {self.what} in {entry} was damaged as soon as it was written: is the disk in order?")
+        return found
+
+    def _made(self, name: str, digest: str, write: Callable[[Path], Mapping[str, Any]]) -> Kept | None:
         entry = self._entry(digest)
         try:
             work = Path(tempfile.mkdtemp(prefix=".writing-", dir=entry.parent))
             try:
-                _write(work, arrays, {**meta, "digest": digest})
+                meta = write(work)
+                checksums = {array: _checksum(work / f"{array}.npy") for array in self.types}
+                text = json.dumps({**meta, "digest": digest, "crc32": checksums}, indent=1)
+                (work / _META).write_text(text, encoding="utf-8")
                 self._install(work, entry, name, digest)
             finally:
                 shutil.rmtree(work, ignore_errors=True)
@@ -102,7 +133,7 @@ class ArrayStore(Generic[Kept]):
                 array: np.load(entry / f"{array}.npy", mmap_mode="r", allow_pickle=False) for array in self.types
             }
             intact = meta["digest"] == digest and all(
-                values.dtype == self.types[array] and _checksum(values) == meta["crc32"][array]
+                values.dtype == self.types[array] and _checksum(entry / f"{array}.npy") == meta["crc32"][array]
                 for array, values in arrays.items()
             )
             return self.build(name, digest, meta, arrays) if intact else None
@@ -110,14 +141,26 @@ class ArrayStore(Generic[Kept]):
             return None
 
 
-def _write(folder: Path, arrays: Mapping[str, Array], meta: Mapping[str, Any]) -> None:
-    checksums = {}
-    for array, values in arrays.items():
-        np.save(folder / f"{array}.npy", values, allow_pickle=False)
-        checksums[array] = _checksum(values)
-    (folder / _META).write_text(json.dumps({**meta, "crc32": checksums}, indent=1), encoding="utf-8")
+@contextmanager
+def _alone_in(folder: Path) -> Iterator[None]:
+    """Wait until no other process of this host is at work here. A file system without locks is no error."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        with suppress(OSError):  # then two do the same work, and the second uses what the first has made
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
-def _checksum(values: Array) -> int:
-    """CRC-32 of the values: an index out of range in a damaged column would crash compiled code."""
-    return zlib.crc32(np.ascontiguousarray(values).view(np.uint8).data)
+def _checksum(path: Path) -> int:
+    """CRC-32 of an array's values: an index out of range in a damaged column would crash compiled code.
+
+    Read, and not mapped: a column that is only checked is not to count as this process's memory.
+    """
+    checksum = 0
+    with path.open("rb") as file:
+        file.seek(np.load(path, mmap_mode="r", allow_pickle=False).offset)
+        while block := file.read(_BLOCK):
+            checksum = zlib.crc32(block, checksum)
+    return checksum

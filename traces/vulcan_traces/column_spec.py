@@ -71,10 +71,13 @@ def parse_column_spec(text: str) -> ColumnSpec:
     return ColumnSpec(columns, header, delimiter, ticks_per_second, text_ids)
 
 
+_MOST_DIGITS = 9
+
+
 def _column(key: str, value: str, text: str) -> int | str:
     if not value.lstrip("-").isdecimal():
         return value
-    if not 1 <= int(value) <= 10_000:
+    if value.startswith("-") or len(value) > _MOST_DIGITS or not 1 <= int(value) <= 10_000:
         raise UserError(f"columns {text!r}: {key}={value}: columns are numbered from 1")
     return int(value)
 

@@ -43,7 +43,14 @@ def stats(
     skip_bad_lines: SkipBadLines = False,
     as_json: AsJson = False,
 ) -> None:
-    """Print what a trace is like: each statistic with its unit and meaning."""
+    """Print what a trace is like: each statistic with its unit and meaning.
+
+    \b
+    Examples:
+      vulcan traces stats my.csv
+      vulcan traces stats my.csv.zst --columns time=1,id=2,size=3 --first 1000000 --json
+      vulcan traces stats zipf:requests=200000,alpha=0.9
+    """
     from vulcan_traces.commands.output import print_json, say
     from vulcan_traces.fingerprint import fingerprint
     from vulcan_traces.fingerprint.document import document, summary
@@ -67,7 +74,12 @@ def plot(
     columns: Columns = None,
     skip_bad_lines: SkipBadLines = False,
 ) -> None:
-    """Draw what a trace is like: miss-ratio curves, distances, sizes and the working set, as one HTML page."""
+    """Draw what a trace is like: miss-ratio curves, distances, sizes and the working set, as one HTML page.
+
+    \b
+    Examples:
+      vulcan traces plot my.csv -o my.html
+    """
     from vulcan_traces.commands.output import tell
     from vulcan_traces.fingerprint import fingerprint
     from vulcan_traces.fingerprint.plot import page
@@ -83,7 +95,13 @@ def plot(
 
 @app.command("list")
 def list_(catalogue: Catalogue = None, as_json: AsJson = False) -> None:
-    """List public traces: what they are, where they come from, and their terms."""
+    """List public traces: what they are, where they come from, and their terms.
+
+    \b
+    Examples:
+      vulcan traces list
+      vulcan traces list --catalogue mine.toml --json
+    """
     from vulcan_traces.catalogue import CATALOGUE, read_catalogue
     from vulcan_traces.commands.catalogue_pages import catalogue_document, catalogue_lines
     from vulcan_traces.commands.output import print_json, say
@@ -108,6 +126,11 @@ def fetch_(
     """Fetch a public trace: resumed where it broke off, and verified.
 
     Proxies are taken from the environment (HTTP_PROXY, HTTPS_PROXY, NO_PROXY).
+
+    \b
+    Examples:
+      vulcan traces fetch cloudphysics-sample/oraclegeneral
+      vulcan traces fetch cloudphysics-sample/oraclegeneral -o data --json
     """
     from vulcan_traces.catalogue import CATALOGUE, fetch, find_file, read_catalogue
     from vulcan_traces.commands.output import print_json, progress_line, say, tell
@@ -148,6 +171,11 @@ def convert(
     """Write a trace in another format: times, ids and sizes of all requests.
 
     Ids that are text are written as the 64-bit numbers that they are hashed to. oracleGeneral has whole seconds.
+
+    \b
+    Examples:
+      vulcan traces convert my.csv my.oracleGeneral.zst
+      vulcan traces convert log.txt my.csv --columns time=1,id=3,size=4 --skip-bad-lines --force
     """
     from vulcan_traces.commands.output import tell
     from vulcan_traces.load import load_trace
@@ -174,6 +202,10 @@ def sample(
 
     A cache smaller by the same factor behaves much the same on them. With one seed, the objects of a lower rate are
     all among those of a higher one.
+
+    \b
+    Examples:
+      vulcan traces sample my.csv small.csv --rate 0.01
     """
     from vulcan_traces.commands.output import tell
     from vulcan_traces.load import load_trace
@@ -197,7 +229,13 @@ def head(
     skip_bad_lines: SkipBadLines = False,
     as_json: AsJson = False,
 ) -> None:
-    """Print the first requests of a trace, as Vulcan reads them."""
+    """Print the first requests of a trace, as Vulcan reads them.
+
+    \b
+    Examples:
+      vulcan traces head my.csv
+      vulcan traces head zipf:requests=1000 -n 5 --json
+    """
     from vulcan_traces.commands.output import print_json, print_table
     from vulcan_traces.load import load_trace
 

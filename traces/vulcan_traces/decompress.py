@@ -33,7 +33,7 @@ def decompressed(path: Path) -> Iterator[bytes]:
             file.seek(0)
             yield from _chunks(file, magic)
     except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile, zstandard.ZstdError) as error:
-        raise UserError(f"{path}: damaged or truncated compressed file ({error})") from error
+        raise UserError(f"{path}: damaged or truncated compressed file ({error}); fetch it anew") from error
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error.strerror or error}") from error
 

@@ -45,17 +45,6 @@ _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
 _MIX_2 = np.uint64(0x94D049BB133111EB)
 
 
-@njit(cache=True)
-def link_next_accesses(objects, object_count):
-    """One pass from the end, remembering where each object was seen last."""
-    following = np.empty(len(objects), np.int64)
-    seen_at = np.full(object_count, -1, np.int64)
-    for i in range(len(objects) - 1, -1, -1):
-        following[i] = seen_at[objects[i]]
-        seen_at[objects[i]] = i
-    return following
-
-
 @njit(cache=True, inline="always")
 def mix(value):
     """The finaliser of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014): a bijection whose output looks

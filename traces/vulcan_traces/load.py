@@ -6,6 +6,7 @@ import hashlib
 import json
 import logging
 import os
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from vulcan.errors import UserError, nearest
@@ -16,8 +17,8 @@ from vulcan_traces.readers import FORMATS
 from vulcan_traces.readers.csv import read_csv
 from vulcan_traces.readers.format import Format
 from vulcan_traces.source import Source
-from vulcan_traces.store import FORMAT_VERSION, keep_trace, stored_trace
-from vulcan_traces.trace import Trace, build_trace
+from vulcan_traces.store import FORMAT_VERSION, kept_trace
+from vulcan_traces.trace import Trace
 
 _COMPRESSIONS = (".gz", ".xz", ".zst")
 
@@ -44,7 +45,7 @@ def load_trace(
         raise UserError(f"{text}: format and columns are for trace files, and this is a generated trace")
     generator = parse_generator_spec(text)
     digest = _digest("generated", generator.canonical)
-    return stored_trace(generator.name, digest) or keep_trace(build_trace(generator.name, digest, generator.generate()))
+    return kept_trace(generator.name, digest, lambda: [generator.generate()])
 
 
 def open_trace(
@@ -71,22 +72,26 @@ def open_trace(
     name = source.path.name
     content = source.sha256()
     digest = _digest(content, chosen.name, repr(spec), skip_bad_lines)
-    trace = stored_trace(name, digest)
-    if trace is None:
-        raw = chosen.read(source) if spec is None else read_csv(source, spec)
-        if source.sha256() != content:  # else half a trace would be kept as the whole one
-            raise UserError(f"{path} was changed while it was read; wait until it is written, and try again")
-        trace = keep_trace(_built(source, digest, raw))
+    trace = kept_trace(
+        name, digest, lambda: _whole(source, content, chosen.read(source) if spec is None else read_csv(source, spec))
+    )
     if trace.skipped_lines:
         log.warning("%s: %d malformed lines were skipped", path, trace.skipped_lines)
     return trace
 
 
-def _built(source: Source, digest: str, raw: RawRequests) -> Trace:
-    if not len(raw.keys):
-        skipped = f": all its {raw.skipped_lines} lines are malformed" if raw.skipped_lines else ""
-        raise UserError(f"{source.path}: the trace has no request{skipped}")
-    return build_trace(source.path.name, digest, raw)
+def _whole(source: Source, content: str, parts: Iterable[RawRequests]) -> Iterator[RawRequests]:
+    """All parts, and at the end an error where they are none, or not of the file whose digest is `content`."""
+    requests = skipped = 0
+    for part in parts:
+        requests += len(part.keys)
+        skipped += part.skipped_lines
+        yield part
+    if source.sha256() != content:  # else half a trace would be kept as the whole one
+        raise UserError(f"{source.path} was changed while it was read; wait until it is written, and try again")
+    if not requests:
+        why = f": all its {skipped} lines are malformed" if skipped else ""
+        raise UserError(f"{source.path}: the trace has no request{why}")
 
 
 def _digest(*parts: object) -> str:

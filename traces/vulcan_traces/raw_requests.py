@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -25,8 +25,8 @@ class RawRequests:
     skipped_lines: int = 0
 
 
-def join(parts: Iterable[RawRequests], skipped_lines: int = 0) -> RawRequests:
-    """The parts one after another, with `skipped_lines` added to theirs."""
+def join(parts: Iterable[RawRequests]) -> RawRequests:
+    """The parts one after another, in memory."""
     parts = list(parts)
     empty = RawRequests(np.empty(0, np.uint64), np.empty(0, np.uint32), np.empty(0, np.float64))
     everything = parts or [empty]
@@ -34,8 +34,17 @@ def join(parts: Iterable[RawRequests], skipped_lines: int = 0) -> RawRequests:
         np.concatenate([part.keys for part in everything]),
         np.concatenate([part.sizes for part in everything]),
         np.concatenate([part.times for part in everything]),
-        skipped_lines + sum(part.skipped_lines for part in parts),
+        sum(part.skipped_lines for part in parts),
     )
+
+
+def without_clock(parts: Iterable[RawRequests]) -> Iterator[RawRequests]:
+    """The same requests where the trace has no clock: the time of a request is its index in the trace."""
+    before = 0
+    for part in parts:
+        count = len(part.keys)
+        yield replace(part, times=np.arange(before, before + count, dtype=np.float64))
+        before += count
 
 
 def unit_requests(keys: npt.NDArray[np.uint64], skipped_lines: int = 0) -> RawRequests:

@@ -84,7 +84,7 @@ def _read(text: str, key: str, value: str, known: Key) -> Value:
         read: int | float = int(value) if is_whole else float(value)
     except ValueError:
         raise UserError(f"{text}: {key}={value}: a {'whole ' if is_whole else ''}number is needed") from None
-    if not (isfinite(read) and known.low <= read <= known.high):
+    if not (known.low <= read <= known.high) or (not is_whole and not isfinite(read)):
         raise UserError(f"{text}: {key}={value}: between {known.low:g} and {known.high:g}")
     return read
 

@@ -2,36 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from vulcan_traces.array_store import Array, ArrayStore
-from vulcan_traces.trace import Trace
+from vulcan_traces.column_files import write_columns
+from vulcan_traces.raw_requests import RawRequests
+from vulcan_traces.trace import Trace, without_request
 
 FORMAT_VERSION = 1
 """Part of every digest: to be raised when the stored columns, or what a reader makes of a file, change."""
 
 
-def stored_trace(name: str, digest: str) -> Trace | None:
-    """The trace of that digest from the cache directory, None where it is not there or is damaged."""
-    return _STORE.find(name, digest)
+def kept_trace(name: str, digest: str, make: Callable[[], Iterable[RawRequests]]) -> Trace:
+    """The trace of that digest, memory-mapped from the cache directory; made of its requests where it is not there.
 
-
-def keep_trace(trace: Trace) -> Trace:
-    """Writes the trace to the cache directory, and returns it memory-mapped from there.
-
-    See `ArrayStore.keep`. Raises UserError where writing fails.
+    Made once on a host, and never wholly in memory: see `column_files`. Raises UserError where `make` or what it gives
+    does, there is no request, or writing fails.
     """
-    columns = {column: getattr(trace, column) for column in _STORE.types}
-    meta = {
-        "format_version": FORMAT_VERSION,
-        "requests": trace.requests,
-        "objects": trace.object_count,
-        "skipped_lines": trace.skipped_lines,
-    }
-    return _STORE.keep(trace.name, trace.digest, columns, meta) or trace
+
+    def write(folder: Path) -> Mapping[str, Any]:
+        counts = write_columns(folder, make())
+        if not counts["requests"]:
+            raise without_request(name, counts["skipped_lines"])
+        return {"format_version": FORMAT_VERSION, **counts}
+
+    return _STORE.find_or_make(name, digest, write)
 
 
 def _trace(name: str, digest: str, meta: Mapping[str, Any], columns: Mapping[str, Array]) -> Trace | None:

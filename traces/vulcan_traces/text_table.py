@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 
 import numpy as np
 
-from vulcan_traces.raw_requests import LARGEST_SIZE, RawRequests, join
+from vulcan_traces.raw_requests import LARGEST_SIZE, RawRequests, without_clock
 from vulcan_traces.source import Source
 
 
@@ -51,22 +52,25 @@ class TextTable:
     hint: str = ""
 
 
-def read_table(source: Source, table: TextTable) -> RawRequests:
-    """All requests of the text. Raises UserError naming the first malformed line, unless they are skipped."""
-    parts = []
+def read_table(source: Source, table: TextTable) -> Iterator[RawRequests]:
+    """All requests of the text, block by block.
+
+    Raises UserError naming the first malformed line, unless they are skipped.
+    """
+    parts = _parts(source, table)
+    return parts if Role.TIME in table.roles else without_clock(parts)
+
+
+def _parts(source: Source, table: TextTable) -> Iterator[RawRequests]:
     skip_header = table.has_header
     for first_line, block in source.line_blocks():
         if skip_header:
             header_lines = _lines_through_header(block)
             skip_header = False
             rest = b"\n".join(block.split(b"\n", header_lines)[header_lines:])
-            parts.append(_parse_block(source, table, first_line + header_lines, rest))
+            yield _parse_block(source, table, first_line + header_lines, rest)
         else:
-            parts.append(_parse_block(source, table, first_line, block))
-    raw = join(parts)
-    if Role.TIME not in table.roles:
-        raw = RawRequests(raw.keys, raw.sizes, np.arange(len(raw.keys), dtype=np.float64), raw.skipped_lines)
-    return raw
+            yield _parse_block(source, table, first_line, block)
 
 
 def _lines_through_header(block: bytes) -> int:

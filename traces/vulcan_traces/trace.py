@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -9,7 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from vulcan.errors import UserError
+from vulcan_traces.dense_ids import DenseIds
 from vulcan_traces.raw_requests import RawRequests
+
+_BLOCK = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,24 +58,30 @@ class Trace:
     @cached_property
     def footprint(self) -> int:
         """Bytes of all objects, each counted with the size at its first request."""
-        newest = np.maximum.accumulate(self.objects)
-        first = np.empty(len(newest), np.bool_)
-        first[:1] = True
-        np.greater(newest[1:], newest[:-1], out=first[1:])
-        return int(self.sizes[first].sum(dtype=np.uint64))
+        total, seen = 0, 0
+        for objects, sizes in self._blocks():
+            # ids come in order: a new object's is the number of those before it
+            known = np.maximum.accumulate(objects.astype(np.int64) + 1)
+            np.maximum(known, seen, out=known)
+            total += int(sizes[np.diff(known, prepend=seen) > 0].sum(dtype=np.uint64))
+            seen = int(known[-1])
+        return total
 
     @cached_property
     def unit_sized(self) -> bool:
         """Whether every request has size 1."""
-        return bool(np.all(self.sizes == 1))
+        return all(bool(np.all(sizes == 1)) for _, sizes in self._blocks())
+
+    def _blocks(self) -> Iterator[tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]]:
+        """Objects and sizes, so many at a time that what is made of them takes little memory."""
+        for start in range(0, self.requests, _BLOCK):
+            yield self.objects[start : start + _BLOCK], self.sizes[start : start + _BLOCK]
 
 
 def build_trace(name: str, digest: str, raw: RawRequests) -> Trace:
-    """A trace in memory from a reader's or a generator's columns. Raises UserError where there is no
-    request."""
+    """A trace in memory from a reader's or a generator's columns. Raises UserError where there is no request."""
     if not len(raw.keys):
-        skipped = f" ({raw.skipped_lines} malformed lines were skipped)" if raw.skipped_lines else ""
-        raise UserError(f"{name}: the trace holds no request{skipped}")
+        raise without_request(name, raw.skipped_lines)
     objects, keys = dense_ids(raw.keys)
     columns = (objects, raw.sizes, raw.times, next_accesses(objects, len(keys)), keys)
     for column in columns:
@@ -79,20 +89,22 @@ def build_trace(name: str, digest: str, raw: RawRequests) -> Trace:
     return Trace(name, digest, *columns, skipped_lines=raw.skipped_lines)
 
 
-def dense_ids(keys: npt.NDArray[np.uint64]) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint64]]:
-    """Numbers keys from 0 in order of first appearance: the number of each request, the key of each
-    number."""
-    import pandas as pd  # slow to import, and needed only where a trace is not in the cache yet
+def without_request(name: str, skipped_lines: int) -> UserError:
+    """The error for a trace in which there is nothing."""
+    skipped = f" ({skipped_lines} malformed lines were skipped)" if skipped_lines else ""
+    return UserError(f"{name}: the trace holds no request{skipped}")
 
-    codes, uniques = pd.factorize(keys)
-    if len(uniques) >= 2**32:
-        raise UserError(f"a trace of {len(uniques)} objects: at most 2^32 - 1 can be told apart")
-    return codes.astype(np.uint32), np.ascontiguousarray(uniques, np.uint64)
+
+def dense_ids(keys: npt.NDArray[np.uint64]) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint64]]:
+    """Numbers keys from 0 in order of first appearance: the number of each request, the key of each number."""
+    ids = DenseIds()
+    return ids.number(keys), ids.keys.copy()
 
 
 def next_accesses(objects: npt.NDArray[np.uint32], object_count: int) -> npt.NDArray[np.int64]:
     """For each request the index of the next one for the same object, -1 for none; shape (requests,)."""
-    from vulcan_traces.kernels import link_next_accesses
+    from vulcan_traces.numbering_kernels import link_next_accesses
 
-    result: npt.NDArray[np.int64] = link_next_accesses(objects, object_count)
-    return result
+    following = np.empty(len(objects), np.int64)
+    link_next_accesses(objects, 0, np.full(object_count, -1, np.int64), following)
+    return following

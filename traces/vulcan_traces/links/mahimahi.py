@@ -23,16 +23,16 @@ def looks_like_mahimahi(text: Text) -> bool:
 
 def read_mahimahi(text: Text) -> LinkTrace:
     """Raises UserError with the number of the first bad line."""
-    lines = text.content.rstrip().split(b"\n")
+    lines = text.content.rstrip(b" \t\r\n").split(b"\n")
     if text.content.translate(None, _ALLOWED) or not all(map(_is_whole, lines)):
         number = next(number for number, line in enumerate(lines, 1) if not _is_whole(line))
         raise text.malformed(number, _why(lines[number - 1]))
     try:
         milliseconds = np.array(list(map(int, lines)), np.int64)
-    except OverflowError:
+    except (OverflowError, ValueError):  # ValueError: more digits than int() takes
         milliseconds = np.full(1, LONGEST, np.int64)
     if milliseconds.max() > LONGEST // MILLISECOND:
-        number = next(number for number, line in enumerate(lines, 1) if int(line) > LONGEST // MILLISECOND)
+        number = next(number for number, line in enumerate(lines, 1) if _is_too_long(line))
         raise text.malformed(number, f"over {LONGEST // MILLISECOND} ms: {abbreviated(lines[number - 1])}")
     falls = np.flatnonzero(np.diff(milliseconds) < 0)
     if len(falls):
@@ -49,7 +49,12 @@ def read_mahimahi(text: Text) -> LinkTrace:
 
 
 def _is_whole(line: bytes) -> bool:
-    return line.strip().isdigit()
+    return line.strip(b" \t\r").isdigit()
+
+
+def _is_too_long(line: bytes) -> bool:
+    digits = line.strip().lstrip(b"0")
+    return len(digits) > len(str(LONGEST)) or int(digits or b"0") > LONGEST // MILLISECOND
 
 
 def _why(line: bytes) -> str:

@@ -7,6 +7,8 @@ traces; reads and writes count alike.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from vulcan_traces.raw_requests import RawRequests
 from vulcan_traces.readers.format import Format, all_integers, split_lines
 from vulcan_traces.source import Source
@@ -15,7 +17,7 @@ from vulcan_traces.text_table import Role, TextTable, read_table
 _TABLE = TextTable((Role.VOLUME, Role.IGNORED, Role.ID, Role.SIZE, Role.TIME), ",", ticks_per_second=1e6)
 
 
-def _read(source: Source) -> RawRequests:
+def _read(source: Source) -> Iterator[RawRequests]:
     return read_table(source, _TABLE)
 
 

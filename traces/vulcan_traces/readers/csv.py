@@ -8,6 +8,8 @@ column; times are seconds, the request's index without such a column.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from vulcan.errors import UserError, nearest
 from vulcan_traces.column_spec import DELIMITERS, ColumnSpec
 from vulcan_traces.raw_requests import RawRequests
@@ -38,8 +40,11 @@ _HELP = "give columns, such as 'time=1,id=2,size=3,delimiter=comma'"
 _HINT = " as the first is (for ids that are text: columns with 'ids=text')"
 
 
-def read_csv(source: Source, spec: ColumnSpec | None = None) -> RawRequests:
-    """All requests of the table, with columns as given or as the header row names them. Raises UserError."""
+def read_csv(source: Source, spec: ColumnSpec | None = None) -> Iterator[RawRequests]:
+    """All requests of the table, in parts, with columns as given or as the header row names them.
+
+    Raises UserError, for a malformed line with the part that it would be in.
+    """
     if not source.first_lines:
         raise UserError(f"{source.path}: the trace has no line with anything in it")
     delimiter = _delimiter_of(source) if spec is None or spec.delimiter is None else spec.delimiter

@@ -7,10 +7,12 @@ size: a request's time is its index, its size 1. Any file could be of these form
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import numpy.typing as npt
 
-from vulcan_traces.raw_requests import RawRequests, unit_requests
+from vulcan_traces.raw_requests import RawRequests, unit_requests, without_clock
 from vulcan_traces.readers.format import Format
 from vulcan_traces.record_table import Records, read_records
 from vulcan_traces.source import Source
@@ -23,9 +25,8 @@ def _format(name: str, code: str, meaning: str) -> Format:
         keys = records["id"].astype(signed).view(np.uint64)
         return unit_requests(keys), np.zeros(len(records), np.bool_)
 
-    def read(source: Source) -> RawRequests:
-        raw = read_records(source, np.dtype([("id", code)]), convert, "")
-        return unit_requests(raw.keys, raw.skipped_lines)
+    def read(source: Source) -> Iterator[RawRequests]:
+        return without_clock(read_records(source, np.dtype([("id", code)]), convert, ""))
 
     return Format(name, meaning, read)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from vulcan_traces.raw_requests import RawRequests
@@ -16,12 +16,12 @@ class Format:
     `recognises(source)` looks at the head of a file and is True only where the content leaves no other
     reading likely; None means that the format cannot be told from content and has to be named. `suffixes` are
     file name endings, in lower case and without that of a compression, that claim the format. `read(source)`
-    gives all requests and raises UserError.
+    gives all requests, in parts of a bounded size, and raises UserError, with the first part or a later one.
     """
 
     name: str
     meaning: str
-    read: Callable[[Source], RawRequests]
+    read: Callable[[Source], Iterator[RawRequests]]
     recognises: Callable[[Source], bool] | None = None
     suffixes: tuple[str, ...] = ()
 

@@ -6,6 +6,8 @@ the size is 1; there is no clock, so the time is the request's index.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from vulcan_traces.raw_requests import RawRequests
 from vulcan_traces.readers.format import Format, all_integers
 from vulcan_traces.source import Source
@@ -14,7 +16,7 @@ from vulcan_traces.text_table import BLANKS, Role, TextTable, read_table
 _TABLE = TextTable((Role.ID,), BLANKS, marker="*")
 
 
-def _read(source: Source) -> RawRequests:
+def _read(source: Source) -> Iterator[RawRequests]:
     return read_table(source, _TABLE)
 
 

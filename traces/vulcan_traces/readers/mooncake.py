@@ -7,6 +7,8 @@ tokens. Each hash id is a request of size 1 at that time, in the order of the li
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from dataclasses import replace
 from math import isfinite
 
 import numpy as np
@@ -19,10 +21,10 @@ from vulcan_traces.text_table import abbreviated
 _MILLISECONDS = 1e3
 
 
-def _read(source: Source) -> RawRequests:
-    parts: list[RawRequests] = []
-    skipped = 0
+def _read(source: Source) -> Iterator[RawRequests]:
     for first_line, block in source.line_blocks():
+        parts: list[RawRequests] = []
+        skipped = 0
         for number, line in enumerate(block.split(b"\n"), first_line):
             if not line.strip():
                 continue
@@ -34,7 +36,7 @@ def _read(source: Source) -> RawRequests:
             else:
                 why = "no JSON object with a timestamp and a list of whole-number hash_ids"
                 raise source.malformed("line", number, f"{why}: {abbreviated(line)}")
-    return join(parts, skipped)
+        yield replace(join(parts), skipped_lines=skipped)
 
 
 def _requests(line: bytes) -> RawRequests | None:

@@ -7,6 +7,8 @@ with the size of that I/O, as libCacheSim takes block traces; reads and writes c
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from vulcan_traces.raw_requests import RawRequests
 from vulcan_traces.readers.format import Format, all_integers, split_lines
 from vulcan_traces.source import Source
@@ -19,7 +21,7 @@ _TABLE = TextTable(
 )
 
 
-def _read(source: Source) -> RawRequests:
+def _read(source: Source) -> Iterator[RawRequests]:
     return read_table(source, _TABLE)
 
 

@@ -9,6 +9,8 @@ format.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import numpy.typing as npt
 
@@ -29,7 +31,7 @@ def _convert(records: Records) -> tuple[RawRequests, npt.NDArray[np.bool_]]:
     return requests, records["next"] < -1
 
 
-def _read(source: Source) -> RawRequests:
+def _read(source: Source) -> Iterator[RawRequests]:
     return read_records(source, _RECORD, _convert, "not an oracleGeneral record: its next access is below -1")
 
 

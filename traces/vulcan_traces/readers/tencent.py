@@ -8,6 +8,8 @@ time-id-size.)
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from vulcan_traces.raw_requests import RawRequests
 from vulcan_traces.readers.format import Format, all_integers, split_lines
 from vulcan_traces.source import Source
@@ -16,7 +18,7 @@ from vulcan_traces.text_table import Role, TextTable, read_table
 _TABLE = TextTable((Role.TIME, Role.ID, Role.SIZE, Role.IGNORED, Role.VOLUME), ",", size_unit=512)
 
 
-def _read(source: Source) -> RawRequests:
+def _read(source: Source) -> Iterator[RawRequests]:
     return read_table(source, _TABLE)
 
 

@@ -7,6 +7,8 @@ request.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from vulcan_traces.raw_requests import RawRequests
 from vulcan_traces.readers.format import Format, all_integers, split_lines
 from vulcan_traces.source import Source
@@ -15,7 +17,7 @@ from vulcan_traces.text_table import BLANKS, Role, TextTable, read_table
 _TABLE = TextTable((Role.TIME, Role.ID, Role.SIZE), BLANKS)
 
 
-def _read(source: Source) -> RawRequests:
+def _read(source: Source) -> Iterator[RawRequests]:
     return read_table(source, _TABLE)
 
 

@@ -6,6 +6,8 @@ TTL. Each operation counts as one request for its key (hashed to 64 bits), of ke
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from vulcan_traces.raw_requests import RawRequests
 from vulcan_traces.readers.format import Format, all_integers, split_lines
 from vulcan_traces.source import Source
@@ -17,7 +19,7 @@ _TABLE = TextTable(
 )
 
 
-def _read(source: Source) -> RawRequests:
+def _read(source: Source) -> Iterator[RawRequests]:
     return read_table(source, _TABLE)
 
 

@@ -6,6 +6,8 @@ time the request's index.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from vulcan_traces.raw_requests import RawRequests
 from vulcan_traces.readers.format import Format, all_integers
 from vulcan_traces.source import Source
@@ -14,7 +16,7 @@ from vulcan_traces.text_table import BLANKS, Role, TextTable, read_table
 _HINT = " as the first is (for text ids: columns 'id=1,ids=text'; for * markers: format lirs)"
 
 
-def _read(source: Source) -> RawRequests:
+def _read(source: Source) -> Iterator[RawRequests]:
     first = [line.decode("latin-1") for line in source.first_lines[:1]]
     is_text = bool(first) and not all_integers(first)
     return read_table(source, TextTable((Role.ID,), BLANKS, text_ids=is_text, hint=_HINT))

@@ -10,6 +10,8 @@ the length of the I/O; reads and writes count alike. Times keep their microsecon
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import numpy.typing as npt
 
@@ -54,7 +56,7 @@ def _version(source: Source, records: int) -> int:
     return 0
 
 
-def _read(source: Source) -> RawRequests:
+def _read(source: Source) -> Iterator[RawRequests]:
     version = _version(source, _LOOKED_AT) or _version(source, 1)
     if not version:
         raise UserError(f"{source.path}: not a vscsi trace: record 1 is of neither version 1 nor version 2")

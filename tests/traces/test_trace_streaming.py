@@ -1,0 +1,174 @@
+"""A trace is decoded part by part: the same as at once, in memory that does not grow with the requests."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from vulcan.errors import UserError
+from vulcan_traces import column_files, dense_ids, open_trace
+from vulcan_traces.column_files import write_columns
+from vulcan_traces.dense_ids import DenseIds
+from vulcan_traces.raw_requests import RawRequests, join, without_clock
+from vulcan_traces.trace import build_trace
+
+COLUMNS = ("objects", "sizes", "times", "next_access", "keys")
+KEYS = st.integers(0, 12) | st.integers(0, 2**64 - 1)
+PARTS = st.lists(
+    st.lists(st.tuples(KEYS, st.integers(0, 2**32 - 1), st.floats(0, 1e9)), max_size=40), min_size=1, max_size=8
+)
+
+
+def raw(part):
+    keys, sizes, times = (list(column) for column in zip(*part, strict=True)) if part else ([], [], [])
+    return RawRequests(
+        np.array(keys, np.uint64), np.array(sizes, np.uint32), np.array(times, np.float64), len(part) % 3
+    )
+
+
+@given(PARTS.filter(any), st.sampled_from([1, 3, 1 << 20]))
+@settings(derandomize=True, deadline=None)
+def test_in_parts_a_trace_is_what_it_is_at_once(tmp_path_factory, parts, block):
+    folder = tmp_path_factory.mktemp("columns")
+    parts = [raw(part) for part in parts]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(column_files, "_BLOCK", block)
+        counts = write_columns(folder, iter(parts))
+    trace = build_trace("t", "00", join(parts))
+    for column in COLUMNS:
+        written = np.load(folder / f"{column}.npy", mmap_mode="r", allow_pickle=False)
+        assert written.dtype == getattr(trace, column).dtype
+        assert written.offset % 64 == 0  # as vector instructions like it
+        assert np.array_equal(written, getattr(trace, column))
+    assert counts == {
+        "requests": trace.requests, "objects": trace.object_count, "skipped_lines": trace.skipped_lines,
+    }  # fmt: skip
+
+
+@given(st.lists(KEYS, max_size=300), st.integers(1, 50))
+@settings(derandomize=True, deadline=None)
+def test_ids_do_not_depend_on_how_often_there_had_to_be_more_room(keys, room):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(dense_ids, "_FIRST_ROOM", 1)
+        patch.setattr(dense_ids, "_AT_A_TIME", room)
+        ids = DenseIds()
+        numbers = np.concatenate([ids.number(np.array(keys[i : i + 7], np.uint64)) for i in range(0, len(keys) + 1, 7)])
+    order = list(dict.fromkeys(keys))
+    assert numbers.tolist() == [order.index(key) for key in keys]
+    assert ids.keys.tolist() == order
+
+
+def test_without_a_clock_the_time_is_the_number_of_the_request_in_all_parts():
+    parts = [raw([(5, 1, 9.0)] * count) for count in (3, 0, 2)]
+    assert join(without_clock(parts)).times.tolist() == [0, 1, 2, 3, 4]
+
+
+@given(st.lists(st.tuples(st.integers(0, 30), st.integers(0, 2**32 - 1)), min_size=1, max_size=100), st.integers(1, 9))
+@settings(derandomize=True, deadline=None)
+def test_the_footprint_does_not_depend_on_the_blocks_that_it_is_added_up_in(requests, block):
+    keys, sizes = (np.array(column) for column in zip(*requests, strict=True))
+    trace = build_trace("t", "00", RawRequests(keys.astype(np.uint64), sizes.astype(np.uint32), keys.astype(float)))
+    first = dict(reversed(requests))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("vulcan_traces.trace._BLOCK", block)
+        assert trace.footprint == sum(first.values())
+
+
+def test_a_file_that_changes_while_it_is_read_is_not_kept(tmp_path, monkeypatch):
+    monkeypatch.setenv("VULCAN_CACHE_DIR", str(tmp_path / "cache"))
+    path = tmp_path / "t.tr"
+    path.write_text("1 2 3\n2 2 3\n")
+    writing = column_files.write_columns
+
+    def slowly(folder, parts):
+        path.write_text("1 2 3\n2 2 3\n3 9 9\n")
+        return writing(folder, parts)
+
+    monkeypatch.setattr("vulcan_traces.store.write_columns", slowly)
+    with pytest.raises(UserError, match="was changed while it was read"):
+        open_trace(path, format="time-id-size")
+    assert [file for file in (tmp_path / "cache").rglob("*") if file.is_file()] == []
+
+
+def decode(barrier, path, results):
+    """Opens a trace at the same time as others, and says whether it was this process that decoded it."""
+    from vulcan_traces import store
+
+    decoded = []
+    writing = store.write_columns
+    store.write_columns = lambda folder, parts: decoded.append(folder) or writing(folder, parts)
+    barrier.wait(timeout=120)
+    trace = open_trace(path)
+    results.put((len(decoded), int(trace.objects.sum(dtype=np.int64))))
+
+
+def test_of_processes_that_want_the_same_trace_one_decodes_it(tmp_path, monkeypatch):
+    monkeypatch.setenv("VULCAN_CACHE_DIR", str(tmp_path / "cache"))
+    path = tmp_path / "t.csv"
+    path.write_text("time,id,size\n" + "".join(f"{i},{i * i % 977},1\n" for i in range(200_000)))
+    context = multiprocessing.get_context("spawn")
+    barrier, results = context.Barrier(3), context.Queue()
+    processes = [context.Process(target=decode, args=(barrier, path, results)) for _ in range(3)]
+    for process in processes:
+        process.start()
+    found = [results.get(timeout=180) for _ in processes]
+    for process in processes:
+        process.join()
+    assert sorted(times for times, _ in found) == [0, 0, 1]
+    assert len({total for _, total in found}) == 1
+
+
+DECODE = """
+import json, sys
+from pathlib import Path
+from vulcan_traces import open_trace
+def peak():
+    return next(int(line.split()[1]) * 1024 for line in open("/proc/self/status") if line.startswith("VmHWM:"))
+small, *larger = sys.argv[1:]
+open_trace(small).footprint  # whatever is loaded late
+grown = []
+for path in larger:
+    Path("/proc/self/clear_refs").write_text("5")  # the peak is that from here on
+    before = peak()
+    trace = open_trace(path)
+    grown.append([trace.requests, trace.object_count, peak() - before])
+    del trace
+print(json.dumps(grown))
+"""
+
+RECORD = np.dtype([("time", "<u4"), ("id", "<u8"), ("size", "<u4"), ("next", "<i8")])
+
+
+def write_trace(path: Path, requests: int, objects: int) -> Path:
+    with path.open("wb") as file:
+        for start in range(0, requests, 1 << 19):
+            records = np.zeros(min(1 << 19, requests - start), RECORD)
+            number = np.arange(start, start + len(records), dtype=np.uint64)
+            records["time"], records["size"], records["next"] = number // 1000, 512, -1
+            records["id"] = number * np.uint64(2654435761) % np.uint64(objects)
+            records.tofile(file)
+    return path
+
+
+@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="peaks of memory are read from /proc")
+def test_decoding_takes_memory_by_the_object_and_not_by_the_request(tmp_path):
+    """The columns of five million requests are 120 MB, and were twice that while they were put together."""
+    sizes = {"small": (1000, 10), "medium": (1_500_000, 200_000), "large": (5_000_000, 200_000)}
+    files = [write_trace(tmp_path / name, *size) for name, size in sizes.items()]
+    done = subprocess.run(
+        [sys.executable, "-c", DECODE, *files], env={**os.environ, "VULCAN_CACHE_DIR": str(tmp_path / "cache")},
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    (few, objects, first), (many, same_objects, second) = json.loads(done.stdout)
+    assert (few, many, objects, same_objects) == (1_500_000, 5_000_000, 200_000, 200_000)
+    assert second - first < 4 * (many - few)
+    assert second < 0.8 * 24 * many
