@@ -1,19 +1,35 @@
 """Attacks on the evaluator, the score, the checkers and the keeper: stopped, or not where nothing does."""
 
 import functools
+import json
 import sys
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 import pytest
 
+from vulcan.anvil import check
+from vulcan.evaluator import Instance
 from vulcan.scoring.attacks import game
 from vulcan.scoring.attacks.attack import Attack, Result
-from vulcan.scoring.attacks.evaluator_range import EvaluatorRange, evaluator_results
+from vulcan.scoring.attacks.evaluator_range import (
+    FORGED_REPLY,
+    HONEST,
+    IMITATION,
+    LEAST,
+    TASK,
+    EvaluatorRange,
+    evaluator_results,
+)
 from vulcan.scoring.attacks.lifetimes import lifetime_results, outlives_its_keeper
-from vulcan.scoring.attacks.sources import source_results
+from vulcan.scoring.attacks.sources import anvil_task, source_results
 from vulcan.scoring.attacks.system import SYSTEM_ATTACKS
+from vulcan.scoring.attacks.target.evaluator import TargetEvaluator
 from vulcan.scoring.forked import ForkServer
+from vulcan.scoring.job import Job
 from vulcan.scoring.layers import Layer, Layers
+from vulcan.scoring.messages import MalformedMessage, outcome_of
+from vulcan.scoring.setup import Setup
 
 on_linux = pytest.mark.skipif(sys.platform != "linux", reason="these layers are Linux's")
 
@@ -64,6 +80,54 @@ def test_a_program_in_the_scorers_process_patches_the_scorer(monkeypatch: pytest
     forged = game.play(functools.partial(game.answer, attempt("patched scorer")))
     assert honest.score is not None and honest.score < 0.6
     assert forged.score == 1.0
+
+
+def test_where_a_programs_word_is_taken_for_its_score_it_claims_the_highest() -> None:
+    """What replay keeps out: the same answers, to somebody who would believe them."""
+    order = {"past": 0, "blocks": []}
+    assert game.answer(attempt("a claim in place of decisions"), order) == {"score": 1.0}
+    surplus = game.answer(attempt("more decisions than were asked for"), order)
+    assert isinstance(surplus, list) and len(surplus) == 2 * game.LENGTH
+    garbage = game.answer(attempt("decisions that are no numbers"), order)
+    assert isinstance(garbage, list) and garbage[0] != garbage[0]
+
+
+@pytest.fixture(scope="module")
+def arena(given: Mapping[str, object]) -> Iterator[EvaluatorRange]:
+    arena = EvaluatorRange(given, ())
+    yield arena
+    arena.close()
+
+
+@on_linux
+def test_by_its_decisions_on_the_probe_alone_an_imitation_would_have_the_score_of_its_model(
+    arena: EvaluatorRange,
+) -> None:
+    model, imitation = arena.honest(probe=True), arena.honest(IMITATION, probe=True)
+    assert model.signature == imitation.signature is not None
+    assert model.metrics != imitation.metrics
+
+
+def test_without_the_ticket_a_forged_reply_would_be_taken() -> None:
+    """The reply that the attack sends is one that its keeper takes, but for the ticket, which no candidate is told."""
+    forged = json.loads(FORGED_REPLY.code.partition("b'")[2].partition("'\n")[0])
+    request = Setup(TASK, (HONEST,)).request(Job(1, LEAST, (HONEST,), 10.0))
+    taken = outcome_of(forged, forged["ticket"], request, ("honest",), 0.0)
+    assert (taken.status, taken.metrics[0][1]["sum"]) == ("scored", 1e9)
+    with pytest.raises(MalformedMessage, match="not the reply to this job"):
+        outcome_of(forged, "fedcba9876543210", request, ("honest",), 0.0)
+
+
+def test_values_that_are_no_plain_numbers_would_win_every_comparison() -> None:
+    """What is turned into plain numbers: a value that is more than any other, and one that is so once it is asked."""
+    evaluator, policy = TargetEvaluator(), check(LEAST, anvil_task())
+
+    def value(name: str) -> Any:
+        return evaluator.evaluate(policy, Instance(name, "train", {"value": name}))["sum"]
+
+    assert value("flattering") > 1e308 and value("flattering") < 1e308
+    assert float(value("lying")) == float("inf") and value("lying") < 2
+    assert value("huge") > 1e308
 
 
 @on_linux

@@ -27,7 +27,6 @@ import numpy as np
 import zstandard
 
 from vulcan.anvil import Rejected, check
-from vulcan.cli.config_file import read_config
 from vulcan.errors import UserError
 from vulcan.export.read_back import policy_source
 from vulcan.libraries.document import read_library
@@ -35,10 +34,12 @@ from vulcan.models.base import Reply
 from vulcan.models.completion import read_completion
 from vulcan.models.reply import NoSource, extract_source
 from vulcan.models.retry import PassingFault, seconds_asked
+from vulcan.program.check import check_program
 from vulcan.registry import find_task
 from vulcan.scoring.messages import MalformedMessage, decode, outcome_of
 from vulcan.scoring.setup import Request
 from vulcan.searches.config import SearchConfig
+from vulcan.searches.config_file import read_config
 from vulcan.searches.plain_options import make_config, sort_options
 from vulcan.searches.session import Recording
 from vulcan.store import RunRecord, SQLiteStore
@@ -50,7 +51,7 @@ from vulcan_traces.generator_spec import is_generator_spec, parse_generator_spec
 from vulcan_traces.links import load_link
 from vulcan_traces.memory.npz import read_page_counts
 from vulcan_traces.memory.workloads import parse_workload
-from vulcan_traces.raw_requests import RawRequests
+from vulcan_traces.raw_requests import RawRequests, join
 from vulcan_traces.readers import FORMATS
 from vulcan_traces.readers.csv import read_csv
 from vulcan_traces.source import Source
@@ -90,7 +91,7 @@ def of_format(name: str) -> Callable[[bytes], object]:
         with a_file(data, "trace") as path:
             source = Source(path, skip_bad_lines=len(data) % 2 == 1)
             source.check()
-            raw = FORMATS[name].read(source)
+            raw = join(FORMATS[name].read(source))
             return build_trace("trace", "digest", raw) if len(raw.keys) else None
 
     return read
@@ -108,7 +109,7 @@ def table(data: bytes) -> RawRequests:
     with a_file(content, "trace.csv") as path:
         source = Source(path)
         source.check()
-        return read_csv(source, parse_column_spec(spec.decode("latin-1")))
+        return join(read_csv(source, parse_column_spec(spec.decode("latin-1"))))
 
 
 def spec(data: bytes) -> object:
@@ -270,9 +271,24 @@ def recorded_events() -> tuple[bytes, ...]:
     return tuple(f"{kind}\n{data}".encode() for kind, data in rows)
 
 
+SHIPPED = find_task("cache_eviction").directory / "library"
+
+
 def library(data: bytes) -> object:
     with a_file(data, "library.json") as path:
+        (path.parent / "policies").symlink_to(SHIPPED / "policies")
         return read_library(path.parent)
+
+
+def small_library() -> bytes:
+    """The shipped library of one member and two instances, under one objective."""
+    whole = json.loads((SHIPPED / "library.json").read_text(encoding="utf-8"))
+    objective = whole["objectives"][0]
+    kept = {"workloads": whole["workloads"][:2], "instances": whole["instances"][:2], "members": whole["members"][:1]}
+    scores = {
+        kind: {name: values[:2] for name, values in table.items()} for kind, table in whole["matrix"][objective].items()
+    }
+    return json.dumps(whole | kept | {"objectives": [objective], "matrix": {objective: scores}}).encode()
 
 
 # What a model, a server or a child says
@@ -312,6 +328,10 @@ def from_child(data: bytes) -> object:
 
 def source(data: bytes) -> object:
     return check(data.decode("utf-8", errors="replace"), find_task("cache_eviction"))
+
+
+def free_program(data: bytes) -> object:
+    return check_program(data.decode("utf-8", errors="replace"), find_task("cache_program"))
 
 
 def exported(data: bytes) -> object:
@@ -408,14 +428,18 @@ TARGETS: dict[str, Target] = {
         (UserError, MalformedRow),
         JSON_WORDS,
     ),
-    "library": Target(
-        library, (b'{"format": 1, "task": "cache_eviction", "members": [], "workloads": []}',), words=JSON_WORDS
-    ),
+    "library": Target(library, (small_library(),), words=JSON_WORDS),
     "reply": Target(surrogates_too(reply), (REPLY, LRU), (NoSource,), (b"```", b"<think>", b"</think>", *PYTHON_WORDS)),
     "answer of a server": Target(answer, (ANSWER,), (PassingFault,), JSON_WORDS),
     "wait that a server asks for": Target(retry_after, (b"7", b"Wed, 21 Oct 2026 07:28:00 GMT")),
     "reply of a child": Target(from_child, (FROM_CHILD,), (MalformedMessage,), JSON_WORDS),
     "policy": Target(source, (POLICY, LRU), (Rejected,), PYTHON_WORDS),
+    "free program": Target(
+        free_program,
+        tuple(source.encode() for source in find_task("cache_program").seed_policies().values()),
+        (Rejected,),
+        PYTHON_WORDS,
+    ),
     "exported policy": Target(
         exported, (b"VULCAN_EXPORT = 1\nPOLICY = '''\n" + LRU + b"'''\n", POLICY), (Rejected,), PYTHON_WORDS
     ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable, Sequence
 
 LONGEST = 1 << 16
@@ -61,6 +62,17 @@ def _splice(data: bytearray, examples: Sequence[bytes], _w: Sequence[bytes], rng
     data[_place(data, rng) :] = other[rng.randrange(len(other) + 1) :]
 
 
+_DIGITS = re.compile(rb"\d+")
+_NUMBERS = (b"0", b"-1", b"0.5", b"1e400", b"nan", b"-inf", b"9" * 20, b"9" * 400, b"9" * 5000)
+"""Of the last three the first does not fit into 64 bits, the second into no float, and the third int() refuses."""
+
+
+def _number(data: bytearray, _e: Sequence[bytes], _w: Sequence[bytes], rng: random.Random) -> None:
+    if found := [match.span() for match in _DIGITS.finditer(data)]:
+        start, end = rng.choice(found)
+        data[start:end] = rng.choice(_NUMBERS)
+
+
 _CHANGES: tuple[Callable[[bytearray, Sequence[bytes], Sequence[bytes], random.Random], None], ...] = (
-    _flip, _flip, _edge, _cut, _end, _repeat, _word, _word, _word, _splice,
+    _flip, _flip, _edge, _cut, _end, _repeat, _word, _word, _word, _splice, _number,
 )  # fmt: skip

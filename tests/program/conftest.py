@@ -1,6 +1,6 @@
-"""The chat server is that of the models' tests."""
+"""The chat server is that of the models' tests, and the console that of the command line's."""
 
 import sys
 from pathlib import Path
 
-sys.path.append(str(Path(__file__).resolve().parents[1] / "models"))
+sys.path += [str(Path(__file__).resolve().parents[1] / place) for place in ("models", "cli")]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import threading
+import time
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -54,3 +56,17 @@ def contents(run: Path) -> list[Any]:
 def only_run(console: Console, runs: str = "runs") -> Path:
     (run,) = (path for path in (console.directory / runs).iterdir() if path.is_dir())
     return run
+
+
+def own_events(run: Path) -> list[Any]:
+    """The events of a run itself, but where it stopped."""
+    with closing(open_store(run)) as store:
+        return [event for event in store.events() if not isinstance(event, Stopped)]
+
+
+def wait_until(condition: Callable[[], bool], seconds: float = 30.0) -> bool:
+    """Whether it holds at last."""
+    until = time.monotonic() + seconds
+    while not (holds := condition()) and time.monotonic() < until:
+        time.sleep(0.02)
+    return holds

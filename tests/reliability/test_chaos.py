@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from chaos import Chaos
 
-FAULTS = 10
+FAULTS = 6
 
 
 @pytest.mark.parametrize("seed", [7])

@@ -1,4 +1,4 @@
-"""Searches that are told to end, that meet each other, whose clock steps, and whose children or memory go away."""
+"""Searches that are told to end, that meet each other, whose clock steps, and whose children go away."""
 
 from __future__ import annotations
 
@@ -7,19 +7,17 @@ import shutil
 import signal
 import subprocess
 import time
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 from chaos import descendants
 from chat_server import ChatServer
-from console import COMMAND, Console, one_line
-from disturbed import RESUME, SEARCH, Model, contents, only_run
+from console import Console, one_line
+from disturbed import RESUME, SEARCH, Model, contents, only_run, own_events, wait_until
 
 from vulcan.cli import main
-from vulcan.store.events import Stopped
-from vulcan.store.runs import LOCK, open_store
+from vulcan.store.runs import LOCK
 
 
 def test_sigterm_is_an_orderly_end_and_the_run_goes_on(vulcan: Console, calm: list[Any]) -> None:
@@ -37,6 +35,36 @@ def test_sigterm_is_an_orderly_end_and_the_run_goes_on(vulcan: Console, calm: li
         assert "Traceback" not in errors
         assert [pid for pid in children if Path(f"/proc/{pid}").exists()] == []
         assert vulcan.document("runs")["runs"][0]["state"] == "interrupted"
+        model.goes_on.set()
+        vulcan.good("resume", only_run(vulcan), *RESUME)
+    assert contents(only_run(vulcan)) == calm
+
+
+def test_sigterm_while_a_command_starts_ends_it_and_loses_nothing(vulcan: Console, calm: list[Any]) -> None:
+    """Until Vulcan's own handler is there, the signal itself ends Python: plainly, and before anything is done.
+
+    Whenever it comes, the run is what it was, no process is left, and the next command goes on.
+    """
+    model = Model(9)
+    with ChatServer(model) as server:
+        search = vulcan.start(*SEARCH, "--api-base", server.url)
+        assert model.halted.wait(120)
+        search.kill()
+        search.communicate()
+        before = own_events(only_run(vulcan))
+        codes = []
+        for delay in (0.0, 0.1, 0.4, 1.0):
+            resumed = vulcan.start("resume", only_run(vulcan), *RESUME)
+            time.sleep(delay)
+            left = [pid for pid, _ in descendants(resumed.pid)]
+            resumed.terminate()
+            _, errors = resumed.communicate(timeout=120)
+            codes.append(resumed.returncode)
+            assert "Traceback" not in errors or resumed.returncode == -signal.SIGTERM, errors
+            assert wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in left))  # noqa: B023
+            assert own_events(only_run(vulcan))[: len(before)] == before
+        assert codes[0] == -signal.SIGTERM  # at once: there is no Python yet to handle it
+        assert set(codes) <= {-signal.SIGTERM, 128 + signal.SIGTERM}
         model.goes_on.set()
         vulcan.good("resume", only_run(vulcan), *RESUME)
     assert contents(only_run(vulcan)) == calm
@@ -130,41 +158,14 @@ def test_a_wall_clock_that_steps_changes_nothing(vulcan: Console, calm: list[Any
     assert contents(only_run(vulcan)) == calm
 
 
-def test_a_search_that_gets_no_memory_is_not_lost(vulcan: Console) -> None:
-    """However it ends (native libraries abort where they get none), what it held stays, and it goes on to its end."""
-    model = Model(9)
-    with ChatServer(model) as server:
-        search = vulcan.start(*SEARCH, "--api-base", server.url)
-        assert model.halted.wait(120)
-        search.kill()
-        search.communicate()
-        model.goes_on.set()
-        run = only_run(vulcan)
-        before = contents_of_run(run)
-        subprocess.run(
-            ["prlimit", f"--as={250 << 20}", COMMAND, "resume", str(run), *RESUME],
-            cwd=vulcan.directory, env=vulcan.environment(), capture_output=True, text=True, check=False,
-        )  # fmt: skip
-        vulcan.good("resume", run, *RESUME)
-    assert contents_of_run(run)[: len(before)] == before
-    assert vulcan.document("show", run)["state"] == "finished"
-
-
-def contents_of_run(run: Path) -> list[Any]:
-    """The events of a run itself, but where it stopped."""
-    with closing(open_store(run)) as store:
-        return [event for event in store.events() if not isinstance(event, Stopped)]
-
-
-def test_want_of_memory_is_told_in_a_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    def without(**_: object) -> None:
-        raise MemoryError
-
-    monkeypatch.setattr(main, "app", without)
-    monkeypatch.setattr(signal, "signal", lambda *_: None)
-    with pytest.raises(SystemExit) as ended:
-        main.run()
-    assert ended.value.code == 2
-    assert capsys.readouterr().err == (
-        "vulcan: there is not enough memory: free some; a search goes on with `vulcan resume`\n"
-    )
+def test_an_alarm_that_ray_sets_at_a_sigterm_does_not_cut_the_orderly_end_short() -> None:
+    """Ray sees the signal before Python does, and would abort the process three seconds later."""
+    before = signal.getsignal(signal.SIGTERM)
+    signal.alarm(60)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            main._Ends()(signal.SIGTERM, None)
+        assert signal.alarm(0) == 0
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGTERM, before)

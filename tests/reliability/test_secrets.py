@@ -56,7 +56,8 @@ def test_a_key_is_in_no_file_and_no_output_though_the_server_repeats_it(vulcan: 
         assert "status 500: the key [hidden] is known, but [hidden] is down" in done.stderr
     run = only_run(vulcan)
     said = [done.stdout, done.stderr]
-    for command in (("show", run), ("show", run, "3"), ("show", run, "--config"), ("runs",), ("repair", run)):
+    shown = (("show", run), ("show", run, "3"), ("show", run, "--config"), ("runs",), ("repair", run))
+    for command in (*shown, ("report", run, "-o", "report.html"), ("report", run, "--format", "md")):
         result = vulcan.good(*command, **environment)
         said += [result.stdout, result.stderr]
     vulcan.good("export", run, "--format", "python", "-o", "best.py", **environment)

@@ -15,7 +15,7 @@ from awkward_events import CALLS, EVENTS, TEXT
 from vulcan.errors import UserError
 from vulcan.store import SQLiteStore
 from vulcan.store.events import Advised, Chosen, Controlled, Event, Judged, Proposed, Started
-from vulcan.store.sqlite import FORMAT
+from vulcan.store.schema import FORMAT
 
 WRITER = """
 import sys
@@ -164,7 +164,7 @@ def directory(path: Path) -> None:
         (nothing, "holds no run: there is no run.db in it"),
         (directory, "holds no run"),
         (text, "file is not a database"),
-        (empty, f"is of format 0, and this Vulcan reads format {FORMAT}"),
+        (empty, "is damaged: it is empty; `vulcan repair "),
         (another_database, f"is of format 0, and this Vulcan reads format {FORMAT}"),
         (of_the_future, f"is of format {FORMAT + 1}, and this Vulcan reads format {FORMAT}"),
     ],

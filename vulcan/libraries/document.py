@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import math
 import os
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -43,9 +43,11 @@ def read_library(place: Path) -> Library:
     except FileNotFoundError:
         raise UserError(f"no library at {place}: there is no {FILE} (`vulcan library build` makes one)") from None
     except OSError as error:
-        raise UserError(f"cannot read the library {path}: {error.strerror}") from error
+        raise UserError(
+            f"cannot read the library {path}: {error.strerror}; name a directory that `vulcan library build` wrote"
+        ) from error
     except (ValueError, RecursionError) as error:
-        raise UserError(f"the library {path} is no JSON: {error}") from error
+        raise UserError(f"the library {path} is no JSON: {error}; build it anew with `vulcan library build`") from error
     if not isinstance(plain, dict) or not isinstance(plain.get("format"), int):
         raise UserError(f"{path} is no library: it has no number `format`")
     if plain["format"] != FORMAT:
@@ -53,8 +55,8 @@ def read_library(place: Path) -> Library:
     try:
         library = _library(plain, place)
     except KeyError as error:
-        raise UserError(f"the library {path} lacks {error}") from error
-    except (TypeError, ValueError, AttributeError) as error:
+        raise UserError(f"the library {path} lacks {error}; build it anew with `vulcan library build`") from error
+    except (TypeError, ValueError, AttributeError, OverflowError) as error:
         raise UserError(f"the library {path} makes no sense: {error}") from error
     _check(library, path)
     return library
@@ -206,7 +208,7 @@ def _text(value: object, where: str) -> str:
 
 def _numbers(values: object, where: str) -> tuple[float, ...]:
     if not isinstance(values, list) or not all(
-        isinstance(v, int | float) and not isinstance(v, bool) and math.isfinite(v) for v in values
+        isinstance(v, int | float) and not isinstance(v, bool) and abs(v) <= sys.float_info.max for v in values
     ):
         raise ValueError(f"{where}: a list of finite numbers is needed")
     return tuple(map(float, values))

@@ -87,7 +87,9 @@ def select(
     """The choice for what has this fingerprint. Raises UserError for a fingerprint with other names."""
     missing = [name for name in library.names if name not in fingerprint]
     if missing:
-        raise UserError(f"the fingerprint lacks {missing[0]!r}: the library was built by another version of its task")
+        raise UserError(
+            f"the fingerprint lacks {missing[0]!r}: the library was built by another version of its task; build it anew"
+        )
     table = library.table(objective)
     tried = dict(trials) if trials is not None and library.rule.method == "trials" else None
     decision = table.decide(dict(fingerprint), tried)

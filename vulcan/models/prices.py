@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -128,4 +129,4 @@ def _rate(entry: Mapping[str, object], names: tuple[str, ...], tokens_in: int) -
 
 
 def _number(value: object) -> float:
-    return float(value) if isinstance(value, (int, float)) and math.isfinite(value) else 0.0
+    return float(value) if isinstance(value, (int, float)) and abs(value) <= sys.float_info.max else 0.0

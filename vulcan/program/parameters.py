@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -46,7 +45,7 @@ def _number(value: ast.expr) -> int | float | None:
     match value:
         case ast.Constant(value=bool()):
             return None
-        case ast.Constant(value=int() | float() as number) if math.isfinite(number) and abs(number) < 2**53:
+        case ast.Constant(value=int() | float() as number) if abs(number) < 2**53:
             return number
         case ast.UnaryOp(ast.USub(), operand) if (positive := _number(operand)) is not None:
             return -positive

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 
 from vulcan.errors import UserError
 from vulcan.scoring.jailed import JailedEvaluator
@@ -28,6 +29,16 @@ class ScoringActor:
             return self._evaluator.serve(request)
         except UserError as error:
             return str(error)
+
+    def serve_all(self, requests: Sequence[Request]) -> list[Outcome] | str:
+        """All outcomes, in order. An error of the user ends it, and is all there is then."""
+        outcomes = []
+        for request in requests:
+            outcome = self.serve(request)
+            if isinstance(outcome, str):
+                return outcome
+            outcomes.append(outcome)
+        return outcomes
 
     def processes(self) -> tuple[int, int | None]:
         """The process ids of the Ray worker and of its child."""

@@ -12,6 +12,8 @@ from vulcan.scoring.setup import Limits
 # What libstdc++, LLVM, glibc and CPython print as they give up
 _OUT_OF_MEMORY = re.compile(r"out of memory|bad_alloc|cannot allocate memory|MemoryError", re.IGNORECASE)
 
+HOST_RAN_OUT = "killed by the kernel, for the host ran out of memory"
+
 
 def out_of_memory(limits: Limits) -> str:
     return f"needs more than {limits.memory_bytes >> 20} MiB of memory"
@@ -52,7 +54,7 @@ def verdict(return_code: int, errors: str, host_ran_out: bool, limits: Limits) -
     if _OUT_OF_MEMORY.search(errors):
         return "memory", out_of_memory(limits)
     if return_code == -signal.SIGKILL and host_ran_out:
-        return "memory", "killed by the kernel, for the host ran out of memory"
+        return "memory", HOST_RAN_OUT
     if return_code == -signal.SIGXCPU:
         return "timeout", f"took more than {limits.cpu_seconds} s of processor time"
     return "crashed", describe(return_code)
@@ -63,5 +65,6 @@ def kernel_kills() -> int:
     counters = Path("/proc/vmstat")
     if not counters.exists():
         return 0
-    found = re.search(r"^oom_kill (\d+)$", counters.read_text(encoding="ascii"), re.MULTILINE)
+    # bytes: a server of forks cannot load a codec any more
+    found = re.search(rb"^oom_kill (\d+)$", counters.read_bytes(), re.MULTILINE)
     return int(found.group(1)) if found else 0

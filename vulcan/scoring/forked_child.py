@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass
 from typing import NoReturn
 
 from vulcan.scoring.attempt import Attempt
-from vulcan.scoring.deaths import describe, out_of_memory
+from vulcan.scoring.deaths import HOST_RAN_OUT, describe, kernel_kills, out_of_memory
 from vulcan.scoring.descendants import kill_descendants
 from vulcan.scoring.frames import LARGEST_MESSAGE, NO_QUESTION, QUESTION, Hangup, MessageChannel
 from vulcan.scoring.layers import Layer, Layers
@@ -53,6 +53,7 @@ class Child:
         self._host = host
         self._seconds = seconds
         self._began = time.monotonic()
+        self._kills_before = kernel_kills()
         self._deadline = self._began + seconds if Layer.WALL_CLOCK in host.layers else None
         self._inbox = bytearray()
         self._outbox = b""
@@ -126,6 +127,8 @@ class Child:
         if exit_code == OUT_OF_MEMORY:
             return "memory", out_of_memory(self._host.limits)
         allowed = self._host.limits.cpu_seconds
+        if exit_code == -signal.SIGKILL and kernel_kills() > self._kills_before:
+            return "memory", HOST_RAN_OUT
         if exit_code == -signal.SIGXCPU or (exit_code == -signal.SIGKILL and cpu_seconds >= allowed):
             return "timeout", f"took more than {allowed} s of processor time"
         if exit_code == -signal.SIGKILL:

@@ -134,8 +134,9 @@ class JailedEvaluator:
             outcome = bad(*verdict(return_code, child.errors, child.host_ran_out_of_memory, self.setup.limits))
             return outcome, is_first and not may_be_innocent(return_code)
         if outcome.status == "memory":
+            ran_out = child.host_ran_out_of_memory  # which may be the doing of any other process
             self._end()  # the address space is in pieces
-            return outcome, is_first
+            return outcome, is_first and not ran_out
         self._busy_seconds += outcome.seconds
         return outcome, True
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from contextlib import ExitStack
+from dataclasses import dataclass, field
+from functools import partial
 from queue import SimpleQueue
 from types import TracebackType
 from typing import Protocol, Self
@@ -42,11 +45,19 @@ class Worker(Protocol):
         """Wait until nothing is left of the worker."""
 
 
+@dataclass(frozen=True, eq=False)
+class Waiting:
+    """A job that was submitted, and who waits for it."""
+
+    request: Request
+    future: Future[Outcome] = field(default_factory=Future)
+
+
 class Pool:
     """An `Executor` over a fixed number of workers.
 
     The first worker is started at once, and fills the caches on disk that the others find when their first
-    job starts them.
+    job starts them. A job travels to its worker alone, unless a kind of pool has several travel together.
     """
 
     def __init__(self, name: str, setup: Setup, workers: Sequence[Worker]) -> None:
@@ -58,6 +69,8 @@ class Pool:
         self._free: SimpleQueue[Worker] = SimpleQueue()
         for worker in workers:
             self._free.put(worker)
+        self._waiting: deque[Waiting] = deque()
+        self._taking = threading.Lock()
         self._left = len(workers)
         self._counting = threading.Lock()
         self._closing = False
@@ -70,12 +83,21 @@ class Pool:
 
     def submit(self, job: Job) -> Future[Outcome]:
         """Queue a job. Raises ValueError for one that does not fit the set-up, RuntimeError once closed."""
-        return self._threads.submit(self._run, self.setup.request(job))
+        waiting, turn = Waiting(self.setup.request(job)), list[Waiting]()
+        with self._taking:
+            self._threads.submit(self._run, turn).add_done_callback(partial(_pass_on_failure, turn))
+            self._waiting.append(waiting)
+        return waiting.future
 
     def close(self) -> None:
         """Kill what runs, cancel what waits. May be called twice."""
         self._closing = True
         self._threads.shutdown(wait=False, cancel_futures=True)
+        with self._taking:
+            left = list(self._waiting)
+            self._waiting.clear()
+        for waiting in left:
+            waiting.future.cancel()
         for worker in self._all:
             worker.interrupt()
         self._threads.shutdown(wait=True)
@@ -102,12 +124,49 @@ class Pool:
                 logger.warning("a worker was lost as it began: %s", error)
         raise AssertionError  # the last try returns or raises
 
-    def _run(self, request: Request) -> Outcome:
+    def size_of_batch(self, waiting: Sequence[Request]) -> int:
+        """How many of the jobs that wait, from the first on, go to a worker in one call."""
+        return 1
+
+    def serve_on(self, worker: Worker, requests: Sequence[Request]) -> list[Outcome]:
+        """Run jobs on a worker, in their order. Raises as `Worker.serve` does."""
+        return [worker.serve(request) for request in requests]
+
+    def _run(self, turn: list[Waiting]) -> None:
+        """A turn of one thread for each job: where a job went with an earlier one, there is one turn too many."""
+        with self._taking:
+            if self._waiting:
+                size = self.size_of_batch([waiting.request for waiting in self._waiting])
+                turn += [self._waiting.popleft() for _ in range(min(size, len(self._waiting)))]
+        jobs = [waiting for waiting in turn if waiting.future.set_running_or_notify_cancel()]
+        served = self._served_together(jobs) if len(jobs) > 1 else None
+        for number, waiting in enumerate(jobs):
+            try:
+                waiting.future.set_result(served[number] if served else self._served(waiting.request))
+            except (WorkerLost, UserError) as error:
+                waiting.future.set_exception(error)
+
+    def _served_together(self, jobs: Sequence[Waiting]) -> list[Outcome] | None:
+        """The outcomes; None where the worker failed: then each job is run alone, for any may be to blame."""
+        worker = self._free.get()
+        gone = False
+        try:
+            return self.serve_on(worker, [waiting.request for waiting in jobs])
+        except (WorkerLost, UserError) as error:
+            if self._closing:
+                raise CancelledError from error
+            gone = isinstance(error, WorkerGone)
+            logger.warning("a worker was lost with %d jobs, which are run again: %s", len(jobs), error)
+            return None
+        finally:
+            self._give_back(worker, gone)
+
+    def _served(self, request: Request) -> Outcome:
         lost = 0
         while True:
             worker, gone = self._free.get(), False
             try:
-                return worker.serve(request)
+                return self.serve_on(worker, [request])[0]
             except (WorkerLost, UserError) as error:
                 if self._closing:
                     raise CancelledError from error
@@ -117,8 +176,11 @@ class Pool:
                 if lost == TRIES:
                     raise
             finally:
-                if not (gone and self._retire()):
-                    self._free.put(worker)
+                self._give_back(worker, gone)
+
+    def _give_back(self, worker: Worker, gone: bool) -> None:
+        if not (gone and self._retire()):
+            self._free.put(worker)
 
     def _retire(self) -> bool:
         """Do without a worker from now on; False for the last one, without which every job would wait for ever."""
@@ -128,3 +190,12 @@ class Pool:
             self._left -= 1
             logger.warning("a worker does not come back: going on with %d", self._left)
             return True
+
+
+def _pass_on_failure(turn: Sequence[Waiting], over: Future[None]) -> None:
+    """Whatever ended a turn is told to those whose jobs it had."""
+    error = None if over.cancelled() else over.exception()
+    if error is not None:
+        for waiting in turn:
+            if not waiting.future.done():
+                waiting.future.set_exception(error)

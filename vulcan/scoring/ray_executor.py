@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import threading
 import time
+from collections.abc import Sequence
 from typing import Any
 
 from vulcan.errors import UserError
 from vulcan.scoring.actor import ScoringActor
+from vulcan.scoring.batches import Batching
 from vulcan.scoring.executor import WorkerGone, WorkerLost
 from vulcan.scoring.job import Outcome
-from vulcan.scoring.pool import Pool
+from vulcan.scoring.pool import Pool, Worker
 from vulcan.scoring.ray_runtime import RayRuntime, RayUnavailable
 from vulcan.scoring.sandbox import Defences
 from vulcan.scoring.setup import Request, Setup
@@ -25,7 +28,8 @@ class RayExecutor(Pool):
     """An `Executor` on a `RayRuntime`, which it waits for and does not close.
 
     Raises RayUnavailable where Ray does not come up or has no room for one actor, and UserError where the
-    task, its evaluator or an instance cannot be set up. May be constructed in any thread.
+    task, its evaluator or an instance cannot be set up. May be constructed in any thread. Short jobs travel several at
+    a time, see `Batching`.
     """
 
     def __init__(self, setup: Setup, workers: int, runtime: RayRuntime) -> None:
@@ -33,11 +37,25 @@ class RayExecutor(Pool):
         # a dead actor comes back, but a job is never run again behind our back
         remote = ray.remote(ScoringActor).options(num_cpus=1, max_restarts=-1, max_task_retries=0)
         text = setup.to_json()
+        self._batching = Batching()
+        self._learning = threading.Lock()
         self.actors = [RemoteEvaluator(ray, remote.remote(text), setup) for _ in range(workers)]
         try:
             super().__init__("ray", setup, self.actors)
         except WorkerLost as error:
             raise RayUnavailable(f"Ray is up, but does not run a scoring actor: {error}") from error
+
+    def size_of_batch(self, waiting: Sequence[Request]) -> int:
+        with self._learning:
+            return self._batching.size(waiting, self.workers)
+
+    def serve_on(self, worker: Worker, requests: Sequence[Request]) -> list[Outcome]:
+        assert isinstance(worker, RemoteEvaluator)
+        began = time.monotonic()
+        outcomes = [worker.serve(requests[0])] if len(requests) == 1 else worker.serve_all(requests)
+        with self._learning:
+            self._batching.learn(requests, outcomes, time.monotonic() - began)
+        return outcomes
 
 
 class RemoteEvaluator:
@@ -54,10 +72,18 @@ class RemoteEvaluator:
         return defences
 
     def serve(self, request: Request) -> Outcome:
-        # a job may find no child, and lose one
-        seconds = 2 * (self._setup_seconds + request.limit)
-        outcome: Outcome = self._answer(self._actor.serve, request, seconds=seconds)
+        outcome: Outcome = self._answer(self._actor.serve, request, seconds=self._longest(request))
         return outcome
+
+    def serve_all(self, requests: Sequence[Request]) -> list[Outcome]:
+        """`serve` for each, in one call. What it raises may be due to any of them."""
+        seconds = sum(self._longest(request) for request in requests)
+        outcomes: list[Outcome] = self._answer(self._actor.serve_all, tuple(requests), seconds=seconds)
+        return outcomes
+
+    def _longest(self, request: Request) -> float:
+        """Seconds: a job may find no child, and lose one."""
+        return 2 * (self._setup_seconds + request.limit)
 
     def processes(self) -> tuple[int, int | None]:
         """The process ids of the actor and of its child."""

@@ -23,6 +23,16 @@ LOCK = "run.lock"
 _BETWEEN_TRIES = 0.05  # seconds
 
 
+class NotBegun(UserError):
+    """A search was stopped before anything of it was written down, which is before it asked or measured anything."""
+
+    def __init__(self, run: Path) -> None:
+        super().__init__(
+            f"{run} was stopped before anything of its search was written down: nothing is lost; "
+            "delete it, and start the search again"
+        )
+
+
 def new_run(runs: Path, task: str) -> Path:
     """A directory for a new run. Raises UserError where it cannot be made."""
     name = f"{task}-{datetime.now():%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
@@ -36,9 +46,13 @@ def new_run(runs: Path, task: str) -> Path:
 
 def find_run(run: str, runs: Path) -> Path:
     """The directory of a run, named by its path or its name in `runs`. Raises UserError."""
-    for place in (Path(run), runs / run):
+    places = (Path(run), runs / run)
+    for place in places:
         if (place / FILE).is_file():
             return place
+    for place in places:
+        if place.is_dir() and {file.name for file in place.iterdir()} <= {LOCK, f"{FILE}.new"}:
+            raise NotBegun(place)
     known = [place.name for place in run_directories(runs)]
     raise UserError(f"no run {run!r} in {runs}{nearest(run, known)} (`vulcan runs` lists them)")
 

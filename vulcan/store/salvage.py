@@ -101,7 +101,7 @@ def salvage(path: Path, new: Path) -> Saved:
     events = _in_order(found)
     kept = _cut(events, calls)
     if not kept:
-        raise UserError(f"nothing can be saved of {path}: what says which search it was is lost")
+        raise UserError(f"nothing can be saved of {path}: what says which search it was is lost; start it again")
     rounds = _rounds(events)
     spoken_of = {key for event in events for key in _calls_behind(event, rounds)} | set(found.calls)
     lost = len(spoken_of - set(calls))

@@ -11,7 +11,7 @@ import hashlib
 import json
 import sqlite3
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -22,47 +22,7 @@ from typing import Any
 from vulcan.errors import UserError
 from vulcan.store.decode import KEPT_BY_HASH, MalformedRow, decode_call, decode_event
 from vulcan.store.events import CallRecord, Event, Started
-
-FORMAT = 2
-
-SCHEMA = """
-CREATE TABLE texts (hash TEXT PRIMARY KEY, text TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE events (id INTEGER PRIMARY KEY, time TEXT NOT NULL, kind TEXT NOT NULL, data TEXT NOT NULL);
-CREATE TABLE calls (
-    proposal INTEGER NOT NULL, turn INTEGER NOT NULL, time TEXT NOT NULL,
-    messages TEXT NOT NULL REFERENCES texts, reply TEXT NOT NULL REFERENCES texts,
-    model TEXT NOT NULL, finish TEXT NOT NULL,
-    tokens_in INTEGER, tokens_out INTEGER, dollars REAL, seconds REAL NOT NULL, answered_by TEXT NOT NULL,
-    PRIMARY KEY (proposal, turn)
-) WITHOUT ROWID;
-CREATE TABLE asked (
-    proposal INTEGER NOT NULL, turn INTEGER NOT NULL, time TEXT NOT NULL, PRIMARY KEY (proposal, turn)
-) WITHOUT ROWID;
-CREATE VIEW proposals AS SELECT
-    data ->> 'proposal' AS id, data ->> 'round' AS round, data ->> 'operator' AS operator,
-    data -> 'parents' AS parents, data ->> 'seed' AS seed, data ->> 'model' AS model, data ->> 'island' AS island,
-    data ->> 'form' AS form, time
-    FROM events WHERE kind = 'Proposed';
-CREATE VIEW candidates AS SELECT
-    data ->> 'candidate' AS id, data ->> 'proposal' AS proposal, data ->> 'turn' AS turn,
-    data ->> 'verdict' AS verdict, data ->> 'score' AS score, data ->> 'of' AS duplicate_of,
-    data ->> 'origin' AS origin, data ->> 'derived_from' AS derived_from, data -> 'rungs' AS rungs,
-    data ->> 'signature' AS signature, data -> 'warnings' AS warnings,
-    data ->> 'operations' AS operations, data ->> 'fingerprint' AS fingerprint, data -> 'rules' AS rules,
-    data ->> 'feedback' AS feedback, text AS source, time
-    FROM events JOIN texts ON hash = data ->> 'source' WHERE kind = 'Judged';
-CREATE VIEW verdicts AS SELECT verdict, count(*) AS candidates FROM candidates GROUP BY verdict;
-CREATE VIEW scores AS
-    SELECT data ->> 'candidate' AS candidate, coalesce(data ->> 'split', 'train') AS split,
-        pair.value ->> 0 AS instance, metric.key AS metric, metric.value AS value
-    FROM events, json_each(data, '$.metrics') AS pair, json_each(pair.value -> 1) AS metric
-    WHERE kind IN ('Judged', 'Confirmed');
-CREATE VIEW baselines AS
-    SELECT data ->> 'policy' AS policy, data ->> 'kind' AS kind, data ->> 'split' AS split,
-        data ->> 'score' AS score, pair.value ->> 0 AS instance, metric.key AS metric, metric.value AS value
-    FROM events, json_each(data, '$.metrics') AS pair, json_each(pair.value -> 1) AS metric
-    WHERE events.kind = 'BaselineMeasured';
-"""
+from vulcan.store.schema import FORMAT, make_file
 
 # SQLITE_ERROR: a table is gone, for the queries are right. Without a code: a text is not UTF-8
 _DAMAGE = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR})
@@ -90,24 +50,25 @@ class SQLiteStore:
             raise UserError(f"{path.parent} holds no run: there is no {path.name} in it")
         if create and path.exists():
             raise UserError(f"cannot use the run's file {path}: it already exists")
-        with ExitStack() as on_failure, self._faults():
+        with ExitStack() as on_failure, self._faults(begun=not create):
+            if create:
+                make_file(path)
             self._db = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
             on_failure.callback(self._db.close)
             self._db.execute("PRAGMA busy_timeout = 10000")
-            if not create:
-                self._check_format()  # before anything is written to a file that may not be ours
+            self._check_format()  # before anything is written to a file that may not be ours
             self._db.execute("PRAGMA journal_mode = WAL")
-            if create:
-                self._db.executescript(f"BEGIN; {SCHEMA} PRAGMA user_version = {FORMAT}; COMMIT;")
             on_failure.pop_all()
 
     def _check_format(self) -> None:
         found = self._db.execute("PRAGMA user_version").fetchone()[0]
+        if found == 0 and self._db.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0] == 0:
+            raise DamagedRun(self.path, "it is empty")
         if found != FORMAT:
             raise UserError(f"{self.path} is of format {found}, and this Vulcan reads format {FORMAT}")
 
     @contextmanager
-    def _faults(self) -> Iterator[None]:
+    def _faults(self, *, begun: bool = True) -> Iterator[None]:
         """What SQLite cannot do (no run's file, a damaged one, a full disk) is for the user to mend."""
         try:
             yield
@@ -115,33 +76,45 @@ class SQLiteStore:
             code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the higher bits tell kinds of one error apart
             if code in _DAMAGE or (not code and isinstance(error, sqlite3.OperationalError)):
                 raise DamagedRun(self.path, error) from error
-            raise UserError(f"cannot use the run's file {self.path}: {error}{_remedy(code, self.path)}") from error
+            raise UserError(
+                f"cannot use the run's file {self.path}: {error}{_remedy(code, self.path, begun)}"
+            ) from error
         except (MalformedRow, UnicodeDecodeError) as error:  # SQLite's own message may quote what is damaged
             raise DamagedRun(self.path, error) from error
 
-    @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        """All of the block or nothing of it; on disk when it is left."""
+    def _write(self, changes: Callable[[], None]) -> None:
+        """All of the changes or none of them; on disk on return.
+
+        An interruption (Ctrl-C, SIGTERM) may come between any two steps, and the store is written to once more after
+        it: so this is no context manager, which would stay open where one comes between it and its block.
+        """
         with self._lock, self._faults():
-            self._db.execute("BEGIN IMMEDIATE")
             try:
-                yield
+                self._roll_back()
+                self._db.execute("BEGIN IMMEDIATE")
+                changes()
                 self._db.execute("COMMIT")
             except BaseException:
-                if self._db.in_transaction:  # a full disk has ended it already
-                    self._db.execute("ROLLBACK")
+                self._roll_back()
                 raise
+
+    def _roll_back(self) -> None:
+        """End what a full disk has not ended already, or what a second interruption has left."""
+        if self._db.in_transaction:
+            self._db.execute("ROLLBACK")
 
     def _rows(self, query: str, values: Sequence[object] = ()) -> list[Any]:
         with self._lock, self._faults():
             return self._db.execute(query, values).fetchall()
 
     def append(self, *events: Event) -> None:
-        with self._transaction():
-            for event in events:
-                self._insert(event)
-                if isinstance(event, Started):
-                    self._keep_beginning(event)
+        self._write(lambda: self._append(events))
+
+    def _append(self, events: Iterable[Event]) -> None:
+        for event in events:
+            self._insert(event)
+            if isinstance(event, Started):
+                self._keep_beginning(event)
 
     def _keep_beginning(self, event: Started) -> None:
         """Which search it was stands beside the file once more: all else of a damaged run can be made again from it."""
@@ -193,8 +166,7 @@ class SQLiteStore:
         return str(first or "")
 
     def keep_call(self, call: CallRecord) -> None:
-        with self._transaction():
-            self._insert_call(call)
+        self._write(lambda: self._insert_call(call))
 
     def _insert_call(self, call: CallRecord, time: str | None = None) -> None:
         self._db.execute(
@@ -211,6 +183,17 @@ class SQLiteStore:
     def calls(self) -> Iterator[CallRecord]:
         return self._calls("ORDER BY proposal, turn", ())
 
+    def spent(self) -> tuple[int, int, int, float, int]:
+        """All calls together: how many, tokens in, tokens out, dollars, and how many have no known price."""
+        sums = "count(*), total(tokens_in), total(tokens_out), total(dollars), total(dollars IS NULL)"
+        ((calls, tokens_in, tokens_out, dollars, unpriced),) = self._rows(f"SELECT {sums} FROM calls")
+        return calls, int(tokens_in), int(tokens_out), dollars, int(unpriced)
+
+    def answered_by(self, first: int) -> dict[tuple[int, int], str]:
+        """The server's name of the model that answered each proposal and turn, from a proposal on."""
+        rows = self._rows("SELECT proposal, turn, model FROM calls WHERE proposal >= ?", (first,))
+        return {(proposal, turn): model for proposal, turn, model in rows}
+
     def _calls(self, condition: str, values: tuple[int, ...]) -> Iterator[CallRecord]:
         rows = self._rows(
             "SELECT proposal, turn, messages, reply, model, finish, tokens_in, tokens_out, dollars, seconds, "
@@ -223,8 +206,10 @@ class SQLiteStore:
             yield call
 
     def keep_asked(self, proposal: int, turn: int) -> None:
-        with self._transaction():
-            self._db.execute("INSERT OR IGNORE INTO asked VALUES (?, ?, ?)", (proposal, turn, _now()))
+        self._write(lambda: self._insert_asked(proposal, turn, _now()))
+
+    def _insert_asked(self, proposal: int, turn: int, time: str) -> None:
+        self._db.execute("INSERT OR IGNORE INTO asked VALUES (?, ?, ?)", (proposal, turn, time))
 
     def asked(self) -> Iterator[tuple[int, int]]:
         yield from self._rows("SELECT proposal, turn FROM asked ORDER BY proposal, turn")
@@ -236,13 +221,16 @@ class SQLiteStore:
         asked: Iterable[tuple[str, int, int]],
     ) -> None:
         """Take in what another store held, each with the time at which it was kept there; all of it or nothing."""
-        with self._transaction():
+
+        def changes() -> None:
             for time, event in events:
                 self._insert(event, time)
             for time, call in calls:
                 self._insert_call(call, time)
             for time, proposal, turn in asked:
-                self._db.execute("INSERT INTO asked VALUES (?, ?, ?)", (proposal, turn, time))
+                self._insert_asked(proposal, turn, time)
+
+        self._write(changes)
 
     def _text(self, text: str) -> str:
         key = _hash(text)
@@ -273,9 +261,9 @@ def beginning_of(path: Path) -> Path:
     return path.with_name(f"{path.name}.begun")
 
 
-def _remedy(code: int, path: Path) -> str:
+def _remedy(code: int, path: Path, begun: bool) -> str:
     """What to do about an error of SQLite, where that is known."""
-    again = f"go on with `vulcan resume {quote(str(path.parent))}`"
+    again = f"go on with `vulcan resume {quote(str(path.parent))}`" if begun else "start again"
     match code:
         case sqlite3.SQLITE_FULL:
             return f"; make room, then {again}"

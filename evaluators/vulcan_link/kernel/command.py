@@ -69,7 +69,7 @@ def run(
     out. Needs root, /dev/net/tun, and for a policy clang, bpftool and a kernel with BTF.
 
     \b
-    Example:
+    Examples:
       vulcan kernel run cubic --link constant:rate=12 --seconds 10
       vulcan kernel run best.py --link Verizon-LTE-short.down --buffer 100
     """

@@ -1,0 +1,126 @@
+"""A model and its server say what a terminal, a page or a Markdown file would obey; nothing that is shown does."""
+
+from __future__ import annotations
+
+import re
+from contextlib import closing
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from chat_server import Behaviour, ChatServer, Received, answer, fail
+from console import MOOD_TASK, Console
+
+from vulcan.printable import printable
+from vulcan.store.events import Judged
+from vulcan.store.runs import open_store
+
+CLEAR, TITLE, CLIPBOARD = "\x1b[2J\x1b[H", "\x1b]0;owned\x07", "\x1b]52;c;b3duZWQ=\x07"
+SCRIPT = "</script></code></pre><script>alert('owned')</script><img src=x onerror=\"alert('owned')\">"
+FENCE = "```\n# owned\n<b onclick=owned()>\n"
+HOSTILE = f"{CLEAR}{TITLE}{CLIPBOARD}\x9b31m\u202eowned\u2066 {SCRIPT}"
+UNFIT = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+
+class Hostile:
+    """Each answer carries it in its prose, and in its program where the language lets it through; an error too."""
+
+    def __init__(self) -> None:
+        self.answers = 0
+
+    def __call__(self, request: Received) -> Behaviour:
+        self.answers += 1
+        match self.answers % 4:
+            case 1:
+                return fail(500, f"down {HOSTILE}", Retry_After="0")
+            case 2:
+                body = f"    # {HOSTILE}\n    return min(load, room) * 1.{self.answers}\n"
+                program = f'"""{HOSTILE}"""\n\n\ndef decide(load, room):\n{body}'
+            case 3:
+                program = f"def decide(load, room):\n    return load.{'x' * 9} + '{HOSTILE}'\n"
+            case _:
+                program = f"def decide(load, room):\n    '''{FENCE}'''\n    return min(load, room) * 0.{self.answers}\n"
+        return answer(f"{HOSTILE}\n\n````python\n{program}````\n", model=f"toy{HOSTILE}", finish=f"stop{HOSTILE}")
+
+
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """What every command shows of a run with such a model."""
+    vulcan = Console(tmp_path_factory.mktemp("hostile"))
+    with ChatServer(Hostile()) as server:
+        plan = ("--rounds", "2", "--samples", "3", "--tune", "0", "--simplify", "0", "--repairs", "1", "--seed", "3")
+        plan += ("--executor", "local", "--workers", "1", "--in-flight", "1")
+        done = vulcan.good("search", "--task", MOOD_TASK, "--model", "toy", "--api-base", server.url, *plan)
+    run = next(path for path in (vulcan.directory / "runs").iterdir())
+    said = {"search": done.stdout + done.stderr}
+    with closing(open_store(run)) as store:
+        judged = [event for event in store.events() if isinstance(event, Judged) and "owned" in event.source]
+    accepted = next(event.candidate for event in judged if event.verdict == "scored")
+    rejected = next(event.candidate for event in judged if event.verdict == "rejected")
+    commands: list[tuple[str | Path, ...]] = [("show", run), ("runs",), ("report", run, "--format", "md")]
+    commands += [("show", run, str(accepted)), ("show", run, str(rejected))]
+    for command in commands:
+        result = vulcan.good(*command)
+        said[" ".join(map(str, command))] = result.stdout + result.stderr
+    vulcan.good("report", run, "-o", "report.html")
+    vulcan.good("report", run, "-o", "report.md")
+    said["html"] = (vulcan.directory / "report.html").read_text(encoding="utf-8")
+    said["md"] = (vulcan.directory / "report.md").read_text(encoding="utf-8")
+    return said
+
+
+def test_a_terminal_is_sent_nothing_that_it_would_obey(shown: dict[str, str]) -> None:
+    for command, text in shown.items():
+        if command not in ("html", "md"):
+            assert UNFIT.findall(text) == [], command
+    together = "\n".join(shown.values())
+    assert "\\x1b[2J" in together  # it was there, and is shown for what it is
+    assert "\\u202eowned" in together
+    assert "down \\x1b[2J" in shown["search"]  # what the server said of its fault
+
+
+class Elements(HTMLParser):
+    """The names of all elements of a page and of their attributes, and what its scripts say."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: list[str] = []
+        self.attributes: set[str] = set()
+        self.scripts: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.names.append(tag)
+        self.attributes |= {name for name, _ in attrs}
+
+    def handle_data(self, data: str) -> None:
+        if self.names and self.names[-1] == "script":
+            self.scripts.append(data)
+
+
+def test_a_page_has_no_element_that_a_model_wrote(shown: dict[str, str]) -> None:
+    page = Elements()
+    page.feed(shown["html"])
+    assert "owned" in shown["html"]  # the winner's program, or what was said of others
+    assert [name for name in page.attributes if name.startswith("on")] == []
+    assert "img" not in page.names
+    assert [script for script in page.scripts if script.startswith("alert(")] == []
+
+
+def test_a_markdown_file_has_no_heading_and_no_element_that_a_model_wrote(shown: dict[str, str]) -> None:
+    outside, fence = [], ""
+    for line in shown["md"].splitlines():
+        if not fence and line.startswith("```"):
+            fence = re.match("`+", line)[0]
+        elif line == fence:
+            fence = ""
+        elif not fence:
+            outside.append(line)
+    assert fence == ""
+    assert "owned" in shown["md"]
+    assert [line for line in outside if re.search(r"(?<!\\)<|^# owned", line)] == []
+
+
+def test_what_is_fit_is_left_as_it_is() -> None:
+    fit = "a\tb\nüñí \N{GREEK SMALL LETTER LAMDA} \N{PILE OF POO} \\x1b"
+    assert printable(fit) == fit
+    assert printable("a\r\nb\rc\x00\x9b\ud800") == "a\nb\\x0dc\\x00\\x9b\\ud800"

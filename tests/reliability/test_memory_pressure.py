@@ -1,0 +1,111 @@
+"""Memory runs out: for a worker, a candidate's process and a search, by the kernel's own limits and kills."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from chaos import descendants
+from chat_server import ChatServer
+from console import COMMAND, Console
+from disturbed import RESUME, SEARCH, Model, contents, only_run, own_events, wait_until
+from memory_group import memory_group
+
+from vulcan.cli import main
+from vulcan.scoring.attacks.forked_range import RUNNER
+from vulcan.scoring.deaths import HOST_RAN_OUT
+from vulcan.scoring.descendants import descendants as processes_of
+from vulcan.scoring.forked import Ended, ForkServer
+
+
+def scoring_children(search: int) -> list[int]:
+    return [pid for pid, line in descendants(search) if "vulcan.scoring.child" in line]
+
+
+def test_a_worker_that_the_kernel_kills_for_want_of_memory_is_replaced(vulcan: Console, calm: list[Any]) -> None:
+    """No candidate is blamed for what the host has not got: the search ends as the undisturbed one."""
+    model = Model(9)
+    with memory_group() as group, ChatServer(model) as server:
+        group.allow(64 << 10)
+        search = vulcan.start(*SEARCH, "--api-base", server.url)
+        assert model.halted.wait(120)
+        (child,) = scoring_children(search.pid)
+        group.take(child)
+        model.goes_on.set()
+        _, errors = search.communicate(timeout=240)
+        assert search.returncode == 0, errors
+        assert group.kills >= 1
+    assert contents(only_run(vulcan)) == calm
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="control groups are Linux's")
+def test_a_candidates_process_that_the_kernel_kills_for_want_of_memory_is_told_from_one_that_crashes() -> None:
+    """So that the job is run again, as it is where the evaluator itself is killed."""
+    order = b'{"code": "kept = bytearray(50 << 20)", "given": {}}'
+    with memory_group() as group, ForkServer(RUNNER) as server:
+        group.allow(64 << 10)
+        server.start()
+        assert server.pid is not None
+        with server.open(60.0) as child:
+            assert b"it found nothing" in child.ask(order)
+        with server.open(60.0) as child:
+            group.take(processes_of(server.pid)[-1])
+            with pytest.raises(Ended) as ended:
+                child.ask(order)
+        assert (ended.value.status, ended.value.message) == ("memory", HOST_RAN_OUT)
+        assert group.kills >= 1
+
+
+def test_a_search_that_the_kernel_kills_for_want_of_memory_goes_on(vulcan: Console, calm: list[Any]) -> None:
+    model = Model(9)
+    with memory_group() as group, ChatServer(model) as server:
+        group.allow(1 << 20)
+        search = vulcan.start(*SEARCH, "--api-base", server.url)
+        assert model.halted.wait(120)
+        children = scoring_children(search.pid)
+        group.take(search.pid)
+        model.goes_on.set()
+        _, errors = search.communicate(timeout=240)
+        assert search.returncode == -signal.SIGKILL, errors
+        assert group.kills >= 1
+        assert wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in children))
+        vulcan.good("resume", only_run(vulcan), *RESUME)
+    assert contents(only_run(vulcan)) == calm
+
+
+def test_a_search_that_gets_no_memory_is_not_lost(vulcan: Console) -> None:
+    """However it ends (native libraries abort where they get none), what it held stays, and it goes on to its end."""
+    model = Model(9)
+    with ChatServer(model) as server:
+        search = vulcan.start(*SEARCH, "--api-base", server.url)
+        assert model.halted.wait(120)
+        search.kill()
+        search.communicate()
+        model.goes_on.set()
+        run = only_run(vulcan)
+        before = own_events(run)
+        subprocess.run(
+            ["prlimit", f"--as={250 << 20}", COMMAND, "resume", str(run), *RESUME],
+            cwd=vulcan.directory, env=vulcan.environment(), capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        vulcan.good("resume", run, *RESUME)
+    assert own_events(run)[: len(before)] == before
+    assert vulcan.document("show", run)["state"] == "finished"
+
+
+def test_want_of_memory_is_told_in_a_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def without(**_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(main, "app", without)
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    with pytest.raises(SystemExit) as ended:
+        main.run()
+    assert ended.value.code == 2
+    assert capsys.readouterr().err == (
+        "vulcan: there is not enough memory: free some; a search goes on with `vulcan resume`\n"
+    )

@@ -1,0 +1,164 @@
+"""Short jobs travel together, and nobody can tell from what comes back."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scoring_toys import LEAST, Toy
+
+from vulcan.errors import UserError
+from vulcan.scoring import Outcome, WorkerLost
+from vulcan.scoring.batches import LONGEST, MOST_JOBS, OVERHEAD, Batching
+from vulcan.scoring.pool import Pool, Worker
+from vulcan.scoring.ray_executor import RayExecutor
+from vulcan.scoring.ray_runtime import RayRuntime
+from vulcan.scoring.sandbox import Defences
+from vulcan.scoring.setup import Request
+
+TOY = Toy("honest", "nan", "segfault")
+
+
+def request(number: int = 1, instances: tuple[int, ...] = (0,)) -> Request:
+    return Request(number, LEAST, instances, 1.0)
+
+
+def outcome(seconds: float) -> Outcome:
+    return Outcome(1, "scored", (), "", seconds)
+
+
+def taught(way: float, work: float) -> Batching:
+    batching = Batching()
+    for _ in range(5):
+        batching.learn([request()], [outcome(work)], way + work)
+    return batching
+
+
+@given(way=st.floats(1e-4, 0.02), work=st.floats(1e-4, 0.5), waiting=st.integers(1, 500), workers=st.integers(1, 64))
+@settings(derandomize=True)
+def test_the_way_takes_its_share_at_most_where_enough_waits(
+    way: float, work: float, waiting: int, workers: int
+) -> None:
+    size = taught(way, work).size([request()] * waiting, workers)
+    assert 1 <= size <= min(MOST_JOBS, -(-waiting // workers))
+    if size < min(MOST_JOBS, -(-waiting // workers)):  # else there was not enough to carry
+        assert way / (size * work) <= OVERHEAD * (1 + 1e-6)
+    if size > 1:  # and no more travel together than it takes
+        assert (size - 1) * work < min(way / OVERHEAD, LONGEST) * (1 + 1e-6)
+
+
+def test_nothing_is_known_at_first_and_of_instances_that_never_ran() -> None:
+    assert Batching().size([request()] * 100, 1) == 1
+    batching = taught(0.004, 0.001)
+    assert batching.size([request()] * 100, 1) == 64
+    assert batching.size([request(instances=(1,))] * 100, 1) == 1
+    assert batching.size([request()] * 3 + [request(instances=(1,))] + [request()] * 9, 1) == 4
+
+
+def test_a_first_call_that_starts_a_child_does_not_count_for_long() -> None:
+    batching = Batching()
+    batching.learn([request()], [outcome(0.05)], 30.0)
+    for _ in range(4):
+        batching.learn([request()], [outcome(0.05)], 0.052)
+    assert batching.way == pytest.approx(0.002)
+    assert batching.size([request()] * 100, 1) == 1
+
+
+class Recorder:
+    """Answers each job by its number, and fails where it is told to."""
+
+    def __init__(self, *, fails_with: Exception | None = None, on_jobs: Sequence[int] = ()) -> None:
+        self.fails_with = fails_with
+        self.on_jobs = on_jobs
+        self.calls: list[list[int]] = []
+        self.may_begin = threading.Event()
+
+    def start(self) -> Defences:
+        return Defences()
+
+    def serve(self, request: Request) -> Outcome:
+        raise AssertionError("jobs are served by the call")
+
+    def serve_all(self, requests: Sequence[Request]) -> list[Outcome]:
+        self.may_begin.wait(60)
+        self.calls.append([r.job for r in requests])
+        if self.fails_with and set(self.calls[-1]) & set(self.on_jobs):
+            raise self.fails_with
+        return [Outcome(r.job, "scored", (), "", 0.0) for r in requests]
+
+    def interrupt(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class ByFives(Pool):
+    def size_of_batch(self, waiting: Sequence[Request]) -> int:
+        return 5
+
+    def serve_on(self, worker: Worker, requests: Sequence[Request]) -> list[Outcome]:
+        assert isinstance(worker, Recorder)
+        return worker.serve_all(requests)
+
+
+def test_each_job_gets_its_own_outcome_once() -> None:
+    worker = Recorder()
+    with ByFives("test", TOY.setup, [worker]) as pool:
+        futures = [pool.submit(TOY.job("honest", id=number)) for number in range(23)]
+        worker.may_begin.set()
+        assert [future.result(60).job for future in futures] == list(range(23))
+    assert [job for call in worker.calls for job in call] == list(range(23))
+    assert len(worker.calls) < 10
+
+
+@pytest.mark.parametrize("error", [WorkerLost("gone"), UserError("no such trace")])
+def test_of_a_batch_that_is_lost_each_job_is_run_alone_and_one_alone_is_to_blame(error: Exception) -> None:
+    worker = Recorder(fails_with=error, on_jobs=[8])
+    with ByFives("test", TOY.setup, [worker]) as pool:
+        futures = [pool.submit(TOY.job("honest", id=number)) for number in range(12)]
+        worker.may_begin.set()
+        with pytest.raises(type(error)):
+            futures[8].result(60)
+        assert [future.result(60).job for future in futures if future is not futures[8]] == [*range(8), *range(9, 12)]
+
+
+def test_a_job_that_is_cancelled_while_it_waits_is_not_run() -> None:
+    worker = Recorder()
+    with ByFives("test", TOY.setup, [worker]) as pool:
+        futures = [pool.submit(TOY.job("honest", id=number)) for number in range(12)]
+        assert futures[11].cancel()
+        worker.may_begin.set()
+        assert [future.result(60).job for future in futures[:11]] == list(range(11))
+    assert 11 not in [job for call in worker.calls for job in call]
+
+
+@pytest.mark.ray
+def test_on_ray_the_outcomes_do_not_depend_on_what_travelled_together(
+    ray_runtime: RayRuntime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Among the jobs are some that kill their child: their mates in the batch are none the worse."""
+    kinds = ["honest", "honest", "segfault", "honest", "nan"] * 8
+    calls: list[int] = []
+
+    class Counting(RayExecutor):
+        def serve_on(self, worker: Worker, requests: Sequence[Request]) -> list[Outcome]:
+            calls.append(len(requests))
+            return super().serve_on(worker, requests)
+
+    def outcomes(way: float) -> list[tuple[int, str, object, str]]:
+        monkeypatch.setattr(Batching, "way", way)
+        calls.clear()
+        with Counting(TOY.setup, 2, ray_runtime) as executor:
+            jobs = [TOY.job(kind, id=number) for number, kind in enumerate(kinds)]
+            first = [executor.submit(job).result() for job in jobs[:2]]
+            rest = [future.result() for future in [executor.submit(job) for job in jobs[2:]]]
+        return [(o.job, o.status, o.metrics, o.message) for o in first + rest]
+
+    alone = outcomes(0.0)
+    assert max(calls) == 1
+    together = outcomes(10.0)
+    assert max(calls) > 1
+    assert together == alone
+    assert [status for _, status, _, _ in alone[:5]] == ["scored", "scored", "crashed", "scored", "failed"]

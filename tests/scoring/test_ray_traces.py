@@ -1,0 +1,117 @@
+"""On a cluster a trace is decoded once on a node, and opened once in a worker, however many candidates there are."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+TASK = """
+from pathlib import Path
+from vulcan.task import Feature, Objective, Scalar, Task, Value
+
+TASK = Task(
+    name="traced",
+    summary="Give back a number.",
+    signature=Value(
+        function="decide",
+        arguments=(Scalar(Feature("load", "float", "requests", 0.0, 1000.0, "how much there is to do")),),
+        returns="a number",
+    ),
+    evaluator="vulcan_traced_evaluator:TracedEvaluator",
+    objectives=(Objective("sum", "sum", "a sum", lambda metrics, _: metrics["sum"]),),
+    directory=Path(__file__).parent,
+)
+"""
+
+EVALUATOR = """
+import os
+from vulcan.paths import cache_directory
+from vulcan_traces import load, open_trace, store
+
+decoding = store.write_columns
+
+def counted(folder, parts):
+    (cache_directory("decoded") / str(os.getpid())).write_text("once")
+    return decoding(folder, parts)
+
+store.write_columns = counted
+
+
+class TracedEvaluator:
+    loads = 0
+
+    def instances(self, settings, split):
+        return ()
+
+    def prepare(self, instances):
+        for instance in instances:
+            self.loads += 1
+            self.trace = open_trace(instance.parameters["trace"])
+
+    def evaluate(self, policy, instance):
+        decide = policy.reference()
+        return {"sum": decide({"load": float(self.trace.sizes.sum())}), "loads": self.loads, "pid": os.getpid()}
+
+    def baselines(self):
+        return {}
+
+    def evaluate_baseline(self, name, instance):
+        raise ValueError(name)
+"""
+
+CLUSTER = """
+import json, sys
+from pathlib import Path
+from ray.cluster_utils import Cluster
+from vulcan.evaluator import Instance
+from vulcan.scoring import Job, Setup
+from vulcan.scoring.ray_executor import RayExecutor
+from vulcan.scoring.ray_runtime import RayRuntime
+
+here = Path(sys.argv[1])
+caches = [here / "first", here / "second"]
+memory = 80 << 20
+nodes = [
+    dict(num_cpus=2, object_store_memory=memory, env_vars={"VULCAN_CACHE_DIR": str(cache)}) for cache in caches
+]
+cluster = Cluster(initialize_head=True, head_node_args=nodes[0])
+cluster.add_node(**nodes[1])
+cluster.wait_for_nodes()
+instance = Instance("t", "train", {"trace": str(here / "t.csv")})
+with (
+    RayRuntime(4, cluster.address, limit=240.0) as runtime,
+    RayExecutor(Setup(str(here), (instance,)), 4, runtime) as executor,
+):
+    sources = [f"def decide(load):\\n    return load + {number}\\n" for number in range(60)]
+    jobs = [Job(number, source, (instance,), 60.0) for number, source in enumerate(sources)]
+    outcomes = [future.result() for future in [executor.submit(job) for job in jobs]]
+    pids = {executor.actors[n].processes()[1] for n in range(4)}
+metrics = [outcome.metrics[0][1] for outcome in outcomes]
+decoded = [len(list(cache.glob("decoded/*"))) for cache in caches]
+entries = [len(list(cache.glob("traces/*/*"))) for cache in caches]
+print(json.dumps({"metrics": metrics, "decoded": decoded, "entries": entries, "workers": len(pids)}))
+"""
+
+
+@pytest.mark.ray
+def test_a_trace_goes_once_to_a_node_and_once_to_a_worker(tmp_path: Path) -> None:
+    """Two nodes with two workers each and a cache directory of their own, and sixty candidates."""
+    (tmp_path / "task.py").write_text(TASK)
+    (tmp_path / "vulcan_traced_evaluator.py").write_text(EVALUATOR)
+    (tmp_path / "t.csv").write_text("time,id,size\n" + "".join(f"{n},{n % 97},2\n" for n in range(1000)))
+    done = subprocess.run(
+        [sys.executable, "-c", CLUSTER, tmp_path], capture_output=True, text=True, check=False, timeout=580,
+        env={**os.environ, "RAY_USAGE_STATS_ENABLED": "0", "VULCAN_CACHE_DIR": str(tmp_path / "driver")},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-3000:]
+    said = json.loads(done.stdout.splitlines()[-1])
+    assert said["workers"] == 4
+    assert said["decoded"] == [1, 1]
+    assert said["entries"] == [1, 1]
+    assert {one["loads"] for one in said["metrics"]} == {1}
+    assert [one["sum"] for one in said["metrics"]] == [2000.0 + number for number in range(60)]
