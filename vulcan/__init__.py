@@ -1,3 +1,40 @@
-"""Vulcan: machine-written heuristics for computer systems."""
+"""Vulcan: machine-written heuristics for computer systems.
+
+`vulcan.search` searches for a policy, `vulcan.load` reads a run back as a `vulcan.Run`: its tables are pandas frames,
+and its best policy is a `vulcan.Candidate`. A mistake in what was given raises `vulcan.UserError`.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from vulcan.api.candidate import Candidate as Candidate
+    from vulcan.api.run import Run as Run
+    from vulcan.api.search import load as load
+    from vulcan.api.search import search as search
+    from vulcan.errors import UserError as UserError
 
 __version__ = "0.1.0"
+
+_PLACES = {
+    "Candidate": "vulcan.api.candidate",
+    "Run": "vulcan.api.run",
+    "UserError": "vulcan.errors",
+    "load": "vulcan.api.search",
+    "search": "vulcan.api.search",
+}
+"""Loaded when they are first used: they take pandas and more, and `import vulcan` and the command line do not."""
+
+__all__ = ["Candidate", "Run", "UserError", "__version__", "load", "search"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PLACES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(_PLACES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_PLACES})

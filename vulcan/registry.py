@@ -5,7 +5,8 @@ from __future__ import annotations
 import importlib.util
 import sys
 from collections.abc import Iterator
-from importlib.metadata import entry_points
+from functools import lru_cache
+from importlib.metadata import EntryPoints, entry_points
 from pathlib import Path
 
 from vulcan.errors import UserError, nearest
@@ -46,10 +47,16 @@ def find_task(name_or_path: str) -> Task:
 def _known() -> Iterator[tuple[str, str]]:
     for place in _packs(Path("tasks")):
         yield place.name, str(place)
-    for entry in entry_points(group=ENTRY_POINT_GROUP):
+    for entry in _installed(tuple(sys.path)):
         yield entry.name, ENTRY_POINT_GROUP
     for place in _packs(built_in_directory()):
         yield place.name, str(place)
+
+
+@lru_cache(maxsize=1)
+def _installed(_path: tuple[str, ...]) -> EntryPoints:
+    """What is installed on a path of modules; to look through it takes as long as all else of finding a task."""
+    return entry_points(group=ENTRY_POINT_GROUP)
 
 
 def _packs(directory: Path) -> list[Path]:
@@ -69,7 +76,9 @@ def _load_file(path: Path) -> Task:
     if path.is_dir():
         path = path / "task.py"
     if not path.is_file():
-        raise UserError(f"no task at {path}: a task is a directory with a task.py in it")
+        raise UserError(
+            f"no task at {path}: a task is a directory with a task.py in it, as `vulcan task new` writes it"
+        )
     path = path.resolve()
     module_name = f"vulcan_task_{path.parent.name}"
     spec = importlib.util.spec_from_file_location(module_name, path)
@@ -77,7 +86,8 @@ def _load_file(path: Path) -> Task:
         raise UserError(f"{path} is not a Python module")
     module = importlib.util.module_from_spec(spec)
     sys.modules[module_name] = module
-    sys.path.insert(0, str(path.parent))  # so that a task may keep its evaluator in a file beside it
+    if str(path.parent) not in sys.path:  # a process that lasts loads a task many times
+        sys.path.insert(0, str(path.parent))  # so that a task may keep its evaluator in a file beside it
     try:
         spec.loader.exec_module(module)
     except (ImportError, SyntaxError, ValueError, TypeError, NameError, AttributeError) as error:
@@ -87,7 +97,9 @@ def _load_file(path: Path) -> Task:
 
 def _checked(task: object, place: str) -> Task:
     if not isinstance(task, Task):
-        raise UserError(f"{place} defines no TASK of type vulcan.task.Task")
+        raise UserError(
+            f"{place} defines no TASK of type vulcan.task.Task: declare one in it, as `vulcan task new` does"
+        )
     return task
 
 

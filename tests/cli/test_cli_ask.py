@@ -260,7 +260,7 @@ def test_advice_is_asked_for_in_words(vulcan: Console) -> None:
 
 
 def test_a_run_that_a_model_answers_is_neither_asked_nor_told(vulcan: Console) -> None:
-    run = vulcan.searches("--budget-candidates", "1")["run"]
+    run = vulcan.search("--budget-candidates", "1")["run"]
     (vulcan.directory / "reply.md").write_text(program(1.1))
     for command in (("ask",), ("tell", "--proposal", "3", "--file", "reply.md"), ("finish",)):
         line = one_line(vulcan(command[0], run, *command[1:]))

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from console import MOOD_TASK, ZIPF, Console, one_line
 
-from vulcan.cli.config_file import as_toml, read_config
 from vulcan.cli.search import search
 from vulcan.registry import find_task
 from vulcan.searches.config import SearchConfig
+from vulcan.searches.config_file import as_toml, read_config
 from vulcan.searches.option_table import MEANINGS
 from vulcan.searches.plain_options import OPTIONS, make_config, sort_options
 from vulcan.store.events import Started
@@ -77,7 +77,7 @@ def test_the_options_of_the_command_are_those_of_the_configuration_with_its_defa
 
 
 def test_a_run_is_printed_as_the_file_that_repeats_it(vulcan: Console) -> None:
-    first = vulcan.searches("--seed", "7", "--weight", "3", "--instance", "light", "--instance", "heavy")["run"]
+    first = vulcan.search("--seed", "7", "--weight", "3", "--instance", "light", "--instance", "heavy")["run"]
     text = vulcan.good("show", first, "--config").stdout
     (vulcan.directory / "search.toml").write_text(text)
     second = vulcan.document("search", "--config", "search.toml", "--executor", "local")["run"]

@@ -32,7 +32,7 @@ def test_the_first_prompt_is_the_one_that_the_search_sends(vulcan: Console) -> N
     assert document["prompt_tokens"] == math.ceil(len(message["content"].encode()) / 4)
     with ChatServer([answer(PROGRAM)]) as server:
         plan = ("--seed", "4", "--model", "toy", "--api-base", server.url, "--budget-candidates", "1")
-        run = vulcan.searches(*plan)["run"]
+        run = vulcan.search(*plan)["run"]
         assert server.requests[0].body["messages"] == document["messages"]
     with closing(open_store(vulcan.directory / run)) as store:
         assert next(iter(store.calls())).messages == (("user", message["content"]),)

@@ -151,7 +151,7 @@ def test_a_wrong_key_stops_a_search_that_can_go_on(vulcan: Console) -> None:
 
 
 def test_an_unknown_candidate_of_a_run(vulcan: Console) -> None:
-    run = vulcan.searches("--budget-candidates", "1")["run"]
+    run = vulcan.search("--budget-candidates", "1")["run"]
     assert one_line(vulcan("show", run, "99")) == f"vulcan: {run} has no candidate 99: they go from 1 to 3"
     assert "has no policy of number 99" in one_line(vulcan("export", run, "--candidate", "99"))
     assert "cannot write lru.py/x.py" in one_line(_export_into_a_file(vulcan, run))
@@ -164,7 +164,7 @@ def _export_into_a_file(vulcan: Console, run: str) -> Result:
 
 
 def test_a_damaged_run_does_not_hide_the_others(vulcan: Console) -> None:
-    good = vulcan.searches("--budget-candidates", "1")["run"]
+    good = vulcan.search("--budget-candidates", "1")["run"]
     bad = vulcan.directory / "runs" / "bad"
     bad.mkdir()
     (bad / "run.db").write_text("nothing" * 999)

@@ -227,7 +227,7 @@ def test_a_prompt_is_printed(vulcan: Console) -> None:
 def test_runs_are_listed_the_oldest_first(vulcan: Console) -> None:
     assert vulcan.document("runs") == {"runs": []}
     assert vulcan.good("runs").stdout == "no runs in runs\n"
-    made = [Path(vulcan.searches("--seed", seed, "--budget-candidates", "1")["run"]).name for seed in ("1", "2")]
+    made = [Path(vulcan.search("--seed", seed, "--budget-candidates", "1")["run"]).name for seed in ("1", "2")]
     rows = vulcan.document("runs")["runs"]
     assert [row["run"] for row in rows] == made
     for row in rows:
@@ -240,7 +240,7 @@ def test_runs_are_listed_the_oldest_first(vulcan: Console) -> None:
 
 
 def test_a_task_of_ones_own_by_its_path(vulcan: Console) -> None:
-    summary = vulcan.searches("--weight", "3", "--budget-candidates", "4")
+    summary = vulcan.search("--weight", "3", "--budget-candidates", "4")
     assert summary["task"] == MOOD_TASK
     assert summary["test"]["instances"] == ["heavy"]
     shown = vulcan.document("show", summary["run"], "1")
@@ -267,7 +267,7 @@ def test_progress_goes_to_standard_error_and_the_last_line_says_what_to_type_nex
 
 
 def test_without_a_split_the_tables_say_that_nothing_was_held_out(vulcan: Console) -> None:
-    summary = vulcan.searches("--split", "none", "--budget-candidates", "2")
+    summary = vulcan.search("--split", "none", "--budget-candidates", "2")
     assert summary["validation"] is None
     assert summary["test"] is None
     assert summary["best"]["chosen_on"] == "train"

@@ -126,7 +126,7 @@ def test_runs_and_model_may_be_named_by_the_environment(vulcan: Console) -> None
         environment = {
             "VULCAN_RUNS_DIR": str(elsewhere), "VULCAN_MODEL": "toy", "VULCAN_API_BASE": server.url,
         }  # fmt: skip
-        summary = vulcan.searches("--budget-candidates", "2", **environment)
+        summary = vulcan.search("--budget-candidates", "2", **environment)
         assert [request.body["model"] for request in server.requests] == ["toy", "toy"]
     assert Path(summary["run"]).parent == elsewhere
     assert not (vulcan.directory / "runs").exists()

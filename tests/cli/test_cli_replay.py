@@ -147,7 +147,7 @@ def test_nothing_may_be_changed_in_a_repetition(vulcan: Console, option: tuple[s
 
 
 def test_the_environment_does_not_change_it_either(vulcan: Console) -> None:
-    run = vulcan.searches("--budget-candidates", "2")["run"]
+    run = vulcan.search("--budget-candidates", "2")["run"]
     again = vulcan.document(
         "search", "--replay", run, "--executor", "local", VULCAN_MODEL="openai/gpt-4o", VULCAN_API_BASE="http://x/v1"
     )

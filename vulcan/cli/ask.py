@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vulcan.cli.options import RUNS, AsJson, RunsDirectory
+from vulcan.cli.options import RUNS, AllowUnsandboxed, AsJson, RunName, RunsDirectory
 from vulcan.cli.output import number, print_json, say
 from vulcan.cli.output import tell as tell_aside
 
@@ -19,23 +19,28 @@ if TYPE_CHECKING:
     from vulcan.searches.conversation import Conversation
     from vulcan.searches.proposal import Proposal
 
-Run = Annotated[str, typer.Argument(help="A run's directory, or its name in --runs-dir.")]
-
 
 def ask(
-    run: Run,
+    run: RunName,
     proposal: Annotated[str | None, typer.Option(help="Print this open proposal again, in place of a new one.")] = None,
+    allow_unsandboxed: AllowUnsandboxed = False,
     runs_dir: RunsDirectory = RUNS,
     as_json: AsJson = False,
 ) -> None:
     """Print the next prompt of a search that was begun with `--model ask`.
 
     Several proposals may be open at once. Exit code 1 where none can be given before an open one has its reply.
+
+    \b
+    Examples:
+      vulcan ask cache_eviction-20260101-120000-ab12 > prompt.md
+      vulcan ask cache_eviction-20260101-120000-ab12 --json
+      vulcan ask cache_eviction-20260101-120000-ab12 --proposal 12
     """
     from vulcan.report.asked import asked_document
     from vulcan.searches.conversation import name_of
 
-    with _conversation(run, runs_dir) as (place, conversation):
+    with _conversation(run, runs_dir, allow_unsandboxed) as (place, conversation):
         given = conversation.find(proposal) if proposal is not None else conversation.ask()
         document = {"run": str(place), **asked_document(conversation, given)}
     if as_json:
@@ -51,21 +56,27 @@ def ask(
 
 
 def tell(
-    run: Run,
+    run: RunName,
     proposal: Annotated[str, typer.Option(help="The proposal that the reply is to.")],
     file: Annotated[Path, typer.Option(help="The reply, as the model wrote it; - for standard input.")],
     model: Annotated[str, typer.Option(help="Who wrote it, for the record.")] = "ask",
+    allow_unsandboxed: AllowUnsandboxed = False,
     runs_dir: RunsDirectory = RUNS,
     as_json: AsJson = False,
 ) -> None:
     """Take the reply to a proposal, and print its verdict, score and feedback. Each proposal takes one reply.
 
     A program that the language rejects comes back from `vulcan ask` for repair, as another turn: 12.1 after 12.
+
+    \b
+    Examples:
+      vulcan tell cache_eviction-20260101-120000-ab12 --proposal 12 --file reply.md
+      vulcan tell cache_eviction-20260101-120000-ab12 --proposal 12.1 --file - --model me < reply.md
     """
     from vulcan.report.asked import told_document
 
     text = _read(file)
-    with _conversation(run, runs_dir) as (place, conversation):
+    with _conversation(run, runs_dir, allow_unsandboxed) as (place, conversation):
         told = conversation.tell(proposal, text, model)
         document = {"run": str(place), **told_document(conversation, told)}
     if as_json:
@@ -83,14 +94,23 @@ def tell(
         say(f"best so far: candidate {best['candidate']}, score {number(best['score'])}")
 
 
-def finish(run: Run, runs_dir: RunsDirectory = RUNS, as_json: AsJson = False) -> None:
+def finish(
+    run: RunName,
+    allow_unsandboxed: AllowUnsandboxed = False,
+    runs_dir: RunsDirectory = RUNS,
+    as_json: AsJson = False,
+) -> None:
     """End a search now: choose the winner from what is there, and measure it on the splits held out.
 
     Proposals that are open have no reply. Nothing can be asked or told afterwards.
+
+    \b
+    Examples:
+      vulcan finish cache_eviction-20260101-120000-ab12
     """
     from vulcan.cli.summary import print_run
 
-    with _conversation(run, runs_dir) as (place, conversation):
+    with _conversation(run, runs_dir, allow_unsandboxed) as (place, conversation):
         conversation.finish()
         study = conversation.study
         record, costs = study.record, study.costs
@@ -98,13 +118,13 @@ def finish(run: Run, runs_dir: RunsDirectory = RUNS, as_json: AsJson = False) ->
 
 
 @contextmanager
-def _conversation(run: str, runs: Path) -> Iterator[tuple[Path, Conversation]]:
-    from vulcan.cli.progress import Progress
+def _conversation(run: str, runs: Path, allow_unsandboxed: bool) -> Iterator[tuple[Path, Conversation]]:
+    from vulcan.displays.silent import Silent
     from vulcan.searches.conversation import open_conversation
     from vulcan.store.runs import find_run
 
     place = find_run(run, runs)
-    with open_conversation(place, Progress(quiet=True)) as conversation:
+    with open_conversation(place, Silent(), allow_unsandboxed=allow_unsandboxed) as conversation:
         yield place, conversation
 
 
@@ -115,7 +135,9 @@ def _read(file: Path) -> str:
         data = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
         return data.decode("utf-8")
     except OSError as error:
-        raise UserError(f"cannot read the reply {file}: {error.strerror}") from error
+        raise UserError(
+            f"cannot read the reply {file}: {error.strerror}; give its path, or - for standard input"
+        ) from error
     except UnicodeDecodeError as error:
         raise UserError(f"the reply {file} is not UTF-8 text: {error}") from error
 

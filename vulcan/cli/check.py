@@ -31,6 +31,11 @@ def check(
     Of a task that takes free Python: whether it may be run at all.
 
     Exit code 1 if it is rejected. Warnings change no exit code: what is accepted has a result for every input.
+
+    \b
+    Examples:
+      vulcan check mine.py --task cache_eviction
+      vulcan check mine.py --task ./tasks/shiny --json
     """
     from vulcan.anvil import Policy, Rejected
     from vulcan.program.interface import check_policy

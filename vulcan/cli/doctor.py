@@ -60,6 +60,7 @@ _FORMS = {
 
 
 def _print_host(document: Mapping[str, Any]) -> None:
+    say("What keeps a policy in, each tried by an attack that it alone has to stop:")
     print_table(
         ("defence", "holds", "needed for", "tried by", "seen"),
         [(d["defence"], _yes(d["holds"]), d["needed_for"], d["tried"], d["seen"][:60]) for d in document["defences"]],
@@ -67,8 +68,11 @@ def _print_host(document: Mapping[str, Any]) -> None:
     ray, kernels = document["ray"], document["kernels"]
     up = f"up, with {ray['processors']:g} processors" if ray["up"] else f"not up: {ray['trouble']}"
     say(f"Ray: {up}" + (f", joined at {ray['joined']}" if ray["joined"] else ""))
+    model = document["model"]
+    server = f", at {model['server']}" if model["server"] else ""
+    say(f"model of a search: {model['chosen']}{server} (VULCAN_MODEL and VULCAN_API_BASE, or --model, choose another)")
     keys = [key["variable"] for key in document["model_keys"] if key["set"]]
-    say(f"model keys: {', '.join(keys) if keys else 'none set; searches use the offline generator'}")
+    say(f"model keys: {', '.join(keys) if keys else 'none set, and the offline generator needs none'}")
     for place in document["disk"]:
         say(f"{place['place']}: {place['path']}, {place['free_bytes'] / 2**30:.1f} GiB free")
     say(f"compiled kernels: {kernels['files']} files, {kernels['bytes'] / 2**20:.1f} MiB, in {kernels['path']}")
@@ -76,8 +80,9 @@ def _print_host(document: Mapping[str, Any]) -> None:
     for problem in document["problems"]:
         stops = "" if problem["stops"] == "nothing" else f" (stops {problem['stops']})"
         say(f"problem: {problem['problem']}{stops}; {problem['advice']}")
-    say("policies: " + ("can be searched for here" if document["ok"] else "cannot be searched for here"))
-    say("free programs: " + ("can be held here" if document["free_programs"] else "refused here"))
+    say("policies in Anvil (most tasks): " + ("can be searched for here" if document["ok"] else "CANNOT run here"))
+    free = "can be held here" if document["free_programs"] else "are refused here, but for --allow-unsandboxed"
+    say(f"policies in free Python (tasks of the PROGRAM kind): {free}")
 
 
 def _print_attacks(document: Mapping[str, Any]) -> None:

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from vulcan.cli.output import print_json, print_table, say
-from vulcan.cli.progress import Progress
+from vulcan.displays.choice import ShownDisplay, open_display
 from vulcan.models import Message
 from vulcan.models.prices import expected_tokens, spelled
 from vulcan.searches.config import SearchConfig
@@ -17,13 +17,13 @@ from vulcan.store import MemoryStore
 from vulcan.task import Task
 
 
-def show_dry_run(task: Task, config: SearchConfig, evidence: Evidence, *, as_json: bool) -> None:
+def show_dry_run(task: Task, config: SearchConfig, evidence: Evidence, form: str, *, as_json: bool) -> None:
     """Print what a search will measure on, about what it will cost, and its first prompt. No model is called.
 
     Baselines and the task's own policies are measured, for the prompt has their scores. Raises UserError.
     """
-    with Progress(quiet=as_json) as progress:
-        planned, messages = _first_prompt(task, config, evidence, progress)
+    with open_display(form) as display:
+        planned, messages = _first_prompt(task, config, evidence, display)
     models = forecast_models(task, config, messages)
     limits = forecast_limits(config, planned, models)
     if as_json:
@@ -39,10 +39,10 @@ def show_dry_run(task: Task, config: SearchConfig, evidence: Evidence, *, as_jso
 
 
 def _first_prompt(
-    task: Task, config: SearchConfig, evidence: Evidence, progress: Progress
+    task: Task, config: SearchConfig, evidence: Evidence, display: ShownDisplay
 ) -> tuple[int, tuple[Message, ...]]:
     """How many proposals are planned, and the first as the search will make it."""
-    with open_study(task, config, MemoryStore(), evidence, Machines("local", 1), progress) as study:
+    with open_study(task, config, MemoryStore(), evidence, Machines("local", 1), display) as study:
         proposal = study.ask()
         assert proposal is not None, "a search makes at least one proposal"
         return study.total, proposal.messages

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from statistics import fmean
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from vulcan.cli import completion
 from vulcan.cli.files import read_policy
 from vulcan.cli.options import TASK_OPTIONS, AllowUnsandboxed, AsJson, TaskName, task_settings
 from vulcan.cli.output import number, print_json, print_table, say, tell
@@ -29,10 +29,14 @@ def evaluate(
     part: Annotated[
         str,
         typer.Option(
-            help="What to measure on: the `whole`, or the part that a search calls train, validation or test."
+            help="What to measure on: the `whole`, or the part that a search calls train, validation or test.",
+            autocompletion=completion.parts,
         ),
     ] = "whole",
-    objective: Annotated[str | None, typer.Option(help="The objective; default: the task's first.")] = None,
+    objective: Annotated[
+        str | None,
+        typer.Option(help="The objective; default: the task's first.", autocompletion=completion.objectives),
+    ] = None,
     limit: Annotated[float, typer.Option(help="Seconds that the policy may take on all instances.")] = 600.0,
     plot: Annotated[
         Path | None, typer.Option(help="Write the task's pictures, a point a policy, to this file (HTML).")
@@ -43,7 +47,7 @@ def evaluate(
     """Measure a policy beside every baseline, in the sandbox. Exit code 1 if the policy is rejected or fails.
 
     \b
-    Example:
+    Examples:
       vulcan eval best.py --task cache_eviction --trace my.csv --cache-size 10%
       vulcan eval best.py --task congestion_control --link a.down --link b.down --plot picture.html
     """
@@ -129,6 +133,8 @@ def _print(rows: list[dict[str, Any]], columns: list[str], objective: str) -> No
 
 def _mean(name: str, kind: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
     """The mean of the scores, and of each metric that all instances have."""
+    from statistics import fmean
+
     shared = [key for key in rows[0] if key not in _WORDS and all(key in row for row in rows)]
     return {"policy": name, "kind": kind, **{key: fmean(float(row[key]) for row in rows) for key in shared}}
 

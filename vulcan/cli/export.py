@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from vulcan.api.files import places
+from vulcan.cli import completion
 from vulcan.cli.files import read_policy, write_text
 from vulcan.cli.options import RUNS, TASK_OPTIONS, AsJson, RunsDirectory, task_settings
-from vulcan.cli.output import print_json, tell
+from vulcan.cli.output import print_json, print_table, tell
 from vulcan.errors import UserError
+
+if TYPE_CHECKING:
+    from vulcan.export import Provenance
+    from vulcan.export.every_format import Attempt
+    from vulcan.export.exporter import Exporter
+    from vulcan.program.interface import AnyPolicy
+    from vulcan.task import Task
 
 CONTEXT = TASK_OPTIONS
 
@@ -18,91 +28,221 @@ CONTEXT = TASK_OPTIONS
 def export(
     context: typer.Context,
     run: Annotated[
-        str, typer.Argument(help="A run's directory, or its name in --runs-dir; with --task a policy's file.")
-    ],
+        str | None,
+        typer.Argument(
+            help="A run's directory, or its name in --runs-dir; with --task a policy's file.",
+            autocompletion=completion.runs,
+        ),
+    ] = None,
     format: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--format",
             "-f",
-            help="What to write: python (a module), c (a header in doubles), c-fixed (a header in 64-bit integers), "
-            "bpf (a program for the kernel of Linux, where the task has a use for one).",
+            help="What to write: python (a module; the default), c (a header in doubles), c-fixed (a header in 64-bit "
+            "integers), json (the evidence card), bpf (a program for the kernel of Linux) and others where the task "
+            "has a use for them: --list shows them.",
+            autocompletion=completion.formats,
         ),
-    ] = "python",
+    ] = None,
+    every: Annotated[
+        bool,
+        typer.Option(
+            "--all",
+            help="Write every format that the policy can be written in, each in a directory of its own, and a "
+            "README.md that says how to use them, and which were refused and why. Exit code 1 if there is none.",
+        ),
+    ] = False,
+    show: Annotated[
+        bool,
+        typer.Option("--list", help="Show which formats there are for the policy, or for the --task, and write none."),
+    ] = False,
     output: Annotated[
         Path | None,
         typer.Option(
             "--output",
             "-o",
-            help="The file to write, or the directory where the format has several; default: named after the task.",
+            help="The file to write, or the directory where there are several; default: named after the task.",
         ),
     ] = None,
     task: Annotated[
         str | None,
-        typer.Option("--task", "-t", help="Export a policy's file: the task that it is of. Its options may follow."),
+        typer.Option(
+            "--task",
+            "-t",
+            help="Export a policy's file: the task that it is of. Its options may follow.",
+            autocompletion=completion.tasks,
+        ),
     ] = None,
     candidate: Annotated[int | None, typer.Option(help="Which candidate; default: the winner.")] = None,
+    seconds: Annotated[
+        float, typer.Option(min=0.0, help="Of the evidence card: time for the proof of each property.")
+    ] = 5.0,
     runs_dir: RunsDirectory = RUNS,
     as_json: AsJson = False,
 ) -> None:
     """Write a run's winner, or a policy's file, so that it runs without Vulcan.
 
+    `vulcan eval`, `vulcan check` and `vulcan verify` read the policy back out of what was written.
+
     \b
     Examples:
-      vulcan export 20261120-101500-ab --format c -o policy.h
+      vulcan export cache_eviction-20260101-120000-ab12 -o best.py
+      vulcan export cache_eviction-20260101-120000-ab12 --format c -o policy.h
+      vulcan export cache_eviction-20260101-120000-ab12 --all -o best
       vulcan export best.py --task congestion_control --format bpf -o best
+      vulcan export --list --task cache_eviction
     """
-    told: dict[str, Any]
-    if task is not None:
-        if candidate is not None:
-            raise UserError("--candidate is of a run: it is not expected with --task")
-        files = _of_file(Path(run), task, format, context)
-        told, what = {"policy": run, "format": format}, f"the policy {run}"
+    if every + show + (format is not None) > 1:
+        raise UserError("--format, --all and --list are three different things: give one of them")
+    if task is not None and run is not None and format is not None:
+        _check_format(format, task)
+    subject = _subject(context, run, task, candidate, seconds, runs_dir, listed=show)
+    if show:
+        _list(subject, as_json)
+    elif every:
+        _write_all(subject, output, as_json)
     else:
-        if context.args:
-            raise UserError(f"{context.args[0]} is not expected here; options of a task are, with --task")
-        from vulcan.export.of_run import export_candidate
-        from vulcan.store.runs import find_run
-
-        place = find_run(run, runs_dir)
-        exported = export_candidate(place, format, candidate)
-        files = exported.files
-        told = {"run": str(place), "candidate": exported.candidate, "format": format}
-        what = f"candidate {exported.candidate} of {place.name}"
-    written = _places(files, output, format)
-    for path, text in zip(written, files.values(), strict=True):
-        write_text(path, text)
-    if as_json:
-        print_json({**told, "files": [str(path) for path in written]})
-        return
-    tell(f"wrote {', '.join(map(str, written))}: {what}")
+        _write(subject, format or "python", output, as_json)
 
 
-def _of_file(path: Path, name: str, format: str, context: typer.Context) -> dict[str, str]:
-    """The text of each file. Raises UserError, or Exit where the policy is rejected."""
+@dataclass(frozen=True)
+class _Subject:
+    """What is exported: a policy, where it comes from, and the exporters besides those of its task."""
+
+    policy: AnyPolicy
+    provenance: Provenance
+    others: dict[str, Exporter]
+    told: dict[str, Any]
+    name: str
+
+    def attempts(self) -> list[Attempt]:
+        from vulcan.export.every_format import every_format
+
+        return every_format(self.policy, self.provenance, self.others)
+
+
+def _check_format(format: str, task: str) -> None:
+    """Before a policy is looked at, which may be wrong in other ways. Raises UserError."""
+    from vulcan.export.exporter import find_exporter
+    from vulcan.registry import find_task
+    from vulcan.report.evidence_card import CardExporter
+
+    find_exporter(format, find_task(task), {"json": CardExporter()})
+
+
+def _subject(
+    context: typer.Context,
+    run: str | None,
+    task: str | None,
+    candidate: int | None,
+    seconds: float,
+    runs_dir: Path,
+    *,
+    listed: bool,
+) -> _Subject:
+    if task is not None:
+        return _of_task(context, run, task, candidate, seconds, listed=listed)
+    if run is None:
+        raise UserError("name a run, or a policy's file with --task" + (", or a --task" if listed else ""))
+    if context.args:
+        raise UserError(f"{context.args[0]} is not expected here; options of a task are, with --task")
+    from vulcan.export.of_run import find_candidate
+    from vulcan.report.evidence_card import CardExporter
+    from vulcan.store.runs import find_run
+
+    place = find_run(run, runs_dir)
+    found = find_candidate(place, candidate)
+    told = {"run": str(place), "candidate": found.number}
+    card = CardExporter(place, 0.0 if listed else seconds)
+    name = f"candidate {found.number} of {place.name}"
+    return _Subject(found.policy, found.provenance, {card.format: card}, told, name)
+
+
+def _of_task(
+    context: typer.Context, file: str | None, name: str, candidate: int | None, seconds: float, *, listed: bool
+) -> _Subject:
+    """A policy's file, or for a list the first policy of the task's pack. Raises UserError, or Exit if rejected."""
     from vulcan.anvil import Rejected
-    from vulcan.export import Provenance, find_exporter
-    from vulcan.export.exporter import export_policy
+    from vulcan.export import Provenance
     from vulcan.program.interface import check_policy
     from vulcan.registry import find_task
+    from vulcan.report.evidence_card import CardExporter
 
-    find_exporter(format)
+    if candidate is not None:
+        raise UserError("--candidate is of a run: it is not expected with --task")
     declared = find_task(name)
-    settings = task_settings(declared, context)
+    if file is None:
+        if not listed:
+            raise UserError("with --task a policy's file is needed: vulcan export FILE --task NAME")
+        source, told = _first_seed(declared), {"task": declared.name}
+        settings, shown = {}, f"policies of {declared.name}"
+    else:
+        settings = task_settings(declared, context)
+        source, told, shown = read_policy(Path(file)), {"policy": file}, f"the policy {file}"
     try:
-        policy = check_policy(read_policy(path), declared)
+        policy = check_policy(source, declared)
     except Rejected as rejected:
         first, *others = rejected.violations
         more = f" (and {len(others)} more: see `vulcan check`)" if others else ""
         tell(f"rejected: {first}{more}")
         raise typer.Exit(1) from None
-    origin = Provenance(declared.name, path.name, candidate="", proposer="", date="", settings=settings)
-    return export_policy(policy, format, origin)
+    origin = Provenance(declared.name, Path(file or "").name, candidate="", proposer="", date="", settings=settings)
+    card = CardExporter(None, 0.0 if listed else seconds)
+    return _Subject(policy, origin, {card.format: card}, told, shown)
 
 
-def _places(files: dict[str, str], output: Path | None, format: str) -> list[Path]:
-    """Where each file goes. Several go into a directory, by default one named after the main file and the format."""
-    if len(files) == 1:
-        return [output or Path(next(iter(files)))]
-    directory = output or Path(f"{next(iter(files)).partition('.')[0]}_{format}")
-    return [directory / name for name in files]
+def _first_seed(task: Task) -> str:
+    seeds = task.seed_policies()
+    if not seeds:
+        raise UserError(f"task {task.name!r} has no policy to try the formats on: name a file")
+    return next(iter(seeds.values()))
+
+
+def _list(subject: _Subject, as_json: bool) -> None:
+    attempts = subject.attempts()
+    if as_json:
+        rows = [
+            {"format": made.format, "summary": made.exporter.summary, "refused": made.refusal or None}
+            for made in attempts
+        ]
+        print_json({**subject.told, "formats": rows})
+        return
+    tell(f"formats of {subject.name}:")
+    print_table(("format", "what it is", "refused, for"), [(m.format, m.exporter.summary, m.refusal) for m in attempts])
+
+
+def _write_all(subject: _Subject, output: Path | None, as_json: bool) -> None:
+    from vulcan.export.every_format import files_of
+
+    attempts = subject.attempts()
+    made = [attempt for attempt in attempts if not attempt.refusal]
+    directory = output or Path(f"{subject.policy.task.name}_exports")
+    written = []
+    for name, text in files_of(attempts, subject.provenance).items() if made else ():
+        write_text(directory / name, text)
+        written.append(str(directory / name))
+    refused = {attempt.format: attempt.refusal for attempt in attempts if attempt.refusal}
+    if as_json:
+        formats = [attempt.format for attempt in made]
+        print_json({**subject.told, "formats": formats, "refused": refused, "files": written})
+    else:
+        for format, why in refused.items():
+            tell(f"not written: {format}: {why}")
+        names = ", ".join(attempt.format for attempt in made)
+        tell(f"wrote {directory}/README.md and {names}: {subject.name}" if made else "nothing was written")
+    if not made:
+        raise typer.Exit(1)
+
+
+def _write(subject: _Subject, format: str, output: Path | None, as_json: bool) -> None:
+    from vulcan.export.exporter import export_policy
+
+    files = export_policy(subject.policy, format, subject.provenance, subject.others)
+    written = places(files, output, format)
+    for path, text in zip(written, files.values(), strict=True):
+        write_text(path, text)
+    if as_json:
+        print_json({**subject.told, "format": format, "files": [str(path) for path in written]})
+        return
+    tell(f"wrote {', '.join(map(str, written))}: {subject.name}")

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from vulcan.api.files import write_text
 from vulcan.errors import UserError
+
+__all__ = ["read_policy", "write_text"]
 
 _LARGEST_POLICY = 16 << 20
 
@@ -16,17 +19,8 @@ def read_policy(path: Path) -> str:
     try:
         size = path.stat().st_size
         if size > _LARGEST_POLICY:
-            raise UserError(f"{path} has {size:,} bytes: that is no policy")
+            raise UserError(f"{path} has {size:,} bytes: that is no policy; give the file of one")
         text = path.read_bytes().decode("utf-8", errors="surrogateescape")
     except OSError as error:
-        raise UserError(f"cannot read the policy {path}: {error.strerror}") from error
+        raise UserError(f"cannot read the policy {path}: {error.strerror}; give the path of its file") from error
     return policy_source(text)
-
-
-def write_text(path: Path, text: str) -> None:
-    """Raises UserError."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise UserError(f"cannot write {path}: {error.strerror}") from error

@@ -9,8 +9,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from vulcan.cli.options import RUNS, TASK_OPTIONS, AsJson, RunsDirectory, TaskName, task_settings
+from vulcan.cli import completion
+from vulcan.cli.options import (
+    RUNS,
+    TASK_OPTIONS,
+    AsJson,
+    Executor,
+    ProgressForm,
+    Quiet,
+    RunsDirectory,
+    TaskName,
+    task_settings,
+)
 from vulcan.cli.output import number, print_json, print_table, say, tell
+from vulcan.cli.task_command import TakesTaskOptions
 from vulcan.searches.option_table import MEANINGS
 
 if TYPE_CHECKING:
@@ -29,7 +41,7 @@ _NONE: list[str] = []
 _Place = Annotated[Path, typer.Argument(metavar="LIBRARY", help="The library's directory.")]
 
 
-@app.command("build", context_settings=TASK_OPTIONS)
+@app.command("build", cls=TakesTaskOptions, context_settings=TASK_OPTIONS)
 def build(
     context: typer.Context,
     task: TaskName,
@@ -39,9 +51,11 @@ def build(
     ],
     objective: Annotated[list[str], typer.Option(help="Objectives; default: the task's first. Repeatable.")] = _NONE,
     config: Annotated[Path | None, typer.Option(help="A TOML file with any options of the searches.")] = None,
-    model: Annotated[list[str], typer.Option(envvar="VULCAN_MODEL", help=MEANINGS["model"])] = _MODELS,
+    model: Annotated[
+        list[str], typer.Option(envvar="VULCAN_MODEL", help=MEANINGS["model"], autocompletion=completion.models)
+    ] = _MODELS,
     api_base: Annotated[str | None, typer.Option(envvar="VULCAN_API_BASE", help=MEANINGS["api_base"])] = None,
-    strategy: Annotated[str, typer.Option(help=MEANINGS["strategy"])] = "evolve",
+    strategy: Annotated[str, typer.Option(help=MEANINGS["strategy"], autocompletion=completion.strategies)] = "evolve",
     budget_candidates: Annotated[
         int, typer.Option(help="Candidates of each search; 0: no search, --policy and --run alone.")
     ] = 200,
@@ -58,7 +72,10 @@ def build(
             "that it runs under, and task=NAME for one of another task; repeatable."
         ),
     ] = _NONE,
-    run: Annotated[list[str], typer.Option(help="A run whose best policies may become members; repeatable.")] = _NONE,
+    run: Annotated[
+        list[str],
+        typer.Option(help="A run whose best policies may become members; repeatable.", autocompletion=completion.runs),
+    ] = _NONE,
     clusters: Annotated[str, typer.Option(help="How many clusters, or `auto`: by the silhouette.")] = "auto",
     method: Annotated[
         str, typer.Option(help="How members are chosen: trials, neighbours, clusters, or `auto`: what proves best.")
@@ -69,10 +86,11 @@ def build(
     ] = 0.002,
     members: Annotated[int, typer.Option(help="Members at most.")] = 8,
     per_search: Annotated[int, typer.Option(help="Policies of a search, or a run, that may become members.")] = 3,
-    executor: Annotated[str, typer.Option(help="`ray` or `local`: where the searches score.")] = "ray",
+    executor: Executor = "ray",
     workers: Annotated[int, typer.Option(help="Candidates scored at a time; 0: one a processor.")] = 0,
     runs_dir: RunsDirectory = RUNS,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
+    progress: ProgressForm = None,
+    quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
     """Build a library: fingerprint workloads, cluster them, search for each cluster, keep what earns its place.
@@ -85,24 +103,30 @@ def build(
       vulcan library build --task cache_eviction --traces traces/ -o mylibrary --budget-candidates 0 \\
           --policy best.py --policy scan.py@mechanism=heap --run runs/cache_eviction-20260101-120000-ab12
     """
+    from vulcan.cli.searching import progress_form
+    from vulcan.displays.choice import open_display
     from vulcan.libraries.build import build_library
     from vulcan.searches.session import Machines
 
+    form = progress_form(progress, quiet=quiet, as_json=as_json)
     wanted = _build_config(context, config, runs_dir)
     machines = Machines(executor, workers)
 
     @contextmanager
     def displays(_name: str) -> Iterator[Display]:
-        from vulcan.cli.progress import Progress
-
-        with Progress(quiet or as_json) as progress:
-            yield progress
+        with open_display(form) as display:
+            yield display
 
     try:
-        library = build_library(wanted, output, machines, displays, (lambda _: None) if quiet or as_json else tell)
+        library = build_library(wanted, output, machines, displays, (lambda _: None) if form == "none" else tell)
     except KeyboardInterrupt:
         tell("interrupted; nothing is lost: the same command goes on")
         raise
+    if form == "json":
+        from vulcan.libraries.document import to_json
+
+        open_display(form).ended(to_json(library))
+        return
     if as_json:
         _print_document(library)
         return
@@ -113,7 +137,6 @@ def build(
 
 def _build_config(context: typer.Context, file: Path | None, runs: Path) -> BuildConfig:
     """Raises UserError."""
-    from vulcan.cli.config_file import read_config
     from vulcan.cli.configured import is_given
     from vulcan.cli.files import read_policy
     from vulcan.errors import UserError, nearest
@@ -122,6 +145,7 @@ def _build_config(context: typer.Context, file: Path | None, runs: Path) -> Buil
     from vulcan.libraries.contents import METHODS
     from vulcan.libraries.workloads import find_workloads
     from vulcan.registry import find_task
+    from vulcan.searches.config_file import read_config
     from vulcan.searches.plain_options import OPTIONS, make_config, sort_options
     from vulcan.store.runs import find_run
 
@@ -172,7 +196,7 @@ def show(
     """Show a library: its clusters, its members and why each is there, and what every policy scores everywhere.
 
     \b
-    Example:
+    Examples:
       vulcan library show mylibrary
     """
     from vulcan.libraries.document import read_library
@@ -186,7 +210,7 @@ def show(
         _show(found, chosen)
 
 
-@app.command("select", context_settings=TASK_OPTIONS)
+@app.command("select", cls=TakesTaskOptions, context_settings=TASK_OPTIONS)
 def select(
     context: typer.Context,
     trace: Annotated[str, typer.Argument(metavar="WORKLOAD", help="A workload: a file, or what describes one.")],
@@ -291,7 +315,7 @@ def export(
     and goes back to a baseline that does better.
 
     \b
-    Example:
+    Examples:
       vulcan library export mylibrary -o selector.py
     """
     from vulcan.cli.files import write_text

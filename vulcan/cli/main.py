@@ -12,6 +12,7 @@ import typer
 from vulcan import __version__
 from vulcan.cli import (
     ask,
+    bench,
     check,
     doctor,
     eval_,
@@ -27,10 +28,14 @@ from vulcan.cli import (
     show,
     task,
     tasks,
+    ui,
     verify,
 )
 from vulcan.cli.commands import CommandsAndContributed
+from vulcan.cli.task_command import TakesTaskOptions
+from vulcan.deprecation import deprecations_in_one_line
 from vulcan.errors import UserError
+from vulcan.printable import printable
 
 INTERRUPTED = 130
 """The exit code of a command that Ctrl-C ended."""
@@ -48,8 +53,8 @@ app = typer.Typer(
 task_app = typer.Typer(help="Write, try and look into tasks.", no_args_is_help=True, rich_markup_mode=None)
 task_app.command("new")(task.new)
 task_app.command("show")(task.show)
-task_app.command("validate", context_settings=task.VALIDATE_CONTEXT)(task.validate)
-app.command("search", context_settings=search.CONTEXT)(search.search)
+task_app.command("validate", cls=TakesTaskOptions, context_settings=task.VALIDATE_CONTEXT)(task.validate)
+app.command("search", cls=TakesTaskOptions, context_settings=search.CONTEXT)(search.search)
 app.command("resume")(resume.resume)
 app.command("repair")(repair.repair)
 app.command("ask")(ask.ask)
@@ -58,14 +63,16 @@ app.command("finish")(ask.finish)
 app.command("runs")(runs.runs)
 app.command("show")(show.show)
 app.command("report")(report.report)
-app.command("eval", context_settings=eval_.CONTEXT)(eval_.evaluate)
-app.command("export", context_settings=export.CONTEXT)(export.export)
+app.command("eval", cls=TakesTaskOptions, context_settings=eval_.CONTEXT)(eval_.evaluate)
+app.command("export", cls=TakesTaskOptions, context_settings=export.CONTEXT)(export.export)
 app.command("check")(check.check)
 app.command("verify")(verify.verify)
-app.command("prompt", context_settings=prompt.CONTEXT)(prompt.prompt)
+app.command("prompt", cls=TakesTaskOptions, context_settings=prompt.CONTEXT)(prompt.prompt)
 app.command("doctor")(doctor.doctor)
+app.command("bench")(bench.bench)
 app.command("tasks")(tasks.tasks)
 app.command("mcp")(mcp.mcp)
+app.command("ui")(ui.ui)
 app.add_typer(task_app, name="task")
 app.add_typer(library.app, name="library")
 
@@ -92,6 +99,7 @@ class _Ends:
 
     def __call__(self, _number: int, _frame: object) -> None:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)  # a second one does not wait for an orderly end
+        signal.alarm(0)  # Ray sees SIGTERM first, and would abort what has not come to its end in three seconds
         self.code = 128 + signal.SIGTERM
         raise KeyboardInterrupt
 
@@ -100,13 +108,23 @@ class _Ends:
 _Misuse: Any = typer.BadParameter.__base__
 
 
+class _Line(logging.Formatter):
+    """A message may quote a server."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return printable(super().format(record))
+
+
 def run() -> None:
     """The console script. A mistake of the user's is one line and exit code 2.
 
     An interruption is exit code 130, or 143 where it is by SIGTERM.
     """
     signal.signal(signal.SIGTERM, ends := _Ends())
-    logging.basicConfig(format="vulcan: %(message)s", level=logging.WARNING, stream=sys.stderr)
+    handler = logging.StreamHandler()
+    handler.setFormatter(_Line("vulcan: %(message)s"))
+    logging.basicConfig(handlers=(handler,), level=logging.WARNING)
+    deprecations_in_one_line()
     try:
         code = app(standalone_mode=False)
         sys.exit(ends.code if code == INTERRUPTED else code)
@@ -133,6 +151,6 @@ def _fail_misused(misuse: Any) -> None:
 
 
 def _fail(message: str, code: int) -> None:
-    line = " ".join(message.split())
+    line = printable(" ".join(message.split()))
     print(f"vulcan: {line}", file=sys.stderr)  # noqa: T201
     sys.exit(code)

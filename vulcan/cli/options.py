@@ -7,13 +7,38 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from vulcan.cli import completion
+
 if TYPE_CHECKING:
     from vulcan.task import Json, Setting, Task
 
 TASK_OPTIONS: dict[str, Any] = {"allow_extra_args": True, "ignore_unknown_options": True}
 """The context of a command that takes the options of a task as well."""
 
-TaskName = Annotated[str, typer.Option("--task", "-t", help="A task's name, or the directory of one of your own.")]
+TaskName = Annotated[
+    str,
+    typer.Option(
+        "--task", "-t", help="A task's name, or the directory of one of your own.", autocompletion=completion.tasks
+    ),
+]
+TaskArgument = Annotated[
+    str,
+    typer.Argument(help="A task's name, or the directory of one of your own.", autocompletion=completion.tasks),
+]
+RunName = Annotated[
+    str, typer.Argument(help="A run's directory, or its name in --runs-dir.", autocompletion=completion.runs)
+]
+Executor = Annotated[str, typer.Option(help="`ray` or `local`.", autocompletion=completion.executors)]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
+ProgressForm = Annotated[
+    str | None,
+    typer.Option(
+        "--progress",
+        help="How progress is shown: rich (drawn on a terminal), plain (lines), json (JSON lines on standard output; "
+        "docs/json.md), none, or auto, what fits. Default: auto; none with --json.",
+        autocompletion=completion.progress,
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document (docs/json.md has its shape).")]
 AllowUnsandboxed = Annotated[
     bool,

@@ -1,4 +1,4 @@
-"""How commands speak: results to standard output, all else to standard error."""
+"""How commands speak: results to standard output, all else to standard error; nothing that a terminal would obey."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import json
 import sys
 from collections.abc import Sequence
 from typing import Any
+
+from vulcan.printable import printable
 
 
 def print_json(document: Any) -> None:
@@ -16,12 +18,12 @@ def print_json(document: Any) -> None:
 
 def say(text: str = "") -> None:
     """A line of a result."""
-    sys.stdout.write(text + "\n")
+    sys.stdout.write(printable(text) + "\n")
 
 
 def tell(text: str) -> None:
     """A line about what is going on."""
-    sys.stderr.write(text + "\n")
+    sys.stderr.write(printable(text) + "\n")
     sys.stderr.flush()
 
 
@@ -37,7 +39,7 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], highlight
         table.add_column(column, justify="right" if numeric else "left", no_wrap=numeric)
     for number, row in enumerate(rows):
         style = "bold" if number < len(highlight) and highlight[number] else None
-        table.add_row(*row, style=style)
+        table.add_row(*map(printable, row), style=style)
     width = None if sys.stdout.isatty() else 200
     Console(width=width, highlight=False, markup=False).print(table)
 

@@ -18,7 +18,15 @@ def prompt(
     objective: Annotated[str | None, typer.Option(help="The objective; default: the task's first.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print the prompt with which a model is asked for a first policy."""
+    """Print the prompt with which a model is asked for a first policy.
+
+    Options of the task's own, such as --mechanism of cache_eviction, are given here too, for the prompt tells of them.
+
+    \b
+    Examples:
+      vulcan prompt --task cache_eviction
+      vulcan prompt --task cache_eviction --mechanism heap --objective byte
+    """
     from vulcan.registry import find_task
     from vulcan.searches.config import complete_settings
     from vulcan.searches.opening import find_objective

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-
-from vulcan.cli.options import RUNS, AsJson, RunsDirectory
+from vulcan.cli.options import RUNS, AsJson, RunName, RunsDirectory
 from vulcan.cli.output import print_json, say
 
 
 def repair(
-    run: Annotated[str, typer.Argument(help="A run's directory, or its name in --runs-dir.")],
+    run: RunName,
     runs_dir: RunsDirectory = RUNS,
     as_json: AsJson = False,
 ) -> None:
@@ -19,6 +17,10 @@ def repair(
 
     A damaged file is written anew with all that could be saved, and kept beside it. What is lost of a search is made
     again by `vulcan resume`; only a model's answer that is lost is asked for again.
+
+    \b
+    Examples:
+      vulcan repair cache_eviction-20260101-120000-ab12
     """
     import shlex
 

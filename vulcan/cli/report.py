@@ -10,8 +10,9 @@ from typing import Annotated
 import typer
 
 from vulcan.cli.files import write_text
-from vulcan.cli.options import RUNS, RunsDirectory
-from vulcan.cli.output import print_json, tell
+from vulcan.cli.options import RUNS, RunName, RunsDirectory
+from vulcan.cli.output import tell
+from vulcan.printable import printable
 
 
 class Form(StrEnum):
@@ -23,7 +24,7 @@ class Form(StrEnum):
 
 
 def report(
-    run: Annotated[str, typer.Argument(help="A run's directory, or its name in --runs-dir.")],
+    run: RunName,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="The file to write; default: report.html; standard output for md, json."),
@@ -40,46 +41,19 @@ def report(
 
     \b
     Examples:
-      vulcan report 20261120-101500-ab -o report.html
-      vulcan report 20261120-101500-ab --format md > report.md
+      vulcan report cache_eviction-20260101-120000-ab12 -o report.html
+      vulcan report cache_eviction-20260101-120000-ab12 --format md > report.md
     """
-    from vulcan.report.document import Report, report_document
+    from vulcan.report.document import Report
+    from vulcan.report.forms import form_of, report_text
     from vulcan.store.runs import find_run
 
-    form = format or _by_name(output)
+    form = form_of(output, format)
     place = find_run(run, runs_dir)
-    read = Report.of(place)
-    document = report_document(read, seconds)
-    if form is Form.html:
-        from vulcan.report.html_page import html_page
-
-        output = output or Path("report.html")
-        write_text(output, html_page(read, document))
-    elif form is Form.md:
-        from vulcan.report.markdown import markdown
-
-        text = markdown(read, document)
-        if output is None:
-            sys.stdout.write(text)
-        else:
-            write_text(output, text)
-    elif output is None:
-        print_json(document)
-    else:
-        import json
-
-        write_text(output, json.dumps(document, indent=2, allow_nan=False) + "\n")
-    if output is not None:
-        tell(f"wrote {output}: {place.name}")
-
-
-def _by_name(output: Path | None) -> Form:
-    """The form that a file's name asks for. Raises UserError where it asks for none of them."""
-    from vulcan.errors import UserError
-
-    if output is None:
-        return Form.html
-    forms = {".html": Form.html, ".htm": Form.html, ".md": Form.md, ".json": Form.json}
-    if output.suffix.lower() not in forms:
-        raise UserError(f"{output}: say with --format what it is to be: html, md or json")
-    return forms[output.suffix.lower()]
+    text = report_text(Report.of(place), form, seconds)
+    if output is None and form != "html":
+        sys.stdout.write(text if form == "json" else printable(text))
+        return
+    output = output or Path("report.html")
+    write_text(output, text)
+    tell(f"wrote {output}: {place.name}")

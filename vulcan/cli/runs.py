@@ -11,7 +11,13 @@ from vulcan.errors import UserError
 
 
 def runs(runs_dir: RunsDirectory = RUNS, as_json: AsJson = False) -> None:
-    """List the runs in --runs-dir, the oldest first."""
+    """List the runs in --runs-dir, the oldest first.
+
+    \b
+    Examples:
+      vulcan runs
+      vulcan runs --runs-dir elsewhere --json
+    """
     from vulcan.report.standing import score_of, state_of
     from vulcan.store import RunRecord
     from vulcan.store.runs import open_store, run_directories
@@ -46,8 +52,8 @@ def runs(runs_dir: RunsDirectory = RUNS, as_json: AsJson = False) -> None:
         print_table(
             ("run", "task", "model", "state", "candidates", "train", "test"),
             [
-                (str(r["run"]), str(r["task"]), ", ".join(r["model"] or ()), str(r["state"]), str(r["candidates"]),
-                 number(r["train"]), number(r["test"]))
+                (str(r["run"]), str(r["task"] or "-"), ", ".join(r["model"] or ()), str(r["state"]),
+                 str(r["candidates"]), number(r["train"]), number(r["test"]))
                 for r in rows
             ],
         )  # fmt: skip

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from contextlib import closing
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from vulcan.cli.options import RUNS, AsJson, RunsDirectory
+from vulcan.cli.options import RUNS, AsJson, RunName, RunsDirectory
 from vulcan.cli.output import number, print_json, print_table, say
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def show(
-    run: Annotated[str, typer.Argument(help="A run's directory, or its name in --runs-dir.")],
+    run: RunName,
     candidate: Annotated[int | None, typer.Argument(help="A candidate's number; default: the run as a whole.")] = None,
     config: Annotated[
         bool, typer.Option("--config", help="Print the search as a TOML file, for `vulcan search --config`.")
@@ -24,7 +25,14 @@ def show(
     runs_dir: RunsDirectory = RUNS,
     as_json: AsJson = False,
 ) -> None:
-    """Show a run, or one of its candidates with its source, lineage and metrics."""
+    """Show a run, or one of its candidates with its source, lineage and metrics.
+
+    \b
+    Examples:
+      vulcan show cache_eviction-20260101-120000-ab12
+      vulcan show cache_eviction-20260101-120000-ab12 12
+      vulcan show cache_eviction-20260101-120000-ab12 --config > search.toml
+    """
     from vulcan.cli.summary import print_run
     from vulcan.errors import UserError
     from vulcan.report.standing import state_of
@@ -60,12 +68,12 @@ def show(
 
 
 def _show_config(record: RunRecord, place: str, *, as_json: bool) -> None:
-    from vulcan.cli.config_file import as_toml
-    from vulcan.errors import UserError
     from vulcan.searches.config import SearchConfig
+    from vulcan.searches.config_file import as_toml
+    from vulcan.store.runs import NotBegun
 
     if not record.config:
-        raise UserError(f"{place} stopped before its search was written down; it has no configuration")
+        raise NotBegun(Path(place))
     chosen = SearchConfig.from_json(record.config)
     if as_json:
         print_json(chosen.to_json())

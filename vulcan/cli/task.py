@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vulcan.cli.options import TASK_OPTIONS, AsJson, describe_settings, task_settings
+from vulcan.cli.options import TASK_OPTIONS, AsJson, TaskArgument, describe_settings, task_settings
 from vulcan.cli.output import print_json, print_table, say
 
 if TYPE_CHECKING:
@@ -17,10 +17,16 @@ VALIDATE_CONTEXT = TASK_OPTIONS
 
 
 def show(
-    name: Annotated[str, typer.Argument(help="A task's name, or the directory of one of your own.")],
+    name: TaskArgument,
     as_json: AsJson = False,
 ) -> None:
-    """Print a task's interface as a model sees it, with its objectives, properties and settings."""
+    """Print a task's interface as a model sees it, with its objectives, properties and settings.
+
+    \b
+    Examples:
+      vulcan task show cache_eviction
+      vulcan task show ./tasks/shiny --json
+    """
     from vulcan.program.interface import describe_policy
     from vulcan.registry import find_task
     from vulcan.report.task import task_document
@@ -65,7 +71,7 @@ def new(
     """Write a new task that works: declaration, evaluator, policies, prompt, tests and what installs it.
 
     \b
-    Example:
+    Examples:
       vulcan task new shiny --kind rank
       vulcan task validate ./tasks/shiny
       vulcan search --task ./tasks/shiny
@@ -86,7 +92,7 @@ def new(
 
 def validate(
     context: typer.Context,
-    name: Annotated[str, typer.Argument(help="A task's name, or the directory of one of your own.")],
+    name: TaskArgument,
     seconds: Annotated[float, typer.Option(min=0.1, max=3600.0, help="What a policy may take in the sandbox.")] = 300.0,
     as_json: AsJson = False,
 ) -> None:
@@ -95,7 +101,7 @@ def validate(
     Options of the task itself make it shorter, such as fewer or smaller workloads.
 
     \b
-    Example:
+    Examples:
       vulcan task validate ./tasks/shiny
       vulcan task validate cache_eviction --trace zipf:requests=5000
     """

@@ -7,7 +7,13 @@ from vulcan.cli.output import print_json, print_table
 
 
 def tasks(as_json: AsJson = False) -> None:
-    """List the tasks that can be named, with where each comes from."""
+    """List the tasks that can be named, with where each comes from.
+
+    \b
+    Examples:
+      vulcan tasks
+      vulcan tasks --json
+    """
     from vulcan.report.task import tasks_document
 
     document = tasks_document()

@@ -31,6 +31,11 @@ def verify(
     """Prove or refute the properties that a task declares, for every input within the features' declared ranges.
 
     Exit code 0 if all required ones are proved and none is refuted, else 1.
+
+    \b
+    Examples:
+      vulcan verify best.py --task congestion_control
+      vulcan verify best.py --task congestion_control --property 'window within bounds' --seconds 60
     """
     from vulcan.anvil import Rejected, check
     from vulcan.anvil.prove import verify as verdicts_on

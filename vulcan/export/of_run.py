@@ -1,4 +1,4 @@
-"""The winner of a run, or another of its candidates, as files."""
+"""The winner of a run, or another of its candidates, ready to be exported."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vulcan.errors import UserError
-from vulcan.export.exporter import export_policy, find_exporter
 from vulcan.export.provenance import Provenance
-from vulcan.program.interface import check_policy
+from vulcan.program.interface import AnyPolicy, check_policy
 from vulcan.registry import find_task
 from vulcan.store import RunRecord
 from vulcan.store.events import Judged
@@ -18,16 +17,16 @@ from vulcan.store.runs import open_store
 
 
 @dataclass(frozen=True, slots=True)
-class Exported:
-    """A candidate, and the text of each file by its name, the main one first."""
+class Candidate:
+    """A candidate of a run, ready to be exported."""
 
-    candidate: int
-    files: dict[str, str]
+    number: int
+    policy: AnyPolicy
+    provenance: Provenance
 
 
-def export_candidate(run: Path, format: str, candidate: int | None = None) -> Exported:
-    """A candidate of a run, the winner where none is named. Raises UserError."""
-    find_exporter(format)
+def find_candidate(run: Path, candidate: int | None = None) -> Candidate:
+    """The candidate of that number, or the winner, with what its run tells of it. Raises UserError."""
     with closing(open_store(run)) as store:
         record, date = RunRecord.of(store.events()), store.begun()
         chosen = _chosen(record, run, candidate)
@@ -47,7 +46,7 @@ def export_candidate(run: Path, format: str, candidate: int | None = None) -> Ex
         settings=record.config["settings"],
         version=record.version,
     )
-    return Exported(chosen.candidate, export_policy(check_policy(chosen.source, task), format, provenance))
+    return Candidate(chosen.candidate, check_policy(chosen.source, task), provenance)
 
 
 def _author(chosen: Judged, writer: str) -> str:

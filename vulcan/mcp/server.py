@@ -58,10 +58,10 @@ def _first_fault(tool: str, invalid: ValidationError) -> str:
     return f"{tool}: {argument}: {fault['msg']}"
 
 
-def make_server(runs: Path) -> MCPServer[Any]:
-    """The server over the runs in a directory."""
+def make_server(runs: Path, *, allow_unsandboxed: bool = False) -> MCPServer[Any]:
+    """The server over the runs in a directory; see `vulcan.mcp.tools.Tools`."""
     server = _Server("vulcan", instructions=INSTRUCTIONS, version=__version__, log_level="WARNING")
-    tools = Tools(runs)
+    tools = Tools(runs, allow_unsandboxed=allow_unsandboxed)
     for name in (*_READS, *_WRITES):
         server.add_tool(
             getattr(tools, name),
@@ -70,6 +70,6 @@ def make_server(runs: Path) -> MCPServer[Any]:
     return server
 
 
-def serve(runs: Path) -> None:
+def serve(runs: Path, *, allow_unsandboxed: bool = False) -> None:
     """Answer one client on standard input and output until it hangs up; nothing else is written there."""
-    make_server(runs).run("stdio")
+    make_server(runs, allow_unsandboxed=allow_unsandboxed).run("stdio")

@@ -6,29 +6,28 @@ same run between two of them.
 
 from __future__ import annotations
 
-from contextlib import closing
+from contextlib import AbstractContextManager, closing
 from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import Field, WithJsonSchema
 
+from vulcan.displays.silent import Silent
 from vulcan.errors import UserError, nearest
-from vulcan.export.of_run import export_candidate
 from vulcan.mcp.schema import STUDY_OPTIONS, options_schema
 from vulcan.program.interface import describe_policy
 from vulcan.registry import find_task
 from vulcan.report.asked import asked_document, told_document
 from vulcan.report.candidate import candidate_document, candidate_row
+from vulcan.report.evidence_card import export_candidate
 from vulcan.report.run import run_document
 from vulcan.report.task import task_document, tasks_document
-from vulcan.searches.conversation import open_conversation
+from vulcan.searches.conversation import Conversation, open_conversation
 from vulcan.searches.costs import Costs
 from vulcan.searches.lineup import ASK
 from vulcan.searches.plain_options import make_config, sort_options
 from vulcan.searches.session import Machines, check_config, open_study, stop_is_told
-from vulcan.searches.study import Study
 from vulcan.store import RunRecord
-from vulcan.store.events import Event
 from vulcan.store.runs import alone_in, create_store, find_run, new_run, open_store
 
 Run = Annotated[str, Field(description="The run, as open_study named it; or its directory.")]
@@ -42,21 +41,19 @@ Settings = Annotated[
 ]
 
 
-class Silent:
-    """A display that shows nothing; see `vulcan.searches.session.Display`."""
-
-    def preparing(self, what: str) -> None: ...
-
-    def begin(self, study: Study) -> None: ...
-
-    def __call__(self, event: Event) -> None: ...
-
-
 class Tools:
-    """The tools over the runs in one directory."""
+    """The tools over the runs in one directory.
 
-    def __init__(self, runs: Path) -> None:
+    With `allow_unsandboxed`, free Python is run also where the host cannot hold it. It is for whoever starts the server
+    to say, and no argument of a tool: an agent does not grant itself what its programs may do.
+    """
+
+    def __init__(self, runs: Path, *, allow_unsandboxed: bool = False) -> None:
         self._runs = runs
+        self._machines = Machines("local", allow_unsandboxed=allow_unsandboxed)
+
+    def _conversation(self, place: Path) -> AbstractContextManager[Conversation]:
+        return open_conversation(place, Silent(), allow_unsandboxed=self._machines.allow_unsandboxed)
 
     def list_tasks(self) -> dict[str, Any]:
         """List the tasks that a policy can be searched for: {"tasks": [{"name", "place", "summary"}]}."""
@@ -98,7 +95,7 @@ class Tools:
             closing(create_store(run)) as store,
             alone_in(run),
             stop_is_told(store),
-            open_study(declared, config, store, evidence, Machines("local"), Silent()) as study,
+            open_study(declared, config, store, evidence, self._machines, Silent()) as study,
         ):
             study.begin()
             return run_document(run, study.record, study.costs)
@@ -116,7 +113,7 @@ class Tools:
         "advice" (answer in words). Several may be open at once: ask again before telling. `proposal` is null where
         none can be given before one of `open` has its reply, or where the search is `over`.
         """
-        with open_conversation(find_run(run, self._runs), Silent()) as conversation:
+        with self._conversation(find_run(run, self._runs)) as conversation:
             given = conversation.find(proposal) if proposal is not None else conversation.ask()
             return asked_document(conversation, given)
 
@@ -133,7 +130,7 @@ class Tools:
         back with what was wrong, as another turn. `settled` is false while an earlier proposal has no reply yet.
         `best` is the best candidate so far.
         """
-        with open_conversation(find_run(run, self._runs), Silent()) as conversation:
+        with self._conversation(find_run(run, self._runs)) as conversation:
             return told_document(conversation, conversation.tell(proposal, reply, model))
 
     def inspect(
@@ -165,7 +162,7 @@ class Tools:
         nothing can be asked or told afterwards.
         """
         place = find_run(run, self._runs)
-        with open_conversation(place, Silent()) as conversation:
+        with self._conversation(place) as conversation:
             conversation.finish()
             return run_document(place, conversation.study.record, conversation.study.costs)
 
@@ -173,7 +170,9 @@ class Tools:
         self,
         run: Run,
         candidate: Annotated[int | None, Field(description="A candidate's number; else the winner.")] = None,
-        format: Annotated[str, Field(description="What to write: python.")] = "python",
+        format: Annotated[
+            str, Field(description="What to write: python, c, c-fixed, json, or a format of the task.")
+        ] = "python",
     ) -> dict[str, Any]:
         """Get a candidate as a module that runs without Vulcan: `files` has the text of each file by its name."""
         exported = export_candidate(find_run(run, self._runs), format, candidate)

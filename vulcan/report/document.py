@@ -86,9 +86,7 @@ def report_document(report: Report, seconds: float) -> dict[str, Any]:
         "made_by": {"vulcan": record.version, "begun": report.rows.all[0].time if report.rows.all else None},
         "reported_by": {"vulcan": vulcan.__version__, "python": platform.python_version()},
         "configuration": record.config,
-        "measured_on": [
-            {"instance": i.name, "split": i.split, "parameters": dict(i.parameters)} for i in record.instances
-        ],
+        "measured_on": list(measured_on(record)),
         "rows": {
             "started": report.rows.started,
             "instances": report.rows.prepared,
@@ -101,11 +99,21 @@ def report_document(report: Report, seconds: float) -> dict[str, Any]:
         "history": list(history(report)),
         "failures": failures(record),
         "models": models(report.told.calls),
-        "every_candidate": [
-            {**candidate_row(record, judged), "operations": judged.operations, "row": report.rows.judged[number]}
-            for number, judged in record.candidates.items()
-        ],
+        "every_candidate": list(every_candidate(report.told)),
     }
+
+
+def measured_on(record: RunRecord) -> Iterator[dict[str, Any]]:
+    """Every instance, in the run's order."""
+    for instance in record.instances:
+        yield {"instance": instance.name, "split": instance.split, "parameters": dict(instance.parameters)}
+
+
+def every_candidate(told: Told) -> Iterator[dict[str, Any]]:
+    """Every candidate in short, with the row of the store that says so."""
+    for number, judged in told.record.candidates.items():
+        row = told.rows.judged[number]
+        yield {**candidate_row(told.record, judged), "operations": judged.operations, "row": row}
 
 
 def progress(told: Told) -> Iterator[dict[str, Any]]:

@@ -5,22 +5,28 @@ from __future__ import annotations
 import os
 import platform
 import shutil
+import socket
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from vulcan import __version__
 from vulcan.errors import UserError
+from vulcan.models.redact import shown_url
 from vulcan.paths import cache_directory, keep_compiled_kernels_in_cache
 from vulcan.scoring.attacks.attack import Result
 from vulcan.scoring.trial_of_layers import FOR_PROGRAMS, Trial, trials
+from vulcan.searches.lineup import OFFLINE
 
 _KEYS = (
     *("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "MISTRAL_API_KEY", "GROQ_API_KEY"),
     *("DEEPSEEK_API_KEY", "OPENROUTER_API_KEY", "TOGETHERAI_API_KEY", "AZURE_API_KEY"),
 )
 _PACKAGES = ("numba", "llvmlite", "numpy", "ray", "litellm", "openai", "z3-solver", "RestrictedPython")
+_PATIENCE = 3.0
+"""Seconds for a model's server to take a connection."""
 _LEAST_FREE = 1 << 30
 """Bytes below which a disk is called full: a run of thousands of candidates takes tens of megabytes."""
 
@@ -32,8 +38,8 @@ def host_document(runs: Path) -> dict[str, Any]:
     with RayRuntime(workers=1) as runtime:  # comes up while the defences are tried
         tried = list(trials())
         ray = _ray(runtime)
-    disk, kernels = _disk(runs), _kernels()
-    problems = [*_problems_of(tried), *_problems_of_places(disk, kernels)]
+    disk, kernels, model = _disk(runs), _kernels(), _model()
+    problems = [*_problems_of(tried), *_problems_of_places(disk, kernels), *_problems_of_others(ray, model)]
     return {
         "ok": not any(problem["stops"] == "everything" for problem in problems),
         "free_programs": not {trial.layer for trial in tried if not trial.holds} & FOR_PROGRAMS,
@@ -42,6 +48,7 @@ def host_document(runs: Path) -> dict[str, Any]:
             for t in tried
         ],
         "ray": ray,
+        "model": model,
         "model_keys": [{"variable": name, "set": name in os.environ} for name in _variables()],
         "disk": disk,
         "kernels": kernels,
@@ -91,7 +98,10 @@ def _problems_of_places(disk: list[dict[str, Any]], kernels: dict[str, Any]) -> 
         elif place["free_bytes"] < _LEAST_FREE:
             what = f"{place['path']} has {place['free_bytes'] >> 20} MiB left"
             yield {"problem": what, "stops": "nothing", "advice": "make room before a long search"}
-    if not kernels["files"]:
+    if kernels["trouble"]:
+        advice = "name another place by VULCAN_CACHE_DIR"
+        yield {"problem": kernels["trouble"], "stops": "everything", "advice": advice}
+    elif not kernels["files"]:
         advice = "none: the first use of each evaluator compiles them, once"
         yield {"problem": "no compiled kernels are kept yet", "stops": "nothing", "advice": advice}
 
@@ -104,6 +114,37 @@ def _ray(runtime: Any) -> dict[str, Any]:
     except RayUnavailable as error:
         return {"up": False, "joined": runtime.joined, "processors": None, "trouble": str(error)}
     return {"up": True, "joined": runtime.joined, "processors": ray.cluster_resources().get("CPU"), "trouble": None}
+
+
+def _model() -> dict[str, Any]:
+    """What a search asks where it is told nothing else; whether its server takes a connection. No key is sent."""
+    server = os.environ.get("VULCAN_API_BASE") or None
+    return {
+        "chosen": os.environ.get("VULCAN_MODEL") or OFFLINE,
+        "server": shown_url(server) if server else None,
+        "answers": _answers(server) if server else None,
+    }
+
+
+def _answers(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        port = parts.port or (443 if parts.scheme == "https" else 80)
+        socket.create_connection((parts.hostname or "", port), _PATIENCE).close()
+    except (OSError, ValueError):  # ValueError: a port that is none
+        return False
+    return True
+
+
+def _problems_of_others(ray: dict[str, Any], model: dict[str, Any]) -> Iterator[dict[str, str]]:
+    if not ray["up"]:
+        advice = "searches go on without it, or are told --executor local"
+        if ray["joined"]:
+            advice = f"see to the cluster at {ray['joined']}, leave RAY_ADDRESS unset, or search with --executor local"
+        yield {"problem": "Ray does not come up", "stops": "nothing", "advice": advice}
+    if model["answers"] is False:
+        what = f"the model's server {model['server']} takes no connection"
+        yield {"problem": what, "stops": "nothing", "advice": "start it, or correct VULCAN_API_BASE"}
 
 
 def _variables() -> list[str]:

@@ -95,10 +95,15 @@ class Conversation:
     def tell(self, name: str, text: str, model: str) -> Told:
         """Take the reply to an open proposal, and wait for its verdict. Raises UserError for one that is not open."""
         proposal = self.find(name)
-        reading = self.study.tell(proposal, Reply(text, model, "unknown", None, None, None, 0.0))
-        if reading is None:
-            return Told(name, None, None, "the advice is kept", (), None, False, True)
-        self.study.wait_for_scores()
+        try:
+            reading = self.study.tell(proposal, Reply(text, model, "unknown", None, None, None, 0.0))
+            if reading is None:
+                return Told(name, None, None, "the advice is kept", (), None, False, True)
+            self.study.wait_for_scores()
+        except UserError as error:
+            if self.study.store.call(proposal.number, proposal.turn) is None:
+                raise
+            raise UserError(f"the reply is kept, and scored by the next command that can: {error}") from error
         judged = self._judged(proposal)
         if judged is not None:
             return Told(
@@ -137,8 +142,11 @@ class Conversation:
 
 
 @contextmanager
-def open_conversation(place: Path, display: Display) -> Iterator[Conversation]:
+def open_conversation(place: Path, display: Display, *, allow_unsandboxed: bool = False) -> Iterator[Conversation]:
     """Go on with a run that was begun with the model `ask`, one process at a time. What scores starts when needed.
+
+    With `allow_unsandboxed`, free Python is run also where the host cannot hold it: whoever starts this process says
+    so each time, and no run and no reply can.
 
     Raises UserError where that cannot be done, and for a run whose prompts a model answers.
     """
@@ -149,8 +157,9 @@ def open_conversation(place: Path, display: Display) -> Iterator[Conversation]:
                 f"the prompts of {place} are answered by {', '.join(config.model)}: "
                 f"`vulcan resume {shlex.quote(str(place))}` goes on with it"
             )
+        machines = Machines("local", allow_unsandboxed=allow_unsandboxed)
         try:
-            with open_study(task, config, store, evidence, Machines("local"), display) as study:
+            with open_study(task, config, store, evidence, machines, display) as study:
                 yield Conversation(study, place)
         except WorkerLost as error:
             raise UserError(f"scoring failed by no fault of a reply, which is kept: {error}; try again") from error

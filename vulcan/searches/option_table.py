@@ -43,3 +43,9 @@ MEANINGS: Mapping[str, str] = {
 
 OF_MODELS = ("api_base", "temperature", "max_tokens", "budget_dollars", "budget_tokens", "budget_minutes", "control")
 """Those that say nothing of a search whose prompts are answered through ask and tell."""
+
+STRATEGIES = ("evolve", "policysmith", "best-of-n")
+"""The names of the strategies in `vulcan.searches.strategies`."""
+
+PROGRESS = ("auto", "rich", "plain", "json", "none")
+"""How a search is shown while it runs; see `vulcan.displays`."""

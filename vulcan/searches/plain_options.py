@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
 from typing import Any
 
@@ -20,6 +20,11 @@ OPTIONS = tuple(name for name in _DECLARED if name not in ("task", "settings"))
 """The options of a search by name, but for the task and its settings."""
 
 
+def hyphened(name: str) -> str:
+    """A name as the command line and a file write it."""
+    return name.replace("_", "-")
+
+
 def make_config(task_name: str, options: Mapping[str, Any], settings: Mapping[str, Json]) -> SearchConfig:
     """A search of a task, with the defaults of all that is not given. Raises UserError."""
     task = find_task(task_name)
@@ -29,12 +34,16 @@ def make_config(task_name: str, options: Mapping[str, Any], settings: Mapping[st
 
 
 def sort_options(
-    task: Task, given: Mapping[str, Any], where: str, others: Iterable[str] = ()
+    task: Task,
+    given: Mapping[str, Any],
+    where: str,
+    others: Iterable[str] = (),
+    spell: Callable[[str], str] = hyphened,
 ) -> tuple[dict[str, Any], dict[str, Json]]:
     """The options of the search, and those of the task, each checked, out of some of both.
 
     Names may have hyphens. Raises UserError, which begins with `where`, for a name that is neither, naming the nearest
-    (of `others` too), and for a value of the wrong type.
+    (of `others` too) as `spell` writes them, and for a value of the wrong type.
     """
     known = {setting.name: setting for setting in task.settings}
     options: dict[str, Any] = {}
@@ -46,8 +55,9 @@ def sort_options(
         elif name in known:
             settings[name] = _checked_setting(where, known[name], value)
         else:
-            close = nearest(_hyphened(name), map(_hyphened, (*OPTIONS, *known, *others)))
-            raise UserError(f"{where}: no option {_hyphened(name)!r}{close}")
+            close = nearest(spell(name), map(spell, (*OPTIONS, *known, *others)))
+            raise UserError(f"{where}: no option {spell(name)!r}{close} (`vulcan task show {task.name}` lists those of "
+                            "the task, `vulcan search --help` the others)")  # fmt: skip
     return options, settings
 
 
@@ -62,7 +72,7 @@ def _checked(where: str, name: str, value: Any) -> Any:
         return str(value)
     declared = _DECLARED[name]
     if not _fits(value, declared):
-        raise UserError(f"{where}: {_hyphened(name)} is {value!r}, which is no {_SPELLED[declared]}")
+        raise UserError(f"{where}: {hyphened(name)} is {value!r}, which is no {_SPELLED[declared]}")
     return float(str(value)) if declared == "float" else value
 
 
@@ -82,7 +92,3 @@ def _checked_setting(where: str, setting: Setting, value: Any) -> Json:
 
 def _fits(value: Any, declared: str) -> bool:
     return isinstance(value, _TYPES[declared]) and (declared == "bool" or not isinstance(value, bool))
-
-
-def _hyphened(name: str) -> str:
-    return name.replace("_", "-")

@@ -35,6 +35,7 @@ from vulcan.store.events import (
     Started,
     Stopped,
 )
+from vulcan.store.runs import NotBegun
 from vulcan.task import Task
 
 log = logging.getLogger(__name__)
@@ -134,7 +135,7 @@ def written_down(place: Path, store: Store, *, models: bool = True) -> tuple[Tas
     """What a run was begun with. Raises UserError where it cannot be gone on with."""
     record = RunRecord.of(store.events())
     if not record.config:
-        raise UserError(f"{place} stopped before its search was written down; start it again")
+        raise NotBegun(place)
     config = SearchConfig.from_json(record.config)
     task = find_task(config.task)
     evidence = check_config(task, config, models=models)

@@ -20,8 +20,11 @@ def read_config(path: Path) -> dict[str, Any]:
     try:
         plain = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise UserError(f"cannot read the configuration {path}: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UserError(
+            f"cannot read the configuration {path}: {error.strerror}; "
+            "name a file that can be, as `vulcan show RUN --config` prints it"
+        ) from error
+    except ValueError as error:  # no TOML, no UTF-8, or a number of more digits than int() takes
         raise UserError(f"{path} is not TOML: {error}") from error
     options: dict[str, Any] = {}
     for key, value in plain.items():

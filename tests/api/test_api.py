@@ -1,0 +1,336 @@
+"""Vulcan in Python: a search and what it gives, its tables, and mistakes that are told in one line."""
+
+from __future__ import annotations
+
+import inspect
+import io
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, get_type_hints
+
+import pandas as pd
+import pytest
+from rich.console import Console
+
+import vulcan
+from vulcan.api.search import search
+from vulcan.report.document import Report, report_document
+from vulcan.searches.config import SearchConfig
+from vulcan.searches.plain_options import OPTIONS
+from vulcan.searches.session import Machines
+from vulcan.store.events import CallRecord, Judged, Proposed, Stopped
+from vulcan.store.runs import open_store
+
+MOOD_TASK = str(Path(__file__).resolve().parents[1] / "search" / "mood_task")
+FEW: dict[str, Any] = {
+    "executor": "local", "workers": 1, "budget_candidates": 6, "tune": 0, "simplify": 0, "progress": "none",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("runs")
+
+
+@pytest.fixture(scope="module")
+def run(runs: Path) -> vulcan.Run:
+    """A search of six candidates on the task of moods."""
+    return vulcan.search(MOOD_TASK, seed=3, weight=3, instance=["light", "heavy"], runs_dir=runs, **FEW)
+
+
+@pytest.fixture(scope="module")
+def document(run: vulcan.Run) -> dict[str, Any]:
+    """What the report says of it."""
+    return report_document(Report.of(run.place), 0.0)
+
+
+def test_a_search_gives_its_run(run: vulcan.Run, runs: Path) -> None:
+    assert run.place.parent == runs
+    assert (run.task, run.state, run.config["seed"], run.config["model"]) == (
+        MOOD_TASK, "finished", 3, ["offline/evolve"],
+    )  # fmt: skip
+    assert run.config["settings"]["weight"] == 3.0
+    assert run.config["settings"]["instance"] == ["light", "heavy"]
+    assert run.summary["proposals"] == 6
+
+
+def test_a_run_is_loaded_by_its_place_and_by_its_name(
+    run: vulcan.Run, runs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert vulcan.load(run.place) == vulcan.load(str(run.place)) == vulcan.load(run.name, runs) == run
+    monkeypatch.setenv("VULCAN_RUNS_DIR", str(runs))
+    assert vulcan.load(run.name).summary == run.summary
+
+
+# Tables
+
+
+def plain(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """The rows of a frame as JSON has them."""
+    rows: list[dict[str, Any]] = json.loads(frame.reset_index(drop=frame.index.name is None).to_json(orient="records"))
+    return rows
+
+
+def same(rows: list[dict[str, Any]], expected: list[dict[str, Any]]) -> None:
+    assert len(rows) == len(expected)
+    for row, other in zip(rows, expected, strict=True):
+        for name, value in other.items():
+            assert row[name] == (pytest.approx(value, abs=1e-9) if isinstance(value, float) else value), name
+
+
+def test_the_tables_say_what_the_report_says(run: vulcan.Run, document: dict[str, Any]) -> None:
+    same(plain(run.candidates), document["every_candidate"])
+    same(plain(run.candidates), document["progress"])
+    same(plain(run.scores), document["scores"])
+    same(plain(run.costs), document["models"])
+    assert run.failures["verdict"].value_counts().to_dict() == document["failures"]["verdicts"]
+    assert len(run.instances) == len(document["by_instance"])
+    for row, known in zip(plain(run.instances), document["by_instance"], strict=True):
+        assert (row["instance"], row["split"]) == (known["instance"], known["split"])
+        assert row["best_baseline_policy"] == known["best_baseline"]["policy"]
+        assert row["gap"] == pytest.approx(known["winner"] - known["best_baseline"]["score"], abs=1e-9)
+
+
+def test_the_metrics_of_a_score_are_those_that_were_measured(run: vulcan.Run) -> None:
+    half = run.scores.query("policy == 'half'").set_index(["split", "instance"])["sum"]
+    with closing(open_store(run.place)) as store:
+        measured = {
+            (event.split, name): metrics["sum"]
+            for event in store.events()
+            if getattr(event, "policy", "") == "half" and hasattr(event, "split")
+            for name, metrics in event.metrics  # type: ignore[union-attr]
+        }
+    assert half.to_dict() == measured
+
+
+def test_events_are_the_rows_of_the_store(run: vulcan.Run) -> None:
+    with closing(open_store(run.place)) as store:
+        numbered = list(store.numbered())
+    assert list(run.events.index) == [number for number, *_ in numbered]
+    assert list(run.events["kind"]) == [type(event).__name__ for *_, event in numbered]
+    assert run.events["time"].is_monotonic_increasing
+    assert str(run.events["time"].dt.tz) == "UTC"
+    row = int(run.candidates.loc[1, "row"])
+    assert run.events.loc[row, "data"]["candidate"] == 1
+
+
+def test_tables_have_the_same_types_with_rows_and_without(run: vulcan.Run, runs: Path) -> None:
+    begun = vulcan.search(MOOD_TASK, model="ask", runs_dir=runs, progress="none")
+    assert begun.state == "open"
+    assert len(begun.costs) == 0
+    for name in ("candidates", "costs", "instances"):
+        types, others = getattr(run, name).dtypes, getattr(begun, name).dtypes
+        numeric = [column for column in types.index if str(types[column]) in ("Int64", "float64")]
+        assert [str(others[column]) for column in numeric] == [str(types[column]) for column in numeric], name
+
+
+# Candidates
+
+
+def test_the_best_candidate_is_the_winner(run: vulcan.Run) -> None:
+    best = run.best
+    assert best.number == run.summary["best"]["candidate"]
+    assert best.source == run.summary["best"]["source"]
+    assert best.scores == {split: run.summary[split]["score"] for split in ("train", "validation", "test")}
+    assert best.verdict == "scored"
+    assert best.score == best.scores["train"]
+    assert set(best.metrics["split"]) == {"train", "validation", "test"}
+    assert {"instance", "score", "sum"} <= set(best.metrics.columns)
+
+
+def test_a_candidate_knows_its_parents_and_what_it_changed(run: vulcan.Run) -> None:
+    children = [n for n, parents in run.candidates["parents"].items() if parents]
+    assert children
+    child = run.candidate(children[0])
+    assert list(child.parents) == run.candidates.loc[child.number, "parents"]
+    assert child.difference.splitlines()[:2] == [f"--- candidate {child.parents[0]}", f"+++ candidate {child.number}"]
+    assert run.candidate(1).difference == ""
+
+
+def test_the_best_is_exported_as_the_command_line_does(run: vulcan.Run, tmp_path: Path) -> None:
+    (written,) = run.best.export(tmp_path / "new" / "best.py")
+    command = [str(Path(sys.executable).parent / "vulcan"), "export", str(run.place), "-o", "o.py"]
+    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+    assert written.read_text() == (tmp_path / "o.py").read_text()
+    header, *_ = run.best.export(tmp_path / "policy.h", format="c")
+    assert header.read_text().startswith("/*")
+
+
+@pytest.mark.parametrize(("name", "begins"), [("r.html", "<!"), ("r.md", "#"), ("r.json", "{")])
+def test_a_report_is_written(run: vulcan.Run, tmp_path: Path, name: str, begins: str) -> None:
+    path = run.report(tmp_path / "here" / name, seconds=0.0)
+    assert path.read_text(encoding="utf-8").lstrip().startswith(begins)
+
+
+# Going on
+
+
+def test_a_run_that_was_stopped_is_gone_on_with(run: vulcan.Run, runs: Path) -> None:
+    """Half of the run above, as an interruption leaves it, ends as the whole one did."""
+    half = runs / "half"
+    half.mkdir()
+    from vulcan.store.runs import create_store
+
+    with closing(open_store(run.place)) as whole, closing(create_store(half)) as store:
+        store.append(*_first_half(whole.events()))
+        for call in whole.calls():
+            if call.proposal <= 5:
+                store.keep_call(CallRecord(**{f.name: getattr(call, f.name) for f in fields(call)}))
+        store.append(Stopped("interrupted"))
+    stopped = vulcan.load("half", runs)
+    assert stopped.state == "interrupted"
+    assert stopped.best.number in stopped.candidates.index
+    resumed = stopped.resume(executor="local", workers=1, progress="none")
+    assert (resumed.place, resumed.state) == (half, "finished")
+    assert resumed.best.source == run.best.source
+    assert resumed.candidates["score"].to_dict() == pytest.approx(run.candidates["score"].to_dict(), nan_ok=True)
+    assert stopped.state == "interrupted", "what was read before stays as it was"
+
+
+def _first_half(events: Iterator[Any]) -> list[Any]:
+    kept = []
+    for event in events:
+        if isinstance(event, Proposed | Judged) and event.proposal > 4:
+            break
+        kept.append(event)
+    return kept
+
+
+def test_a_run_is_repeated(run: vulcan.Run, runs: Path) -> None:
+    again = vulcan.search(replay=run.place, runs_dir=runs, executor="local", workers=1, progress="none")
+    assert again.place != run.place
+    assert again.candidates["score"].to_dict() == pytest.approx(run.candidates["score"].to_dict(), nan_ok=True)
+
+
+# Options
+
+
+def test_the_options_are_those_of_the_command_line(run: vulcan.Run) -> None:
+    from vulcan.cli.search import search as command
+
+    ours, theirs = set(inspect.signature(search).parameters), set(inspect.signature(command).parameters)
+    only_there = {"context", "dry_run", "quiet", "as_json"}  # of the terminal alone
+    assert ours - {"settings"} == theirs - only_there
+    assert set(OPTIONS) | {field.name for field in fields(Machines)} <= ours
+    hints = get_type_hints(SearchConfig)
+    assert all(name in hints for name in OPTIONS)
+
+
+def test_a_configuration_file_counts_below_what_is_given(tmp_path: Path, runs: Path) -> None:
+    file = tmp_path / "search.toml"
+    file.write_text(f'task = "{MOOD_TASK}"\nseed = 9\nweight = 7.0\nexecutor = "local"\nworkers = 1\nsamples = 1\n')
+    made = vulcan.search(config=file, seed=8, rounds=1, tune=0, simplify=0, runs_dir=runs, progress="none")
+    assert (made.config["seed"], made.config["samples"], made.config["settings"]["weight"]) == (8, 1, 7.0)
+
+
+MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
+    "no task": ({}, "vulcan.search: name a task, as task='cache_eviction'"),
+    "unknown task": ({"task": "cache_evicton"}, "did you mean 'cache_eviction'?"),
+    "misspelt option": ({"task": MOOD_TASK, "bugdet_candidates": 3}, "did you mean 'budget_candidates'?"),
+    "misspelt setting": ({"task": MOOD_TASK, "wieght": 3}, "vulcan.search: no option 'wieght'; did you mean 'weight'?"),
+    "wrong type": ({"task": MOOD_TASK, "rounds": "two"}, "vulcan.search: rounds is 'two', which is no whole number"),
+    "wrong type of a setting": ({"task": MOOD_TASK, "weight": "much"}, "weight is 'much', which is no number"),
+    "no choice": ({"task": MOOD_TASK, "style": "fanci"}, "did you mean 'fancy'?"),
+    "out of range": ({"task": MOOD_TASK, "rounds": 0}, "rounds is 0: at least 1 is needed"),
+    "no executor": ({"task": MOOD_TASK, "executor": "rya"}, "did you mean 'ray'?"),
+    "no number of workers": ({"task": MOOD_TASK, "workers": "many"}, "its workers a whole number"),
+    "no strategy": ({"task": MOOD_TASK, "strategy": "evovle"}, "did you mean 'evolve'?"),
+    "no progress": ({"task": MOOD_TASK, "progress": "loud"}, "no form of progress 'loud'"),
+    "replay and more": ({"replay": "x", "seed": 3}, "replay repeats a run as it was: leave out seed"),
+    "replay and a task": ({"replay": "x", "task": MOOD_TASK}, "leave out task"),
+    "no run to replay": ({"replay": "nosuch"}, "no run 'nosuch'"),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_is_a_user_error_before_anything_is_written(mistake: str, tmp_path: Path) -> None:
+    options, says = MISTAKES[mistake]
+    with pytest.raises(vulcan.UserError) as raised:
+        vulcan.search(**{"progress": "none", "runs_dir": tmp_path / "runs", **options})
+    assert says in str(raised.value)
+    assert "\n" not in str(raised.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_mistakes_with_a_run(run: vulcan.Run, tmp_path: Path) -> None:
+    with pytest.raises(vulcan.UserError, match=r"no run 'nosuch' in .* \(`vulcan runs` lists them\)"):
+        vulcan.load("nosuch", tmp_path)
+    with pytest.raises(vulcan.UserError, match="has no candidate 99: they go from 1 to"):
+        run.candidate(99)
+    with pytest.raises(vulcan.UserError, match="say with --format what it is to be: html, md or json"):
+        run.report(tmp_path / "report.pdf")
+    with pytest.raises(vulcan.UserError, match="did you mean 'html'"):
+        run.report(tmp_path / "report", format="htm")
+    with pytest.raises(vulcan.UserError, match="cannot write"):
+        run.report("/proc/nowhere/report.md", seconds=0.0)
+    with pytest.raises(vulcan.UserError, match="no export format is called 'pythn'"):
+        run.best.export(tmp_path / "x", format="pythn")
+    with pytest.raises(vulcan.UserError, match="did you mean 'ray'"):
+        run.resume(executor="rya")
+
+
+# How it is shown
+
+
+def test_a_run_and_a_candidate_are_shown_in_one_line_a_table_and_a_page(run: vulcan.Run) -> None:
+    winner = f"candidate {run.best.number} won"
+    assert repr(run) == f"<Run {run.name}: {run.task}, finished, {len(run.candidates)} candidates, {winner}>"
+    console = Console(width=120, file=io.StringIO())
+    with console.capture() as captured:
+        console.print(run)
+        console.print(run.best)
+    for split in ("train", "validation", "test"):
+        assert f"{run.summary[split]['score']:.4f}" in captured.get()
+        assert f"<td>{run.summary[split]['score']:.4f}</td>" in run._repr_html_()
+    assert "def decide" in captured.get()
+    assert repr(run.best).startswith(f"<Candidate {run.best.number} of {run.name}: scored, score=")
+
+
+def test_what_a_model_wrote_is_shown_as_text(runs: Path) -> None:
+    hostile = runs / "hostile"
+    hostile.mkdir()
+    from vulcan.store.runs import create_store
+
+    with closing(open_store(max(runs.glob("mood_task-*")))) as known, closing(create_store(hostile)) as store:
+        beginning = [event for event in known.events() if not isinstance(event, Proposed | Judged)][:2]
+        source = "# <script>alert(1)</script> [bold] \x1b[2J\n"
+        bad = Judged(1, 1, 0, source, None, "rejected", "<b>no</b>", ("name",), None, None, None, None, ())
+        store.append(*beginning, Proposed(1, 1, "fresh", (), 0, "<i>toy</i>"), bad)
+    run = vulcan.load(hostile)
+    page = run.candidate(1)._repr_html_() + run._repr_html_()
+    assert "<script" not in page
+    assert "&lt;script&gt;alert(1)" in page
+    console = Console(width=100, file=io.StringIO())
+    with console.capture() as captured:
+        console.print(run.candidate(1))
+    assert "<script>alert(1)</script> [bold] \\x1b[2J" in captured.get(), "and a terminal obeys none of it"
+    assert run.failures.loc[1, "feedback"] == "<b>no</b>"
+    with pytest.raises(vulcan.UserError, match="has no scored candidate yet"):
+        _ = run.best
+
+
+# Importing
+
+
+def test_importing_vulcan_loads_nothing_heavy() -> None:
+    program = (
+        "import sys, vulcan; print(sorted(vulcan.__all__)); print(vulcan.__version__);"
+        "print({'search', 'load', 'Run', 'Candidate', 'UserError'} <= set(dir(vulcan)));"
+        "print([n for n in ('pandas', 'numpy', 'numba', 'ray', 'typer', 'rich', 'vulcan.api') if n in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    names, version, listed, heavy = done.stdout.splitlines()
+    assert names == str(sorted(vulcan.__all__))
+    assert (version, listed, heavy) == (vulcan.__version__, "True", "[]")
+
+
+def test_a_name_that_there_is_not_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="module 'vulcan' has no attribute 'serach'"):
+        vulcan.serach  # type: ignore[attr-defined]  # noqa: B018
+    assert all(getattr(vulcan, name) is not None for name in vulcan.__all__)
+    assert inspect.getdoc(vulcan.search)

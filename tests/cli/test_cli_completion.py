@@ -1,0 +1,132 @@
+"""The shell completes what can be named: through the scripts and the protocol that a shell uses."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from console import COMMAND, MOOD_TASK, Console
+
+from vulcan.cli import completion
+from vulcan.export.exporter import EXPORTERS
+from vulcan.searches.option_table import STRATEGIES
+from vulcan.searches.strategies import STRATEGIES as MADE
+
+needs_bash = pytest.mark.skipif(shutil.which("bash") is None, reason="no bash here")
+NEWER, OLDER = "cache_eviction-20260102-120000-cd34", "cache_eviction-20260101-120000-ab12"
+
+ASKED: dict[str, tuple[str, list[str]]] = {
+    "a command": ("vulcan sear", ["search"]),
+    "a command of a group": ("vulcan task va", ["validate"]),
+    "a contributed command": ("vulcan traces hea", ["head"]),
+    "an option": ("vulcan search --budget-d", ["--budget-dollars"]),
+    "a task": ("vulcan search --task cache_ev", ["cache_eviction"]),
+    "a task to show": ("vulcan task show memory", ["memory_tiering"]),
+    "a model": ("vulcan search --model offl", ["offline/evolve"]),
+    "a strategy": ("vulcan search --strategy ", list(STRATEGIES)),
+    "a run, the latest first": ("vulcan show ", [NEWER, OLDER]),
+    "a run in another directory": ("vulcan resume --runs-dir elsewhere ", ["other"]),
+    "no run": ("vulcan show nosuch", []),
+    "a format": ("vulcan export x --format c-f", ["c-fixed"]),
+    "an objective": ("vulcan search --task cache_eviction --objective ", ["object", "byte"]),
+    "an option of a task": ("vulcan search --task cache_eviction --cache-s", ["--cache-size"]),
+    "a choice of a task": ("vulcan eval best.py --task cache_eviction --mechanism he", ["heap"]),
+    "nothing of a task that is not there": ("vulcan search --task nosuch --objective ", []),
+    "a task with an option of its own": (f"vulcan search --task {MOOD_TASK} --style ", ["plain", "fancy"]),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Console:
+    """A directory with runs in it."""
+    vulcan = Console(tmp_path_factory.mktemp("completion"))
+    for age, run in enumerate((f"runs/{OLDER}", f"runs/{NEWER}", "elsewhere/other")):
+        (vulcan.directory / run).mkdir(parents=True)
+        (vulcan.directory / run / "run.db").touch()
+        os.utime(vulcan.directory / run, (1000 + age, 1000 + age))
+    return vulcan
+
+
+def environment(vulcan: Console, home: Path) -> dict[str, str]:
+    path = f"{Path(COMMAND).parent}{os.pathsep}{os.environ['PATH']}"
+    return vulcan.environment(HOME=str(home), PATH=path, SHELL="/bin/bash")
+
+
+@needs_bash
+def test_bash_completes_once_it_is_installed(place: Console, tmp_path: Path) -> None:
+    """The script that `--install-completion` puts into the user's .bashrc is run by a real bash."""
+    asked = environment(place, tmp_path)
+    installed = subprocess.run(
+        ["bash", "--norc", "-c", "vulcan --install-completion; exit $?"], env=asked, capture_output=True, text=True,
+        check=True,
+    )  # fmt: skip
+    assert "bash completion installed" in installed.stdout
+    script = "source ~/.bashrc\n"
+    for line, _ in ASKED.values():
+        words = line.split(" ")
+        quoted = " ".join(f"'{word}'" for word in words)
+        script += f"COMP_WORDS=({quoted}); COMP_CWORD={len(words) - 1}; COMPREPLY=(); _vulcan_completion vulcan\n"
+        script += 'printf "%s " "${COMPREPLY[@]}"; echo\n'
+    done = subprocess.run(
+        ["bash", "--norc", "-c", script], cwd=place.directory, env=asked, capture_output=True, text=True, check=True
+    )
+    assert done.stderr == ""
+    completed = [line.split() for line in done.stdout.splitlines()]
+    assert dict(zip(ASKED, completed, strict=True)) == {name: expected for name, (_, expected) in ASKED.items()}
+
+
+@pytest.mark.parametrize("what", ["a task", "a run, the latest first", "an option of a task"])
+def test_zsh_is_answered_in_its_own_way(place: Console, tmp_path: Path, what: str) -> None:
+    """What zsh's function evaluates: `_arguments` with every completion, and the meaning of those that have one."""
+    line, expected = ASKED[what]
+    done = subprocess.run(
+        [COMMAND], cwd=place.directory, capture_output=True, text=True, check=False,
+        env=environment(place, tmp_path) | {"_VULCAN_COMPLETE": "complete_zsh", "_TYPER_COMPLETE_ARGS": line},
+    )  # fmt: skip
+    assert done.stderr == ""
+    assert done.stdout.startswith("_arguments '*: :((")
+    assert [part.split('"')[1].partition(":")[0] for part in done.stdout.splitlines()] == expected
+
+
+@pytest.mark.skipif(shutil.which("zsh") is None, reason="no zsh here")
+def test_zsh_takes_the_script_that_is_installed(place: Console, tmp_path: Path) -> None:
+    asked = environment(place, tmp_path) | {"_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
+    subprocess.run([COMMAND, "--install-completion", "zsh"], env=asked, capture_output=True, check=True)
+    checked = subprocess.run(["zsh", "-n", str(tmp_path / ".zfunc" / "_vulcan")], env=asked, check=False)
+    assert checked.returncode == 0
+
+
+def test_the_names_that_are_offered_are_those_there_are() -> None:
+    assert set(STRATEGIES) == set(MADE)
+    assert completion.formats("") == list(EXPORTERS)
+    assert completion.strategies("pol") == ["policysmith"]
+
+
+def test_models_are_offered_by_provider_first_and_then_by_name() -> None:
+    first = completion.models("")
+    assert first[:2] == ["offline/evolve", "ask"]
+    assert "openai/" in first
+    assert len(first) < 200, "no list that fills the screen before anything is typed"
+    named = completion.models("openai/gpt-4o")
+    assert "openai/gpt-4o-mini" in named
+    assert all(name.startswith("openai/gpt-4o") for name in named)
+    assert completion.models("no such") == []
+
+
+def test_nothing_heavy_is_loaded_to_complete_a_word(place: Console, tmp_path: Path) -> None:
+    program = (
+        "import sys\nsys.argv = ['vulcan']\nfrom vulcan.cli.main import run\ntry:\n    run()\nfinally:\n"
+        "    print([n for n in ('numpy', 'numba', 'ray', 'litellm', 'pandas', 'jinja2') if n in sys.modules],"
+        " file=sys.stderr)\n"
+    )
+    for line in ("vulcan search --task ca", "vulcan search --model openai/", "vulcan show ca", "vulcan search --str"):
+        asked = {"_VULCAN_COMPLETE": "complete_zsh", "_TYPER_COMPLETE_ARGS": line}
+        done = subprocess.run(
+            [sys.executable, "-c", program], cwd=place.directory, env=environment(place, tmp_path) | asked,
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert done.stderr == "[]\n", line

@@ -1,0 +1,80 @@
+"""The examples run as they stand, from an empty directory; the notebook in a kernel of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+NOTEBOOKS = sorted(EXAMPLES.glob("*.ipynb"))
+
+
+def outputs(notebook: Any) -> list[Any]:
+    return [output for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs]
+
+
+@pytest.fixture(scope="module")
+def executed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
+    """The directory that the notebook was executed in, and what it came to."""
+    place = tmp_path_factory.mktemp("notebook")
+    notebook = nbformat.read(EXAMPLES / "first_search.ipynb", as_version=4)
+    kernel = NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(place)}})
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("VULCAN_RUNS_DIR", "VULCAN_MODEL", "VULCAN_API_BASE"):
+            patch.delenv(name, raising=False)
+        patch.setenv("NO_PROXY", "127.0.0.1,localhost")
+        kernel.execute()  # raises where a cell does
+    return place, notebook
+
+
+def test_the_notebook_searches_and_leaves_what_it_says(executed: tuple[Path, Any]) -> None:
+    place, _ = executed
+    (run,) = (place / "runs").iterdir()
+    assert (run / "run.db").is_file()
+    assert "<html" in (place / "report.html").read_text(encoding="utf-8")[:2000]
+    read = "import runpy, sys; runpy.run_path('best.py'); print([name for name in sys.modules if 'vulcan' in name])"
+    alone = subprocess.run([sys.executable, "-S", "-c", read], cwd=place, check=True, capture_output=True, text=True)
+    assert alone.stdout == "[]\n"
+
+
+def test_the_notebook_shows_tables_a_program_and_a_plot(executed: tuple[Path, Any]) -> None:
+    _, notebook = executed
+    kinds = {kind for output in outputs(notebook) for kind in output.get("data", {})}
+    assert {"text/html", "application/vnd.plotly.v1+json"} <= kinds
+    pages = "".join(output.get("data", {}).get("text/html", "") for output in outputs(notebook))
+    assert "<caption>cache_eviction-" in pages
+    assert "def priority" in pages
+    assert "best_baseline_policy" in pages
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=[path.name for path in NOTEBOOKS])
+def test_notebooks_are_kept_without_outputs(path: Path) -> None:
+    """So that no figure in them is out of date, and nothing of a machine's stands in them."""
+    notebook = nbformat.read(path, as_version=4)
+    nbformat.validate(notebook)
+    assert outputs(notebook) == []
+    assert {cell.execution_count for cell in notebook.cells if cell.cell_type == "code"} == {None}
+
+
+def test_seeds_are_compared(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, str(EXAMPLES / "compare_seeds.py"), "2", "4"], cwd=tmp_path, capture_output=True, text=True,
+        check=True, env={name: value for name, value in os.environ.items() if not name.startswith("VULCAN_R")},
+    )  # fmt: skip
+    rows = [line.split() for line in done.stdout.splitlines()]
+    assert [row[0] for row in rows[2:4]] == ["1", "2"]
+    assert done.stdout.splitlines()[-1].startswith("from seed to seed the test score differs by ")
+
+
+def test_the_page_names_every_example() -> None:
+    page = (EXAMPLES / "README.md").read_text(encoding="utf-8")
+    found = [path.name for path in EXAMPLES.iterdir() if path.suffix in (".py", ".ipynb")]
+    assert found
+    assert all(f"`{name}`" in page for name in found)

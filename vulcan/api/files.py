@@ -1,0 +1,25 @@
+"""Writing what a user asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from vulcan.errors import UserError
+
+
+def write_text(path: Path, text: str) -> None:
+    """Raises UserError."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UserError(f"cannot write {path}: {error.strerror}; name another place") from error
+
+
+def places(files: Mapping[str, str], output: Path | None, format: str) -> list[Path]:
+    """Where each file goes. Several go into a directory, by default one named after the main file and the format."""
+    if len(files) == 1:
+        return [output or Path(next(iter(files)))]
+    directory = output or Path(f"{next(iter(files)).partition('.')[0]}_{format}")
+    return [directory / name for name in files]

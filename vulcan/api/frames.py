@@ -1,0 +1,146 @@
+"""A run's tables, as pandas frames. What they hold is what the report's rows say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import pandas as pd
+
+from vulcan.report.document import (
+    Report,
+    Told,
+    every_candidate,
+    measured_on,
+    models,
+    progress,
+    scores_by_instance,
+)
+from vulcan.report.run import Named, compared
+from vulcan.report.standing import metrics_of
+from vulcan.searches.opening import SPLITS
+from vulcan.task import Metrics
+
+_COUNTS = {"proposal", "turn", "size", "operations", "row", "calls", "tokens_in", "tokens_out"}
+"""Columns of whole numbers, some of which may be missing."""
+_NUMBERS = {"score", "best", "dollars", "seconds", "winner", "best_baseline", "bound", "gap"}
+"""Columns of numbers, some of which may be missing."""
+
+CANDIDATES = (
+    "candidate", "proposal", "turn", "operator", "origin", "parents", "verdict", "score", "best", "size", "operations",
+    "dollars", "row",
+)  # fmt: skip
+SCORES = ("policy", "kind", "split", "instance", "score", "row")
+INSTANCES = (
+    "instance", "split", "winner", "best_baseline", "best_baseline_policy", "bound", "bound_policy", "gap",
+    "parameters",
+)  # fmt: skip
+FAILURES = ("candidate", "verdict", "rules", "feedback", "proposal", "turn", "origin", "row")
+COSTS = ("model", "calls", "tokens_in", "tokens_out", "dollars", "seconds")
+EVENTS = ("row", "time", "kind", "data")
+
+
+def candidates(told: Told) -> pd.DataFrame:
+    """See `vulcan.api.run.Run.candidates`."""
+    taken = {row["candidate"]: row for row in progress(told)}
+    rows = ({**taken[row["candidate"]], **row} for row in every_candidate(told))
+    return _frame(rows, CANDIDATES, "candidate")
+
+
+def scores(report: Report) -> pd.DataFrame:
+    """See `vulcan.api.run.Run.scores`."""
+    measured = _metrics(report)
+    rows = [{**row, **measured[row["policy"], row["split"], row["instance"]]} for row in scores_by_instance(report)]
+    names = dict.fromkeys(name for metrics in measured.values() for name in metrics)
+    return _frame(rows, (*SCORES, *(name for name in names if name not in SCORES)))
+
+
+def _metrics(report: Report) -> dict[tuple[str, str, str], Metrics]:
+    """The metrics of the winner and of every known policy, by policy, split and instance."""
+    found: dict[tuple[str, str, str], Metrics] = {}
+    for (policy, split), event in report.record.baselines.items():
+        found |= {(policy, split, instance): metrics for instance, metrics in event.metrics}
+    if (winner := report.winner) is not None:
+        for split in SPLITS:
+            measured = metrics_of(report.record, winner.candidate, split)
+            found |= {(f"candidate {winner.candidate}", split, instance): metrics for instance, metrics in measured}
+    return found
+
+
+def instances(report: Report) -> pd.DataFrame:
+    """See `vulcan.api.run.Run.instances`."""
+    parameters = {(row["instance"], row["split"]): row["parameters"] for row in measured_on(report.record)}
+    return _frame(
+        (
+            {
+                "instance": row.instance,
+                "split": row.split,
+                "winner": row.winner,
+                "best_baseline": _score(row.best_baseline),
+                "best_baseline_policy": _policy(row.best_baseline),
+                "bound": _score(row.bound),
+                "bound_policy": _policy(row.bound),
+                "gap": None if row.winner is None or row.best_baseline is None else row.winner - row.best_baseline[1],
+                "parameters": parameters[row.instance, row.split],
+            }
+            for row in compared(report.record, report.scorer)
+        ),
+        INSTANCES,
+    )
+
+
+def failures(told: Told) -> pd.DataFrame:
+    """See `vulcan.api.run.Run.failures`."""
+    rows = (
+        {
+            "candidate": judged.candidate,
+            "verdict": judged.verdict,
+            "rules": list(judged.rules),
+            "feedback": judged.feedback,
+            "proposal": judged.proposal,
+            "turn": judged.turn,
+            "origin": judged.origin,
+            "row": told.rows.judged[judged.candidate],
+        }
+        for judged in told.record.candidates.values()
+        if judged.verdict not in ("scored", "stopped")
+    )
+    return _frame(rows, FAILURES, "candidate")
+
+
+def costs(told: Told) -> pd.DataFrame:
+    """See `vulcan.api.run.Run.costs`."""
+    return _frame(models(told.calls), COSTS, "model")
+
+
+def events(told: Told) -> pd.DataFrame:
+    """See `vulcan.api.run.Run.events`."""
+    frame = _frame((row.document() for row in told.rows.all), EVENTS, "row")
+    frame["time"] = pd.to_datetime(frame["time"], utc=True, format="ISO8601")
+    return frame
+
+
+def of_candidate(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
+    """See `vulcan.api.candidate.Candidate.metrics`."""
+    plain = [{**{k: v for k, v in row.items() if k != "metrics"}, **row["metrics"]} for row in rows]
+    names = dict.fromkeys(name for row in plain for name in row)
+    return _frame(plain, tuple(dict.fromkeys(("instance", "split", "score", *names))))
+
+
+def _frame(rows: Iterable[Mapping[str, Any]], columns: tuple[str, ...], index: str | None = None) -> pd.DataFrame:
+    """The rows with these columns, of the same types whether there are any or not."""
+    frame = pd.DataFrame.from_records(list(rows), columns=list(columns))
+    for column in columns:
+        if column in _COUNTS:
+            frame[column] = frame[column].astype("Int64")
+        elif column in _NUMBERS:
+            frame[column] = frame[column].astype("float64")
+    return frame if index is None else frame.set_index(index)
+
+
+def _score(known: Named | None) -> float | None:
+    return None if known is None else known[1]
+
+
+def _policy(known: Named | None) -> str | None:
+    return None if known is None else known[0]

@@ -1,0 +1,237 @@
+"""A run, read back: its tables, its best candidate, its report, and how to go on with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from vulcan.api.candidate import Candidate
+from vulcan.api.files import write_text
+from vulcan.errors import UserError
+from vulcan.printable import printable
+from vulcan.report.document import Report
+from vulcan.report.run import run_document
+from vulcan.report.standing import state_of
+from vulcan.searches.costs import Costs
+from vulcan.searches.opening import SPLITS
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, repr=False)
+class Run:
+    """What a search wrote down, as it stood when this was made; `vulcan.load(run)` reads it anew.
+
+    Scores are in units of the run's objective, higher is better; None or NaN stands for what was not measured.
+    """
+
+    place: Path
+    """The run's directory."""
+    _report: Report = field(compare=False)
+
+    @classmethod
+    def of(cls, place: Path) -> Run:
+        """Read the run in a directory. Raises UserError where there is none, or its task is not to be found."""
+        return cls(place, Report.of(place))
+
+    # What it is
+
+    @property
+    def name(self) -> str:
+        """The run's name: that of its directory."""
+        return self.place.name
+
+    @property
+    def task(self) -> str:
+        """The task's name or path; empty where the search stopped before it was written down."""
+        return str(self.config.get("task", ""))
+
+    @property
+    def state(self) -> str:
+        """`finished`, `interrupted`, `error`, or `open` where nothing says that it stopped."""
+        return state_of(self._report.record)
+
+    @property
+    def config(self) -> Mapping[str, Any]:
+        """The options of the search by name, with underscores; `settings` are those of the task."""
+        return self._report.record.config
+
+    @cached_property
+    def summary(self) -> Mapping[str, Any]:
+        """The summary that `vulcan show RUN --json` prints; docs/json.md has its shape."""
+        return run_document(self.place, self._report.record, Costs.of(self._report.told.calls))
+
+    # Its candidates
+
+    @property
+    def best(self) -> Candidate:
+        """The winner; of a run that has none yet, the best so far. Raises UserError where nothing was scored."""
+        if (winner := self._report.winner) is not None:
+            return self.candidate(winner.candidate)
+        ranked = self._report.record.ranked()
+        if not ranked:
+            raise UserError(f"{self.place} has no scored candidate yet: go on with `vulcan resume {self.place}`")
+        return self.candidate(ranked[0].candidate)
+
+    def candidate(self, number: int) -> Candidate:
+        """The candidate of a number, counted from 1. Raises UserError where there is none."""
+        if number not in self._report.record.candidates:
+            there = len(self._report.record.candidates)
+            raise UserError(f"{self.place} has no candidate {number}: they go from 1 to {there}")
+        return Candidate(number, self.place, self._report.told)
+
+    # Its tables
+
+    @cached_property
+    def candidates(self) -> pd.DataFrame:
+        """A row a candidate, in the order in which they were judged; the index is its number.
+
+        Columns: `proposal` and `turn` that it was read from, `operator`, `origin`, `parents` (a list of numbers),
+        `verdict`, `score` on the split train, `best` so far, `size` (nodes of its syntax), `operations` (at most, a
+        call), `dollars` spent until then on models of known price, and `row` of the store's table `events`.
+        """
+        from vulcan.api.frames import candidates
+
+        return candidates(self._report.told)
+
+    @cached_property
+    def scores(self) -> pd.DataFrame:
+        """A row for the winner and each known policy on each instance.
+
+        Columns: `policy`, `kind` (`candidate`, `baseline` or `bound`), `split`, `instance`, `score`, `row` of the
+        store's table `events`, and each metric of the task in its own unit.
+        """
+        from vulcan.api.frames import scores
+
+        return scores(self._report)
+
+    @cached_property
+    def instances(self) -> pd.DataFrame:
+        """A row an instance: the winner beside the best that was known there.
+
+        Columns: `instance`, `split`, `winner` (its score), `best_baseline` and `best_baseline_policy`, `bound` and
+        `bound_policy`, `gap` (how much the winner is above the best baseline), and `parameters` (a dict).
+        """
+        from vulcan.api.frames import instances
+
+        return instances(self._report)
+
+    @cached_property
+    def failures(self) -> pd.DataFrame:
+        """A row for each candidate that was not measured; the index is its number.
+
+        Columns: `verdict`, `rules` of the language that it broke (a list), `feedback` that the model was given,
+        `proposal`, `turn`, `origin`, and `row` of the store's table `events`.
+        """
+        from vulcan.api.frames import failures
+
+        return failures(self._report.told)
+
+    @cached_property
+    def costs(self) -> pd.DataFrame:
+        """A row a model, by its server's name for it, which is the index: what it was asked and took.
+
+        Columns: `calls`, `tokens_in`, `tokens_out`, `dollars` (NaN where a price is not known), and `seconds` that were
+        waited for it in all.
+        """
+        from vulcan.api.frames import costs
+
+        return costs(self._report.told)
+
+    @cached_property
+    def events(self) -> pd.DataFrame:
+        """Everything that happened, in order; the index is the row of the store's table `events`.
+
+        Columns: `time` (UTC), `kind`, and `data` (a dict).
+        """
+        from vulcan.api.frames import events
+
+        return events(self._report.told)
+
+    # What to do with it
+
+    def report(self, path: str | Path, format: str | None = None, seconds: float = 5.0) -> Path:
+        """Write all that is known of the run to a file: `html`, `md` or `json`, by default what its name says.
+
+        Each property of the winner gets `seconds` to be proved. Raises UserError.
+        """
+        from vulcan.report.forms import form_of, report_text
+
+        output = Path(path)
+        write_text(output, report_text(self._report, form_of(output, format), seconds))
+        return output
+
+    def resume(
+        self,
+        *,
+        executor: str = "ray",
+        workers: int = 0,
+        ray_address: str | None = None,
+        allow_unsandboxed: bool = False,
+        progress: str = "auto",
+    ) -> Run:
+        """Go on with a search that was stopped, to its end, which is the one it would have had without the stop.
+
+        The options are those of `vulcan resume`. Returns the run as it then stands. Raises UserError.
+        """
+        from vulcan.api.running import Running, go_on
+        from vulcan.searches.session import Machines
+
+        machines = Machines(executor, workers, ray_address, allow_unsandboxed)
+        return Run.of(go_on(Running.stopped(self.place, machines), progress))
+
+    # How it is shown
+
+    def _standings(self) -> Iterator[tuple[str, float | None, str, float | None, float | None]]:
+        """For each split: the winner's score, the best baseline with its score, and how much the winner is above."""
+        for split in SPLITS:
+            part = self.summary[split]
+            if part is None:
+                continue
+            known = part["best_baseline"] or {"policy": "-", "score": None}
+            score, beside = part["score"], known["score"]
+            yield split, score, known["policy"], beside, None if None in (score, beside) else score - beside
+
+    def _title(self) -> str:
+        chosen = self.summary["best"]
+        winner = "no winner yet" if chosen is None else f"candidate {chosen['candidate']} won"
+        return f"{self.name}: {self.task}, {self.state}, {len(self._report.record.candidates)} candidates, {winner}"
+
+    def __repr__(self) -> str:
+        return f"<Run {self._title()}>"
+
+    def __rich__(self) -> Any:
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table(title=Text(printable(self._title())), title_justify="left")
+        for number, column in enumerate(_COLUMNS):
+            table.add_column(column, justify="left" if number in _WORDS else "right")
+        for row in self._standings():
+            table.add_row(*(Text(printable(_cell(value))) for value in row))
+        return table
+
+    def _repr_html_(self) -> str:
+        head = "".join(f"<th>{column}</th>" for column in _COLUMNS)
+        body = "".join(
+            f"<tr>{''.join(f'<td>{escape(_cell(value))}</td>' for value in row)}</tr>" for row in self._standings()
+        )
+        return (
+            f"<table><caption>{escape(self._title())}</caption>"
+            f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        )
+
+
+_COLUMNS = ("split", "winner", "best baseline", "its score", "gap")
+_WORDS = (0, 2)
+
+
+def _cell(value: float | str | None) -> str:
+    if isinstance(value, str):
+        return value
+    return "-" if value is None else f"{value:.4f}"

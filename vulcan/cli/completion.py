@@ -1,0 +1,132 @@
+"""What the shell may complete: names of tasks, models, runs and so on.
+
+A shell waits for these, so nothing heavy is loaded, and nothing that goes wrong is told: it would stand in the middle
+of the line that is being typed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import typer
+
+_PRICES = "model_prices_and_context_window_backup.json"  # litellm's table, which takes seconds through litellm itself
+
+Completions = list[str]
+
+
+def tasks(incomplete: str) -> Completions:
+    """Tasks by name; a directory of the user's own is for the shell to complete."""
+    from vulcan.registry import known_tasks
+
+    return _beginning(incomplete, sorted(known_tasks()))
+
+
+def runs(context: typer.Context, incomplete: str) -> Completions:
+    """The runs in --runs-dir, the latest first."""
+    from vulcan.store.runs import run_directories
+
+    places = run_directories(Path(context.params.get("runs_dir") or os.environ.get("VULCAN_RUNS_DIR") or "runs"))
+    return _beginning(incomplete, [place.name for place in sorted(places, key=_begun, reverse=True)])
+
+
+def _begun(run: Path) -> float:
+    return run.stat().st_mtime
+
+
+def models(incomplete: str) -> Completions:
+    """What answers without a key, and the chat models of litellm's price table as litellm names them.
+
+    There are thousands: before anything is typed, their providers alone.
+    """
+    known = chat_models()
+    named = known if incomplete else sorted({f"{name.partition('/')[0]}/" for name in known})
+    return _beginning(incomplete, ["offline/evolve", "ask", *named])
+
+
+def chat_models() -> list[str]:
+    """Every chat model of a known price, as `provider/name`; none where litellm has no table."""
+    package = find_spec("litellm")
+    folder = next(iter(package.submodule_search_locations or ()), None) if package else None
+    if folder is None:
+        return []
+    try:
+        table: Mapping[str, Mapping[str, Any]] = json.loads(Path(folder, _PRICES).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return []
+    return sorted(
+        {
+            name if name.startswith(f"{entry['litellm_provider']}/") else f"{entry['litellm_provider']}/{name}"
+            for name, entry in table.items()
+            if entry.get("mode") == "chat" and entry.get("litellm_provider") and name != "sample_spec"
+        }
+    )
+
+
+def strategies(incomplete: str) -> Completions:
+    """How a search may go on."""
+    from vulcan.searches.option_table import STRATEGIES
+
+    return _beginning(incomplete, STRATEGIES)
+
+
+def progress(incomplete: str) -> Completions:
+    """How a search may be shown."""
+    from vulcan.searches.option_table import PROGRESS
+
+    return _beginning(incomplete, PROGRESS)
+
+
+def objectives(context: typer.Context, incomplete: str) -> Completions:
+    """The objectives of the task that stands before in the line."""
+    from vulcan.errors import UserError
+    from vulcan.registry import find_task
+
+    try:
+        return _beginning(incomplete, [objective.name for objective in find_task(context.params["task"]).objectives])
+    except (UserError, KeyError, TypeError):
+        return []
+
+
+def formats(incomplete: str) -> Completions:
+    """What a policy of some task can be exported as."""
+    from vulcan.errors import UserError
+    from vulcan.export.exporter import EXPORTERS, exporters_of
+    from vulcan.registry import find_task, known_tasks
+
+    known = {**EXPORTERS, "json": None}
+    for name in known_tasks():
+        try:
+            known |= exporters_of(find_task(name))
+        except UserError:  # a task that cannot be read adds none
+            continue
+    return _beginning(incomplete, known)
+
+
+def executors(incomplete: str) -> Completions:
+    """Where candidates may be scored."""
+    return _beginning(incomplete, ("ray", "local"))
+
+
+def splits(incomplete: str) -> Completions:
+    """What may be held out."""
+    return _beginning(incomplete, ("task", "none"))
+
+
+def diffs(incomplete: str) -> Completions:
+    """When replies may be changes to the parent."""
+    return _beginning(incomplete, ("auto", "never", "always"))
+
+
+def parts(incomplete: str) -> Completions:
+    """What a policy may be measured on."""
+    return _beginning(incomplete, ("whole", "train", "validation", "test"))
+
+
+def _beginning(incomplete: str, known: Iterable[str]) -> Completions:
+    return [name for name in known if name.startswith(incomplete)]

@@ -1,0 +1,103 @@
+"""Which process searches in a run, and how to have it end as Ctrl-C would."""
+
+from __future__ import annotations
+
+import os
+import signal
+from dataclasses import dataclass
+from pathlib import Path
+
+from vulcan.errors import UserError
+from vulcan.store.runs import LOCK
+
+_PROCESSES = Path("/proc")
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """A process of this host that has the lock of a run."""
+
+    pid: int
+
+
+def holder_of(run: Path) -> Holder | None:
+    """The process of this host that searches in a run; None where there is none, or nothing shows it.
+
+    The number that stands in the lock's file is not believed alone: its process may be gone, and the number given to
+    another one. It counts where the kernel says that this very process holds the file open and locked.
+    """
+    lock = run / LOCK
+    try:
+        recorded = lock.read_text(encoding="ascii", errors="replace").strip()
+        found = lock.stat()
+    except OSError:
+        return None
+    if not recorded.isdigit():
+        return None
+    pid = int(recorded)
+    return Holder(pid) if _holds(pid, (found.st_dev, found.st_ino)) else None
+
+
+def interrupt(run: Path) -> int:
+    """Have the process that searches in a run end as after Ctrl-C; its process id. Raises UserError for none.
+
+    The signal goes to a handle of the process that is taken before the process is looked at, so that it cannot reach
+    another one which was given the same number meanwhile.
+    """
+    first = holder_of(run)
+    if first is None:
+        raise UserError(f"no process of this machine is seen to search in {run.name}; stop it where it was started")
+    try:
+        handle = os.pidfd_open(first.pid)
+    except (OSError, AttributeError) as error:
+        raise UserError(f"process {first.pid} cannot be stopped from here ({error}): press Ctrl-C there") from error
+    try:
+        if holder_of(run) != first:
+            raise UserError(f"{run.name} has just ended")
+        signal.pidfd_send_signal(handle, _signal_for(first.pid))
+    except ProcessLookupError as error:
+        raise UserError(f"{run.name} has just ended") from error
+    except PermissionError as error:
+        raise UserError(f"process {first.pid} belongs to another user, who alone can stop it") from error
+    finally:
+        os.close(handle)
+    return first.pid
+
+
+def _holds(pid: int, file: tuple[int, int]) -> bool:
+    """Whether a process has the file open, and the file is locked."""
+    place = _PROCESSES / str(pid) / "fd"
+    try:
+        numbers = list(place.iterdir())
+    except OSError:  # no such process, not ours, or a system without /proc
+        return False
+    for number in numbers:
+        try:
+            opened = number.stat()
+        except OSError:  # closed meanwhile
+            continue
+        if (opened.st_dev, opened.st_ino) == file:
+            return _locked(_PROCESSES / str(pid) / "fdinfo" / number.name)
+    return False
+
+
+def _locked(described: Path) -> bool:
+    """Whether the kernel's description of an open file says that a lock is held through it."""
+    try:
+        return any(line.startswith("lock:") and "FLOCK" in line for line in described.read_text().splitlines())
+    except OSError:
+        return False
+
+
+def _signal_for(pid: int) -> signal.Signals:
+    """SIGINT, or SIGTERM for a process that was begun with SIGINT ignored, as a shell's background jobs are."""
+    try:
+        status = (_PROCESSES / str(pid) / "status").read_text()
+    except OSError:
+        return signal.SIGINT
+    for line in status.splitlines():
+        name, _, value = line.partition(":")
+        if name == "SigIgn":
+            ignored = int(value, 16) >> (signal.SIGINT - 1) & 1
+            return signal.SIGTERM if ignored else signal.SIGINT
+    return signal.SIGINT

@@ -1,0 +1,103 @@
+// What all pages share. Text of a run is set as text, never as markup: models wrote it.
+
+export const $ = (id) => document.getElementById(id);
+
+export function element(kind, text, className) {
+  const made = document.createElement(kind);
+  if (text !== undefined && text !== null) made.textContent = text;
+  if (className) made.className = className;
+  return made;
+}
+
+export function cells(row, values) {
+  for (const value of values) {
+    const cell = element("td", undefined, typeof value === "number" ? "n" : "");
+    if (value instanceof Node) cell.append(value);
+    else cell.textContent = typeof value === "number" ? figure(value) : value ?? "";
+    row.append(cell);
+  }
+  return row;
+}
+
+// Five significant digits, whole numbers with their thousands apart.
+export function figure(value) {
+  if (value === null || value === undefined) return "-";
+  if (Number.isInteger(value)) return value.toLocaleString("en");
+  const size = Math.abs(value);
+  return size >= 1e5 || size < 1e-4 ? value.toExponential(4).replace(/\.?0+e/, "e") : String(Number(value.toPrecision(5)));
+}
+
+export const clock = (time) => (time ? new Date(time).toLocaleTimeString([], { hour12: false }) : "");
+export const moment = (time) => (time ? new Date(time).toLocaleString([], { dateStyle: "medium", timeStyle: "short", hour12: false }) : "");
+
+export function link(text, address) {
+  const made = element("a", text);
+  made.href = address;
+  return made;
+}
+
+const changes = document.querySelector("meta[name=vulcan-changes]").content;
+
+async function answer(response) {
+  const type = response.headers.get("content-type") || "";
+  if (!type.startsWith("application/json")) throw new Error((await response.text()).trim().slice(0, 300));
+  const document = await response.json();
+  if (!response.ok) throw new Error(document.error);
+  return document;
+}
+
+async function asked(address, options) {
+  let response;
+  try {
+    response = await fetch(address, options);
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    throw new Error("the page's server does not answer: is `vulcan ui` still running?");
+  }
+  return answer(response);
+}
+
+export const get = (address, options) => asked(address, options);
+
+export const post = (address, given, options) =>
+  asked(address, {
+    method: "POST",
+    headers: { "content-type": "application/json", "x-vulcan-token": changes },
+    body: JSON.stringify(given),
+    ...options,
+  });
+
+// A mistake in one line at the top of the page; an empty text takes it away.
+export function trouble(text) {
+  const place = $("trouble");
+  place.hidden = !text;
+  place.textContent = text || "";
+}
+
+export async function attempt(work) {
+  try {
+    const done = await work();
+    trouble("");
+    return done;
+  } catch (error) {
+    if (error.name !== "AbortError") trouble(error.message);
+    return undefined;
+  }
+}
+
+// Runs the work once things are quiet for so long, or at the latest after `most` milliseconds.
+export function settled(work, quiet, most = quiet) {
+  let timer = 0, first = 0;
+  return () => {
+    const now = performance.now();
+    first ||= now;
+    clearTimeout(timer);
+    timer = setTimeout(() => { first = 0; work(); }, Math.max(0, Math.min(quiet, first + most - now)));
+  };
+}
+
+export function shownState(place, standing) {
+  const words = { left: "left without a word", asked: "waits for replies" };
+  place.className = "state " + standing.state;
+  place.textContent = words[standing.state] || standing.state;
+}

@@ -1,0 +1,122 @@
+// One run: how it stands, what happens in it, and its candidates.
+import { drawFrom } from "./chart.js";
+import { allow, controls } from "./controls.js";
+import { $, attempt, cells, clock, element, figure, get, link, moment, settled, shownState } from "./dom.js";
+import { key } from "./keys.js";
+import { Candidates } from "./table.js";
+
+const { api, address } = $("run").dataset;
+const FEED = 60; // lines
+
+const candidates = new Candidates(api, address);
+
+function text(id, value) {
+  $(id).textContent = value;
+}
+
+function glance(run) {
+  shownState($("state"), run.standing);
+  text("about", `${(run.task || "").split("/").pop()}, objective ${run.objective}; ${run.model.join(", ")}, ${run.strategy}, seed ${run.seed}; begun ${moment(run.begun)}`);
+  const message = [run.standing.message, run.trouble].filter(Boolean).join("; ");
+  $("message").hidden = !message;
+  text("message", message);
+  const best = run.best, baseline = run.baseline;
+  text("best", best ? figure(best.score) : "-");
+  const note = $("best-note");
+  note.replaceChildren();
+  if (best) note.append(link(`candidate ${best.candidate}`, `${address}/candidates/${best.candidate}`), best.chosen ? ", the winner" : ", the best so far");
+  text("baseline", baseline ? figure(baseline.score) : "-");
+  const gap = best && baseline ? best.score - baseline.score : null;
+  text("baseline-note", baseline ? `${baseline.policy}${gap === null ? "" : `; the best is ${figure(Math.abs(gap))} ${gap >= 0 ? "above" : "below"} it`}` : "");
+  text("progress", run.planned === null ? figure(run.proposals) : `${figure(run.proposals)} of ${figure(run.planned)}`);
+  $("bar").max = run.planned || 1;
+  $("bar").value = run.proposals;
+  const left = run.pace && run.planned ? (run.planned - run.proposals) / run.pace : null;
+  text("pace", run.pace ? `${run.pace < 10 ? run.pace.toFixed(1) : Math.round(run.pace)} candidates a minute${left > 0 ? `, about ${left < 1.5 ? "a minute" : `${Math.round(left)} minutes`} to go` : ""}` : `${figure(run.candidates)} candidates`);
+  text("spent", "$" + run.cost.dollars.toFixed(2) + (run.budgets.budget_dollars ? ` of $${run.budgets.budget_dollars}` : ""));
+  const tokens = `${figure(run.cost.tokens)}${run.budgets.budget_tokens ? ` of ${figure(run.budgets.budget_tokens)}` : ""} tokens in ${figure(run.cost.calls)} calls`;
+  text("spent-note", tokens + (run.cost.unpriced ? `; ${run.cost.unpriced} of unknown price` : ""));
+}
+
+function policies(run) {
+  const table = $("policies"), head = element("tr");
+  for (const name of ["policy", "kind", ...run.splits]) head.append(element("th", name, run.splits.includes(name) ? "n" : ""));
+  table.tHead.replaceChildren(head);
+  const lines = run.policies.map((line) => {
+    const row = element("tr", undefined, line.candidate === null ? "" : "ours");
+    cells(row, [line.candidate === null ? line.policy : link(line.policy, `${address}/candidates/${line.candidate}`), line.kind]);
+    for (const split of run.splits) row.append(element("td", figure(line.scores[split]), "n"));
+    return row;
+  });
+  table.tBodies[0].replaceChildren(...lines);
+}
+
+function shares(run) {
+  const found = [...Object.entries(run.verdicts), ...Object.entries(run.rules).map(([rule, times]) => [rule, times, "rule"])];
+  const most = Math.max(1, ...found.map(([, times]) => times));
+  const lines = found.map(([name, times, kind]) => {
+    const button = element("button", name), bar = element("span", undefined, "bar"), row = element("tr");
+    button.type = "button";
+    button.className = "quiet";
+    button.title = `show those that are ${name}`;
+    button.addEventListener("click", () => { $("filter").value = name; candidates.change({ filter: name, page: 1 }); });
+    bar.style.width = `${Math.max(1, (100 * times) / most)}%`;
+    cells(row, [button, kind === "rule" ? "rule broken" : "", times, bar]);
+    row.lastChild.className = "share";
+    return row;
+  });
+  if (!lines.length) lines.push(cells(element("tr"), ["none yet"]));
+  $("failures").tBodies[0].replaceChildren(...lines);
+}
+
+const feed = { newest: 0 };
+
+function happened(rows) {
+  const list = $("feed");
+  for (const one of rows) {
+    if (one.row <= feed.newest) continue;
+    feed.newest = one.row;
+    const line = element("li"), time = element("time", clock(one.time));
+    time.dateTime = one.time;
+    line.dataset.row = one.row;
+    line.append(time, one.candidate === null ? element("span", one.text) : link(one.text, `${address}/candidates/${one.candidate}`));
+    list.prepend(line);
+  }
+  while (list.childElementCount > FEED) list.lastChild.remove();
+}
+
+let drawnRow = -1;
+
+async function refresh() {
+  const run = await attempt(() => get(api));
+  if (!run) return null;
+  glance(run);
+  allow(run);
+  happened(run.happenings);
+  if (run.row !== drawnRow) {
+    drawnRow = run.row;
+    policies(run);
+    shares(run);
+    await Promise.all([candidates.refresh(), attempt(() => drawFrom($("chart"), api, address))]);
+  }
+  return run;
+}
+
+const soon = settled(refresh, 250, 1000);
+
+// After a lost connection the browser asks again by itself, from the last row that it was told of.
+function listen(after) {
+  const source = new EventSource(`${api}/events?after=${after}`);
+  const live = (on) => { $("live").className = on ? "live on" : "live"; text("live", on ? "live" : "not connected"); };
+  source.addEventListener("open", () => live(true));
+  source.addEventListener("error", () => live(false));
+  source.addEventListener("rows", (event) => { happened(JSON.parse(event.data).rows); soon(); });
+  source.addEventListener("standing", soon);
+  source.addEventListener("trouble", (event) => { attempt(() => { throw new Error(JSON.parse(event.data).error); }); source.close(); live(false); });
+  window.addEventListener("pagehide", () => source.close());
+}
+
+controls(api, soon);
+key("g", "the playground", () => { location.href = $("play").href; });
+window.addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });
+refresh().then((run) => listen(run ? run.row : 0));

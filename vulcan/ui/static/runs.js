@@ -1,0 +1,43 @@
+// The list of runs, kept up to date.
+import { $, attempt, cells, element, figure, get, link, moment, shownState } from "./dom.js";
+import { firstRow, key, redrawRows, rows } from "./keys.js";
+
+const body = $("runs").tBodies[0];
+let drawn = "";
+
+function line(run) {
+  const state = element("span");
+  shownState(state, run.standing);
+  if (run.standing.message) state.title = run.standing.message;
+  const number = (value) => element("span", value === null ? "-" : figure(value), "n");
+  const baseline = run.baseline ? `${figure(run.baseline.score)} ${run.baseline.policy}` : "-";
+  const row = cells(element("tr"), [
+    link(run.run, "/runs/" + encodeURIComponent(run.run)), state, run.task?.split("/").pop(), run.model.join(", "),
+    run.candidates, number(run.train), baseline, number(run.test), moment(run.begun),
+  ]);
+  for (const at of [5, 6, 7]) row.cells[at].className = "n";
+  if (run.standing.state === "damaged") row.cells[2].textContent = run.standing.message;
+  return row;
+}
+
+async function refresh() {
+  const document = await attempt(() => get("/api/runs"));
+  if (!document) return;
+  const text = JSON.stringify(document);
+  if (text === drawn) return;
+  drawn = text;
+  const made = document.runs.map(line);
+  if (!made.length) made.push(cells(element("tr"), ["There are no runs yet: `vulcan search --task cache_eviction` makes one."]));
+  if (!document.runs.length) made[0].cells[0].colSpan = 9;
+  redrawRows(body, made);
+}
+
+async function keepUp() {
+  await refresh();
+  setTimeout(keepUp, document.hidden ? 10000 : 1500);
+}
+
+rows(body);
+key("j", "into the list; then j, k or the arrows, and Enter", () => firstRow(body));
+document.addEventListener("visibilitychange", () => { if (!document.hidden) refresh(); });
+keepUp();
