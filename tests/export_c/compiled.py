@@ -60,15 +60,20 @@ def names_of(signature: Signature) -> list[str]:
 class Doubles:
     """A policy's C header in doubles, driven as `Policy.reference()` is; without an entity the key is None."""
 
-    def __init__(self, policy: Policy) -> None:
-        signature = policy.task.signature
+    def __init__(self, policy: Policy, most_keys: int = MOST_KEYS) -> None:
+        signature = policy.task.interface
         self.names = names_of(signature)
         self.has_entity = signature.entity is not None
+        self.most_keys = most_keys
+        self.occasions = occasions(signature)
+        self.functions = {
+            f.function: f"_{f.function}" if f in policy.task.others else "" for f in policy.task.functions
+        }
         text = double_header(policy, provenance(policy.task.name))
         self.compiled = library({"policy.h": text, "driver.c": self.driver()}, "driver.c")
         self.text = text
-        self.score_ = self.compiled.score
-        self.score_.restype = ctypes.c_double
+        for suffix in self.functions.values():
+            getattr(self.compiled, f"score{suffix}").restype = ctypes.c_double
         self.compiled.start()
         self.live: set[float | None] = set()
         self.block = (ctypes.c_double * len(self.names))()
@@ -76,10 +81,19 @@ class Doubles:
     def driver(self) -> str:
         fill = "\n".join(f"    features.{member_of(name)} = values[{i}];" for i, name in enumerate(self.names))
         entity = "&entities[key], " if self.has_entity else ""
-        declared = f"static struct policy_entity entities[{MOST_KEYS}];" if self.has_entity else ""
-        begin = "for (int i = 0; i < MOST; i++) policy_entity_init(&entities[i]);".replace("MOST", str(MOST_KEYS))
+        declared = f"static struct policy_entity entities[{self.most_keys}];" if self.has_entity else ""
+        begin = f"for (int i = 0; i < {self.most_keys}; i++) policy_entity_init(&entities[i]);"
         left = "policy_leave(&state, &entities[key]);" if self.has_entity else "(void)key;"
         entered = f"policy_{'enter' if self.has_entity else 'observe'}(&state, {entity}&features);"
+        scores = "\n".join(
+            f"double score{suffix}(int key, const double *values) "
+            f"{{ (void)key; show(values); return policy_score{suffix}(&state, {entity}&features); }}"
+            for suffix in self.functions.values()
+        )
+        observed = "\n".join(
+            f"void observe_{o}(const double *values) {{ show(values); policy_observe_{o}(&state, &features); }}"
+            for o in self.occasions
+        )
         return f"""
 #include "policy.h"
 static struct policy_state state;
@@ -90,12 +104,11 @@ static void show(const double *values) {{
 {fill}
 }}
 void start(void) {{ policy_init(&state); {begin if self.has_entity else ""} }}
-double score(int key, const double *values) {{
-    (void)key; show(values); return policy_score(&state, {entity}&features);
-}}
 void observe(int key, const double *values) {{ (void)key; show(values); policy_observe(&state, {entity}&features); }}
 void enter(int key, const double *values) {{ (void)key; show(values); {entered} }}
 void leave(int key) {{ {left} }}
+{scores}
+{observed}
 """
 
     def shown(self, values: Values) -> object:
@@ -104,15 +117,21 @@ void leave(int key) {{ {left} }}
 
     def observe(self, key: float | None, values: Values) -> None:
         call = self.compiled.observe if key in self.live or key is None else self.compiled.enter
-        call(int(key or 0) % MOST_KEYS, self.shown(values))
+        call(int(key or 0) % self.most_keys, self.shown(values))
         self.live.add(key)
 
+    def occur(self, occasion: str, values: Values) -> None:
+        """The occasion has come."""
+        getattr(self.compiled, f"observe_{occasion}")(self.shown(values))
+
     def leave(self, key: float) -> None:
-        self.compiled.leave(int(key) % MOST_KEYS)
+        self.compiled.leave(int(key) % self.most_keys)
         self.live.remove(key)
 
-    def score(self, key: float | None, values: Values) -> float:
-        return self.score_(int(key or 0) % MOST_KEYS, self.shown(values))
+    def score(self, key: float | None, values: Values, function: str | None = None) -> float:
+        """What the function of that name gives, or the main one."""
+        suffix = self.functions[function] if function is not None else ""
+        return getattr(self.compiled, f"score{suffix}")(int(key or 0) % self.most_keys, self.shown(values))
 
 
 class Integers:

@@ -11,7 +11,7 @@ import pytest
 import vulcan_traces.kernels  # noqa: F401  (compiled kernels stay in the user's cache directory)
 
 TESTS = Path(__file__).resolve().parents[1]
-sys.path.append(str(TESTS / "anvil"))
+sys.path += [str(TESTS / folder) for folder in ("anvil", "export", "export_formats")]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

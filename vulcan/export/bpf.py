@@ -29,6 +29,8 @@ class BpfExporter:
     """A program for the kernel, to be compiled by clang."""
 
     format = "bpf"
+    summary = "a program for the kernel of Linux"
+    takes_programs = False
 
     def export(self, policy: Policy, provenance: Provenance) -> dict[str, str]:
         """See `Exporter`: the program, `policy.h`, and what else the pack adds."""
@@ -44,11 +46,17 @@ class BpfExporter:
         program = next(name for name in files if name.endswith(".bpf.c"))
         return {program: files.pop(program), "policy.h": header, **files}
 
+    def how_to_use(self, file: str) -> str:
+        """See `Exporter`."""
+        return f"make beside {file}, which needs clang and bpftool; README.md there says how to load it"
+
 
 def _templates(task: Task) -> dict[str, str]:
     place = task.directory / "export" / "bpf"
     if not place.is_dir():
-        raise UserError(f"policies of the task {task.name!r} have no use in the kernel: its pack has no folder {place}")
+        raise UserError(
+            f"policies of the task {task.name!r} have no use in the kernel: its pack has no folder export/bpf"
+        )
     try:
         files = {path.name: path.read_text(encoding="utf-8") for path in sorted(place.iterdir()) if path.is_file()}
     except (OSError, UnicodeDecodeError) as error:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Iterator, Mapping
+import sys
+from collections.abc import Collection, Iterator, Mapping
 
 from vulcan.anvil import Policy
 from vulcan.anvil import program as p
@@ -25,14 +26,26 @@ FORMAT_VERSION = 1
 _LARGEST = "_LARGEST"
 
 
-def python_module(policy: Policy, provenance: Provenance, template: Template) -> str:
+def python_module(
+    policy: Policy,
+    provenance: Provenance,
+    template: Template,
+    *,
+    imports: Collection[str] = (),
+    behind: str = "",
+    needs: str = "It needs Python alone.",
+) -> str:
     """The text of a module that imports nothing but `math`: the policy, and what the template makes of it.
 
-    Raises UserError where the template cannot give a function of the policy the statistics that it asks for.
+    With `behind`, that text follows, and the module imports besides what `imports` names; `needs` says what it takes
+    then. Raises UserError where the template cannot give a function of the policy the statistics that it asks for.
     """
     signature = policy.task.interface
     names = statistic_names(policy.plan, signature)
-    own = {"math", MARKER, POLICY, _LARGEST, "_USES", "_Entity", "_Statistics", *_functions(), *template.names}
+    own = {
+        "math", MARKER, POLICY, _LARGEST, "_USES", "_Entity", "_Statistics", *_functions(), *template.names,
+        *(name.partition(".")[0] for name in imports), *Template(behind).names,
+    }  # fmt: skip
     _check_state(policy, names.state, template)
     source = python_source(
         policy.program, names, signature, taken=own, annotations=template.annotations, with_state=template.with_state
@@ -44,7 +57,7 @@ def python_module(policy: Policy, provenance: Provenance, template: Template) ->
         *source.functions,
         *(inspect.getsource(_functions()[name]).rstrip() for name in _functions() if name in needed),
         *([statistics] if statistics else []),
-        *([template.text.rstrip()] if template.text else []),
+        *(text.rstrip() for text in (template.text, behind) if text),
     ]
     constants = [
         *([f"{_LARGEST} = {runtime._LARGEST!r}"] if any(_refers(part, _LARGEST) for part in code) else []),
@@ -52,8 +65,8 @@ def python_module(policy: Policy, provenance: Provenance, template: Template) ->
         *([_uses(policy)] if template.text else []),
     ]
     head = [
-        docstring(_documentation(policy, provenance)),
-        *(["import math"] if any(_refers(part, "math") for part in code) else []),
+        docstring(_documentation(policy, provenance, needs)),
+        *_imports([*imports, *(["math"] if any(_refers(part, "math") for part in code) else [])]),
         f"{MARKER} = {FORMAT_VERSION}",
         *([source.parameters] if source.parameters else []),
         *(["\n".join(constants)] if constants else []),
@@ -81,9 +94,15 @@ def _functions() -> Mapping[str, type]:
     }
 
 
-def _documentation(policy: Policy, provenance: Provenance) -> str:
+def _imports(names: Collection[str]) -> Iterator[str]:
+    """The imports, those of Python's own modules first."""
+    own = {name for name in names if name.partition(".")[0] in sys.stdlib_module_names}
+    yield from ("\n".join(f"import {name}" for name in sorted(some)) for some in (own, {*names} - own) if some)
+
+
+def _documentation(policy: Policy, provenance: Provenance, needs: str) -> str:
     about = policy.program.documentation or f"A policy of the task {provenance.task}."
-    return "\n".join((about, "", *provenance.lines()))
+    return "\n".join((about, "", *provenance.lines(needs)))
 
 
 def _settings(template: Template, provenance: Provenance) -> Iterator[str]:

@@ -39,15 +39,20 @@ class Doubles:
         self.parameters = parameter_names(program)
         self.values: Mapping[int, Interval] = follow(program, signature, keep_values=True).values or {}
 
-    def functions(self, opening: str, taken: Sequence[str]) -> Iterator[str]:
-        """The text of each function; `opening` is the first line of the entry, `taken` the names of its arguments."""
+    def functions(self, openings: Mapping[str, str], taken: Sequence[str]) -> Iterator[str]:
+        """The text of each function; `openings` are the first lines of those that the task names, by their names, and
+        `taken` the names of their arguments."""
         for name, value in self.program.parameters:
             yield f"static const double {self.parameters[name]} = {number(value)};"
         for function in self.program.functions:
-            is_entry = function is self.program.entry
+            is_entry = function in self.program.entries
             writer = _Function(self, function)
             arguments = ", ".join(f"double {writer.names[name]}" for name in function.arguments) or "void"
-            first = opening if is_entry else f"static inline double {helper_name(function.name)}({arguments})"
+            first = (
+                openings[function.name]
+                if is_entry
+                else f"static inline double {helper_name(function.name)}({arguments})"
+            )
             names = taken if is_entry else [writer.names[name] for name in function.arguments]
             yield "\n".join(writer.lines(first, names))
 

@@ -8,7 +8,7 @@ from vulcan.anvil import Policy
 from vulcan.export.c.double import Doubles
 from vulcan.export.c.double_statistics import DoubleStatistics
 from vulcan.export.c.function_bodies import needed
-from vulcan.export.c.header import function, origin, require_one_function, struct, struct_of_features
+from vulcan.export.c.header import function, origin, struct, struct_of_features
 from vulcan.export.c.kept import Group, groups_of
 from vulcan.export.c.names import feature_name
 from vulcan.export.provenance import Provenance
@@ -29,17 +29,20 @@ _WITHOUT_ENTITY = """\
 policy_init(&state) once; policy_observe(&state, &features) at every event; policy_score(&state, &features) for the
 value."""
 
+_OTHERS = """
+policy_score is the function {main} of the task, and there are {others} of the same arguments.
+Set the features that a function reads, and at an event those of all of them."""
+
 
 def double_header(policy: Policy, provenance: Provenance) -> str:
-    """The text of `policy.h`. Any policy of one function can be written so; raises UserError for others."""
-    require_one_function(policy)
+    """The text of `policy.h`. Any policy in Anvil can be written so."""
     return "\n\n".join(_Header(policy).parts(provenance)) + "\n"
 
 
 class _Header:
     def __init__(self, policy: Policy) -> None:
         self.policy = policy
-        self.signature = policy.task.signature
+        self.signature = policy.task.interface
         self.has_entity = self.signature.entity is not None
         self.groups = groups_of(policy.plan, self.signature)
         shapes = policy.plan.shapes(self.signature)
@@ -56,12 +59,14 @@ class _Header:
             remembered = list(self.of(self.groups[0]).members())
             structs.append(struct("policy_entity", "What the policy remembers of one entity.", remembered))
         percentiles = [text for group in system for text in self.of(group).percentiles()]
-        scored = f"static inline double policy_score(const struct policy_state *state, {self.seen})"
         taken = ("state", *(("entity",) if self.has_entity else ()), "features")
-        own = Doubles(self.policy.program, self.signature, self.groups).functions(scored, taken)
+        own = Doubles(self.policy.program, self.signature, self.groups).functions(self.openings, taken)
         functions = [*percentiles, *self.events(), *own]
         library = needed("double.h", "\n".join(functions))
         use = _WITH_ENTITY if self.has_entity else _WITHOUT_ENTITY
+        if others := [name for name in self.openings if name != self.policy.task.signature.function]:
+            named = ", ".join(f"policy_score_{name}" for name in others)
+            use += _OTHERS.format(main=self.policy.task.signature.function, others=named)
         occasions = [g.occasion for g in system if g.occasion]
         told = "".join(f"\npolicy_observe_{o}(&state, &features) on each occasion of {o}." for o in occasions)
         yield origin(self.policy, provenance, "It needs a C99 compiler and its mathematical library.",
@@ -80,6 +85,14 @@ class _Header:
     def seen(self) -> str:
         entity = "const struct policy_entity *entity, " if self.has_entity else ""
         return f"{entity}const struct policy_features *features"
+
+    @property
+    def openings(self) -> dict[str, str]:
+        """The first line of each function that the task names."""
+        main = self.policy.task.signature.function
+        called = {f.function: "" if f.function == main else f"_{f.function}" for f in self.policy.task.functions}
+        shown = f"(const struct policy_state *state, {self.seen})"
+        return {name: f"static inline double policy_score{suffix}{shown}" for name, suffix in called.items()}
 
     def of(self, group: Group) -> DoubleStatistics:
         return self.statistics[_key(group)]

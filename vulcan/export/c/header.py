@@ -9,6 +9,7 @@ from vulcan.anvil import Policy
 from vulcan.errors import UserError
 from vulcan.export.c.names import feature_name
 from vulcan.export.provenance import Provenance
+from vulcan.export.read_back import HEADING
 from vulcan.export.source_text import source_text
 from vulcan.task import Argument, Entity, Feature, Global, History, Scalar
 
@@ -20,7 +21,8 @@ def require_one_function(policy: Policy) -> None:
     if policy.task.others:
         named = ", ".join(signature.function for signature in (policy.task.signature, *policy.task.others))
         raise UserError(
-            f"a policy of the task {policy.task.name!r} has several functions ({named}): a C header holds one"
+            f"a policy of the task {policy.task.name!r} has several functions ({named}): a C header in integers "
+            "holds one"
         )
 
 
@@ -36,13 +38,15 @@ def origin(policy: Policy, provenance: Provenance, needs: str, about: str) -> st
     return comment(
         "\n".join((
             intent, "", *provenance.lines(needs), "", about, "",
-            "The policy as it was searched, in the language Anvil:", "",
+            HEADING, "",
             textwrap.indent(_printable(source_text(policy)).rstrip("\n"), "    "),
         ))
     )  # fmt: skip
 
 
 def _printable(text: str) -> str:
+    """The text as a comment can hold it, so that it can be read back."""
+    text = "\n".join(text.splitlines()).expandtabs()
     return "".join(c if c == "\n" or c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
@@ -61,7 +65,7 @@ def struct_of_features(policy: Policy, member: Member, query: Callable[[str, str
     """What the policy is shown. `query` gives the member of a history's answer."""
     lines = ["/* What the policy is shown. */", "struct policy_features {"]
     empty = True
-    for argument in policy.task.signature.arguments:
+    for argument in policy.task.interface.arguments:
         found = list(_members(argument, member, query))
         empty = empty and not found
         lines += found

@@ -1,0 +1,245 @@
+"""An exported class of cachetools keeps that package's laws, and has the hits of the simulator in the same places."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import sys
+from threading import Lock
+from types import ModuleType
+
+import numpy as np
+import pytest
+from cache_formats import CASES, POLICIES, made, requests, simulated, text_of
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+cachetools = pytest.importorskip("cachetools")
+keys = pytest.importorskip("cachetools.keys")
+
+FORMAT = "cachetools"
+MECHANISMS = {"cache_eviction": ["heap", "sample"], "cache_admission": ["heap", "sample"], "cache_queues": ["queues"]}
+KEYS = st.integers(0, 12)
+
+
+def read_through(cache, objects, sizes) -> list[bool]:
+    """Look up, and store what is missing; a value is its own size."""
+    hits = []
+    for key, size in zip(objects.tolist(), sizes.tolist(), strict=True):
+        try:
+            assert cache[f"object {key}"] == size
+            hits.append(True)
+        except KeyError:
+            hits.append(False)
+            try:
+                cache[f"object {key}"] = size
+            except ValueError as error:
+                assert size > cache.maxsize and str(error) == "value too large"
+    return hits
+
+
+@pytest.mark.parametrize(("task", "name", "mechanism"), CASES)
+def test_the_class_has_the_misses_of_the_simulator(task: str, name: str, mechanism: str) -> None:
+    objects, sizes = requests(900, 250, seed=5)
+    source = POLICIES[task][name]
+    for capacity in (100_000, 5_000):
+        cache = made(task, source, FORMAT, capacity, mechanism, getsizeof=lambda size: size)
+        hits = read_through(cache, objects, sizes)
+        assert (cache.hits, cache.misses) == (sum(hits), len(hits) - sum(hits))
+        assert cache.currsize == sum(cache.values()) <= capacity
+        for end in (500, len(hits)):
+            expected, _ = simulated(task, source, objects[:end], sizes[:end], capacity, mechanism)
+            assert end - sum(hits[:end]) == expected
+
+
+@pytest.mark.parametrize("task", POLICIES)
+def test_a_function_is_remembered(task: str) -> None:
+    """`cachetools.cached`, with a lock and without: the function is called for the misses of the simulator."""
+    objects, sizes = requests(800, 150, seed=4)
+    units = np.ones_like(sizes)
+    source = next(iter(POLICIES[task].values()))
+    mechanism = MECHANISMS[task][0]
+    expected, _ = simulated(task, source, objects, units, 40, mechanism)
+    for how in ({}, {"lock": Lock()}, {"key": keys.typedkey}, {"info": True}):
+        cache = made(task, source, FORMAT, 40, mechanism)
+        called = []
+
+        @cachetools.cached(cache, **how)
+        def doubled(number: int, called: list[int] = called) -> int:
+            called.append(number)
+            return 2 * number
+
+        assert [doubled(number) for number in objects.tolist()] == [2 * number for number in objects.tolist()]
+        assert len(called) == expected
+        assert len(cache) <= 40
+        if "info" in how:
+            info = doubled.cache_info()
+            assert (info.hits, info.misses, info.maxsize) == (800 - expected, expected, 40)
+            doubled.cache_clear()
+            assert len(cache) == cache.currsize == 0
+
+
+def test_what_is_too_large_to_keep_is_still_computed() -> None:
+    cache = made("cache_eviction", POLICIES["cache_eviction"]["lru"], FORMAT, 10, "heap", getsizeof=len)
+    doubled = cachetools.cached(cache)(lambda text: text * 2)
+    assert [doubled("abc"), doubled("abcdefg"), doubled("abc")] == ["abcabc", "abcdefgabcdefg", "abcabc"]
+    assert list(cache.values()) == ["abcabc"]
+
+
+def test_a_subclass_may_make_what_is_missing() -> None:
+    module = ModuleType("made")
+    exec(text_of("cache_eviction", POLICIES["cache_eviction"]["lru"], FORMAT), vars(module))
+
+    class Squares(module.PolicyCache):  # type: ignore[name-defined,misc]
+        def __missing__(self, key: int) -> int:
+            self[key] = key**2
+            return key**2
+
+    squares = Squares(3)
+    assert [squares[n] for n in (1, 2, 3, 1, 4)] == [1, 4, 9, 1, 16]
+    assert (squares.hits, squares.misses, len(squares), squares.get(99)) == (1, 4, 3, None)
+
+
+def test_it_is_pickled_whole_and_not_copied() -> None:
+    module = ModuleType("made_for_pickling")
+    exec(text_of("cache_eviction", POLICIES["cache_eviction"]["gdsf"], FORMAT), vars(module))
+    sys.modules[module.__name__] = module
+    try:
+        cache = module.PolicyCache(20)
+        for key in range(50):
+            cache.get(key % 23)
+            cache[key % 23] = key
+        twin = pickle.loads(pickle.dumps(cache))
+        assert twin == cache
+        for one in (cache, twin):
+            one["more"] = 1
+        assert twin == cache and len(twin) == 20
+        assert twin.popitem() == cache.popitem()
+    finally:
+        del sys.modules[module.__name__]
+    with pytest.raises(TypeError, match="cannot be copied"):
+        copy.copy(cache)
+
+
+class KeepsTheLaws(RuleBasedStateMachine):
+    """What is in the cache is what a dictionary would have there; what the policy evicts or turns away may be gone."""
+
+    @initialize(
+        task=st.sampled_from(sorted(POLICIES)),
+        data=st.data(),
+        maxsize=st.one_of(st.integers(0, 30), st.floats(1.5, 30.0)),
+    )
+    def start(self, task: str, data: st.DataObject, maxsize: float) -> None:
+        name = data.draw(st.sampled_from(sorted(POLICIES[task])))
+        mechanism = data.draw(st.sampled_from(MECHANISMS[task]))
+        self.cache = made(task, POLICIES[task][name], FORMAT, maxsize, mechanism, getsizeof=len)
+        assert isinstance(self.cache, cachetools.Cache) and self.cache.maxsize == maxsize
+        self.always_lets_in = task == "cache_eviction"
+        self.model: dict[int, str] = {}
+
+    def follow(self) -> None:
+        """Some keys may have been evicted."""
+        self.model = {key: value for key, value in self.model.items() if key in self.cache}
+
+    @rule(key=KEYS, size=st.integers(0, 35))
+    def store(self, key: int, size: int) -> None:
+        value = "x" * size
+        if size > self.cache.maxsize:
+            with pytest.raises(ValueError, match="value too large"):
+                self.cache[key] = value
+            return
+        known = key in self.model
+        self.model[key] = value
+        self.cache[key] = value
+        if self.always_lets_in and not known:
+            assert key in self.cache
+        self.follow()
+
+    @rule(key=KEYS)
+    def look_up(self, key: int) -> None:
+        if key in self.model:
+            assert self.cache[key] == self.model[key]
+        else:
+            with pytest.raises(KeyError):
+                self.cache[key]
+        self.follow()
+
+    @rule(key=KEYS)
+    def get(self, key: int) -> None:
+        assert self.cache.get(key, "absent") == self.model.get(key, "absent")
+        self.follow()
+
+    @rule(key=KEYS, size=st.integers(0, 3))
+    def set_default(self, key: int, size: int) -> None:
+        if key not in self.model and size > self.cache.maxsize:
+            with pytest.raises(ValueError, match="value too large"):
+                self.cache.setdefault(key, "d" * size)
+            return
+        expected = self.model.setdefault(key, "d" * size)
+        assert self.cache.setdefault(key, "d" * size) == expected
+        self.follow()
+
+    @rule(pairs=st.dictionaries(KEYS, st.text(max_size=2), max_size=4))
+    def update(self, pairs: dict[int, str]) -> None:
+        if any(len(value) > self.cache.maxsize for value in pairs.values()):
+            return
+        self.cache.update(pairs)
+        self.model.update(pairs)
+        self.follow()
+
+    @rule(key=KEYS)
+    def delete(self, key: int) -> None:
+        if key in self.model:
+            del self.cache[key]
+            del self.model[key]
+        else:
+            with pytest.raises(KeyError):
+                del self.cache[key]
+
+    @rule(key=KEYS)
+    def pop(self, key: int) -> None:
+        assert self.cache.pop(key, "absent") == self.model.pop(key, "absent")
+        with pytest.raises(KeyError):
+            self.cache.pop(key)
+
+    @rule()
+    def pop_item(self) -> None:
+        if self.model:
+            key, value = self.cache.popitem()
+            assert self.model.pop(key) == value
+        else:
+            with pytest.raises(KeyError, match="is empty"):
+                self.cache.popitem()
+
+    @rule()
+    def clear(self) -> None:
+        self.cache.clear()
+        self.model.clear()
+
+    @invariant()
+    def holds_what_it_says(self) -> None:
+        if not hasattr(self, "cache"):
+            return
+        cache = self.cache
+        before = cache.hits + cache.misses
+        assert cache == self.model
+        assert dict(cache.items()) == self.model
+        assert sorted(cache.values()) == sorted(self.model.values())
+        assert list(cache) == list(cache.keys()) and set(cache) == set(self.model)
+        assert cache.hits + cache.misses == before
+        assert len(cache) == len(self.model)
+        assert cache.currsize == sum(map(len, self.model.values())) <= cache.maxsize
+        twin = cache._PolicyCache__twin
+        assert set(twin) == set(self.model) and not twin.left
+
+
+KeepsTheLaws.TestCase.settings = settings(
+    max_examples=60,
+    stateful_step_count=30,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+TestKeepsTheLaws = KeepsTheLaws.TestCase

@@ -1,0 +1,209 @@
+"""`vulcan export --all` and `--list`, and that every format carries the policy that it was made of."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cache_formats import ADMITS_LITTLE, HITS_EVICT
+from typer.testing import CliRunner
+
+from vulcan.cli.main import app
+from vulcan.errors import UserError
+from vulcan.export import Provenance, policy_source
+from vulcan.export.every_format import every_format
+from vulcan.export.exporter import EXPORTERS, exporters_of, find_exporter
+from vulcan.export.pack_formats import pack_formats
+from vulcan.program.interface import check_policy
+from vulcan.registry import find_task, known_tasks
+from vulcan.report.evidence_card import CardExporter
+from vulcan.task import Task
+
+TRACE = ("--trace", "zipf:requests=3000,objects=400,alpha=0.9,seed=2", "--cache-size", "10%")
+SOURCES = {
+    "cache_eviction": find_task("cache_eviction").seed_policies()["gdsf"],
+    "cache_admission": ADMITS_LITTLE,
+    "cache_queues": HITS_EVICT,
+}
+
+
+def vulcan(*words: str, code: int = 0) -> str:
+    result = CliRunner().invoke(app, list(words), catch_exceptions=False, standalone_mode=False)
+    if result.exception is not None:
+        raise result.exception
+    assert (result.exit_code or result.return_value or 0) == code, result.output
+    return result.stdout
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", sorted(known_tasks()))
+def test_what_each_format_carries_is_the_policy(name: str) -> None:
+    """For each task and each format that it is offered in; what is refused says why in one line."""
+    task = find_task(name)
+    made = 0
+    sources = list(task.seed_policies().values())[:2]
+    for number, source in enumerate(sources):
+        policy = check_policy(source, task)
+        card = CardExporter(None, seconds=0.0)
+        others = {card.format: card} if number == 0 else {}
+        for attempt in every_format(policy, Provenance(name, "a.py", "", "", ""), others):
+            if attempt.refusal:
+                assert "\n" not in attempt.refusal and str(Path.cwd()) not in attempt.refusal
+                continue
+            carrying = [t for f, t in attempt.files.items() if f.endswith((".py", ".json", "policy.h"))]
+            (text,) = carrying
+            read = check_policy(policy_source(text), task)
+            assert (read.fingerprint, dict(read.parameters)) == (policy.fingerprint, dict(policy.parameters))
+            made += 1
+    assert made > len(sources)  # Python, and the card once
+
+
+def test_the_files_are_where_it_says(folder: Path) -> None:
+    """`vulcan export --all`, then `vulcan eval` of one of them: the figures of the policy, bit for bit."""
+    told = written_in(folder, "cache_eviction")
+    assert {str(path) for path in Path("out").rglob("*") if path.is_file()} == set(told["files"])
+    assert measured("out/c/policy.h", "cache_eviction") == measured("a.py", "cache_eviction")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SOURCES)
+def test_every_file_measures_as_the_policy_does(name: str, folder: Path) -> None:
+    """Each file that was written, by `vulcan eval`."""
+    told = written_in(folder, name)
+    expected = measured("a.py", name)
+    assert 0 < expected[0]["misses"] < expected[0]["requests"]
+    for file in told["files"]:
+        if not file.endswith("README.md"):
+            assert measured(file, name) == expected, file
+
+
+def written_in(folder: Path, name: str) -> dict[str, Any]:
+    (folder / "a.py").write_text(SOURCES[name])
+    told = dict(json.loads(vulcan("export", "a.py", "--task", name, "--all", "-o", "out", "--seconds", "0", "--json")))
+    formats = ["python", "c", "libcachesim", "cachetools", "json"]
+    assert (told["formats"], set(told["refused"])) == (formats, {"c-fixed", "bpf"})
+    return told
+
+
+def measured(file: str, task: str) -> list[dict[str, Any]]:
+    rows = json.loads(vulcan("eval", file, "--task", task, *TRACE, "--json"))["rows"]
+    return [{**row, "policy": ""} for row in rows if row["kind"] == "candidate"]
+
+
+def test_the_readme_lists_what_was_written_and_what_was_not(folder: Path) -> None:
+    (folder / "a.py").write_text(SOURCES["cache_queues"])
+    vulcan("export", "a.py", "--task", "cache_queues", "--all", "--seconds", "0")
+    readme = Path("cache_queues_exports/README.md").read_text()
+    assert (
+        "| cachetools: a class of cachetools, for its decorators too | `cachetools/cache_queues_cachetools.py` | "
+        in readme
+    )
+    assert "`from cache_queues_cachetools import PolicyCache; cache = PolicyCache(maxsize=1000)` |" in readme
+    assert "\n- c-fixed: a policy of the task 'cache_queues' has several functions" in readme
+    assert "\n- bpf: policies of the task 'cache_queues' have no use in the kernel" in readme
+
+
+def test_formats_are_listed_for_a_task_and_for_a_policy(folder: Path) -> None:
+    told = json.loads(vulcan("export", "--list", "--task", "congestion_control", "--json"))
+    assert told["task"] == "congestion_control"
+    assert {row["format"]: row["refused"] is None for row in told["formats"]} == {
+        "python": True, "c": True, "c-fixed": True, "bpf": True, "json": True,
+    }  # fmt: skip
+    (folder / "a.py").write_text(SOURCES["cache_eviction"])
+    told = json.loads(vulcan("export", "a.py", "--list", "--task", "cache_eviction", "--json"))
+    assert (told["policy"], len(told["formats"])) == ("a.py", 7)
+    assert "libcachesim   a plug-in of the simulator libCacheSim" in vulcan(
+        "export", "--list", "--task", "cache_queues"
+    )
+    assert not list(folder.glob("*_exports"))
+
+
+def test_a_program_is_refused_where_it_cannot_be_written() -> None:
+    told = json.loads(vulcan("export", "--list", "--task", "cache_program", "--json"))
+    refused = {row["format"]: row["refused"] for row in told["formats"]}
+    assert refused["python"] is None and refused["json"] is None
+    assert "its policies are free Python, which cannot be exported as c;" in refused["c"]
+
+
+def test_mistakes_are_one_line(folder: Path) -> None:
+    (folder / "a.py").write_text(SOURCES["cache_eviction"])
+    task = ("--task", "cache_eviction")
+    for words, why in (
+        (["export"], "name a run, or a policy's file with --task"),
+        (["export", *task], "with --task a policy's file is needed"),
+        (["export", "a.py", *task, "--all", "--list"], "give one of them"),
+        (["export", "a.py", *task, "--all", "--format", "c"], "give one of them"),
+        (["export", "a.py", *task, "--format", "cachetool"], "'cachetool'; did you mean 'cachetools'?"),
+        (["export", "a.py", "--task", "congestion_control", "--format", "libcachesim"], "'libcachesim'"),
+        (["export", "a.py", *task, "--all", "-o", "a.py"], "cannot write a.py/"),
+    ):
+        with pytest.raises(UserError) as error:
+            vulcan(*words)
+        assert why in str(error.value)
+        assert "\n" not in str(error.value)
+
+
+# The seam by which a task pack adds formats
+
+
+@pytest.fixture
+def pack(tmp_path: Path) -> Task:
+    """The task of eviction with formats of its own."""
+    from dataclasses import replace
+
+    (tmp_path / "export").mkdir()
+    return replace(find_task("cache_eviction"), directory=tmp_path)
+
+
+GOOD = 'summary = "mine"\nneeds = "mine"\nmodules = ["vulcan_cache.exported.twin"]\nuse = "import {module}"\n'
+
+
+def declare(task: Task, text: str) -> None:
+    (task.directory / "export" / "formats.toml").write_text(text)
+
+
+def test_a_pack_adds_formats(pack: Task) -> None:
+    assert pack_formats(pack) == {} and exporters_of(pack) == EXPORTERS
+    declare(pack, f"[mine]\n{GOOD}")
+    added = find_exporter("mine", pack)
+    assert (added.format, added.summary, added.takes_programs) == ("mine", "mine", False)
+    assert added.how_to_use("cache_eviction_mine.py") == "import cache_eviction_mine"
+    with pytest.raises(UserError, match="no export format is called 'mine'"):
+        find_exporter("mine")
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("[mine]\nsummary = ", "cannot be read"),
+        ("mine = 3\n", "'mine' stands outside of a table"),
+        (f"[mine]\n{GOOD}uses = 3\n", "unknown key 'uses'; did you mean 'use'?"),
+        ('[mine]\nneeds = "a"\nuse = "b"\nmodules = ["c"]\n', "mine needs summary, a text"),
+        ('[mine]\nsummary = "a"\nneeds = "a"\nuse = "b"\nmodules = "c"\n', "mine needs modules, a list"),
+        (f"[python]\n{GOOD}", "'python', which is Vulcan's own"),
+        (f"[json]\n{GOOD}", "'json', which is Vulcan's own"),
+    ],
+)
+def test_what_a_pack_declares_wrongly_is_told(pack: Task, text: str, why: str) -> None:
+    declare(pack, text)
+    with pytest.raises(UserError, match="formats") as error:
+        exporters_of(pack)
+    assert why in str(error.value) and "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("module", "why"),
+    [("not_there.at_all", "is not found"), ("vulcan_cache.exported.mapping", "lacks the line")],
+)
+def test_a_module_that_cannot_be_written_is_told(pack: Task, module: str, why: str) -> None:
+    declare(pack, f"[mine]\n{GOOD}".replace("vulcan_cache.exported.twin", module))
+    policy = check_policy(SOURCES["cache_eviction"], pack)
+    with pytest.raises(UserError, match=why):
+        find_exporter("mine", pack).export(policy, Provenance("cache_eviction", "a.py", "", "", ""))  # type: ignore[arg-type]

@@ -1,0 +1,54 @@
+"""The policy is read back out of the first comment of a C header, whatever is in its own comments."""
+
+from __future__ import annotations
+
+import pytest
+
+from vulcan.anvil import check
+from vulcan.export import Provenance, policy_source
+from vulcan.export.c.double_header import double_header
+from vulcan.registry import find_task
+
+TASK = find_task("cache_eviction")
+PLAIN = "A = 0.5\n\n\ndef priority(now, obj, cache, ghost):\n    return obj.count * A\n"
+AWKWARD = (
+    '"""Ends */ a comment, begins /* one, and has a \\\\ and\na line without indentation."""\n\n'
+    "# comment of its own: */\ndef priority(now, obj, cache, ghost):\n\n    # with a blank line above\n"
+    "    if obj.size / 2 > 3 * obj.count:  \n        return 1\n    return 2"
+)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [PLAIN, AWKWARD, AWKWARD.replace("\n", "\r\n"), PLAIN.replace("    return", "\treturn"), "\n\n" + PLAIN],
+    ids=["plain", "awkward", "lines as on Windows", "tabs", "blank lines first"],
+)
+def test_the_policy_is_read_back(source: str) -> None:
+    policy = check(source, TASK)
+    text = double_header(policy, Provenance(TASK.name, "a.py", "", "", ""))
+    read = check(policy_source(text), TASK)
+    assert (read.fingerprint, read.parameters) == (policy.fingerprint, policy.parameters)
+    if source == PLAIN:
+        assert policy_source(text) == PLAIN
+
+
+def test_tuned_parameters_are_read_back() -> None:
+    policy = check(PLAIN, TASK).with_parameters({"A": 1e-07})
+    text = double_header(policy, Provenance(TASK.name, "a.py", "", "", ""))
+    assert check(policy_source(text), TASK).parameters == {"A": 1e-07}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "/*\n * The policy as it was searched, in the language Anvil:\n",
+        '{"vulcan_evidence_card": 1}',
+        '{"vulcan_evidence_card": 1, "policy": {"source": 3}}',
+        '{"vulcan_evidence_card": ',
+        "[" * 100_000 + '"vulcan_evidence_card"',
+        "{" * 100_000 + '"vulcan_evidence_card"',
+        '{"other": "vulcan_evidence_card", "policy": {"source": "x"}}',
+    ],
+)
+def test_what_only_looks_like_an_export_stays_as_it_is(text: str) -> None:
+    assert policy_source(text) == text
