@@ -1,0 +1,222 @@
+"""The page in Chromium: what it shows, by keyboard and in the dark, with hostile text and with 5,000 candidates."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from browsing import Tab, tab
+from live import MANY, MARKUP, Server, record_of
+from playwright.sync_api import Browser, Page, expect
+
+from vulcan.report.html_page import figure_text
+from vulcan.ui.table import PAGE
+
+SCHEMES = ("light", "dark")
+
+
+@pytest.fixture(params=SCHEMES)
+def scheme(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def opened(browser: Browser, page_server: Server) -> Iterator[Tab]:
+    """The list of runs, in a browser that was given the address."""
+    with tab(browser, page_server.home, page_server.address) as one:
+        yield one
+
+
+def large_is_drawn(page: Page) -> None:
+    expect(page.locator("#candidates tbody tr")).to_have_count(PAGE)
+    expect(page.locator("#chart svg path.steps")).to_have_count(1)
+
+
+def test_from_the_list_to_a_candidate_by_keyboard(opened: Tab, page_server: Server) -> None:
+    page = opened.page
+    assert page.url == page_server.home + "/"  # the token is not in the address any more
+    expect(page.locator("#runs tbody")).to_contain_text("finished")
+    page.keyboard.press("Tab")
+    assert opened.focused() == "Skip to the content"
+    outline = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
+    assert outline != "none"
+    page.keyboard.press("Enter")
+    page.keyboard.press("j")
+    names = [text.split("\t")[0] for text in opened.texts("#runs tbody tr")]
+    for _ in range(names.index("recorded")):
+        page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/runs/recorded*")
+    expect(page.locator("#best")).to_have_text(figure_text(winner_of(page_server)))
+    expect(page.locator("#state")).to_have_text("finished")
+    for button in ("#stop", "#resume", "#raise"):
+        expect(page.locator(button)).to_be_disabled()
+
+    expect(page.locator("#candidates tbody tr")).to_have_count(PAGE)
+    page.keyboard.press("/")
+    assert opened.focused() == "filter"
+    page.keyboard.type("tuned")
+    expect(page.locator("#shown")).to_have_text(re.compile(r"^[1-9] of 71$"))
+    page.keyboard.press("Enter")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowUp")
+    first = opened.texts("#candidates tbody tr td:first-child")[0]
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"**/candidates/{first}")
+    expect(page.locator("h1")).to_contain_text(f"Candidate {first}")
+    page.keyboard.press("n")
+    page.wait_for_url(f"**/candidates/{int(first) + 1}")
+    expect(page.locator("#chart svg")).to_be_visible()
+    page.keyboard.press("u")
+    page.wait_for_url("**/runs/recorded*")
+
+
+def winner_of(server: Server) -> float:
+    record = record_of(server.directory / "runs" / "recorded")
+    assert record.chosen is not None
+    score = record.candidates[record.chosen.candidate].score
+    assert score is not None
+    return score
+
+
+def test_the_keys_are_listed_under_a_question_mark(opened: Tab) -> None:
+    page = opened.open("/runs/recorded")
+    expect(page.locator("#candidates tbody tr")).to_have_count(PAGE)
+    page.keyboard.press("?")
+    expect(page.locator("#keys")).to_be_visible()
+    listed = set(opened.texts("#keys dt"))
+    assert {"?", "h", "j", "/", "n", "p", "s", "r", "b", "g"} <= listed
+    page.keyboard.press("h")  # no shortcut works behind the list
+    page.keyboard.press("Escape")
+    expect(page.locator("#keys")).to_be_hidden()
+    page.keyboard.press("/")
+    page.keyboard.type("hs?")  # nor while one writes
+    assert page.url.split("#")[0].endswith("/runs/recorded")
+    expect(page.locator("#keys")).to_be_hidden()
+
+
+def test_everything_that_can_be_done_can_be_reached_with_tab(opened: Tab) -> None:
+    page = opened.open("/runs/recorded")
+    expect(page.locator("#chart svg a").first).to_be_visible()
+    reached = set()
+    for _ in range(80):
+        page.keyboard.press("Tab")
+        reached.add(opened.page.evaluate("document.activeElement.id || document.activeElement.tagName"))
+    assert {"keys-button", "play", "filter", "next", "TR", "BUTTON", "a"} <= reached  # an SVG's links are in lower case
+
+
+def test_text_of_a_model_is_text_on_every_page(opened: Tab) -> None:
+    for path in (
+        "/",
+        "/runs/hostile",
+        "/runs/hostile/candidates/1",
+        "/runs/hostile/candidates/2",
+        "/runs/hostile/playground",
+    ):
+        page = opened.open(path)
+        if path == "/runs/hostile":
+            expect(page.locator("#candidates tbody tr").first).to_be_visible()
+            expect(page.locator("#feed li").first).to_be_visible()
+            assert any(MARKUP in text for text in opened.texts("#candidates td"))
+        elif "candidates" in path:
+            expect(page.locator("#chart svg")).to_be_visible()
+            assert MARKUP in page.locator("pre.source").inner_text()
+            assert MARKUP in page.locator("pre.text").first.inner_text()
+        page.wait_for_timeout(300)
+        assert "broken" not in page.title()
+        assert page.locator("main img, main b, main script").count() == 0
+    assert page.input_value("#source").startswith(f"# {MARKUP}")
+
+
+def test_nothing_on_a_page_can_be_made_markup(opened: Tab) -> None:
+    """What a script of the page would have to do by mistake, the browser refuses."""
+    page = opened.open("/")
+    refused = page.evaluate(
+        "() => { try { document.body.innerHTML = '<b>x</b>'; return 'done' } catch (error) { return error.name } }"
+    )
+    assert refused == "TypeError"
+    assert any("TrustedHTML" in text for text in opened.complaints)
+    opened.complaints.clear()
+
+
+def test_five_thousand_candidates_can_be_sorted_filtered_and_paged(opened: Tab) -> None:
+    page = opened.open("/runs/large")
+    large_is_drawn(page)
+    expect(page.locator("#shown")).to_have_text(f"{MANY:,} of {MANY:,}")
+    assert page.locator("*").count() < 3000  # what is shown does not grow with what there is
+    page.locator("th button[data-column=score]").click()
+    expect(page.locator("th[aria-sort=descending] button")).to_have_attribute("data-column", "score")
+    expect(page.locator("#candidates tbody tr")).to_have_count(PAGE)
+    scores = [float(text) for text in opened.texts("#candidates tbody td:nth-child(3)")]
+    assert scores == sorted(scores, reverse=True)
+    assert opened.texts("#best") == [figure_text(scores[0])] or float(opened.texts("#best")[0]) == scores[0]
+    page.locator("main").focus()
+    page.keyboard.press("n")
+    expect(page.locator("#page")).to_have_text(f"page 2 of {MANY // PAGE}")
+    page.reload()
+    expect(page.locator("#page")).to_have_text(f"page 2 of {MANY // PAGE}")
+    page.get_by_role("button", name="while").click()
+    expect(page.locator("#shown")).to_have_text(re.compile(rf"^1\d\d of {MANY:,}$"))
+    assert all("while" in text for text in opened.texts("#candidates tbody td:nth-child(2)"))
+
+
+def luminance(colour: str) -> float:
+    parts = [int(part) / 255 for part in re.findall(r"\d+", colour)[:3]]
+    linear = [part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+CONTRASTS = """() => [...document.querySelectorAll('main *, header *')]
+  .filter((one) => one.checkVisibility() && !one.disabled)
+  .filter((one) => [...one.childNodes].some((child) => child.nodeType === 3 && child.data.trim()))
+  .map((one) => {
+    let behind = one;
+    while (behind && getComputedStyle(behind).backgroundColor === 'rgba(0, 0, 0, 0)') behind = behind.parentElement;
+    const ink = one.closest('svg') ? getComputedStyle(one).fill : getComputedStyle(one).color;
+    return [ink, getComputedStyle(behind || document.body).backgroundColor, one.textContent.trim().slice(0, 40)];
+  })"""
+
+
+def test_all_text_stands_out_in_light_and_dark(browser: Browser, page_server: Server, scheme: str) -> None:
+    """A contrast of 4.5 to 1, as WCAG 2 asks of text at level AA."""
+    with tab(browser, page_server.home, page_server.address, color_scheme=scheme) as one:
+        expect(one.page.locator("#runs tbody")).to_contain_text("damaged")
+        for path in (
+            "/runs/recorded",
+            "/runs/large/candidates/4990",
+            "/runs/recorded/candidates/60",
+            "/runs/recorded/playground",
+        ):
+            page = one.open(path)
+            if path == "/runs/recorded":
+                large_is_drawn(page)
+            elif "playground" in path:
+                expect(page.locator("#verdict")).to_have_text("accepted")
+            else:
+                expect(page.locator("#chart svg")).to_be_visible()
+            dark = luminance(page.evaluate("getComputedStyle(document.body).backgroundColor")) < 0.2
+            assert dark == (scheme == "dark")
+            found = page.evaluate(CONTRASTS)
+            assert len(found) > 20
+            for ink, behind, text in found:
+                low, high = sorted((luminance(ink), luminance(behind)))
+                assert (high + 0.05) / (low + 0.05) >= 4.5, (path, text, ink, behind)
+
+
+def test_nothing_moves_where_that_is_not_wanted(browser: Browser, page_server: Server) -> None:
+    moves = "getComputedStyle(document.querySelector('#state'), '::before').animationName"
+    for wanted, name in (("reduce", "none"), ("no-preference", "beat")):
+        with tab(browser, page_server.home, page_server.address, reduced_motion=wanted) as one:
+            page = one.open("/runs/recorded")
+            expect(page.locator("#state")).to_have_text("finished")
+            page.evaluate("document.querySelector('#state').className = 'state running'")
+            assert page.evaluate(moves) == name
+
+
+def test_a_mistake_is_a_line_on_the_page(opened: Tab) -> None:
+    page = opened.open("/runs/nothing")
+    expect(page.locator("main .trouble").nth(1)).to_contain_text("no run 'nothing'")
+    page = opened.open("/runs/damaged")
+    expect(page.locator("main")).to_contain_text("vulcan repair")
+    opened.complaints.clear()  # the browser's own, of answers with the code 404

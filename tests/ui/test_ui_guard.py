@@ -1,0 +1,162 @@
+"""Who is let in, and what every answer says of itself."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import socket
+from collections.abc import Callable
+from pathlib import Path
+
+import httpx
+import pytest
+from live import MARKUP, RECORDED, Server
+
+from vulcan.errors import UserError
+from vulcan.ui.server import serve as serve_page
+
+PAGES = (
+    "/",
+    "/runs/recorded",
+    "/runs/recorded/candidates/60",
+    "/runs/recorded/playground",
+    "/runs/nothing",
+    "/nothing",
+)
+SCRIPTS = ("run.js", "dom.js", "style.css")
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory, serve: Callable[..., Server]) -> Server:
+    directory = tmp_path_factory.mktemp("guarded")
+    shutil.copytree(RECORDED, directory / "runs" / "recorded")
+    return serve(directory)
+
+
+def stranger(server: Server) -> httpx.Client:
+    return httpx.Client(base_url=server.home, trust_env=False)
+
+
+def refused(answer: httpx.Response) -> str:
+    """The one line with which something is refused."""
+    assert answer.status_code == 403
+    assert answer.headers["content-type"].startswith("text/plain")
+    (line,) = answer.text.splitlines()
+    return line
+
+
+@pytest.mark.parametrize("path", [*PAGES, "/api/runs", "/api/runs/recorded", "/static/dom.js"])
+def test_nobody_is_let_in_without_the_token(server: Server, path: str) -> None:
+    with stranger(server) as client:
+        assert "vulcan ui" in refused(client.get(path))
+        for wrong in ("", "x", server.token[:-1], server.token + "x", "é"):
+            assert "token is wrong" in refused(client.get(path, params={"token": wrong}))
+        client.cookies.set("vulcan", server.token)
+        assert refused(client.get(path))
+
+
+def test_the_token_becomes_a_cookie_that_scripts_and_other_sites_do_not_have(server: Server) -> None:
+    with stranger(server) as client:
+        welcome = client.get("/runs/recorded", params={"token": server.token, "sort": "a&b"})
+        cookie = welcome.headers["set-cookie"]
+        assert {"HttpOnly", "SameSite=strict", "Path=/"} <= set(cookie.split("; "))
+        assert server.token not in cookie
+        assert server.token not in welcome.text
+        assert 'content="0; url=/runs/recorded?sort=a%26b"' in welcome.text
+        assert client.get("/runs/recorded").status_code == 200
+
+
+def test_the_way_on_from_the_token_leads_nowhere_else(server: Server) -> None:
+    with stranger(server) as client:
+        for path in ("//evil.example/", "/\\evil.example", "/%22%3E%3Cimg%20src=x%3E"):
+            text = client.get(server.home + path, params={"token": server.token}).text
+            assert re.findall(r'url=(/[^/\\"<][^"<>]*|/)"', text), text
+            assert "<img" not in text
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "evil.example:80", "127.0.0.1.evil.example", "localhost.", "", "[::2]"]
+)
+def test_other_names_of_the_server_are_refused(server: Server, host: str) -> None:
+    with server.client() as client:
+        assert "127.0.0.1" in refused(client.get("/", headers={"host": host}))
+        assert refused(client.get("/", params={"token": server.token}, headers={"host": host}))
+
+
+@pytest.mark.parametrize("host", ["localhost", "localhost:1234", "LOCALHOST:1", "[::1]:99", "127.0.0.1"])
+def test_it_may_be_reached_through_a_tunnel(server: Server, host: str) -> None:
+    with server.client() as client:
+        assert client.get("/", headers={"host": host}).status_code == 200
+
+
+def test_a_change_needs_the_secret_of_the_page(server: Server) -> None:
+    given = {"source": "def f(): pass"}
+    with server.client() as client:
+        address = "/api/runs/recorded/check"
+        assert client.post(address, json=given).status_code == 200
+        assert client.post(address, json=given, headers={"origin": server.home}).status_code == 200
+        for origin in ("http://evil.example", "null", server.home.replace("http", "https") + "0", "http://127.0.0.1"):
+            assert "page itself" in refused(client.post(address, json=given, headers={"origin": origin}))
+        for secret in ("", "x", server.token):
+            wrong = {"x-vulcan-token": secret}
+            assert "token" in refused(client.post(address, json=given, headers=wrong))
+        client.cookies.clear()
+        assert refused(client.post(address, json=given))
+
+
+def test_a_change_is_never_made_by_reading(server: Server) -> None:
+    with server.client() as client:
+        for name in ("stop", "resume", "budget", "check", "score"):
+            assert client.get(f"/api/runs/recorded/{name}").status_code == 405
+
+
+def test_large_requests_are_refused_before_they_are_read(server: Server) -> None:
+    with server.client() as client:
+        assert client.post("/api/runs/recorded/check", json={"source": "x" * (300 << 10)}).status_code == 413
+        endless = client.post("/api/runs/recorded/check", content=iter([b"x"]))
+        assert endless.status_code == 413
+
+
+@pytest.mark.parametrize("path", [*PAGES, "/api/runs", "/api/runs/nothing", *(f"/static/{name}" for name in SCRIPTS)])
+def test_every_answer_allows_the_pages_own_files_alone(server: Server, path: str) -> None:
+    with server.client() as client:
+        answer = client.get(path)
+    policy = dict(part.strip().split(" ", 1) for part in answer.headers["content-security-policy"].split(";"))
+    assert policy["default-src"] == "'none'"
+    assert policy["script-src"] == policy["style-src"] == policy["connect-src"] == "'self'"
+    assert policy["frame-ancestors"] == policy["base-uri"] == "'none'"
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert answer.headers["referrer-policy"] == "no-referrer"
+    assert answer.headers["cache-control"] == "no-store"
+    assert not re.findall(r"<script(?![^>]*src=)|<[^>]* (?:on\w+|style)=", answer.text)
+    assert all(to.startswith(("/", "#")) for to in re.findall(r'<[^>]* (?:src|href)="([^"]*)"', answer.text))
+
+
+@pytest.mark.parametrize("name", ["%2e%2e", "..%2f..", "recorded%2f..%2f..", "nothing", "a%00b"])
+def test_runs_are_known_by_name_alone(server: Server, name: str) -> None:
+    with server.client() as client:
+        for address in (f"/runs/{name}", f"/api/runs/{name}", f"/api/runs/{name}/candidates"):
+            assert client.get(address).status_code in (400, 404)
+        assert client.get("/static/%2e%2e/pages.py").status_code == 404
+        answer = client.get("/runs/" + MARKUP.replace("/", "-"))
+        assert answer.status_code == 404
+        assert "<img src=x" not in answer.text
+
+
+def test_it_listens_to_this_machine_alone(server: Server) -> None:
+    port = int(server.home.rpartition(":")[2])
+    listening = [
+        line.split()[1]
+        for table in (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
+        for line in table.read_text().splitlines()[1:]
+        if line.split()[3] == "0A" and line.split()[1].endswith(f":{port:04X}")
+    ]
+    assert listening == [f"0100007F:{port:04X}"]
+
+
+def test_a_port_that_is_taken_is_said_in_one_line(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(UserError, match=f"port {port}.*--port") as error:
+            serve_page(tmp_path, None, port, pytest.fail, browser=False)
+    assert "\n" not in str(error.value)
