@@ -15,6 +15,9 @@ from vulcan_cache import layout, queue_layout
 
 Kernel = Callable[..., tuple[int, int, int, int]]
 
+HURRIED = 500_000
+"""Requests below which a policy's compilation takes longer than what better code would save (docs/performance.md)."""
+
 _GOLDEN = 0x9E3779B97F4A7C15
 _MASK = (1 << 64) - 1
 
@@ -40,13 +43,15 @@ class Mechanism:
     """`functions` are those that a policy needs for it, `others` those it may have.
 
     `kernel` compiles the kernel, or loads it; `run` gives misses, missed bytes, bypassed requests and a hash of what
-    left.
+    left. `object_bytes` are kept of each object that a trace has, in the cache or not, beside the policy's statistics:
+    its record, and its place among the others. Memory is touched with an object's first request.
     """
 
     functions: tuple[str, ...]
     others: tuple[str, ...]
     kernel: Callable[[], Kernel]
     run: Callable[[Kernel, Run], tuple[int, int, int, int]]
+    object_bytes: int
 
 
 def generator_state(seed: int) -> int:
@@ -110,7 +115,7 @@ def _shares_are_fixed(policy: Policy) -> bool:
 
 def _common(run: Run, where: Layout, record: int) -> tuple[tuple[Any, ...], NDArray[np.float64], Mapping[str, int]]:
     """What every kernel takes, the addresses of events first; the records; the addresses of the policy's functions."""
-    native = run.policy.native(where)
+    native = run.policy.native(where, hurried=len(run.objects) < HURRIED)
     records = _aligned(run.object_count * record, record)
     common = (
         (native.enter, native.update, native.leave),
@@ -135,8 +140,14 @@ def _aligned(slots: int, record: int) -> NDArray[np.float64]:
     return block[offset : offset + slots]
 
 
+_WORD, _HALF_WORD = 8, 4
+_NODE = 2 * _WORD  # of the heap; only objects in the cache have one
+_LINKS = 2 * _HALF_WORD
+
 MECHANISMS: Mapping[str, Mechanism] = {
-    "heap": Mechanism(("priority",), ("admit",), _heap, _ranked),
-    "sample": Mechanism(("priority",), ("admit",), _sample, _ranked),
-    "queues": Mechanism(("share", "insert", "hit", "tail", "keep"), (), _queues, _queued),
+    "heap": Mechanism(("priority",), ("admit",), _heap, _ranked, layout.RECORD * _WORD + _HALF_WORD + _NODE),
+    "sample": Mechanism(("priority",), ("admit",), _sample, _ranked, layout.RECORD * _WORD + _HALF_WORD),
+    "queues": Mechanism(
+        ("share", "insert", "hit", "tail", "keep"), (), _queues, _queued, queue_layout.RECORD * _WORD + _LINKS
+    ),
 }

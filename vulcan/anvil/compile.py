@@ -31,9 +31,9 @@ class Native:
     called when an occasion comes, by its name, with the same arguments.
     """
 
-    def __init__(self, text: str, context: Context) -> None:
+    def __init__(self, text: str, context: Context, hurried: bool = False) -> None:
         names = context.symbols
-        self._library = jit.link(text, tuple(names.values()))
+        self._library = jit.link(text, tuple(names.values()), hurried)
         address = {role: self._library[name] for role, name in names.items()}
         self.score: int = address["score"]
         self.scores: dict[str, int] = {
@@ -86,7 +86,9 @@ def _callable(address: int) -> Callable[..., float]:
 _serial = itertools.count()
 
 
-def compile_native(program: p.Program, plan: Plan, signature: Signature, layout: Layout) -> Native:
-    """Compile for the machine this runs on."""
+def compile_native(
+    program: p.Program, plan: Plan, signature: Signature, layout: Layout, hurried: bool = False
+) -> Native:
+    """Compile for the machine this runs on; `hurried` as `jit.link` has it."""
     context = Context(program, plan, signature, layout, f"policy{next(_serial)}")
-    return Native(module_text(context), context)
+    return Native(module_text(context), context, hurried)

@@ -41,15 +41,19 @@ _linker = _Linker()
 
 
 @cache
-def _target_machine() -> Any:
+def _target_machine(hurried: bool = False) -> Any:
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
-    return _new_target_machine()
+    return _new_target_machine(hurried)
 
 
-def _new_target_machine() -> Any:
+def _new_target_machine(hurried: bool = False) -> Any:
+    """`hurried` is LLVM's fast way from its optimised code to the machine's: registers are chosen one by one."""
     return llvm.Target.from_default_triple().create_target_machine(
-        opt=2, jit=True, cpu=llvm.get_host_cpu_name(), features=llvm.get_host_cpu_features().flatten()
+        opt=0 if hurried else 2,
+        jit=True,
+        cpu=llvm.get_host_cpu_name(),
+        features=llvm.get_host_cpu_features().flatten(),
     )
 
 
@@ -61,9 +65,12 @@ def _symbols() -> dict[str, int]:
     return {name: address for name, address in symbols.items() if address is not None} | runtime_addresses()
 
 
-def link(text: str, exported: tuple[str, ...]) -> Any:
-    """Machine code of the module; a mapping from each exported name to its address, valid while it lives."""
-    target = _target_machine()
+def link(text: str, exported: tuple[str, ...], hurried: bool = False) -> Any:
+    """Machine code of the module; a mapping from each exported name to its address, valid while it lives.
+
+    `hurried` code is made in about half the time and is a few percent slower; its results are the same in every bit.
+    """
+    target = _target_machine(hurried)
     module = llvm.parse_assembly(text)
     _optimise(module)
     library = llvm.JITLibraryBuilder().add_object_img(target.emit_object(module))
@@ -101,6 +108,7 @@ def _passes() -> tuple[Any, Any, Any]:
 
 def warm_up() -> None:
     """Load all that compiling will need, so that a process may then give up its access to files."""
-    _target_machine()
+    for hurried in (False, True):
+        _target_machine(hurried)
     _passes()
     _symbols()

@@ -85,9 +85,12 @@ class Policy:
         """Nodes of the program (`vulcan.anvil.rewrite.program_size`)."""
         return program_size(self.program)
 
-    def native(self, layout: Layout) -> Native:
-        """Machine code that reads its features where the layout says."""
-        return self._compiled.native(layout)
+    def native(self, layout: Layout, hurried: bool = False) -> Native:
+        """Machine code that reads its features where the layout says.
+
+        For a short run, `hurried` makes it in half the time; it is a few percent slower, and its results are the same.
+        """
+        return self._compiled.native(layout, hurried)
 
     @cached_property
     def _compiled(self) -> Compiled:

@@ -44,14 +44,19 @@ _INTRODUCTION = (
 )
 
 _COMMANDS = """\
+<!-- page: the checkout -->
 ```sh
-vulcan check tasks/cache_eviction/policies/gdsf.py --task cache_eviction     # what it needs, its bound, warnings
-vulcan check POLICY --task TASK --json                                       # the same for programs
-vulcan verify tasks/cache_eviction/policies/lru.py --task cache_eviction     # prove or refute the task's properties
+vulcan check tasks/cache_eviction/policies/gdsf.py --task cache_eviction         # what it needs, its bound, warnings
+vulcan check tasks/cache_eviction/policies/gdsf.py --task cache_eviction --json  # the same for programs
+vulcan verify tasks/cache_eviction/policies/lru.py --task cache_eviction         # prove or refute its properties
+python -m vulcan.anvil.language anvil.md                                         # this page, from the table
+```
+
+<!-- test: not run: it is a test suite or a benchmark, run by itself -->
+```sh
 python -m pytest tests/anvil -m "not slow"                                   # the claims of this page, some programs
 python -m pytest tests/anvil -m slow                                         # the same with 20,000 programs
 python -m benchmarks.cache_engine                                            # the speed of native policies
-python -m vulcan.anvil.language docs/anvil.md                                # this page, from the table
 ```
 
 `tests/anvil/test_anvil_table.py` walks the table and runs every example of this page: what is said to be accepted \

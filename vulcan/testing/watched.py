@@ -75,8 +75,8 @@ class WatchedPolicy(Policy):
     def of(cls, policy: Policy) -> WatchedPolicy:
         return cls(policy.source, policy.task, policy.program, policy.plan)
 
-    def native(self, layout: Layout) -> Native:
-        return self._watch_native(super().native(layout), layout)
+    def native(self, layout: Layout, hurried: bool = False) -> Native:
+        return self._watch_native(super().native(layout, hurried), layout)
 
     def reference(self) -> Reference:
         return WatchedReference(self.program, self.plan, self.task, self.seen)
@@ -119,8 +119,8 @@ class WatchedFunction(PolicyFunction):
 
     of: WatchedPolicy
 
-    def native(self, layout: Layout) -> Native:
-        return self.of._watch_native(super().native(layout), layout)
+    def native(self, layout: Layout, hurried: bool = False) -> Native:
+        return self.of._watch_native(super().native(layout, hurried), layout)
 
     def reference(self) -> Reference:
         return WatchedReference(self.program, self.plan, self.task, self.of.seen)

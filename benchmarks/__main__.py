@@ -1,0 +1,134 @@
+"""Every benchmark of speed and scale: `python -m benchmarks [--quick] [--check] [--only NAME] [--json FILE] [--table]`.
+
+Each suite runs in a process of its own, one after the other, and compares within it, in turn. A quick run takes a few
+minutes. `--check` exits with 1 and a line for each goal that is missed; a goal that is known not to be reached is shown
+with the reason, and so is what a quick run does not assert. `--table` writes the tables into docs/performance.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks.harness import LEFT_OUT, machine
+from benchmarks.page import PAGE, with_tables
+from vulcan.benchmark import Table, machine_line
+from vulcan.errors import nearest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@dataclass(frozen=True, slots=True)
+class Suite:
+    """A module of this folder. One that is not `in_quick` is run by the long run, and by name."""
+
+    name: str
+    what: str
+    in_quick: bool = True
+
+
+SUITES = (
+    Suite("cache_engine", "requests a second of the cache engine"),
+    Suite("turnaround", "from a reply to a score, by stage"),
+    Suite("throughput", "candidates an hour of a search"),
+    Suite("scale", "Ray on several nodes, and a model of many"),
+    Suite("memory", "bytes an object and a request"),
+    Suite("link_engine", "packets a second of the link simulator"),
+    Suite("spot", "runs a second of the spot simulator"),
+    Suite("tiering", "page accesses a second of the tiering simulator"),
+    Suite("cache_queues", "requests a second of the queues", in_quick=False),
+    Suite("trace_stats", "requests a second of fingerprints", in_quick=False),
+    Suite("sandbox", "what isolation costs", in_quick=False),
+)
+
+QUICK_LIMIT, LIMIT = 900.0, 3600.0
+"""Seconds of wall clock for one suite, on a machine that is very busy: what hangs comes to an end."""
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--quick", action="store_true", help="fewer repetitions and smaller inputs")
+    parser.add_argument("--check", action="store_true", help="exit 1 where a goal is missed")
+    parser.add_argument("--only", action="append", nargs="+", metavar="NAME", help="suites to run; the rest is not")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write one JSON document")
+    parser.add_argument("--table", action="store_true", help=f"write the tables into {PAGE.relative_to(ROOT)}")
+    parser.add_argument("--list", action="store_true", help="show the suites, and run none")
+    options = parser.parse_args()
+    if options.list:
+        print("\n".join(f"{suite.name:14} {suite.what}" for suite in SUITES))
+        return 0
+    chosen = _chosen(parser, [name for names in options.only or () for name in names], options.quick)
+    document: dict[str, Any] = {"quick": options.quick, "machine": machine(), "suites": {}}
+    print(machine_line(document["machine"]), flush=True)
+    for suite in chosen:
+        print(f"\n== {suite.name}: {suite.what}", flush=True)
+        found = run(suite, options.quick)
+        document["suites"][suite.name] = found
+        print("\n".join(_lines(found)), flush=True)
+    if options.json:
+        options.json.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
+    if options.table:
+        PAGE.write_text(with_tables(PAGE.read_text(encoding="utf-8"), document), encoding="utf-8")
+    return _verdict(document["suites"], options.check)
+
+
+def _chosen(parser: argparse.ArgumentParser, names: Sequence[str], quick: bool) -> list[Suite]:
+    known = {suite.name: suite for suite in SUITES}
+    for name in names:
+        if name not in known:
+            parser.error(f"no suite {name!r}{nearest(name, known)} (known: {', '.join(known)})")
+    return [known[name] for name in names] or [suite for suite in SUITES if suite.in_quick or not quick]
+
+
+def run(suite: Suite, quick: bool) -> dict[str, Any]:
+    """What the suite found; `left_out` or `error` where it found nothing."""
+    command = [sys.executable, "-m", f"benchmarks.{suite.name}", "--json", *(("--quick",) if quick else ())]
+    limit = QUICK_LIMIT if quick else LIMIT
+    began = time.monotonic()
+    try:
+        ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=limit, check=False)
+    except subprocess.TimeoutExpired:
+        return {"error": f"was not done after {limit:g} s"}
+    last = (ended.stderr.strip().splitlines() or [""])[-1]
+    if ended.returncode == LEFT_OUT:
+        return {"left_out": [last.removeprefix("left out: ")], "goals": []}
+    if ended.returncode:
+        return {"error": f"ended with exit code {ended.returncode}: {last}"}
+    return {**json.loads(ended.stdout), "run_seconds": time.monotonic() - began}
+
+
+def _lines(found: Mapping[str, Any]) -> list[str]:
+    if "error" in found:
+        return [f"FAILED {found['error']}"]
+    lines = list(found.get("text", ()))
+    for table in found.get("tables", ()):
+        lines += [*Table.from_json(table).text(), ""]
+    lines += [f"left out: {what}" for what in found.get("left_out", ())]
+    lines += [goal["line"] for goal in found["goals"]]
+    return [*lines, f"({found['run_seconds']:.0f} s)"] if "run_seconds" in found else lines
+
+
+def _verdict(suites: Mapping[str, Mapping[str, Any]], check: bool) -> int:
+    """The exit code, and what it is for: one line each."""
+    errors = [f"{name}: {found['error']}" for name, found in suites.items() if "error" in found]
+    goals = [(name, goal) for name, found in suites.items() for goal in found.get("goals", ())]
+    missed = [f"{name}: {goal['line']}" for name, goal in goals if goal["fails"]]
+    shown = [f"{name}: {goal['line']}" for name, goal in goals if not goal["met"] and not goal["fails"]]
+    print(f"\n{len(goals)} goals, {sum(goal['met'] for _, goal in goals)} met, {len(missed)} missed, "
+          f"{len(shown)} short of what is wanted and not asserted, {len(errors)} suites failed")  # fmt: skip
+    for line in (*shown, *missed, *errors):
+        print(line)
+    return 1 if errors or (check and missed) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

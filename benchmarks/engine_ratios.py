@@ -1,0 +1,150 @@
+"""How long each engine takes, as a multiple of a fixed kernel in the same process: what a regression shows up in.
+
+The kernel is a least-recently-used cache by a linked list, compiled here and never to be changed. All work on little
+enough to stay in the second-level cache, for a few milliseconds, and the least time of many turns counts: other work on
+the machine can only lengthen a run, and seldom lengthens all of them. `recorded_ratios.json` has the ratios of a known
+good state, by processor; `--record` writes those of this one.
+
+    python -m benchmarks.engine_ratios [--record]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.reference_kernel import least_recently_used
+from vulcan.anvil import check
+from vulcan.benchmark import machine, machine_line
+from vulcan.registry import find_task
+from vulcan_cache.benchmark.policies import BY_STATISTICS
+from vulcan_cache.benchmark.workload import Workload, first, workload, zipf
+from vulcan_cache.simulate import simulate
+
+RECORDED = Path(__file__).with_name("recorded_ratios.json")
+
+MOST_LOST = 0.15
+"""An engine may take so much longer than recorded, as a share."""
+
+MOST_LOST_ELSEWHERE = 0.60
+"""The same on a processor that nothing is recorded of: its ratios are others."""
+
+ROUNDS, TURNS = 6, 30
+"""A round is so many turns. A ratio that is too high gets another round, up to so many."""
+
+REQUESTS, OBJECTS = 50_000, 3_000
+
+
+@dataclass(frozen=True)
+class Lost:
+    """An engine that takes longer than it may, as multiples of the reference."""
+
+    engine: str
+    measured: float
+    recorded: float
+    allowed: float
+
+    def line(self) -> str:
+        return (
+            f"{self.engine}: {self.measured:.2f} times the reference kernel, and {self.recorded:.2f} are recorded: "
+            f"{self.measured / self.recorded - 1:.0%} longer, {self.allowed:.0%} are allowed"
+        )
+
+
+Engines = Mapping[str, Callable[[], object]]
+
+
+def on_what() -> Workload:
+    """The requests that the cache's engines and the reference run on."""
+    return workload("Zipf", first(zipf(REQUESTS, OBJECTS), REQUESTS), 0.1)
+
+
+def reference(on: Workload) -> Callable[[], object]:
+    """The fixed kernel."""
+    objects = on.trace.objects
+    room = on.trace.object_count // 10
+    return lambda: least_recently_used(objects, on.trace.object_count, room, 4)
+
+
+def engines(on: Workload) -> Engines:
+    """What is watched: both mechanisms, with and without statistics."""
+    task = find_task("cache_eviction")
+    policies = {name: check(source, task) for name, source in BY_STATISTICS.items() if name != "one statistic"}
+
+    def ranked(name: str, mechanism: str) -> Callable[[], object]:
+        return lambda: simulate(
+            policies[name], on.trace.objects, on.trace.sizes, on.capacity,
+            mechanism=mechanism, object_count=on.trace.object_count,
+        )  # fmt: skip
+
+    return {f"{mechanism}, {name}": ranked(name, mechanism) for mechanism in ("heap", "sample") for name in policies}
+
+
+class Watch:
+    """The least time of each engine and of the reference, over all turns so far."""
+
+    def __init__(self, engines: Engines, reference: Callable[[], object]) -> None:
+        self._runs = {**engines, "": reference}
+        self._least = dict.fromkeys(self._runs, float("inf"))
+        for run in self._runs.values():
+            run()  # compiles, or loads what was
+
+    def turn(self, turns: int) -> dict[str, float]:
+        """The ratios after so many turns more."""
+        for _ in range(turns):
+            for name, run in self._runs.items():
+                began = time.thread_time()
+                run()
+                self._least[name] = min(self._least[name], time.thread_time() - began)
+        return {name: least / self._least[""] for name, least in self._least.items() if name}
+
+
+def recorded(cpu: str) -> tuple[dict[str, float], float]:
+    """The ratios to compare with on this processor, and how much longer an engine may take."""
+    known = json.loads(RECORDED.read_text(encoding="utf-8"))
+    if cpu in known:
+        return known[cpu]["ratios"], MOST_LOST
+    return next(iter(known.values()))["ratios"], MOST_LOST_ELSEWHERE
+
+
+def lost(watch: Watch, known: Mapping[str, float], allowed: float, rounds: int = ROUNDS) -> list[Lost]:
+    """The engines that take longer than they may after all rounds; none as soon as all are fast enough."""
+    found: list[Lost] = []
+    for _ in range(rounds):
+        measured = watch.turn(TURNS)
+        found = [
+            Lost(name, ratio, known[name], allowed)
+            for name, ratio in measured.items()
+            if ratio > known[name] * (1 + allowed)
+        ]
+        if not found:
+            break
+    return found
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--record", action="store_true", help=f"write {RECORDED.name} for this processor")
+    options = parser.parse_args()
+    on = on_what()
+    watch = Watch(engines(on), reference(on))
+    host = machine()
+    if options.record:
+        ratios = {name: round(ratio, 3) for name, ratio in watch.turn(ROUNDS * TURNS).items()}
+        known = json.loads(RECORDED.read_text(encoding="utf-8")) if RECORDED.exists() else {}
+        known[host["cpu"]] = {"machine": machine_line(host), "ratios": ratios}
+        RECORDED.write_text(json.dumps(known, indent=2) + "\n", encoding="utf-8")
+        print(json.dumps(ratios, indent=2))
+        return 0
+    found = lost(watch, *recorded(host["cpu"]))
+    print("\n".join(one.line() for one in found) or "no engine takes longer than it may")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,211 @@
+"""Candidates an hour of whole searches with the offline generator, and what of their time is not simulation.
+
+The ground is the part of the trace w106 that a search sees, a cache of 10 % of its footprint. Each search is run with a
+jailed evaluator on one core and on two, in full (`racing` off) and with sampling and racing, stored on disk as always,
+and once more in this process, where simulations can be timed apart. Tuning and simplifying are off. Candidates are all
+that were settled, those that repeat an earlier one or are rejected too, as in any search; the time is what processors
+took from the first draft to the last verdict, the children's share with it but not their start.
+"""
+
+from __future__ import annotations
+
+import resource
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from benchmarks.ground import MECHANISMS, TASK, Ground, ground, opened
+from benchmarks.harness import Findings, Goal, Table, run_suite
+from benchmarks.turnaround import WHY_NOT_HALVING
+from vulcan.anvil import check
+from vulcan.evaluator import Evaluator, decisions_of
+from vulcan.scoring import Executor, Job, Outcome
+from vulcan.scoring.local import LocalExecutor
+from vulcan.scoring.setup import Setup
+from vulcan.searches.lineup import open_lineup
+from vulcan.searches.opening import find_objective, make_scorer
+from vulcan.searches.proposal import Proposal
+from vulcan.searches.study import Study
+from vulcan.store.sqlite import SQLiteStore
+
+SIMULATION = 0.05
+"""Seconds of a simulation from which on the share of other time has its goal."""
+
+CANDIDATES, QUICK_CANDIDATES = (100, 300), (10, 40)
+"""In full, and with sampling and racing, where the first ten are always scored in full."""
+
+FULL_GOAL, RACING_GOAL, OTHER_GOAL = 15_000, 100_000, 0.10
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One search: seconds of processors, of wall clock and of simulations (0 where they were not timed)."""
+
+    candidates: int
+    simulations: int
+    processor: float
+    wall: float
+    simulating: float = 0.0
+
+    @property
+    def hourly(self) -> float:
+        """Candidates an hour of one processor."""
+        return 3600 * self.candidates / self.processor
+
+    @property
+    def by_the_clock(self) -> float:
+        """Candidates an hour of wall clock."""
+        return 3600 * self.candidates / self.wall
+
+    @property
+    def other(self) -> float:
+        """The share of the time that is not simulation."""
+        return 1 - self.simulating / self.processor
+
+    def to_json(self) -> dict[str, float]:
+        return {
+            "candidates": self.candidates, "simulations": self.simulations, "processor_seconds": self.processor,
+            "seconds": self.wall, "simulating_seconds": self.simulating,
+        }  # fmt: skip
+
+
+class Here:
+    """An executor that scores where it is asked to, and times what is simulation."""
+
+    name = "in-process"
+    workers = 1
+
+    def __init__(self, evaluator: Evaluator) -> None:
+        self._evaluator = evaluator
+        self.simulating = 0.0
+        self.simulations = 0
+
+    def forget(self) -> None:
+        """Count from here on."""
+        self.simulating, self.simulations = 0.0, 0
+
+    def submit(self, job: Job) -> Future[Outcome]:
+        policy = check(job.source, TASK)
+        signature = decisions_of(self._evaluator, policy) if job.probe else None  # compiles the policy too
+        metrics = []
+        for instance in job.instances:
+            began = time.process_time()
+            metrics.append((instance.name, dict(self._evaluator.evaluate(policy, instance))))
+            self.simulating += time.process_time() - began
+            self.simulations += 1
+        done: Future[Outcome] = Future()
+        done.set_result(Outcome(job.id, "scored", tuple(metrics), "", 0.0, signature))
+        return done
+
+    def close(self) -> None:
+        pass
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
+def measure(quick: bool) -> Findings:
+    candidates = QUICK_CANDIDATES if quick else CANDIDATES
+    rows, goals, document = [], [], dict[str, Any]()
+    for mechanism in ("sample",) if quick else MECHANISMS:
+        for racing in (False, True):
+            on = ground(mechanism, racing=racing, budget_candidates=candidates[racing], seed=3)
+            if not racing:
+                on = Ground(on.name, on.config, type(on.evidence)(on.evidence.instances), on.evaluator)
+            form = "with sampling and racing" if racing else "in full"
+            here = Here(on.evaluator)
+            timed = search(on, here, here.forget)
+            timed = Measured(timed.candidates, here.simulations, timed.processor, timed.wall, here.simulating)
+            found = {"one core, in this process": timed}
+            for workers in (1,) if quick else (1, 2):
+                found[f"{workers} jailed"] = jailed(on, workers)
+            for where, one in found.items():
+                other = f"{one.other:.1%}" if one.simulating else ""
+                rows.append(
+                    (f"{mechanism}, {form}, {where}", str(one.candidates), f"{one.hourly:,.0f}",
+                     f"{one.by_the_clock:,.0f}", other)
+                )  # fmt: skip
+                document[f"{mechanism}, {form}, {where}"] = one.to_json()
+            print(rows[-1], file=sys.stderr)
+            wanted = RACING_GOAL if racing else FULL_GOAL
+            goals.append(
+                Goal(f"candidates an hour a core, a search, {mechanism}, {form}", found["1 jailed"].hourly, wanted,
+                     in_quick=False, documented=WHY_NOT_HALVING if racing else "")
+            )  # fmt: skip
+            if not racing and timed.simulating / max(1, timed.simulations) >= SIMULATION:
+                goals.append(
+                    Goal(f"share of time that is not simulation, {mechanism}, {form}", timed.other, OTHER_GOAL,
+                         at_least=False, margin=0.5)
+                )  # fmt: skip
+    columns = ("search", "candidates", "an hour a core", "an hour by the clock", "not simulation")
+    table = Table(f"Searches on {on.name} at 10%", columns, tuple(rows))
+    return Findings((table,), tuple(goals), document)
+
+
+def jailed(on: Ground, workers: int) -> Measured:
+    """A search with so many jailed evaluators. Their start is taken out, and so is that of the interpreter in them."""
+    setup = Setup(TASK.name, on.evidence.everything)
+    idle = _children()
+    with LocalExecutor(setup, workers) as executor:
+        _touch(executor, on, workers)
+    idle = _children() - idle
+    before = _children()
+    with LocalExecutor(setup, workers) as executor:
+        _touch(executor, on, workers)
+        found = search(on, executor)
+    children = max(0.0, _children() - before - idle)
+    return Measured(found.candidates, 0, found.processor + children, found.wall)
+
+
+def _touch(executor: LocalExecutor, on: Ground, workers: int) -> None:
+    """Have every worker started: a job for each, which only asks for decisions."""
+    source = next(iter(TASK.seed_policies().values()))
+    jobs = [executor.submit(Job(number, source, (), 300.0, probe=True)) for number in range(2 * workers)]
+    for job in jobs:
+        job.result()
+
+
+def search(on: Ground, executor: Executor, begun: Callable[[], None] = lambda: None) -> Measured:
+    """One search to its last verdict, but for its end. `begun` is called once the task's own policies are scored."""
+    with tempfile.TemporaryDirectory() as directory:
+        store = SQLiteStore(Path(directory) / "run.db", create=True)
+        scorer = make_scorer(find_objective(TASK, on.config.objective), opened(on, store))
+        study = Study(TASK, on.config, store, scorer, executor)
+        with closing(open_lineup(TASK, on.config)) as lineup:
+            study.begin()
+            study.wait_for_scores()
+            begun()
+            wall, processor = time.perf_counter(), time.process_time()
+            settled = study.settled
+            while (proposal := _next(study)) is not None:
+                study.tell(proposal, lineup.propose(proposal))
+            found = Measured(study.settled - settled, 0, time.process_time() - processor, time.perf_counter() - wall)
+        store.close()
+    return found
+
+
+def _next(study: Study) -> Proposal | None:
+    """The next proposal; None where the search is through."""
+    if (proposal := study.ask()) is None:
+        study.wait_for_scores()  # some need the verdict on others first
+        proposal = study.ask()
+    return proposal
+
+
+def _children() -> float:
+    """Processor seconds of the children that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+if __name__ == "__main__":
+    run_suite(__doc__ or "", measure)

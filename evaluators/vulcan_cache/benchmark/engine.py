@@ -1,0 +1,213 @@
+"""Requests a second of the engine, beside libCacheSim and beside CPython with the same policy."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from vulcan.anvil import Policy, Rejected, check
+from vulcan.benchmark import Findings, Goal, LeftOut, Table, interleaved, ratio
+from vulcan.task import Task
+from vulcan_cache.benchmark.peers import NATIVE, SUITED_TABLE, Peer
+from vulcan_cache.benchmark.plain_python import run_plain
+from vulcan_cache.benchmark.policies import BY_STATISTICS, LRU, PLAIN
+from vulcan_cache.benchmark.workload import Workload, first, workload, zipf
+from vulcan_cache.simulate import simulate
+
+MECHANISMS = ("heap", "sample")
+SUITED = "libCacheSim LRU, suited table"
+PLUG_IN, PYTHON = "libCacheSim plug-in", "CPython"
+MARGIN = 0.25
+"""What a quick run may be off: its trace is short, and other work on the machine takes from the caches."""
+
+STATISTICS_MARGIN = 0.35
+"""The same for statistics, whose cost is memory: that is what other work takes most of."""
+
+TOO_FAR = 0.02
+"""Miss ratios of one policy may be so far apart: libCacheSim counts and ages in its own way."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Seconds and miss ratio of each contestant on one workload."""
+
+    workload: Workload
+    seconds: Mapping[str, Sequence[float]]
+    miss_ratios: Mapping[str, float]
+
+    def rate(self, name: str) -> float:
+        """Million requests a second: the median."""
+        return self.workload.trace.requests / statistics.median(self.seconds[name]) / 1e6
+
+    def times(self, name: str, other: str) -> float:
+        """How many times as fast as the other."""
+        return ratio(self.seconds[other], self.seconds[name])
+
+
+def engine_name(mechanism: str, what: str = "no statistics") -> str:
+    return f"{mechanism}, {what}"
+
+
+def native(name: str) -> str:
+    return f"libCacheSim {name}"
+
+
+def _policies(task: Task) -> dict[str, Policy]:
+    return {name: check(source, task) for name, source in (*BY_STATISTICS.items(), ("LRU", LRU))}
+
+
+def _runs(policies: Mapping[str, Policy], on: Workload) -> dict[str, Callable[[], float]]:
+    def run(name: str, mechanism: str) -> Callable[[], float]:
+        trace = on.trace
+        return lambda: simulate(
+            policies[name], trace.objects, trace.sizes, on.capacity,
+            mechanism=mechanism, object_count=trace.object_count,
+        ).miss_ratio  # fmt: skip
+
+    return {engine_name(mechanism, name): run(name, mechanism) for mechanism in MECHANISMS for name in policies}
+
+
+def measure_workload(task: Task, on: Workload, repetitions: int, directory: Path) -> Measured:
+    """The engine beside libCacheSim's own code. Without the latter where it is not installed."""
+    contestants = _runs(_policies(task), on)
+    try:
+        peer = Peer(on.trace, on.capacity, directory / "trace.oracleGeneral")
+    except LeftOut:
+        pass
+    else:
+        contestants |= {native(name): lambda name=name: peer.native(name) for name in NATIVE}  # type: ignore[misc]
+        contestants[SUITED] = lambda: peer.native("LRU", hashpower=SUITED_TABLE)
+    seconds, miss_ratios = _in_turn(contestants, repetitions)
+    for mechanism in MECHANISMS:
+        if len({miss_ratios[engine_name(mechanism, name)] for name in BY_STATISTICS}) > 1:
+            raise AssertionError(f"{mechanism}: the policies that are compared made different decisions")
+    return Measured(on, seconds, miss_ratios)
+
+
+def _in_turn(
+    contestants: Mapping[str, Callable[[], float]], repetitions: int
+) -> tuple[dict[str, list[float]], dict[str, float]]:
+    """Seconds of each contestant, and its miss ratio."""
+    miss_ratios: dict[str, float] = {}
+
+    def kept(name: str, run: Callable[[], float]) -> Callable[[], None]:
+        return lambda: miss_ratios.update({name: run()})
+
+    return interleaved({name: kept(name, run) for name, run in contestants.items()}, repetitions), miss_ratios
+
+
+def measure_python(task: Task, on: Workload, repetitions: int, directory: Path) -> Measured:
+    """One policy in the engine, in CPython, and behind the hooks of libCacheSim's plug-in."""
+    contestants = {engine_name("heap"): _runs(_policies(task), on)[engine_name("heap")]}
+    objects, sizes = on.trace.objects.tolist(), on.trace.sizes.tolist()
+    contestants[PYTHON] = lambda: run_plain(PLAIN, objects, sizes, on.capacity)
+    try:
+        peer = Peer(on.trace, on.capacity, directory / "trace.oracleGeneral")
+    except LeftOut:
+        pass
+    else:
+        contestants[PLUG_IN] = lambda: peer.plug_in(PLAIN)
+    seconds, miss_ratios = _in_turn(contestants, repetitions)
+    if max(miss_ratios.values()) - min(miss_ratios.values()) > TOO_FAR:
+        raise AssertionError(f"the same policy misses differently: {miss_ratios}")
+    return Measured(on, seconds, miss_ratios)
+
+
+def speed_table(found: Sequence[Measured]) -> Table:
+    """Million requests a second of each contestant on each workload."""
+    names = list(found[0].seconds)
+    rows = tuple((name, *(f"{one.rate(name):.1f}" for one in found)) for name in names)
+    return Table("Million requests a second", ("engine", *(one.workload.name for one in found)), rows)
+
+
+def python_table(found: Measured) -> Table:
+    """The same policy in the engine and in CPython."""
+    fast = engine_name("heap")
+    rows = tuple(
+        (
+            name,
+            f"{found.rate(name):.3g}",
+            f"{found.times(fast, name):.0f}",
+            f"{found.miss_ratios[name]:.4f}",
+        )
+        for name in found.seconds
+    )
+    columns = ("one policy", "million requests a second", "times as long", "miss ratio")
+    return Table(f"The same policy in CPython, on {found.workload.name}", columns, rows)
+
+
+def goals_of(found: Measured) -> list[Goal]:
+    """The goals that are measured against libCacheSim, where it is there, and those of statistics."""
+    heap, sample = engine_name("heap"), engine_name("sample")
+    goals = [
+        Goal(
+            f"{mechanism}, five statistics, times the speed with none",
+            found.times(engine_name(mechanism, "five statistics"), engine_name(mechanism)),
+            0.5,
+            margin=STATISTICS_MARGIN,
+        )
+        for mechanism in MECHANISMS
+    ]
+    if native("LRU") in found.seconds:
+        goals += [
+            Goal("heap with a GDSF policy, times libCacheSim's LRU", found.times(heap, native("LRU")), 2.8,
+                 margin=MARGIN),
+            Goal("heap with a GDSF policy, times libCacheSim's GDSF", found.times(heap, native("GDSF")), 20,
+                 margin=MARGIN),
+            Goal("sample of 16, times libCacheSim's LRU", found.times(sample, native("LRU")), 2, margin=MARGIN),
+        ]  # fmt: skip
+    return goals
+
+
+def python_goals(found: Measured) -> list[Goal]:
+    """The goals against CPython."""
+    heap = engine_name("heap")
+    goals = [Goal("heap, times the same policy in CPython", found.times(heap, PYTHON), 50, margin=MARGIN)]
+    if PLUG_IN in found.seconds:
+        goals.append(
+            Goal("heap, times the same policy in libCacheSim's plug-in", found.times(heap, PLUG_IN), 20, margin=MARGIN)
+        )
+    return goals
+
+
+def to_json(found: Measured) -> dict[str, object]:
+    """The figures behind the tables."""
+    return {
+        "workload": found.workload.name,
+        "requests": found.workload.trace.requests,
+        "objects": found.workload.trace.object_count,
+        "capacity": found.workload.capacity,
+        "seconds": {name: list(times) for name, times in found.seconds.items()},
+        "miss_ratios": dict(found.miss_ratios),
+    }
+
+
+def measure(task: Task, quick: bool) -> Findings:
+    """The engine on generated requests, a cache of 10 % of the footprint.
+
+    Raises LeftOut for a task of other policies.
+    """
+    try:
+        check(PLAIN, task)
+    except Rejected:
+        raise LeftOut(f"{task.name}: the engine is measured with policies of cache_eviction") from None
+    whole = zipf(*((1_000_000, 200_000) if quick else (5_000_000, 500_000)))
+    with TemporaryDirectory() as name:
+        directory = Path(name)
+        found = measure_workload(task, workload("Zipf, 10%", whole, 0.1), 2 if quick else 7, directory)
+        short = first(whole, 150_000 if quick else 1_000_000)
+        beside = measure_python(
+            task, workload(f"Zipf, {short.requests:,} requests", short, 0.1), 1 if quick else 3, directory
+        )
+    left_out = (
+        () if native("LRU") in found.seconds else ("libCacheSim, which is not installed: pip install libcachesim",)
+    )
+    return Findings(
+        (speed_table([found]), python_table(beside)),
+        (*goals_of(found), *python_goals(beside)),
+        {"engine": [to_json(found)], "python": to_json(beside)},
+        left_out,
+    )

@@ -1,0 +1,44 @@
+"""What the engine is measured on: the first requests of a trace, and a cache."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from vulcan_traces import Trace, load_trace
+
+
+@dataclass(frozen=True)
+class Workload:
+    """A trace and a cache of so many bytes."""
+
+    name: str
+    trace: Trace
+    capacity: int
+
+
+def zipf(requests: int, objects: int) -> Trace:
+    """Zipf(1.0) requests for objects of log-normal sizes, half of them above 4 KiB."""
+    return load_trace(
+        f"zipf:requests={requests},objects={objects},alpha=1.0,seed=1,sizes=lognormal,size_median=4096,size_sigma=1.2"
+    )
+
+
+def first(trace: Trace, requests: int) -> Trace:
+    """The first requests of a trace, as one; of size 1 where they have none. Its columns are in memory."""
+    objects = np.ascontiguousarray(trace.objects[:requests])
+    following = np.asarray(trace.next_access[:requests])
+    return replace(
+        trace,
+        objects=objects,
+        sizes=np.maximum(trace.sizes[:requests], np.uint32(1)),
+        times=np.asarray(trace.times[:requests]),
+        next_access=np.where(following < requests, following, -1),
+        keys=np.asarray(trace.keys[: int(objects.max()) + 1]),
+    )
+
+
+def workload(name: str, trace: Trace, share: float) -> Workload:
+    """A cache of this share of the footprint."""
+    return Workload(name, trace, max(1, round(share * trace.footprint)))
