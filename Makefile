@@ -35,16 +35,17 @@ lint: $(VENV)/.tests-installed
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-# What is generated from code: docs/anvil.md
-docs: $(VENV)/.installed
-	$(BIN)/python -m vulcan.anvil.language docs/anvil.md
+# What is generated from code, and the site: build/docs/index.html, which opens without a server
+docs: $(VENV)/.docs-installed
+	$(BIN)/python docs/generators/generate.py
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 
 # The wheel must work without the checkout: a clean environment elsewhere, and a small search
 wheel-check: $(VENV)/.tests-installed
 	sh .ci/wheel-check $(BIN)/python
 
 bench: $(VENV)/.tests-installed
-	$(BIN)/python -m benchmarks.cache_engine
+	$(BIN)/python -m benchmarks
 	$(BIN)/python -m benchmarks.search
 
 # 200 random faults over a recorded search (kills, signals, a full disk, a damaged store, a failing server): each search
@@ -71,4 +72,8 @@ $(VENV)/.installed: pyproject.toml | $(VENV)/bin/python
 
 $(VENV)/.tests-installed: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+	@touch $@ $(VENV)/.installed
+
+$(VENV)/.docs-installed: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
 	@touch $@ $(VENV)/.installed

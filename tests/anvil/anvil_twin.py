@@ -35,10 +35,10 @@ class Twin:
     """Asserts at every score that both give the same bits and a finite number; `check_memory` that no more was written
     than the layout and the plan allow."""
 
-    def __init__(self, policy: Policy, layout: Layout) -> None:
+    def __init__(self, policy: Policy, layout: Layout, hurried: bool = False) -> None:
         self.policy = policy
         self.layout = layout
-        self.native = policy.native(layout)
+        self.native = policy.native(layout, hurried)
         self.reference: Reference = policy.reference()
         fresh = self.native.new_globals()
         self.globals = _guarded(len(fresh))

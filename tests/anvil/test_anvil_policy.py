@@ -144,3 +144,12 @@ def test_a_rejection_passes_between_processes():
     copy = pickle.loads(pickle.dumps(caught.value))
     assert copy.violations == caught.value.violations
     assert str(copy) == str(caught.value)
+
+
+def test_hurried_code_is_made_apart_and_not_where_the_better_one_is_there() -> None:
+    policy = check(BASE, TOY)
+    hurried = policy.native(TOY_LAYOUT, hurried=True)
+    assert policy.native(TOY_LAYOUT, hurried=True) is hurried
+    full = policy.native(TOY_LAYOUT)
+    assert full is not hurried
+    assert policy.native(TOY_LAYOUT, hurried=True) is full

@@ -1,0 +1,37 @@
+"""Writes every page of `docs/` that is made from code: `python docs/generators/generate.py`, or `make docs`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from command_line_page import command_line_page
+from python_page import python_page
+from task_pages import task_pages
+
+from vulcan.anvil.reference_page import describe_reference
+
+DOCS = Path(__file__).resolve().parents[1]
+
+
+def generated_pages() -> dict[str, str]:
+    """Each generated page: its path in `docs/`, and its text."""
+    return {
+        "anvil.md": describe_reference(),
+        "reference/command-line.md": command_line_page(),
+        "reference/python.md": python_page(),
+        **task_pages(),
+    }
+
+
+def main() -> None:
+    for name, text in generated_pages().items():
+        path = DOCS / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.is_file() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+            sys.stdout.write(f"written: {path}\n")
+
+
+if __name__ == "__main__":
+    main()

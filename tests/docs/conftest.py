@@ -1,0 +1,33 @@
+"""What the tests of the documentation share."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "models"))  # the chat server
+sys.path.append(str(Path(__file__).resolve().parents[2] / "docs" / "generators"))
+
+from docs_shell import write_trace
+
+SHORT = ("--budget-candidates", "4", "--tune", "0", "--simplify", "0", "--executor", "local", "--workers", "1", "-q")
+
+
+@pytest.fixture(scope="session")
+def finished_run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Gives the directory of a short search over and over; the search runs when the first asks."""
+    return _runs(tmp_path_factory.mktemp("finished"))
+
+
+def _runs(directory: Path) -> Iterator[Path]:
+    write_trace(directory / "my-trace.csv")
+    command = [str(Path(sys.executable).parent / "vulcan"), "search", "--task", "cache_eviction"]
+    command += ["--trace", "my-trace.csv", "--columns", "time=1,id=2,size=3", *SHORT]
+    subprocess.run(command, cwd=directory, check=True, capture_output=True)
+    (run,) = (directory / "runs").iterdir()
+    while True:
+        yield run

@@ -1,0 +1,138 @@
+"""A reader at a shell: a fresh directory, the commands of a page, and what the page says is there before."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+
+from chat_server import Behaviour, ChatServer, Received, answer
+from docs_pages import ROOT, Block
+
+SETTINGS = ("VULCAN_RUNS_DIR", "VULCAN_MODEL", "VULCAN_API_BASE", "OPENAI_API_KEY", "RAY_ADDRESS", "PYTHONPATH")
+SERVER = "http://localhost:8000/v1"
+"""The address that the pages give for a server of the reader's own."""
+WORD = re.compile(r"[A-Za-z][A-Za-z-]{2,}")
+PATIENCE = 900  # seconds for a command
+
+
+@dataclass
+class Shell:
+    """Runs commands in `directory`, each by itself."""
+
+    directory: Path
+    server: str = SERVER
+    run_of_the_page: str = field(default="", init=False)
+
+    def __post_init__(self) -> None:
+        kept = {name: value for name, value in os.environ.items() if name not in SETTINGS}
+        place = str(Path(sys.executable).parent)
+        home = self.directory / ".home"  # what a command installs for the user stays here; compiled kernels are shared
+        home.mkdir()
+        cache = os.environ.get("XDG_CACHE_HOME", str(Path.home() / ".cache"))
+        self.environment = {
+            **kept, "PATH": os.pathsep.join((place, os.environ["PATH"])), "NO_PROXY": "127.0.0.1", "COLUMNS": "150",
+            "NO_COLOR": "1", "OPENAI_API_KEY": "a-key-of-nobody", "HOME": str(home), "XDG_CACHE_HOME": cache,
+        }  # fmt: skip
+        (self.directory / ".venv").symlink_to(Path(place).parent)
+
+    def follow(self, block: Block, page: str) -> None:
+        """Do what the block says; what it shows of the output is compared word by word."""
+        if not block.is_commands:
+            self._write(block, page)
+            return
+        commands = block.commands()
+        for number, (command, shown) in enumerate(commands, 1):
+            done = self.run(self.meant(command, block.added))
+            where = f"{page}, line {block.line}: {done.args}"
+            expected = block.exit_code if number == len(commands) else 0
+            assert done.returncode == expected, f"{where}\n{done.stdout}\n{done.stderr}"
+            assert "Traceback" not in done.stderr, f"{where}\n{done.stderr}"
+            missing = words(shown) - words([done.stdout, done.stderr])
+            assert not missing, f"{where}\nsays nothing of {sorted(missing)}:\n{done.stdout}\n{done.stderr}"
+
+    def _write(self, block: Block, page: str) -> None:
+        if block.file is not None:
+            target = self.directory / block.file
+            assert target.parent.is_dir(), f"{page}, line {block.line}: no directory for {block.file}"
+            target.write_text(block.text, encoding="utf-8")
+            return
+        (self.directory / "page.py").write_text(block.text, encoding="utf-8")
+        done = self.run(f"{sys.executable} page.py")
+        assert done.returncode == 0, f"{page}, line {block.line}:\n{block.text}\n{done.stderr}"
+
+    def meant(self, command: str, added: str) -> str:
+        """RUN is the newest run; a server of the reader's own is that of the test."""
+        if re.search(r"\bRUN\b", command):
+            command = re.sub(r"\bRUN\b", newest_run(self.directory / "runs").name, command)
+        command = command.replace(SERVER, self.server).split("  #")[0]
+        return f"{command} {added}" if re.match(r"(\S*/)?vulcan (search|library build)\b", command) else command
+
+    def run(self, command: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            ["bash", "-euo", "pipefail", "-c", command], cwd=self.directory, env=self.environment, text=True,
+            capture_output=True, check=False, stdin=subprocess.DEVNULL, timeout=PATIENCE,
+        )  # fmt: skip
+
+
+def words(lines: list[str]) -> set[str]:
+    """Words, but for those with figures in them."""
+    return set(WORD.findall(" ".join(lines)))
+
+
+def newest_run(runs: Path) -> Path:
+    """By the time in its name."""
+    found = [(match[0], place) for place in runs.iterdir() if (match := re.search(r"\d{8}-\d{6}", place.name))]
+    assert found, f"the page has made no run in {runs}"
+    return max(found)[1]
+
+
+def prepare(shell: Shell, needs: list[str], finished_run: Iterator[Path], stack: ExitStack) -> None:
+    """Put there what a page says is there."""
+    for need in needs:
+        match need:
+            case "my-trace.csv":
+                write_trace(shell.directory / need)
+            case "my-link.trace":
+                write_link(shell.directory / need)
+            case "a finished run":
+                made = next(finished_run)
+                shutil.copytree(made, shell.directory / "runs" / made.name)
+            case "the checkout":
+                (shell.directory / "tasks").mkdir()  # of its own, for pages add tasks; nothing else of it is needed
+                for task in (ROOT / "tasks").iterdir():
+                    (shell.directory / "tasks" / task.name).symlink_to(task)
+            case "a model server":
+                shell.server = stack.enter_context(ChatServer(propose)).url
+            case "slow":
+                pass  # it is run by `make test-slow` only
+            case _:
+                raise AssertionError(f"no page can begin with {need!r}")
+
+
+def write_trace(path: Path, requests: int = 4_000) -> None:
+    """Skewed requests for objects of several sizes: time, id, size."""
+    random = Random(5)
+    drawn = [int(random.paretovariate(0.9)) % 700 for _ in range(requests)]
+    path.write_text("".join(f"{t},{n},{100 + n * 7919 % 4000}\n" for t, n in enumerate(drawn)), encoding="utf-8")
+
+
+def write_link(path: Path, milliseconds: int = 4_000) -> None:
+    """Mahimahi's format, a line an opportunity to send a packet: 12 Mbit/s, and half of it after a while."""
+    path.write_text("".join(f"{t}\n" for t in range(milliseconds) if t < milliseconds / 2 or t % 2), encoding="utf-8")
+
+
+def propose(request: Received) -> Behaviour:
+    """A model's reply: each time another policy for cache eviction."""
+    weight = 1 + request.number / 10
+    return answer(
+        "Fewer bytes and more requests.\n\n```python\ndef priority(now, obj, cache, ghost):\n"
+        f"    return cache.evicted_priority + {weight} * obj.count / obj.size\n```\n"
+    )

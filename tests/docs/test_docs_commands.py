@@ -1,0 +1,107 @@
+"""Every command of the documentation runs, page by page, in a directory of the page's own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from docs_pages import Block, Page, pages
+from docs_shell import Shell, prepare
+
+PAGES = pages()
+
+
+def to_follow(page: Page, slow: bool) -> list[Block]:
+    """What is done with a page's blocks: commands run, files written, and Python with no file name run."""
+    if page.followed_by is not None or (page.slow and not slow):
+        return []
+    blocks = [block for block in page.blocks if block.reason is None and (slow or not block.slow)]
+    kinds = ("python",) if not page.generated else ()
+    return [block for block in blocks if block.is_commands or block.file or block.language in kinds]
+
+
+def cases() -> list[object]:
+    found: list[object] = []
+    for page in PAGES:
+        if any(block.is_commands for block in to_follow(page, slow=False)):
+            found.append(pytest.param(page, False, id=page.name))
+        if any(block.is_commands and (page.slow or block.slow) for block in to_follow(page, slow=True)):
+            found.append(pytest.param(page, True, id=f"{page.name}, all of it", marks=pytest.mark.slow))
+    return found
+
+
+@pytest.mark.parametrize(("read", "slow"), cases())
+def test_a_page_can_be_followed(read: Page, slow: bool, tmp_path: Path, finished_run: Iterator[Path]) -> None:
+    shell = Shell(tmp_path)
+    with ExitStack() as stack:
+        prepare(shell, read.needs, finished_run, stack)
+        for block in to_follow(read, slow):
+            shell.follow(block, read.name)
+
+
+REASONS = {
+    "it installs what is fetched from the network": ["README.md", "docs/tutorial/first-search.md"],
+    "it calls a provider and costs money": ["README.md", "docs/tutorial/own-model.md"],
+    "it needs root and this host's kernel; tests/link_kernel runs it where both are there": ["docs/kernel.md"],
+    "it serves until it is interrupted; tests/ui starts it in every test": ["docs/live-page.md"],
+    "it writes into the reader's own start-up files; tests/cli/test_cli_completion.py does so with a real bash": [
+        "docs/terminal.md"
+    ],
+    "it is a test suite or a benchmark, run by itself": [
+        "docs/anvil.md",
+        "docs/performance.md",
+        "tasks/cache_admission/README.md",
+        "tasks/cache_queues/README.md",
+        "tasks/memory_tiering/README.md",
+    ],
+    "it needs traces that are not in the repository": [
+        "docs/results.md",
+        "docs/results.md",
+        "tasks/memory_tiering/README.md",
+        "tasks/spot_multi/README.md",
+        "tasks/spot_single/README.md",
+    ],
+}
+"""Why blocks are not run, and on which pages, one entry a block: nothing is left out that does not stand here."""
+
+
+def test_what_is_not_run_stands_in_a_list() -> None:
+    found: dict[str, list[str]] = {}
+    for page in PAGES:
+        for block in page.blocks:
+            if block.reason is not None:
+                found.setdefault(block.reason, []).append(page.name)
+    assert found == REASONS
+
+
+def test_pages_that_others_follow_are_followed_there() -> None:
+    root = Path(__file__).resolve().parents[2]
+    for page in PAGES:
+        if page.followed_by is not None:
+            assert Path(page.name).name in (root / page.followed_by).read_text(encoding="utf-8")
+
+
+def test_no_command_hides_in_a_block_of_text() -> None:
+    hidden = [
+        f"{page.name}:{block.line}"
+        for page in PAGES
+        if not page.generated
+        for block in page.blocks
+        if block.language not in ("sh", "console") and block.text.lstrip().startswith(("vulcan ", "$ vulcan "))
+    ]
+    hidden += [
+        f"{page.name}: {line.strip()}"
+        for page in PAGES
+        for line in page.text.splitlines()
+        if line.startswith(("    vulcan ", "    $ vulcan ")) and not any(line.strip() in b.text for b in page.blocks)
+    ]
+    assert hidden == []
+
+
+def test_the_harness_finds_commands() -> None:
+    commands = [c for page in PAGES for b in to_follow(page, slow=True) if b.is_commands for c, _ in b.commands()]
+    assert len(commands) > 60, "nearly nothing is run"
+    searches = [command for command in commands if "vulcan search" in command]
+    assert len(searches) > 15

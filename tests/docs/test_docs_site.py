@@ -1,0 +1,132 @@
+"""The site: it builds without a warning, has every page, asks nothing of another host, and finds without a server."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from docs_pages import ROOT
+from mkdocs.exceptions import PluginError
+from site_pages import elsewhere, links_of_the_site
+
+LOADS = {
+    "script": "src",
+    "img": "src",
+    "iframe": "src",
+    "link": "href",
+    "source": "src",
+    "use": "href",
+    "form": "action",
+}
+"""What a browser fetches, or sends to, by itself."""
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("site")
+    done = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(place)], cwd=ROOT, text=True,
+        env={**os.environ, "NO_MKDOCS_2_WARNING": "1"}, capture_output=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "WARNING" not in done.stderr
+    return place
+
+
+class Loaded(HTMLParser):
+    """Addresses that a page loads, links that it has, and the anchors in it."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.loads: list[str] = []
+        self.links: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        if tag == "link" and given.get("rel") in ("canonical", "prev", "next"):
+            return
+        if tag in LOADS and (address := given.get(LOADS[tag])):
+            self.loads.append(address)
+        if tag == "a" and (address := given.get("href")):
+            self.links.append(address)
+
+
+def read(site: Path) -> Iterator[tuple[Path, Loaded]]:
+    for path in sorted(site.rglob("*.html")):
+        yield path, Loaded(path.read_text(encoding="utf-8"))
+
+
+def test_every_page_of_the_repository_is_on_the_site(site: Path) -> None:
+    sources = [p.relative_to(ROOT / "docs").as_posix() for p in (ROOT / "docs").rglob("*.md")]
+    wanted = {s.replace("README.md", "index.md") for s in sources} | set(elsewhere().values())
+    made = {path.relative_to(site).with_suffix(".md").as_posix() for path in site.rglob("*.html")}
+    assert made - {"404.md"} == wanted
+    assert len(made) > 50
+
+
+def test_no_page_loads_anything_from_another_host(site: Path) -> None:
+    pages = list(read(site))
+    assert sum(len(page.loads) for _, page in pages) > 5 * len(pages)  # styles and scripts are there
+    foreign = {f"{path.name}: {a}" for path, page in pages for a in page.loads if re.match(r"(https?:)?//", a)}
+    assert foreign == set()
+    styles = [path.read_text(encoding="utf-8") for path in site.rglob("*.css")]
+    assert styles
+    assert [u for style in styles for u in re.findall(r"(?:url\(|@import )[\"']?((?:https?:)?//[^)\"']+)", style)] == []
+
+
+def test_links_within_the_site_lead_to_files(site: Path) -> None:
+    broken = set()
+    for path, page in read(site):
+        if path.name == "404.html":
+            continue
+        for link in page.links:
+            target = link.partition("#")[0].partition("?")[0]
+            if target and not re.match(r"\w+:", target) and not (path.parent / target).exists():
+                broken.add(f"{path.relative_to(site)}: {link}")
+    assert broken == set()
+
+
+def test_a_link_to_what_is_not_there_is_an_error() -> None:
+    with pytest.raises(PluginError, match=r"there is no docs/nothing\.md"):
+        links_of_the_site("[no](docs/nothing.md)", "README.md", "index.md")
+
+
+def test_links_hold_in_the_repository_and_on_the_site() -> None:
+    text = "[a](docs/anvil.md#values), [b](LICENSE), [c](tasks/cache_queues/README.md), [d](https://a.example/x)"
+    assert links_of_the_site(text, "README.md", "index.md") == (
+        "[a](anvil.md#values), b (`LICENSE`), [c](tasks/cache_queues.md), [d](https://a.example/x)"
+    )
+    back = "[s](../../SECURITY.md), ![p](../images/search.svg)"
+    assert links_of_the_site(back, "docs/how-to/isolation.md", "how-to/isolation.md") == (
+        "[s](../project/security.md), ![p](../images/search.svg)"
+    )
+
+
+@pytest.mark.slow
+def test_the_search_finds_in_pages_opened_as_files(site: Path) -> None:
+    playwright = pytest.importorskip("playwright.sync_api")
+    browser_path = shutil.which("chromium") or shutil.which("chromium-browser")
+    if browser_path is None:
+        pytest.skip("no chromium")
+    asked: list[str] = []
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=browser_path, args=["--no-sandbox"])
+        page = browser.new_page()
+        page.on("request", lambda request: asked.append(request.url))
+        page.goto((site / "index.html").as_uri())
+        page.keyboard.press("/")
+        page.keyboard.type("dueling")
+        found = page.locator(".md-search-result__link").first
+        found.wait_for(timeout=30_000)
+        assert "library.html" in str(found.get_attribute("href"))
+        browser.close()
+    assert asked
+    assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
