@@ -166,7 +166,9 @@ def test_what_is_not_open_is_refused_in_one_line_and_changes_nothing(asking: Ask
         assert says in line
         assert says in one_line(asking.refused("ask", asking.run, "--proposal", name))
     missing = asking.refused("tell", asking.run, "--proposal", "3", "--file", "none.md")
-    assert one_line(missing) == "vulcan: cannot read the reply none.md: No such file or directory"
+    assert one_line(missing) == (
+        "vulcan: cannot read the reply none.md: No such file or directory; give its path, or - for standard input"
+    )
     (asking.vulcan.directory / "latin.md").write_bytes(b"\xe9")
     assert "is not UTF-8 text" in one_line(asking.refused("tell", asking.run, "--proposal", "3", "--file", "latin.md"))
     assert asking.events() == before

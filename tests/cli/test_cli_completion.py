@@ -102,7 +102,7 @@ def test_zsh_takes_the_script_that_is_installed(place: Console, tmp_path: Path) 
 
 def test_the_names_that_are_offered_are_those_there_are() -> None:
     assert set(STRATEGIES) == set(MADE)
-    assert completion.formats("") == list(EXPORTERS)
+    assert completion.formats("") == [*EXPORTERS, "json", "libcachesim", "cachetools"]
     assert completion.strategies("pol") == ["policysmith"]
 
 

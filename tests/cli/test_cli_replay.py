@@ -109,6 +109,7 @@ def test_what_the_model_did_not_answer_stays_unanswered(vulcan: Console) -> None
     assert contents(vulcan.directory / again["run"]) == contents(vulcan.directory / run)
 
 
+@pytest.mark.slow
 def test_a_run_that_somebody_answered_is_repeated_too(vulcan: Console) -> None:
     plan = ("--task", MOOD_TASK, "--model", "ask", "--strategy", "policysmith", "--rounds", "2", "--samples", "2")
     run = vulcan.document("search", *plan, "--tune", "0", "--simplify", "0")["run"]

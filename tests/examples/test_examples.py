@@ -63,6 +63,7 @@ def test_notebooks_are_kept_without_outputs(path: Path) -> None:
     assert {cell.execution_count for cell in notebook.cells if cell.cell_type == "code"} == {None}
 
 
+@pytest.mark.slow
 def test_seeds_are_compared(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, str(EXAMPLES / "compare_seeds.py"), "2", "4"], cwd=tmp_path, capture_output=True, text=True,

@@ -64,6 +64,7 @@ def test_a_constant_link_is_used_and_queued_on_as_over_mahimahi(algorithm: str) 
         assert run.goodput_mbps == pytest.approx(run.throughput_mbps * 1448 / 1504, rel=0.04)
 
 
+@pytest.mark.slow
 def test_a_link_of_48_mbps_is_kept_up_with() -> None:
     runs = [measured("cubic", 48, 11, 80, 6) for _ in range(3)]
     assert statistics.median(run.utilisation for run in runs) > 0.93

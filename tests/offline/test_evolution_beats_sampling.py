@@ -20,6 +20,7 @@ ROUNDS = {"count": 6, "samples": 20}
 
 
 @pytest.mark.parametrize("seeds", [SEEDS[:2], pytest.param(SEEDS, marks=pytest.mark.slow)], ids=len)
+@pytest.mark.slow
 def test_evolution_beats_random_sampling_on_a_zipf_trace_and_both_beat_lru_and_fifo(seeds: tuple[int, ...]) -> None:
     trace = load_trace("zipf:requests=12000,objects=3000,alpha=0.9,seed=5")
     objects, sizes = np.ascontiguousarray(trace.objects), np.ascontiguousarray(trace.sizes)

@@ -39,8 +39,8 @@ class Model:
 
     def _halt(self, exchange: Exchange) -> None:
         self.halted.set()
-        exchange.closing.wait(120)
-        exchange.hang_up()
+        wait_until(lambda: self.goes_on.is_set() or exchange.closing.is_set(), 120.0)
+        exchange.hang_up()  # and is asked again
 
 
 def contents(run: Path) -> list[Any]:

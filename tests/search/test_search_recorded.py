@@ -61,6 +61,7 @@ def test_the_recorded_search_is_repeated_event_for_event(recorded: MemoryStore) 
     assert contents(repeated(config, Recording.of(recorded))) == contents(recorded)
 
 
+@pytest.mark.slow
 def test_the_same_replies_over_http_come_to_the_same_verdicts(recorded: MemoryStore) -> None:
     """A server on loopback gives each prompt the replies that it was given: the whole path of a remote model."""
     replies: dict[object, list[str]] = {}

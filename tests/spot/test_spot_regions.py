@@ -103,6 +103,7 @@ def test_no_policy_beats_the_bound_and_more_regions_never_raise_it():
             assert bound <= simulate_regions("least_cost", windows(regions[:-1], case.gap), case.job).cost[0] + 1e-9
 
 
+@pytest.mark.slow
 def test_the_random_cases_reach_every_corner():
     """Else the agreement above would say little."""
     cases = [spot_cases.regions_case(seed) for seed in range(300)]
