@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
@@ -187,8 +188,17 @@ class ChatServer:
             protocol_version = "HTTP/1.1"
             disable_nagle_algorithm = True  # else each body waits 40 ms for the head's acknowledgement
 
+            def handle(self) -> None:
+                with suppress(ConnectionError):  # a client that was killed
+                    super().handle()
+
             def do_POST(self) -> None:
-                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                length = int(self.headers["Content-Length"])
+                sent = self.rfile.read(length)
+                if len(sent) < length:  # it was killed while it asked
+                    self.close_connection = True
+                    return
+                body = json.loads(sent)
                 headers = {name.lower(): value for name, value in self.headers.items()}
                 request, behave = server._next(self.path, headers, body)
                 try:
