@@ -20,7 +20,8 @@ from benchmarks.engine_ratios import (
 )
 from vulcan.benchmark import machine
 
-SLOWER = 0.2
+SLOWER = 0.35
+"""Twice what may be lost, for both sides of the comparison are measured."""
 
 
 @pytest.fixture(scope="module")
@@ -39,11 +40,11 @@ def test_no_engine_has_lost_against_what_is_recorded(watch: Watch) -> None:
     assert not found, "\n".join(one.line() for one in found)
 
 
-def test_an_engine_slowed_by_a_fifth_is_found_out(work: tuple[Engines, Callable[[], object]], watch: Watch) -> None:
-    """The kernel of one is followed by others that take a fifth of its time: it alone is named, after every round."""
+def test_an_engine_that_is_slowed_is_found_out(work: tuple[Engines, Callable[[], object]], watch: Watch) -> None:
+    """The kernel of one is followed by what takes a third of its time: it alone is named, after every round."""
     name = "heap, no statistics"
     ran, fixed = work
-    ratios = watch.turn(20)
+    ratios = watch.turn(40)
     run = ran[name]
 
     def slowed() -> None:
@@ -56,7 +57,7 @@ def test_an_engine_slowed_by_a_fifth_is_found_out(work: tuple[Engines, Callable[
     slow = Watch({name: slowed, "sample, no statistics": ran["sample, no statistics"]}, fixed)
     found = lost(slow, ratios, MOST_LOST, rounds=3)
     assert [one.engine for one in found] == [name]
-    assert 1.15 < found[0].measured / found[0].recorded < 1.6
+    assert 1.15 < found[0].measured / found[0].recorded < 1.9
     assert "heap, no statistics" in found[0].line()
 
 
