@@ -7,6 +7,7 @@ import shutil
 import socket
 from collections.abc import Callable
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import httpx
 import pytest
@@ -160,3 +161,16 @@ def test_a_port_that_is_taken_is_said_in_one_line(tmp_path: Path) -> None:
         with pytest.raises(UserError, match=f"port {port}.*--port") as error:
             serve_page(tmp_path, None, port, pytest.fail, browser=False)
     assert "\n" not in str(error.value)
+
+
+def test_its_address_can_be_reached_as_soon_as_it_is_told(tmp_path: Path) -> None:
+    class ReachedError(Exception):
+        pass
+
+    def reach(address: str) -> None:
+        parts = urlsplit(address)
+        with socket.create_connection((parts.hostname, parts.port)):
+            raise ReachedError
+
+    with pytest.raises(ReachedError):
+        serve_page(tmp_path, None, 0, reach, browser=False)

@@ -51,6 +51,7 @@ def _listening(port: int) -> socket.socket:
     opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         opened.bind((_HOST, port))
+        opened.listen()  # before its address is told: who comes at once waits, and is not turned away
     except (OSError, OverflowError) as error:
         opened.close()
         why = getattr(error, "strerror", None) or error
