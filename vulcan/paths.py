@@ -43,7 +43,7 @@ def _kernels_version() -> str:
     checkout = Path(__file__).parent.parent
     if not (checkout / "pyproject.toml").is_file():
         return __version__
-    files = [Path(__file__).parent / "anvil" / "population.py"]
+    files = [Path(__file__).parent / "anvil" / "native" / "population.py"]
     files += [file for folder in ("evaluators", "traces") for file in (checkout / folder).rglob("*.py")]
     newest = max(file.stat().st_mtime_ns for file in files)
     return f"{__version__}-{newest:x}"

@@ -78,7 +78,7 @@ class LinkEvaluator:
 
     def prepare(self, instances: Sequence[Instance]) -> None:
         """See `vulcan.evaluator.Evaluator`."""
-        from vulcan.anvil.jit import warm_up
+        from vulcan.anvil.native.jit import warm_up
 
         warm_up()
         scenarios = [(instance, _scenario(instance, "policy", self._link(instance))) for instance in instances]

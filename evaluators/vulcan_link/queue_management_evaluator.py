@@ -72,7 +72,7 @@ class QueueManagementEvaluator:
 
     def prepare(self, instances: Sequence[Instance]) -> None:
         """See `vulcan.evaluator.Evaluator`."""
-        from vulcan.anvil.jit import warm_up
+        from vulcan.anvil.native.jit import warm_up
 
         warm_up()
         for instance in instances:

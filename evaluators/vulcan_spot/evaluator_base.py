@@ -93,7 +93,7 @@ class WindowsEvaluator(ABC):
 
     def prepare(self, instances: Sequence[Instance]) -> None:
         """See `vulcan.evaluator.Evaluator`."""
-        from vulcan.anvil.jit import warm_up
+        from vulcan.anvil.native.jit import warm_up
         from vulcan_spot import kernel  # noqa: F401 - compiles it, or loads it
 
         warm_up()

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from vulcan.anvil import Rejected, check
 from vulcan.anvil import program as p
-from vulcan.anvil.clean import cleaned
 from vulcan.anvil.emit_source import emit_source
 from vulcan.anvil.interpret import Reference
 from vulcan.anvil.plan import make_plan
-from vulcan.anvil.rewrite import program_size
+from vulcan.anvil.rewriting.clean import cleaned
+from vulcan.anvil.rewriting.rewrite import program_size
 
 
 def runs(program: p.Program, seed: int) -> list[float]:

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from vulcan.anvil import Policy, Rejected, check
 from vulcan.anvil import program as p
-from vulcan.anvil.flow import follow
-from vulcan.anvil.flow_shared import Findings
+from vulcan.anvil.flow.follow import follow
+from vulcan.anvil.flow.shared import Findings
 
 DECLARED = dict(TOY.signature.features())
 

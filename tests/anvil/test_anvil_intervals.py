@@ -13,11 +13,12 @@ from anvil_values import values_for
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from vulcan.anvil import Policy, Rejected, check, grammar, intervals
-from vulcan.anvil.intervals import Bounds, Interval
-from vulcan.anvil.llvm_context import Context
-from vulcan.anvil.llvm_module import module_text
-from vulcan.anvil.llvm_writer import Writer
+from vulcan.anvil import Policy, Rejected, check, grammar
+from vulcan.anvil.flow import intervals
+from vulcan.anvil.flow.intervals import Bounds, Interval
+from vulcan.anvil.native.llvm_context import Context
+from vulcan.anvil.native.llvm_module import module_text
+from vulcan.anvil.native.llvm_writer import Writer
 
 QUICK = settings(
     max_examples=250, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow], database=None

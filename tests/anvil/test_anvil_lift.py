@@ -15,8 +15,8 @@ from vulcan.anvil import Policy, Rejected, check
 from vulcan.anvil import program as p
 from vulcan.anvil.emit_source import emit_source
 from vulcan.anvil.interpret import Reference
-from vulcan.anvil.lift import adjustable, lift, lowered
 from vulcan.anvil.plan import make_plan
+from vulcan.anvil.rewriting.lift import adjustable, lift, lowered
 from vulcan.registry import find_task
 from vulcan.task import Task
 

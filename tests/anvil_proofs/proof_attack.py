@@ -8,7 +8,7 @@ from random import Random
 
 from vulcan.anvil import Policy
 from vulcan.anvil import program as p
-from vulcan.anvil.intervals import Interval
+from vulcan.anvil.flow.intervals import Interval
 from vulcan.anvil.prove.replay import Judge, Point
 from vulcan.anvil.prove.statement import statement
 from vulcan.anvil.prove.terms import TooLarge, parts_within

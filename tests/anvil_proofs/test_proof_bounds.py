@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from vulcan.anvil import grammar
-from vulcan.anvil.intervals import Interval
+from vulcan.anvil.flow.intervals import Interval
 from vulcan.anvil.prove.known import Contradiction, Known
 from vulcan.anvil.prove.terms import Graph, Input, Term
 from vulcan.anvil.prove.vector import evaluate

@@ -7,7 +7,7 @@ import pytest
 from real_caches import improvement
 
 from vulcan.anvil import check
-from vulcan.anvil.rewrite import program_size
+from vulcan.anvil.rewriting.rewrite import program_size
 from vulcan.registry import find_task
 from vulcan.searches.simplify import simplify
 from vulcan.searches.tune import Evaluate

@@ -16,12 +16,12 @@ from vulcan.anvil.layout import Layout
 from vulcan.anvil.parse import parse
 from vulcan.anvil.plan import Plan, joined, make_plan
 from vulcan.anvil.policy_function import Compiled, PolicyFunction
-from vulcan.anvil.rewrite import program_size
+from vulcan.anvil.rewriting.rewrite import program_size
 from vulcan.anvil.warnings import Doubts, PolicyWarning, doubts_of
 from vulcan.task import Program, Task
 
 if TYPE_CHECKING:
-    from vulcan.anvil.compile import Native
+    from vulcan.anvil.native.compile import Native
 
 
 def check(source: str, task: Task) -> Policy:
@@ -82,7 +82,7 @@ class Policy:
 
     @property
     def size(self) -> int:
-        """Nodes of the program (`vulcan.anvil.rewrite.program_size`)."""
+        """Nodes of the program (`vulcan.anvil.rewriting.rewrite.program_size`)."""
         return program_size(self.program)
 
     def native(self, layout: Layout, hurried: bool = False) -> Native:

@@ -13,7 +13,7 @@ from vulcan.anvil.plan import Plan
 from vulcan.task import Rank, Signature, Task, Value
 
 if TYPE_CHECKING:
-    from vulcan.anvil.compile import Native
+    from vulcan.anvil.native.compile import Native
 
 
 class Compiled:
@@ -27,7 +27,7 @@ class Compiled:
         """By the identity of the layout, which is kept so that its identity stays its own, and by `hurried`."""
 
     def native(self, layout: Layout, hurried: bool = False) -> Native:
-        from vulcan.anvil.compile import compile_native  # loads numba, which checking a policy does not need
+        from vulcan.anvil.native.compile import compile_native  # loads numba, which checking a policy does not need
 
         key = (id(layout), hurried and (id(layout), False) not in self._made)  # what there is need not be made again
         if key not in self._made:

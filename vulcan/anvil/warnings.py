@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from vulcan.anvil import grammar
 from vulcan.anvil import program as p
 from vulcan.anvil.emit_source import emit_source
-from vulcan.anvil.flow import follow
-from vulcan.anvil.intervals import Interval
-from vulcan.anvil.known import Known
+from vulcan.anvil.flow.follow import follow
+from vulcan.anvil.flow.intervals import Interval
+from vulcan.anvil.flow.known import Known
 from vulcan.anvil.parse import parse
 from vulcan.anvil.quantity import spelled_number
 from vulcan.anvil.syntax import dotted, position

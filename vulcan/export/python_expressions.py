@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from vulcan.anvil import grammar
 from vulcan.anvil import program as p
-from vulcan.anvil.intervals import Bounds, Environment, Interval
+from vulcan.anvil.flow.intervals import Bounds, Environment, Interval
 from vulcan.anvil.semantics import LARGEST
 from vulcan.export.statistic_names import Spelling
 from vulcan.task import History, Signature

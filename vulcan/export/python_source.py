@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
-from vulcan.anvil import intervals
 from vulcan.anvil import program as p
-from vulcan.anvil.intervals import Interval
+from vulcan.anvil.flow import intervals
+from vulcan.anvil.flow.intervals import Interval
 from vulcan.export.fit import fitted
 from vulcan.export.names import renamed
 from vulcan.export.python_expressions import Expressions

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from vulcan.anvil import program as p
-from vulcan.anvil.fold import ONE, ZERO
-from vulcan.anvil.rewrite import places, replaced
+from vulcan.anvil.rewriting.fold import ONE, ZERO
+from vulcan.anvil.rewriting.rewrite import places, replaced
 
 Cut = tuple[p.Statement | p.Expression, p.Expression | str]
 """What is cut, and what stands in its place: the same cut of a changed program is equal to it."""

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Protocol
 
-from vulcan.anvil.lift import Knob
+from vulcan.anvil.rewriting.lift import Knob
 
 DIGITS = 3
 """Significant digits of every number that a scale gives: more would be noise."""

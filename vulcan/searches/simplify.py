@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from vulcan.anvil import Policy, Rejected, check
 from vulcan.anvil import program as p
-from vulcan.anvil.clean import cleaned
 from vulcan.anvil.emit_source import emit_source
-from vulcan.anvil.rewrite import program_size
+from vulcan.anvil.rewriting.clean import cleaned
+from vulcan.anvil.rewriting.rewrite import program_size
 from vulcan.searches.cuts import Cut, cuts
 from vulcan.searches.tune import Evaluate
 from vulcan.task import Task
@@ -21,7 +21,7 @@ _BATCH = 8
 class Simplified:
     """A smaller policy that scores about as high as the one it was made from.
 
-    `size` and `before` are nodes of the program (`vulcan.anvil.rewrite.program_size`); `evaluations` counts the
+    `size` and `before` are nodes of the program (`anvil.rewriting.rewrite.program_size`); `evaluations` counts the
     sources that were evaluated.
     """
 

@@ -17,7 +17,7 @@ from typing import Protocol
 from vulcan.anvil import Policy, Rejected, check
 from vulcan.anvil import program as p
 from vulcan.anvil.emit_source import emit_source
-from vulcan.anvil.lift import Adjustable, Knob, adjustable, lift, lowered
+from vulcan.anvil.rewriting.lift import Adjustable, Knob, adjustable, lift, lowered
 from vulcan.program.interface import check_policy
 from vulcan.program.policy import ProgramPolicy
 from vulcan.searches.scales import Scale, scale_of
@@ -41,7 +41,7 @@ _GROWTH = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What became of one number; `name` is as in `vulcan.anvil.lift.Knob`."""
+    """What became of one number; `name` is as in `vulcan.anvil.rewriting.lift.Knob`."""
 
     name: str
     before: float

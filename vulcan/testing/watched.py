@@ -24,7 +24,7 @@ from vulcan.anvil.policy_function import PolicyFunction
 from vulcan.task import Feature, Signature, Task
 
 if TYPE_CHECKING:
-    from vulcan.anvil.compile import Native
+    from vulcan.anvil.native.compile import Native
 
 MOST_DISTINCT = float(2**62)
 _serial = itertools.count()
@@ -162,7 +162,7 @@ class Machine:
     """A function that looks at features in memory, and goes on to the one that it stands before."""
 
     def __init__(self, address: int, features: Mapping[str, Feature], layout: Layout, gives: str) -> None:
-        from vulcan.anvil import jit
+        from vulcan.anvil.native import jit
 
         placed = {name: feature for name, feature in features.items() if name in layout.features}
         self.names = list(placed)

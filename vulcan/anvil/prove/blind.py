@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from vulcan.anvil import program as p
-from vulcan.anvil.intervals import Interval
+from vulcan.anvil.flow.intervals import Interval
 from vulcan.anvil.policy import Policy
 from vulcan.anvil.prove.counterexample import Counterexample, simplest
 from vulcan.anvil.prove.inputs import Inputs

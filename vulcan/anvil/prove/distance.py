@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable
 
 from vulcan.anvil import semantics as total
-from vulcan.anvil.intervals import Interval
+from vulcan.anvil.flow.intervals import Interval
 from vulcan.anvil.prove.known import Known
 from vulcan.anvil.prove.ranges import is_exact
 from vulcan.anvil.prove.terms import Term

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 
 from vulcan.anvil import program as p
-from vulcan.anvil.intervals import Bounds, Interval, declared_bounds
+from vulcan.anvil.flow.intervals import Bounds, Interval, declared_bounds
 from vulcan.anvil.prove.terms import Graph, Input, Lookup, Term
 from vulcan.task import Signature
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from vulcan.anvil.intervals import TRUTH, Interval, point
+from vulcan.anvil.flow.intervals import TRUTH, Interval, point
 from vulcan.anvil.prove.magnitude import least_magnitude
 from vulcan.anvil.prove.ranges import bounds, meet
 from vulcan.anvil.prove.terms import Graph, Input, Lookup, Term

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from vulcan.anvil.intervals import Interval
+from vulcan.anvil.flow.intervals import Interval
 from vulcan.anvil.prove.terms import Term
 
 SMALLEST = 5e-324

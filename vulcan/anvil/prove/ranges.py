@@ -1,4 +1,4 @@
-"""Bounds of one operation's result from the bounds of its operands: what `vulcan.anvil.intervals` gives, and tighter.
+"""Bounds of one operation's result from the bounds of its operands: what `anvil.flow.intervals` gives, and tighter.
 
 Rounding is monotone and so is saturation, so for + - * / and sqrt bounds computed in float64 hold as they are. The
 mathematical library is trusted to err by under 1e-12 of the result (it documents 4 units in the last place, 1e-15).
@@ -11,7 +11,7 @@ from collections.abc import Callable
 from itertools import product
 
 from vulcan.anvil import semantics as total
-from vulcan.anvil.intervals import OPERATION_BOUNDS, Interval, clamped
+from vulcan.anvil.flow.intervals import OPERATION_BOUNDS, Interval, clamped
 from vulcan.anvil.prove.terms import Term
 from vulcan.task import LARGEST_EXACT_INTEGER
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from vulcan.anvil.intervals import Interval
+from vulcan.anvil.flow.intervals import Interval
 from vulcan.anvil.prove.vector import Numbers
 
 Generator = np.random.Generator

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from vulcan.anvil.intervals import Interval
+from vulcan.anvil.flow.intervals import Interval
 from vulcan.anvil.prove.counterexample import Counterexample, calm, simplest
 from vulcan.anvil.prove.replay import Judge, Point
 from vulcan.anvil.prove.samples import Samples, fitted

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from vulcan.anvil import program as p
 from vulcan.anvil.check import check_tree
-from vulcan.anvil.intervals import Interval
+from vulcan.anvil.flow.intervals import Interval
 from vulcan.anvil.parse import parse
 from vulcan.anvil.plan import Plan, make_plan
 from vulcan.anvil.prove.inputs import Inputs

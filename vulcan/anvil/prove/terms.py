@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from vulcan.anvil import grammar
 from vulcan.anvil import program as p
-from vulcan.anvil.intervals import Interval
+from vulcan.anvil.flow.intervals import Interval
 
 MOST_TERMS = 1_500
 DEEPEST = 120

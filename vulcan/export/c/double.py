@@ -9,8 +9,8 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from vulcan.anvil import program as p
-from vulcan.anvil.flow import follow
-from vulcan.anvil.intervals import ANYTHING, OPERATION_BOUNDS, Interval
+from vulcan.anvil.flow.follow import follow
+from vulcan.anvil.flow.intervals import ANYTHING, OPERATION_BOUNDS, Interval
 from vulcan.anvil.semantics import LARGEST
 from vulcan.anvil.statistic_slots import Part
 from vulcan.export.c.kept import Group, group_of

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from vulcan.anvil import grammar
 from vulcan.anvil import program as p
-from vulcan.anvil.intervals import OPERATION_BOUNDS, point
+from vulcan.anvil.flow.intervals import OPERATION_BOUNDS, point
 from vulcan.export.c.fixed_kinds import Kinds, refusal
 from vulcan.export.c.fixed_statistics import FixedStatistics
 from vulcan.export.c.names import helper_name, member_of, parameter_names

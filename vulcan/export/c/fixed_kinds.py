@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from vulcan.anvil import program as p
-from vulcan.anvil.flow import follow
-from vulcan.anvil.intervals import ANYTHING, Interval, declared_bounds, point
+from vulcan.anvil.flow.follow import follow
+from vulcan.anvil.flow.intervals import ANYTHING, Interval, declared_bounds, point
 from vulcan.errors import UserError
 from vulcan.export.c.scale import (
     BITS,

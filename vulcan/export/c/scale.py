@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from vulcan.anvil.intervals import ANYTHING, Interval
+from vulcan.anvil.flow.intervals import ANYTHING, Interval
 from vulcan.task import Feature
 
 BITS = 62

@@ -6,7 +6,7 @@ from collections import Counter
 
 from vulcan.anvil import grammar
 from vulcan.anvil import program as p
-from vulcan.anvil.rewrite import expression_size, with_children
+from vulcan.anvil.rewriting.rewrite import expression_size, with_children
 from vulcan.models.offline.tree import is_constant, places
 from vulcan.task import Signature
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from vulcan.anvil import Policy, Rejected, check
 from vulcan.anvil import program as p
 from vulcan.anvil.emit_source import emit_source
-from vulcan.anvil.rewrite import expression_size
+from vulcan.anvil.rewriting.rewrite import expression_size
 from vulcan.models.offline.crossover import CROSSOVERS
 from vulcan.models.offline.draft import Draft
 from vulcan.models.offline.flatten import flatten

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from vulcan.anvil import program as p
-from vulcan.anvil.rewrite import Path, replaced
+from vulcan.anvil.rewriting.rewrite import Path, replaced
 from vulcan.models.offline.draft import Draft
 from vulcan.models.offline.terms import condition
 from vulcan.models.offline.tree import is_constant, is_larger, operate, places

@@ -34,7 +34,7 @@ class Draft:
 
     def adopt(self, e: p.Expression, parameters: Mapping[str, float]) -> p.Expression:
         """The expression of another program, its parameters taken over under names that are free here."""
-        from vulcan.anvil.rewrite import with_children
+        from vulcan.anvil.rewriting.rewrite import with_children
 
         match e:
             case p.Parameter(name):

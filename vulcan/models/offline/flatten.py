@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from vulcan.anvil import program as p
-from vulcan.anvil.rewrite import with_children
+from vulcan.anvil.rewriting.rewrite import with_children
 from vulcan.models.offline.tree import is_larger
 
 LARGEST = 300

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from vulcan.anvil import grammar
 from vulcan.anvil import program as p
-from vulcan.anvil.rewrite import from_below, in_block
+from vulcan.anvil.rewriting.rewrite import from_below, in_block
 from vulcan.task import Signature
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from vulcan.anvil import program as p
-from vulcan.anvil.rewrite import Path, replaced
+from vulcan.anvil.rewriting.rewrite import Path, replaced
 from vulcan.models.offline.draft import Draft, rounded
 from vulcan.models.offline.fresh import alternative
 from vulcan.models.offline.split import split_population

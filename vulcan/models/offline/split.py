@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from vulcan.anvil import program as p
-from vulcan.anvil.rewrite import replaced
+from vulcan.anvil.rewriting.rewrite import replaced
 from vulcan.models.offline.draft import Draft, rounded
 from vulcan.models.offline.tree import at, is_constant, operate, places
 

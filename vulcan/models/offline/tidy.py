@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from vulcan.anvil import grammar
 from vulcan.anvil import program as p
-from vulcan.anvil.rewrite import with_children
+from vulcan.anvil.rewriting.rewrite import with_children
 from vulcan.models.offline.draft import Draft
 from vulcan.models.offline.tree import is_constant, operate, places
 from vulcan.models.offline.units import constant

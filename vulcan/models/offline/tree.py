@@ -1,11 +1,11 @@
-"""Expressions as trees: what of them the generator may change (see `vulcan.anvil.rewrite` for how)."""
+"""Expressions as trees: what of them the generator may change (see `vulcan.anvil.rewriting.rewrite` for how)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from vulcan.anvil import program as p
-from vulcan.anvil.rewrite import Path
+from vulcan.anvil.rewriting.rewrite import Path
 
 
 def places(e: p.Expression, path: Path = ()) -> Iterator[tuple[Path, p.Expression]]:

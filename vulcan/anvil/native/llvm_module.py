@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from vulcan.anvil.jit import LIBRARY
-from vulcan.anvil.llvm_context import Context
-from vulcan.anvil.llvm_events import events
-from vulcan.anvil.llvm_writer import Writer
-from vulcan.anvil.runtime import runtime_declarations
+from vulcan.anvil.native.jit import LIBRARY
+from vulcan.anvil.native.llvm_context import Context
+from vulcan.anvil.native.llvm_events import events
+from vulcan.anvil.native.llvm_writer import Writer
+from vulcan.anvil.native.runtime import runtime_declarations
 
 
 def _declarations() -> dict[str, str]:

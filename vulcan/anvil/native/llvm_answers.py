@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from vulcan.anvil import program as p
-from vulcan.anvil.llvm_builder import constant
-from vulcan.anvil.llvm_memory import Memory
-from vulcan.anvil.llvm_populations import percentile
+from vulcan.anvil.native.llvm_builder import constant
+from vulcan.anvil.native.llvm_memory import Memory
+from vulcan.anvil.native.llvm_populations import percentile
 from vulcan.anvil.statistic_slots import Base, Part, base_of, table_bits
 
 

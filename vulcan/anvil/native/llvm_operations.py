@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from vulcan.anvil import intervals
-from vulcan.anvil.llvm_builder import Builder, Operand, constant
+from vulcan.anvil.flow import intervals
+from vulcan.anvil.native.llvm_builder import Builder, Operand, constant
 
 Emit = Callable[..., str]
 

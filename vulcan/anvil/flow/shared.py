@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from vulcan.anvil import program as p
-from vulcan.anvil.intervals import ANYTHING, Bounds, Interval, declared_bounds
-from vulcan.anvil.known import Known, Source
+from vulcan.anvil.flow.intervals import ANYTHING, Bounds, Interval, declared_bounds
+from vulcan.anvil.flow.known import Known, Source
 from vulcan.task import Signature
 
 _MOST_STEPS = 10_000

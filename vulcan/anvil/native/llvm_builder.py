@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 
-from vulcan.anvil.intervals import Interval
+from vulcan.anvil.flow.intervals import Interval
 from vulcan.anvil.semantics import LARGEST
 
 Operand = tuple[str, Interval]

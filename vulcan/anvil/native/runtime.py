@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import cache
 
-from vulcan.anvil import population, windows
-from vulcan.anvil.numba_runtime import F64, function_pointer
+from vulcan.anvil.native import population, windows
+from vulcan.anvil.native.numba_runtime import F64, function_pointer
 
 RUNTIME = {**population.RUNTIME, **windows.RUNTIME}
 

@@ -5,14 +5,14 @@ Guards of total arithmetic stand only where interval analysis cannot show that t
 
 from __future__ import annotations
 
-from vulcan.anvil import intervals
 from vulcan.anvil import program as p
-from vulcan.anvil.intervals import Environment, Interval
-from vulcan.anvil.llvm_answers import answer, occurrences
-from vulcan.anvil.llvm_builder import constant
-from vulcan.anvil.llvm_context import Context
-from vulcan.anvil.llvm_memory import ENTRY_ARGUMENTS, Memory
-from vulcan.anvil.llvm_operations import EMIT
+from vulcan.anvil.flow import intervals
+from vulcan.anvil.flow.intervals import Environment, Interval
+from vulcan.anvil.native.llvm_answers import answer, occurrences
+from vulcan.anvil.native.llvm_builder import constant
+from vulcan.anvil.native.llvm_context import Context
+from vulcan.anvil.native.llvm_memory import ENTRY_ARGUMENTS, Memory
+from vulcan.anvil.native.llvm_operations import EMIT
 
 MOST_INLINED = 1_000
 """The size up to which all helpers are inlined: beyond it the code could grow without end."""

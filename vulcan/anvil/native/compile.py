@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from vulcan.anvil import jit
 from vulcan.anvil import program as p
 from vulcan.anvil.layout import Layout
-from vulcan.anvil.llvm_context import Context, role_at, role_of
-from vulcan.anvil.llvm_module import module_text
+from vulcan.anvil.native import jit
+from vulcan.anvil.native.llvm_context import Context, role_at, role_of
+from vulcan.anvil.native.llvm_module import module_text
 from vulcan.anvil.plan import Plan
 from vulcan.task import Signature
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 
 from vulcan.anvil import grammar
 from vulcan.anvil import program as p
-from vulcan.anvil.intervals import ANYTHING, Bounds, declared_bounds
-from vulcan.anvil.rewrite import from_below, in_program, names_of, with_children
+from vulcan.anvil.flow.intervals import ANYTHING, Bounds, declared_bounds
+from vulcan.anvil.rewriting.rewrite import from_below, in_program, names_of, with_children
 from vulcan.task import Signature
 
 _GUARD = 1e-6

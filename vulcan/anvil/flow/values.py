@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from vulcan.anvil import program as p
-from vulcan.anvil.flow_conditions import Conditions
-from vulcan.anvil.intervals import ANYTHING, OPERATION_BOUNDS, TRUTH, Interval, point
-from vulcan.anvil.known import UNKNOWN, Known, Source, State, meet
+from vulcan.anvil.flow.conditions import Conditions
+from vulcan.anvil.flow.intervals import ANYTHING, OPERATION_BOUNDS, TRUTH, Interval, point
+from vulcan.anvil.flow.known import UNKNOWN, Known, Source, State, meet
 from vulcan.anvil.semantics import LARGEST
 
 

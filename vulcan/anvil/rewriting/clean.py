@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from vulcan.anvil import program as p
-from vulcan.anvil.fold import constant, folded
-from vulcan.anvil.liveness import without_dead
-from vulcan.anvil.rewrite import Change, expression_size, from_below, in_block, in_program
+from vulcan.anvil.rewriting.fold import constant, folded
+from vulcan.anvil.rewriting.liveness import without_dead
+from vulcan.anvil.rewriting.rewrite import Change, expression_size, from_below, in_block, in_program
 
 _Statements = tuple[p.Statement, ...]
 

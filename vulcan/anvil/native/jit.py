@@ -8,7 +8,7 @@ from typing import Any
 
 import llvmlite.binding as llvm
 
-from vulcan.anvil.runtime import runtime_addresses
+from vulcan.anvil.native.runtime import runtime_addresses
 
 LIBRARY = {"pow": 2, "fmod": 2, **dict.fromkeys(
     ("exp", "expm1", "log", "log1p", "log2", "log10", "tanh", "atan", "sin", "cos"), 1)}  # fmt: skip

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from vulcan.anvil.numba_runtime import (
+from vulcan.anvil.native.numba_runtime import (
     F64,
     I64,
     bits_of,

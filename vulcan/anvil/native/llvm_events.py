@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from vulcan.anvil import llvm_populations
-from vulcan.anvil.llvm_answers import at_most, back, number
-from vulcan.anvil.llvm_builder import constant
-from vulcan.anvil.llvm_context import Context, role_at
-from vulcan.anvil.llvm_memory import ENTRY_ARGUMENTS, Memory
+from vulcan.anvil.native import llvm_populations
+from vulcan.anvil.native.llvm_answers import at_most, back, number
+from vulcan.anvil.native.llvm_builder import constant
+from vulcan.anvil.native.llvm_context import Context, role_at
+from vulcan.anvil.native.llvm_memory import ENTRY_ARGUMENTS, Memory
 from vulcan.anvil.statistic_slots import OBSERVATIONS, Base, Part, base_at, table_bits
 
 MOST_SHORT = 8

@@ -10,7 +10,7 @@ import operator
 
 from vulcan.anvil import grammar
 from vulcan.anvil import program as p
-from vulcan.anvil.rewrite import from_below
+from vulcan.anvil.rewriting.rewrite import from_below
 
 ZERO = p.Number(0.0)
 ONE = p.Number(1.0)

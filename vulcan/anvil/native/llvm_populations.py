@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from vulcan.anvil import program as p
 from vulcan.anvil import quantise
-from vulcan.anvil.llvm_builder import constant
-from vulcan.anvil.llvm_memory import Memory
+from vulcan.anvil.native.llvm_builder import constant
+from vulcan.anvil.native.llvm_memory import Memory
 from vulcan.anvil.population_shape import ANSWER, ANSWERED, CURSOR, HEADER
 from vulcan.anvil.statistic_slots import Part
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from vulcan.anvil import program as p
-from vulcan.anvil.flow_shared import Findings, Shared
-from vulcan.anvil.flow_values import Values
-from vulcan.anvil.intervals import Interval
-from vulcan.anvil.known import UNKNOWN, Known, Source, State, join
+from vulcan.anvil.flow.intervals import Interval
+from vulcan.anvil.flow.known import UNKNOWN, Known, Source, State, join
+from vulcan.anvil.flow.shared import Findings, Shared
+from vulcan.anvil.flow.values import Values
 from vulcan.task import Signature
 
 _MOST_TURNS = 16

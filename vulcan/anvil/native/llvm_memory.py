@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from vulcan.anvil.layout import Slot
-from vulcan.anvil.llvm_builder import Builder
-from vulcan.anvil.llvm_context import Context
+from vulcan.anvil.native.llvm_builder import Builder
+from vulcan.anvil.native.llvm_context import Context
 from vulcan.anvil.statistic_slots import OBSERVATIONS, Base, Part
 
 ENTRY_ARGUMENTS = "ptr %globals, ptr %entity, ptr %statistics, double %key"

@@ -6,9 +6,9 @@ import math
 from abc import ABC, abstractmethod
 
 from vulcan.anvil import program as p
-from vulcan.anvil.flow_shared import Shared
-from vulcan.anvil.intervals import ANYTHING, Interval, point
-from vulcan.anvil.known import LEAST, Known, Source, State, join
+from vulcan.anvil.flow.intervals import ANYTHING, Interval, point
+from vulcan.anvil.flow.known import LEAST, Known, Source, State, join
+from vulcan.anvil.flow.shared import Shared
 from vulcan.anvil.semantics import LARGEST
 
 _REVERSED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}

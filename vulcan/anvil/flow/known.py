@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, field
 
 from vulcan.anvil import program as p
-from vulcan.anvil.intervals import ANYTHING, Interval
+from vulcan.anvil.flow.intervals import ANYTHING, Interval
 from vulcan.anvil.semantics import LARGEST
 
 Source = p.Read | p.Statistic | p.Query | p.Local

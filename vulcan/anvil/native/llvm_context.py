@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 
 from vulcan.anvil import program as p
-from vulcan.anvil.intervals import Bounds, declared_bounds
+from vulcan.anvil.flow.intervals import Bounds, declared_bounds
 from vulcan.anvil.layout import Layout
 from vulcan.anvil.plan import Plan
 from vulcan.anvil.population_shape import PopulationShape

@@ -1,0 +1,1 @@
+"""Programs made from programs that decide the same: folded, cleaned, lifted, simplified."""
