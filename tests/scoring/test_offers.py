@@ -7,10 +7,14 @@ from dataclasses import replace
 import pytest
 from scoring_toys import LEAST, TOY_TASK
 
-from vulcan.anvil import check
+from vulcan.anvil import Policy, check
 from vulcan.errors import UserError
-from vulcan.evaluator import Instance, Rung, decisions_of, load_evaluator, rungs_of
+from vulcan.evaluator import Instance, Metrics, Rung, decisions_of, load_evaluator, rungs_of
 from vulcan.registry import find_task
+from vulcan.scoring.child import WARM_UP_EVENTS, Worker
+from vulcan.scoring.setup import Setup
+from vulcan.searches.config import complete_settings
+from vulcan_cache.evaluator import CacheEvaluator
 
 FULL = (Instance("a", "train", {"n": 100}), Instance("b", "train", {"n": 100}))
 CHEAP = tuple(replace(i, name=f"{i.name} short", parameters={"n": 10}) for i in FULL)
@@ -79,3 +83,21 @@ def test_a_share_that_is_none_is_refused(keep: float) -> None:
 def test_a_rung_has_instances() -> None:
     with pytest.raises(ValueError, match="has no instance"):
         Rung("x", (), 0.5)
+
+
+def test_a_child_warms_up_on_the_opening_of_an_instance_where_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    task = find_task("cache_eviction")
+    (first, *_) = load_evaluator(task).instances(complete_settings(task, {}), "train")
+    ran_to: list[object] = []
+    evaluate = CacheEvaluator.evaluate
+
+    def watched(self: CacheEvaluator, policy: Policy, instance: Instance) -> Metrics:
+        ran_to.append(instance.parameters["measure_to"])
+        return evaluate(self, policy, instance)
+
+    monkeypatch.setattr(CacheEvaluator, "evaluate", watched)
+    worker = Worker(Setup("cache_eviction", (first,)))
+    assert ran_to == [WARM_UP_EVENTS]
+    job = {"source": task.seed_policies()["lru"], "instances": [0], "probe": False, "limit": 60.0, "ticket": "t"}
+    assert worker.serve(job)["status"] == "scored"
+    assert ran_to[1:] == [first.parameters["measure_to"]]

@@ -17,7 +17,7 @@ from typing import Any, cast
 
 from vulcan.anvil import Policy, Rejected
 from vulcan.errors import UserError
-from vulcan.evaluator import Evaluator, Instance, decisions_of, load_evaluator
+from vulcan.evaluator import Evaluator, Instance, OffersFingerprints, decisions_of, load_evaluator
 from vulcan.program.interface import check_policy
 from vulcan.program.running import ProgramFailed
 from vulcan.registry import find_task
@@ -32,6 +32,9 @@ from vulcan.scoring.programs import Programs
 from vulcan.scoring.sandbox import die_with_parent, lock_down
 from vulcan.scoring.setup import Setup
 from vulcan.task import Program, Task
+
+WARM_UP_EVENTS = 2000
+"""As much of an instance as a warm-up runs on, where the evaluator can cut one: whole ones may take minutes."""
 
 Reply = dict[str, Any]
 
@@ -61,15 +64,18 @@ class Worker:
         self.evaluator.prepare(self.setup.instances)
 
     def _warm_up(self) -> None:
-        """Go once through all a job does: what is loaded late would need files, and have none."""
+        """Go once through all that a job does: what is loaded late would need files, and have none."""
         for source in self.task.seed_policies().values():
             check_policy(source, self.task)
-        job: dict[str, Any] = {"ticket": "", "instances": [0], "limit": self.setup.limits.setup_seconds}
+        limit = self.setup.limits.setup_seconds
+        instance = self.setup.instances[0]
+        if isinstance(self.evaluator, OffersFingerprints):
+            instance = self.evaluator.opening(instance, WARM_UP_EVENTS)
         if self.task.seed_policies() or not isinstance(self.task.signature, Program):
-            reply = self.serve({**job, "source": warm_up_policy(self.task), "probe": True})
+            reply = self._score(warm_up_policy(self.task), [instance], probe=True, limit=limit)
             if reply["status"] != "scored":
                 raise UserError(f"task {self.task.name!r}: its warm-up run is {reply['status']}: {reply['message']}")
-        self.serve({**job, "source": "import os", "probe": False})
+        self._score("import os", [instance], probe=False, limit=limit)
 
     def serve(self, request: Mapping[str, Any]) -> Reply:
         """The reply to a job. Ends the process where the evaluator does."""
