@@ -100,8 +100,10 @@ def test_a_search_is_seen_live(search: Path, browser: Browser, serve: Callable[.
         page.keyboard.press("s")
         expect(page.locator("#stop-dialog")).to_be_visible()
         page.keyboard.press("Escape")
+        expect(page.locator("#stop-dialog")).to_be_hidden()  # while it is open, keys are its own
         expect(page.locator("#state")).to_have_text("running")
         page.keyboard.press("s")
+        expect(page.locator("#stop-dialog")).to_be_visible()
         page.keyboard.press("Tab")
         page.keyboard.press("Enter")
         expect(page.locator("#state")).to_have_text("interrupted")

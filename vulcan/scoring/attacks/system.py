@@ -157,7 +157,7 @@ os.execv('/bin/sh', ['sh', '-c', 'exit 99'])
     ),
     Attack(
         "100 GB of memory in one piece",
-        "block = bytearray(given['bytes'])\ngot(len(block))",
+        "block = bytes(given['bytes'])\ngot(len(block))",
         (Layer.MEMORY,),
         given={"bytes": 100 * _GIB},
         harmless={"bytes": _GIB // 2},
