@@ -7,9 +7,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from effort import examples
+from hypothesis import settings
 from real_data import real_data
 
 from vulcan.paths import keep_compiled_kernels_in_cache
+
+settings.register_profile("vulcan", max_examples=examples(100))
+settings.load_profile("vulcan")
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # as where a shell runs the tests in its background: what tests start and interrupt would inherit it

@@ -14,6 +14,7 @@ from anvil_programs import random_program
 from anvil_toy import HEAD, TOY, TOY_LAYOUT, returning
 from anvil_twin import Twin
 from anvil_values import values_for
+from effort import examples, slow
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -49,13 +50,13 @@ def verdict(source: str, run: bool = False) -> str:
     return "accepted"
 
 
-@settings(max_examples=1_000, **SETTINGS)
+@settings(max_examples=examples(1_000), **SETTINGS)
 @given(arbitrary_sources(TOY.signature))
 def test_arbitrary_trees(source):
     verdict(source, run=True)
 
 
-@pytest.mark.parametrize("programs", [1_000, pytest.param(20_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("programs", [400, slow(20_000)])
 def test_many_arbitrary_trees(programs):
     """Some are accepted, and many rules reject the others."""
     random = Random(programs)
@@ -92,7 +93,7 @@ def test_the_generator_knows_every_kind_of_node_that_python_has():
     assert len(seen) > 90
 
 
-@settings(max_examples=300, **SETTINGS)
+@settings(max_examples=examples(300), **SETTINGS)
 @given(st.binary(max_size=60), st.sampled_from(("utf-8", "latin-1", "utf-16")))
 def test_arbitrary_bytes(data, encoding):
     text = data.decode(encoding, errors="surrogateescape" if encoding == "utf-8" else "replace")
@@ -137,7 +138,7 @@ def test_what_python_has_and_the_language_has_not(name):
     assert verdict(source, run=True) == (rule or "accepted")
 
 
-@pytest.mark.parametrize("programs", [1_000, pytest.param(20_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("programs", [400, slow(20_000)])
 def test_programs_with_one_node_exchanged(programs):
     """Valid programs in which one expression or statement is another, arbitrary one."""
     random = Random(programs)

@@ -9,6 +9,7 @@ from anvil_toy import TOY, TOY_LAYOUT
 from anvil_twin import Twin
 from anvil_two import TWO, TWO_LAYOUT
 from anvil_values import values_for
+from effort import slow
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
@@ -49,7 +50,7 @@ def over_the_limit(rejected: Rejected) -> bool:
 
 
 @pytest.mark.parametrize(("task", "layout"), CASES)
-@pytest.mark.parametrize("count", [125, pytest.param(500, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [40, slow(500)])
 def test_a_generated_program_gives_the_same_bits_natively(task: Task, layout: Layout, count: int) -> None:
     @settings(
         max_examples=count, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow], database=None

@@ -12,6 +12,7 @@ import pytest
 from anvil_toy import HEAD, TOY, TOY_LAYOUT, returning
 from anvil_twin import Twin
 from anvil_values import values_for
+from effort import slow
 
 from vulcan.anvil import Rejected, check
 
@@ -192,7 +193,7 @@ print((resident() - before) / times)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is read from /proc")
-@pytest.mark.parametrize("times", [320, pytest.param(2_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("times", [320, slow(2_000)])
 def test_compiling_again_and_again_keeps_no_memory(times):
     """In a process of its own: one that has freed much would hide what is kept."""
     paths = os.pathsep.join((str(Path(__file__).parent), *filter(None, sys.path)))

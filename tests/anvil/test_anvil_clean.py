@@ -7,6 +7,7 @@ import pytest
 from anvil_programs import programs
 from anvil_toy import HEAD, TOY
 from anvil_values import values_for
+from effort import examples
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
@@ -32,7 +33,11 @@ def runs(program: p.Program, seed: int) -> list[float]:
 
 
 @settings(
-    max_examples=400, deadline=None, derandomize=True, database=None, suppress_health_check=[HealthCheck.too_slow]
+    max_examples=examples(400),
+    deadline=None,
+    derandomize=True,
+    database=None,
+    suppress_health_check=[HealthCheck.too_slow],
 )
 @given(source=programs(TOY.signature), seed=st.integers(0, 2**32))
 def test_a_generated_program_computes_the_same_numbers_in_no_more_nodes(source: str, seed: int) -> None:

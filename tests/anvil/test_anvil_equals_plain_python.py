@@ -9,6 +9,7 @@ from anvil_programs import programs
 from anvil_toy import TOY, TOY_LAYOUT, returning
 from anvil_twin import Twin
 from anvil_values import values_for
+from effort import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -24,7 +25,11 @@ def test_native_code_gives_what_plain_python_gives(task, layout):
     compared = parted = 0
 
     @settings(
-        max_examples=150, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow], database=None
+        max_examples=examples(150),
+        deadline=None,
+        derandomize=True,
+        suppress_health_check=[HealthCheck.too_slow],
+        database=None,
     )
     @given(
         source=programs(task.signature, statistics=False, extremes=False),

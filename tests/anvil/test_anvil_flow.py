@@ -8,6 +8,7 @@ import pytest
 from anvil_programs import programs, random_program
 from anvil_toy import HEAD, TOY, returning
 from anvil_values import value_of, values_for
+from effort import examples, slow
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
@@ -64,7 +65,11 @@ def changed(values: dict[str, float], kept: set[str], random: Random) -> dict[st
 
 
 @settings(
-    max_examples=300, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow], database=None
+    max_examples=examples(300),
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow],
+    database=None,
 )
 @given(source=programs(TOY.signature), seed=st.integers(0, 2**32))
 def test_bounds_and_dependence_hold_for_generated_programs(source, seed):
@@ -73,7 +78,7 @@ def test_bounds_and_dependence_hold_for_generated_programs(source, seed):
     holds(policy, Random(seed))
 
 
-@pytest.mark.parametrize("count", [400, pytest.param(10_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [150, slow(10_000)])
 def test_they_hold_for_random_programs_too(count):
     random = Random(count)
     checked = 0

@@ -10,6 +10,7 @@ from anvil_programs import programs
 from anvil_toy import TOY, TOY_LAYOUT, returning
 from anvil_twin import Twin
 from anvil_values import values_for
+from effort import examples
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
@@ -21,7 +22,11 @@ from vulcan.anvil.native.llvm_module import module_text
 from vulcan.anvil.native.llvm_writer import Writer
 
 QUICK = settings(
-    max_examples=250, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow], database=None
+    max_examples=examples(250),
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow],
+    database=None,
 )
 
 
@@ -82,7 +87,7 @@ def test_bounds_of_each_operation_hold_for_all_values_within_its_operands(name):
     operation = grammar.OPERATIONS[name]
     least, _ = operation.arguments
 
-    @settings(max_examples=150, deadline=None, derandomize=True, database=None)
+    @settings(max_examples=examples(150), deadline=None, derandomize=True, database=None)
     @given(st.lists(operand(), min_size=least, max_size=least))
     def hold(operands):
         bounds = intervals.OPERATION_BOUNDS[name](*(interval for interval, _ in operands))

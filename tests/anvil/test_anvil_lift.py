@@ -8,6 +8,7 @@ from anvil_programs import programs
 from anvil_toy import TOY, returning
 from anvil_twin import bits
 from anvil_values import values_for
+from effort import examples
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
@@ -23,7 +24,11 @@ from vulcan.task import Task
 CACHE = replace(find_task("cache_eviction"), operations=TOY.operations)
 TASKS = pytest.mark.parametrize("task", [pytest.param(TOY, id="toy"), pytest.param(CACHE, id="cache_eviction")])
 GENERATED = settings(
-    max_examples=150, deadline=None, derandomize=True, database=None, suppress_health_check=[HealthCheck.too_slow]
+    max_examples=examples(150),
+    deadline=None,
+    derandomize=True,
+    database=None,
+    suppress_health_check=[HealthCheck.too_slow],
 )
 
 

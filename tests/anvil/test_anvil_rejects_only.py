@@ -14,6 +14,7 @@ from anvil_programs import random_program
 from anvil_toy import HEAD, TOY, TOY_LAYOUT
 from anvil_twin import Twin
 from anvil_values import values_for
+from effort import examples, slow
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
@@ -69,7 +70,7 @@ STATEMENTS = (
 )  # fmt: skip
 
 
-@settings(max_examples=400, **QUICK)
+@settings(max_examples=examples(400), **QUICK)
 @given(st.text(max_size=80))
 @example("\ud800")
 @example("def rate(now, item, world, past):\n\treturn 1\x00")
@@ -86,7 +87,7 @@ PIECES = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(max_examples=600, **QUICK)
+@settings(max_examples=examples(600), **QUICK)
 @given(st.lists(PIECES, max_size=12))
 def test_arbitrary_pieces_of_python(pieces):
     accepted_is_harmless(" ".join(pieces))
@@ -127,7 +128,7 @@ def mutated(source: str, random: Random) -> str:
             return source[:at] + random.choice("()[]{}:=.,@~^&|<>!\"'\\#\0\n\t0a_é½") + source[at + 1 :]
 
 
-@pytest.mark.parametrize("programs", [1_200, pytest.param(20_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("programs", [400, slow(20_000)])
 def test_mutations_of_valid_programs(programs):
     random = Random(programs)
     accepted = 0

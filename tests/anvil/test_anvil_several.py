@@ -11,6 +11,7 @@ from anvil_toy import TOY
 from anvil_twin import Twin, bits
 from anvil_two import TWO, TWO_HEADS, TWO_LAYOUT, defining
 from anvil_values import values_for
+from effort import examples
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
@@ -232,7 +233,7 @@ def checked(source: str) -> Policy:
 
 SEVERAL = programs(TWO.signature, others=TWO.others)
 GENERATED = settings(
-    max_examples=60, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck), database=None
+    max_examples=examples(60), deadline=None, derandomize=True, suppress_health_check=list(HealthCheck), database=None
 )
 
 

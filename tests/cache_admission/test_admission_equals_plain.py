@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from admission_programs import policies
+from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from plain_admission import PlainAdmission
@@ -56,7 +57,7 @@ def assert_equal(policy, requests, capacity, mechanism, weight=1, times=None):
 
 
 @pytest.mark.parametrize("mechanism", ["heap", "sample"])
-@settings(max_examples=120, deadline=None, derandomize=True)
+@settings(max_examples=examples(120), deadline=None, derandomize=True)
 @given(source=policies(), requests=workloads(), capacity=st.integers(1, 200))
 def test_generated_policies_decide_as_plain_python(mechanism, source, requests, capacity):
     assert_equal(check(source, TASK), requests, capacity, mechanism)

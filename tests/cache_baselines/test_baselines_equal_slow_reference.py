@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from baseline_traces import columns, real_trace
+from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from slow_reference import SLOW_POLICIES, simulate_slowly
@@ -35,7 +36,7 @@ def small_cases(draw):
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=examples(150), deadline=None, derandomize=True)
 @given(case=small_cases())
 def test_on_small_random_traces(name, case):
     fast, slow = both(name, *case)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from plain_queues import PlainQueues
@@ -56,7 +57,7 @@ def assert_equal(policy, requests, capacity, weight=1, times=None, measure_from=
     return plain
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=examples(150), deadline=None, derandomize=True)
 @given(source=policies(), requests=workloads(), capacity=st.integers(1, 200))
 def test_generated_policies_decide_as_plain_python(source, requests, capacity):
     assert_equal(check(source, TASK), requests, capacity)

@@ -121,6 +121,7 @@ def vulcan(place, *arguments):
     return json.loads(done.stdout)
 
 
+@pytest.mark.slow
 def test_an_offline_search_is_better_than_the_policies_it_starts_from(search):
     summary, _ = search
     assert summary["state"] == "finished"

@@ -85,6 +85,7 @@ def test_a_prompt_is_answered_and_the_verdict_told(asking: Asking) -> None:
     assert (shown["model"], shown["origin"], shown["scores"]["train"]) == ("me", "model", told["score"])
 
 
+@pytest.mark.slow
 def test_the_text_of_a_prompt_may_be_piped_on(asking: Asking) -> None:
     result = asking.vulcan.good("ask", asking.run)
     assert result.stdout.startswith("You design heuristics for computer systems.")
@@ -144,6 +145,7 @@ def test_a_program_that_is_rejected_comes_back_for_repair(asking: Asking) -> Non
     assert [(e.proposal, e.turn, e.verdict) for e in judged] == [(3, 0, "rejected"), (3, 1, "scored")]
 
 
+@pytest.mark.slow
 def test_a_repair_that_nobody_asked_for_yet_does_not_hide_the_open_proposals(asking: Asking) -> None:
     """The repair is due before the second proposal, which was given out earlier: another process finds both."""
     first, second = asking.ask()["proposal"], asking.ask()["proposal"]
@@ -185,6 +187,7 @@ def test_a_process_that_is_killed_between_ask_and_tell_loses_nothing(asking: Ask
     assert asking.tell(proposal, program(1.1))["settled"] is True
 
 
+@pytest.mark.slow
 def test_a_reply_that_was_kept_but_not_scored_is_scored_by_the_next_process(asking: Asking) -> None:
     """As a kill in the middle of the scoring leaves it."""
     from vulcan.store.events import CallRecord
@@ -213,6 +216,7 @@ def test_two_who_tell_at_once_wait_for_each_other(asking: Asking) -> None:
     assert [e.score for e in judged] == pytest.approx([score(1.1), score(1.15), score(1.2)])
 
 
+@pytest.mark.slow
 def test_finish_counts_what_was_told_behind_an_open_proposal(asking: Asking) -> None:
     _, second, _ = [asking.ask()["proposal"] for _ in range(3)]
     asking.tell(second, program(1.2))
@@ -230,6 +234,7 @@ def test_finish_counts_what_was_told_behind_an_open_proposal(asking: Asking) -> 
         assert line == f"vulcan: {asking.run} is finished: `vulcan show {asking.run}` has the winner"
 
 
+@pytest.mark.slow
 def test_a_search_of_which_all_is_told_is_over(vulcan: Console) -> None:
     asking = Asking(vulcan, "--budget-candidates", "2")
     for share in (1.1, 1.2):
@@ -241,6 +246,7 @@ def test_a_search_of_which_all_is_told_is_over(vulcan: Console) -> None:
     assert exported["candidate"] == 4  # the best so far, where none has won yet
 
 
+@pytest.mark.slow
 def test_advice_is_asked_for_in_words(vulcan: Console) -> None:
     asking = Asking(
         vulcan, "--strategy", "evolve", "--advice-every", "2", "--in-flight", "1", "--budget-candidates", "8"
@@ -261,6 +267,7 @@ def test_advice_is_asked_for_in_words(vulcan: Console) -> None:
     pytest.fail("no later prompt has the advice")
 
 
+@pytest.mark.slow
 def test_a_run_that_a_model_answers_is_neither_asked_nor_told(vulcan: Console) -> None:
     run = vulcan.search("--budget-candidates", "1")["run"]
     (vulcan.directory / "reply.md").write_text(program(1.1))

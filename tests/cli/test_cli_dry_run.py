@@ -58,6 +58,7 @@ def test_what_it_costs_by_litellms_table(vulcan: Console) -> None:
     assert control["models"][0]["tokens_out"] == 100
 
 
+@pytest.mark.slow
 def test_the_budget_that_ends_the_search_first_stands_first(vulcan: Console) -> None:
     plan = ("--model", "openai/gpt-4o", "--budget-candidates", "40", "--budget-minutes", "3")
     plan += ("--budget-dollars", "0.05", "--budget-tokens", "60000")
@@ -73,6 +74,7 @@ def test_the_budget_that_ends_the_search_first_stands_first(vulcan: Console) -> 
     assert "minutes 3: cannot be told" in text
 
 
+@pytest.mark.slow
 def test_a_key_that_is_not_set_is_said_and_is_no_reason_to_stop(vulcan: Console) -> None:
     document = vulcan.document(*DRY, "--model", "openai/gpt-4o", "--model", "offline/evolve")
     remote, offline = document["models"]

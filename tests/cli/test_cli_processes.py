@@ -85,7 +85,7 @@ def disturb(console: Console, model: Halting, server: ChatServer, number: int, e
     return search.returncode, out, err
 
 
-@pytest.mark.parametrize("executor", ["local", pytest.param("ray", marks=pytest.mark.ray)])
+@pytest.mark.parametrize("executor", ["local", pytest.param("ray", marks=[pytest.mark.ray, pytest.mark.slow])])
 def test_ctrl_c_leaves_a_run_that_goes_on_as_if_nothing_had_been(
     vulcan: Console, calm: list[Any], executor: str
 ) -> None:

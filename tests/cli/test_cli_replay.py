@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from chat_server import Behaviour, ChatServer, Received, answer, fail
 from console import MOOD_TASK, Console, one_line
+from effort import slow
 
 from vulcan.store.events import Controlled, Judged, Stopped
 from vulcan.store.runs import CONTROL, FILE, open_store
@@ -79,7 +80,7 @@ def test_so_is_its_control(vulcan: Console) -> None:
         assert {p for e in store.events() if isinstance(e, Judged) for p in [e.proposal]} >= {3, 16}
 
 
-@pytest.mark.parametrize("tokens", ["11000", "11500", "12000"])
+@pytest.mark.parametrize("tokens", ["11000", slow("11500"), slow("12000")])
 def test_a_search_that_a_budget_ended_ends_there_again(vulcan: Console, tokens: str) -> None:
     """The tokens give out in mid-search: programs that were rejected then have no repair, and get none now."""
 
@@ -123,6 +124,7 @@ def test_a_run_that_somebody_answered_is_repeated_too(vulcan: Console) -> None:
     assert contents(vulcan.directory / again["run"]) == contents(vulcan.directory / run)
 
 
+@pytest.mark.slow
 def test_a_repetition_that_was_stopped_goes_on_as_one(vulcan: Console) -> None:
     run = record(vulcan)
     again = vulcan.document("search", "--replay", run, "--executor", "local")["run"]

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
@@ -91,7 +92,7 @@ def drawn_at(width: int, study: Any) -> list[str]:
     return captured.get().splitlines()
 
 
-@settings(max_examples=60, derandomize=True, deadline=None)
+@settings(max_examples=examples(60), derandomize=True, deadline=None)
 @given(st.integers(min_value=1, max_value=200))
 def test_what_is_drawn_is_at_most_three_lines_and_never_wider_than_the_terminal(width: int) -> None:
     study = a_search(budget_dollars=3.0)
@@ -108,7 +109,7 @@ def test_on_a_wide_terminal_everything_is_there() -> None:
     assert failures == "1 rejected (a-rule-of-a-long-name 1)   1 memory"
 
 
-@settings(max_examples=100, derandomize=True, deadline=None)
+@settings(max_examples=examples(100), derandomize=True, deadline=None)
 @given(st.lists(st.text(st.characters(exclude_categories=["C", "Z", "M"]), min_size=1), min_size=1), st.integers(0, 80))
 def test_parts_that_fit_are_kept_in_order(parts: list[str], width: int) -> None:
     line = fitted(parts, width)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from docs_pages import Block, Page, pages
 from docs_shell import Shell, prepare
+from effort import slow
 
 PAGES = pages()
 
@@ -28,7 +29,7 @@ def cases() -> list[object]:
         if any(block.is_commands for block in to_follow(page, slow=False)):
             found.append(pytest.param(page, False, id=page.name))
         if any(block.is_commands and (page.slow or block.slow) for block in to_follow(page, slow=True)):
-            found.append(pytest.param(page, True, id=f"{page.name}, all of it", marks=pytest.mark.slow))
+            found.append(slow(page, True, id=f"{page.name}, all of it"))
     return found
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from effort import examples
 from exported import POLICIES, TASK, export, load
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -134,7 +135,7 @@ class LikeADictionary(RuleBasedStateMachine):
 
 
 LikeADictionary.TestCase.settings = settings(
-    max_examples=150,
+    max_examples=examples(150),
     stateful_step_count=40,
     deadline=None,
     derandomize=True,

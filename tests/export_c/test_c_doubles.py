@@ -10,6 +10,7 @@ from anvil_toy import TOY
 from anvil_twin import bits
 from anvil_values import values_for
 from compiled import Doubles
+from effort import examples
 
 from vulcan.anvil import Policy, Rejected, check
 from vulcan.registry import find_task
@@ -47,7 +48,7 @@ def compare(policy: Policy, random: Random, events: int) -> int:
 def test_generated_programs_have_the_bits_of_the_reference(task: Task) -> None:
     random = Random(11)
     agreed = 0
-    while agreed < 60:
+    while agreed < examples(60):
         source = random_program(task.signature, random)
         try:
             policy = check(source, task)

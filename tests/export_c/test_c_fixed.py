@@ -11,6 +11,7 @@ from anvil_programs import Writer
 from anvil_twin import bits
 from anvil_values import values_for
 from compiled import Doubles, Integers, library, provenance
+from effort import examples
 from margins import Margined
 from sender_states import sender_state
 
@@ -98,7 +99,7 @@ def test_generated_programs_in_integers_follow_the_reference() -> None:
     for few: numbers beyond 2**62, and what is too small beside what else the same name may hold."""
     random = Random(3)
     compared = off = exported = refused = 0
-    while exported < 50:
+    while exported < examples(50):
         writer = Writer(TASK.signature, random.randrange, statistics=True, extremes=False)
         writer.query = lambda writer=writer: writer.pick(writer.reads)  # type: ignore[method-assign]
         try:

@@ -11,6 +11,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 from cache_formats import CASES, POLICIES, made, requests, simulated, text_of
+from effort import examples
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
@@ -235,7 +236,7 @@ class KeepsTheLaws(RuleBasedStateMachine):
 
 
 KeepsTheLaws.TestCase.settings = settings(
-    max_examples=60,
+    max_examples=examples(60),
     stateful_step_count=30,
     deadline=None,
     derandomize=True,

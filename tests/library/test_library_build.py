@@ -101,6 +101,7 @@ def _contents(place: Path) -> dict[str, bytes]:
     return {str(path.relative_to(place)): path.read_bytes() for path in kept}
 
 
+@pytest.mark.slow
 def test_a_build_that_was_killed_goes_on(vulcan: Console, built: dict[str, Any]) -> None:
     """Killed while the second search runs: the first one is not repeated, and the library comes out the same."""
     killed = vulcan.directory / "killed"
@@ -146,6 +147,7 @@ def test_an_alien_trace_gets_the_fallback(vulcan: Console, built: dict[str, Any]
     assert "unlike everything that the library knows: the fallback is chosen" in shown
 
 
+@pytest.mark.slow
 def test_a_library_of_ready_policies_and_runs(vulcan: Console, built: dict[str, Any]) -> None:
     """No search: a file under settings of its own, a run, and a policy of another task with the same traces."""
     mru = vulcan.directory / "mru.py"

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from libraries import LOOPS, ZIPF, fingerprint, usual
@@ -79,7 +80,7 @@ def test_a_fingerprint_of_other_names_is_refused() -> None:
 scores = st.lists(st.floats(-1, 1, width=16), min_size=3, max_size=3)
 
 
-@settings(max_examples=200, derandomize=True, deadline=None)
+@settings(max_examples=examples(200), derandomize=True, deadline=None)
 @given(st.lists(scores, min_size=1, max_size=7), scores, st.sampled_from([0.0, 0.01, 0.3]), st.integers(1, 4))
 def test_each_member_is_best_somewhere(table: list[list[float]], safe: list[float], margin: float, most: int) -> None:
     by_name = {"object": {f"p{n}": tuple(row) for n, row in enumerate(table)}}

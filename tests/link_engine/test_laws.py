@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -70,7 +71,7 @@ SCENARIOS = st.builds(
 )
 
 
-@settings(max_examples=120, deadline=None, derandomize=True)
+@settings(max_examples=examples(120), deadline=None, derandomize=True)
 @given(scenario=SCENARIOS)
 def test_every_packet_is_somewhere_and_no_delay_is_below_the_path(scenario: Scenario) -> None:
     result = simulate(scenario)

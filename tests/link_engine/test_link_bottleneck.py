@@ -6,6 +6,7 @@ Flows here send one burst and hear nothing back before the end, so that what arr
 from __future__ import annotations
 
 import numpy as np
+from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from plain_bottleneck import Packet, bottleneck
@@ -42,7 +43,7 @@ LIMITS = st.tuples(
 )
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=examples(150), deadline=None, derandomize=True)
 @given(link=st.one_of(OPPORTUNITIES, RATES), bursts=BURSTS, limits=LIMITS)
 def test_it_carries_and_drops_what_the_plain_one_does(
     link: LinkTrace,

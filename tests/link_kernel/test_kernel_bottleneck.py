@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from plain_link import plain_bottleneck
@@ -23,7 +24,7 @@ def number_of(packet: bytes) -> int:
     return int.from_bytes(packet[:4], "little")
 
 
-@settings(derandomize=True, max_examples=150, deadline=None)
+@settings(derandomize=True, max_examples=examples(150), deadline=None)
 @given(opportunity_lists, st.integers(1, 12), arrival_lists)
 def test_every_packet_fares_as_in_the_plain_bottleneck(
     opportunities: list[int], buffer: int, arrivals: list[tuple[int, int]]
@@ -46,7 +47,7 @@ def test_every_packet_fares_as_in_the_plain_bottleneck(
     assert all(came <= when for when, _, came in log.departed)
 
 
-@settings(derandomize=True, max_examples=100, deadline=None)
+@settings(derandomize=True, max_examples=examples(100), deadline=None)
 @given(opportunity_lists, st.lists(st.integers(0, 50).map(lambda ms: ms * MS), min_size=1, max_size=30).map(sorted))
 def test_how_often_the_clock_is_read_does_not_matter(opportunities: list[int], readings: list[int]) -> None:
     often, once = Bottleneck(opportunities, 100), Bottleneck(opportunities, 100)
@@ -92,7 +93,7 @@ def test_the_buffer_counts_packets_and_not_the_one_that_is_partly_sent() -> None
     assert [when for when, _ in bottleneck.log.dropped] == [0, 1 * MS]
 
 
-@settings(derandomize=True, max_examples=100, deadline=None)
+@settings(derandomize=True, max_examples=examples(100), deadline=None)
 @given(st.integers(0, 30), st.lists(st.integers(0, 100), max_size=30).map(sorted))
 def test_a_delay_line_holds_each_packet_for_its_delay_and_keeps_their_order(delay: int, arrivals: list[int]) -> None:
     line = DelayLine(delay)

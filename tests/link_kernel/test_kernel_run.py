@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from effort import slow
 from kernel_host import in_namespaces
 from test_host import COMMAND
 from test_processes import wait_for_end
@@ -47,9 +48,7 @@ def reference(algorithm: str, trace: str, buffer: int) -> dict[str, float]:
     return dict(row)
 
 
-@pytest.mark.parametrize(
-    "algorithm", ["cubic", pytest.param("reno", marks=pytest.mark.slow), pytest.param("bbr", marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize("algorithm", ["cubic", slow("reno"), slow("bbr")])
 def test_a_constant_link_is_used_and_queued_on_as_over_mahimahi(algorithm: str) -> None:
     expected = reference(algorithm, "const12", 40)
     runs = [measured(algorithm, 12, 21, 40, 8) for _ in range(3)]
@@ -72,6 +71,7 @@ def test_a_link_of_48_mbps_is_kept_up_with() -> None:
     assert statistics.median(run.queueing_delay_p95_ms for run in runs) <= 22
 
 
+@pytest.mark.slow
 def test_two_flows_share_the_link() -> None:
     run = measured("reno", 12, 5, 30, 8, flows=2)
     assert len(run.flows) == 2

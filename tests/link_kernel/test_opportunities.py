@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -32,7 +33,7 @@ def test_a_link_carries_nothing_in_an_outage_and_goes_on_where_it_was() -> None:
     assert times == pytest.approx([1, 4.25, 4.75, 5.25, 5.75, 6.5, 7.5, 10.5, 11, 11.5, 12], abs=1e-5)
 
 
-@settings(derandomize=True, max_examples=60, deadline=None)
+@settings(derandomize=True, max_examples=examples(60), deadline=None)
 @given(
     st.lists(st.tuples(st.integers(1, 50), st.floats(0, 200)), min_size=1, max_size=8).filter(
         lambda steps: any(rate > 1 for _, rate in steps)

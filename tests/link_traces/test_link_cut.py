@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -26,7 +27,7 @@ def any_link(draw: st.DrawFn) -> LinkTrace:
 
 
 @given(link=any_link(), shares=st.lists(st.floats(0.01, 0.99), min_size=1, max_size=4))
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=examples(200), deadline=None, derandomize=True)
 def test_the_parts_carry_together_what_the_whole_carries(link, shares):
     cuts = sorted({0, link.period, *(round(share * link.period) for share in shares)})
     carried = 0.0
@@ -41,7 +42,7 @@ def test_the_parts_carry_together_what_the_whole_carries(link, shares):
 
 
 @given(link=any_link(), times=st.integers(1, 5))
-@settings(max_examples=100, deadline=None, derandomize=True)
+@settings(max_examples=examples(100), deadline=None, derandomize=True)
 def test_a_repeated_link_is_the_same_link(link, times):
     longer = repeated(link, link.period * times)
     assert longer.period == link.period * times

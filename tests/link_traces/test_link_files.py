@@ -9,6 +9,7 @@ import zipfile
 import numpy as np
 import pytest
 import zstandard
+from effort import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -71,7 +72,12 @@ def test_a_bad_line_of_opportunities_is_named(write, text, line, why):
 @given(
     gaps=st.lists(st.integers(0, 300), min_size=1, max_size=60).filter(lambda gaps: sum(gaps) > 0),
 )
-@settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=examples(60),
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 def test_every_opportunity_is_kept_and_lies_within_the_period(write, gaps):
     milliseconds = np.cumsum(gaps)
     link = load_link(write("any", "".join(f"{ms}\n" for ms in milliseconds)))

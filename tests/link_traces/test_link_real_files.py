@@ -57,6 +57,7 @@ def test_what_is_no_link_in_these_folders_is_told_so(links):
             load_link(links / name)
 
 
+@pytest.mark.slow
 def test_the_logs_of_the_5g_data_set_load(links):
     archive = links / "ucc-5g" / "5G-production-dataset.zip"
     with zipfile.ZipFile(archive) as opened:

@@ -7,6 +7,7 @@ import threading
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 
 import pytest
+from effort import examples
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, rule
@@ -93,7 +94,7 @@ class BudgetLaws(RuleBasedStateMachine):
 
 
 TestBudgetLaws = BudgetLaws.TestCase
-TestBudgetLaws.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+TestBudgetLaws.settings = settings(max_examples=examples(60), stateful_step_count=40, deadline=None)
 
 
 def test_32_threads_spend_to_the_limit_and_never_past_it() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 
 import pytest
+from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -143,7 +144,7 @@ def changes_between(old: list[str], new: list[str]) -> list[Change]:
 
 
 @given(LINES, LINES)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_a_diff_made_from_two_texts_turns_the_one_into_the_other(old: list[str], new: list[str]) -> None:
     # An end that is marked makes lines that are all context unique, and a beginning gives insertions something to find
     old, new = ["BEGIN = 0", *old, "END = 0"], ["BEGIN = 0", *new, "END = 0"]
@@ -159,7 +160,7 @@ def test_a_diff_made_from_two_texts_turns_the_one_into_the_other(old: list[str],
 
 
 @given(st.text(alphabet="<>= \nSEARCHREPLACEab`", max_size=300))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_no_reply_does_more_than_give_a_program_or_say_what_is_wrong(text: str) -> None:
     try:
         assert taken(text).endswith("\n")

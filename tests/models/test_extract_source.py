@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -193,7 +194,7 @@ ANY_TEXT = st.one_of(
 )
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(500), deadline=None)
 @given(ANY_TEXT, st.sampled_from(["stop", "length", "unknown"]))
 def test_any_text_gives_a_source_or_a_reason(text: str, finish: str) -> None:
     try:

@@ -2,6 +2,7 @@
 
 import pytest
 from breeding import arbitrary, rounds
+from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from offline_tasks import RANK_TASK, TOY_TASKS
@@ -149,7 +150,7 @@ def _operations(parts: st.SearchStrategy[p.Expression]) -> st.SearchStrategy[p.E
     )
 
 
-@settings(max_examples=400, deadline=None, derandomize=True)
+@settings(max_examples=examples(400), deadline=None, derandomize=True)
 @given(st.recursive(_LEAVES, _operations, max_leaves=25))
 def test_any_expression_is_kept(e: p.Expression) -> None:
     entry = p.Function("urgency", ("clock", "parcel", "store", "sent"), (p.Return(e),))
@@ -158,7 +159,7 @@ def test_any_expression_is_kept(e: p.Expression) -> None:
     assert program_of(written) == program, written
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=examples(200), deadline=None, derandomize=True)
 @given(st.text(max_size=60))
 def test_any_docstring_is_kept(text: str) -> None:
     cleaned = check(f"{text!r}\ndef urgency(clock, parcel, store, sent):\n    return 1\n", RANK_TASK).program

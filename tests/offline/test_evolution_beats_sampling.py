@@ -7,6 +7,7 @@ from statistics import mean
 import numpy as np
 import pytest
 from breeding import rounds
+from effort import slow
 from offline_tasks import VALUE_TASK
 
 from vulcan.anvil import Policy
@@ -19,7 +20,7 @@ SEEDS = (1, 2, 3, 4, 5)
 ROUNDS = {"count": 6, "samples": 20}
 
 
-@pytest.mark.parametrize("seeds", [SEEDS[:2], pytest.param(SEEDS, marks=pytest.mark.slow)], ids=len)
+@pytest.mark.parametrize("seeds", [SEEDS[:2], slow(SEEDS)], ids=len)
 @pytest.mark.slow
 def test_evolution_beats_random_sampling_on_a_zipf_trace_and_both_beat_lru_and_fifo(seeds: tuple[int, ...]) -> None:
     trace = load_trace("zipf:requests=12000,objects=3000,alpha=0.9,seed=5")
@@ -49,6 +50,7 @@ def test_evolution_beats_random_sampling_on_a_zipf_trace_and_both_beat_lru_and_f
         assert max(evolved) < misses / len(objects)
 
 
+@pytest.mark.slow
 def test_evolution_beats_random_sampling_of_values() -> None:
     """The best window is the bandwidth-delay product, halved after a loss."""
     rng = random.Random(7)

@@ -47,6 +47,7 @@ def assert_sensible(statistic: p.Statistic, key: str) -> None:
         assert not argument.whole or value.is_integer()
 
 
+@pytest.mark.slow
 def test_every_kind_is_drawn_with_sensible_arguments_and_the_moving_average_most() -> None:
     drawn = [s for task in (CACHE, RANK_TASK, VALUE_TASK) for s in fresh(task, 350)]
     for statistic in drawn:

@@ -36,6 +36,7 @@ class WeakConsole(Console):
         )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_each_command_on_a_run_is_told_by_itself(tmp_path: Path) -> None:
     weak = WeakConsole(tmp_path)
     plan = [word for name, value in PLAN.items() for word in (f"--{name}", str(value))]
@@ -81,6 +82,7 @@ def played(directory: Path, *options: str) -> list[tuple[bool, Any]]:
     return said
 
 
+@pytest.mark.slow
 def test_an_agent_cannot_grant_it_and_whoever_starts_its_server_can(tmp_path: Path) -> None:
     by_argument, by_option, refused = played(tmp_path)
     assert by_argument[0] and "open_study has no argument 'allow_unsandboxed'" in by_argument[1]

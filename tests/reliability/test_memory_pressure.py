@@ -26,6 +26,7 @@ def scoring_children(search: int) -> list[int]:
     return [pid for pid, line in descendants(search) if "vulcan.scoring.child" in line]
 
 
+@pytest.mark.slow
 def test_a_worker_that_the_kernel_kills_for_want_of_memory_is_replaced(vulcan: Console, calm: list[Any]) -> None:
     """No candidate is blamed for what the host has not got: the search ends as the undisturbed one."""
     model = Model(5)  # many are left to score
@@ -77,6 +78,7 @@ def test_a_search_that_the_kernel_kills_for_want_of_memory_goes_on(vulcan: Conso
     assert contents(only_run(vulcan)) == calm
 
 
+@pytest.mark.slow
 def test_a_search_that_gets_no_memory_is_not_lost(vulcan: Console) -> None:
     """However it ends (native libraries abort where they get none), what it held stays, and it goes on to its end."""
     model = Model(9)

@@ -40,6 +40,7 @@ def test_sigterm_is_an_orderly_end_and_the_run_goes_on(vulcan: Console, calm: li
     assert contents(only_run(vulcan)) == calm
 
 
+@pytest.mark.slow
 def test_sigterm_while_a_command_starts_ends_it_and_loses_nothing(vulcan: Console, calm: list[Any]) -> None:
     """Until Vulcan's own handler is there, the signal itself ends Python: plainly, and before anything is done.
 
@@ -87,6 +88,7 @@ def test_two_searches_in_one_run_and_a_lock_that_is_left_behind(vulcan: Console,
     assert contents(run) == calm
 
 
+@pytest.mark.slow
 def test_a_search_whose_children_are_killed_again_and_again_goes_on_by_itself(vulcan: Console, calm: list[Any]) -> None:
     model = Model()
     killed: list[int] = []

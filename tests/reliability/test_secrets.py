@@ -113,6 +113,7 @@ def test_what_any_variable_of_a_secrets_name_holds_is_hidden(monkeypatch: pytest
     assert os.environ[name] == KEY
 
 
+@pytest.mark.slow
 def test_a_run_that_was_interrupted_holds_no_key_either(vulcan: Console) -> None:
     model = Model(9)
     with ChatServer(model) as server:

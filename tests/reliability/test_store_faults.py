@@ -15,6 +15,7 @@ import pytest
 from chat_server import ChatServer
 from console import Console, Result
 from disturbed import RESUME, SEARCH, Model, contents, only_run
+from effort import slow
 
 from vulcan.errors import UserError
 from vulcan.store import SQLiteStore
@@ -46,7 +47,7 @@ def remount(place: Path, options: str) -> None:
     subprocess.run(["mount", "-o", f"remount,{options}", str(place)], check=True)
 
 
-@pytest.mark.parametrize("size", ["100k", "400k"])
+@pytest.mark.parametrize("size", ["100k", slow("400k")])
 def test_a_search_on_a_full_disk_goes_on_when_there_is_room(vulcan: Console, calm: list[Any], size: str) -> None:
     small = vulcan.directory / "small"
     with mounted(small, f"size={size}"), ChatServer(Model()) as server:
@@ -59,6 +60,7 @@ def test_a_search_on_a_full_disk_goes_on_when_there_is_room(vulcan: Console, cal
         assert contents(run) == calm
 
 
+@pytest.mark.slow
 def test_a_search_that_may_write_no_more_bytes_goes_on_when_it_may(vulcan: Console, calm: list[Any]) -> None:
     """The same by a limit of the process, which needs no file system of its own."""
     model = Model(9)

@@ -134,6 +134,7 @@ def test_a_job_that_is_cancelled_while_it_waits_is_not_run() -> None:
     assert 11 not in [job for call in worker.calls for job in call]
 
 
+@pytest.mark.slow
 @pytest.mark.ray
 def test_on_ray_the_outcomes_do_not_depend_on_what_travelled_together(
     ray_runtime: RayRuntime, monkeypatch: pytest.MonkeyPatch

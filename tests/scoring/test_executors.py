@@ -66,6 +66,7 @@ def test_both_satisfy_the_contract(make: Make) -> None:
         assert executor.name in ("local", "ray")
 
 
+@pytest.mark.slow
 @pytest.mark.ray
 def test_outcomes_are_the_same_on_both_and_with_any_number_of_workers(ray_runtime: RayRuntime) -> None:
     with LocalExecutor(TOY.setup, 1) as one, LocalExecutor(TOY.setup, 2) as two:

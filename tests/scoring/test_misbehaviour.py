@@ -60,6 +60,7 @@ def test_a_misbehaving_evaluation_ends_as_what_it_is(evaluator: JailedEvaluator,
     assert (after.job, after.status, after.metrics) == (2, "scored", HONEST)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["segfault", "allocate_in_steps"])
 def test_an_end_is_the_same_on_a_new_child_and_a_used_one(kind: str) -> None:
     evaluator = JailedEvaluator(TOY.setup)

@@ -4,6 +4,7 @@ import random
 from collections.abc import Sequence
 
 import pytest
+from effort import slow
 from real_caches import improvement
 
 from vulcan.anvil import check
@@ -152,7 +153,7 @@ def test_whatever_the_scores_the_result_is_smaller_valid_and_good_enough() -> No
     assert found >= 6
 
 
-@pytest.mark.parametrize(("trace", "most"), [("tencent", 29), ("adapt_size", 20)])
+@pytest.mark.parametrize(("trace", "most"), [("tencent", 29), slow("adapt_size", 20)])
 def test_winners_of_real_traces_get_shorter_and_stay_as_good(trace: str, most: int) -> None:
     evaluate, source = improvement(trace), WINNERS[trace]
     (score,) = evaluate([source])

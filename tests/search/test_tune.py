@@ -5,6 +5,7 @@ import random
 from collections.abc import Callable, Sequence
 
 import pytest
+from effort import slow
 from real_caches import GDSF_LIKE, MIXED, improvement
 
 from vulcan.anvil import check
@@ -160,10 +161,10 @@ def test_where_the_evaluation_is_a_stand_in_the_best_few_are_confirmed_and_the_c
     ("trace", "policy", "least"),
     [
         ("tencent", MIXED, 0.03),
-        ("web07", MIXED, 0.005),
-        ("adapt_size", MIXED, 0.03),
-        ("tencent", GDSF_LIKE, 0.001),
         ("adapt_size", GDSF_LIKE, 0.003),
+        slow("web07", MIXED, 0.005),
+        slow("adapt_size", MIXED, 0.03),
+        slow("tencent", GDSF_LIKE, 0.001),
     ],
 )
 def test_policies_of_real_traces_improve(trace: str, policy: str, least: float) -> None:

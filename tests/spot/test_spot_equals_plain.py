@@ -6,6 +6,7 @@ import numpy as np
 import plain_spot
 import pytest
 import spot_cases
+from effort import examples
 
 from vulcan.anvil import check
 from vulcan.registry import find_task
@@ -13,7 +14,7 @@ from vulcan_spot import Job, Prices, Windows, simulate
 from vulcan_traces.spot import SpotTrace
 
 TASK = find_task("spot_single")
-CASES = 1000
+CASES = examples(1200)
 PER_TEST = 100
 
 

@@ -9,6 +9,7 @@ import plain_regions
 import plain_spot
 import pytest
 import spot_cases
+from effort import examples
 
 from vulcan.anvil import check
 from vulcan.registry import find_task
@@ -17,7 +18,7 @@ from vulcan_spot.simulate_regions import REGION_BASELINES, simulate_regions
 from vulcan_traces.spot import SpotTrace
 
 TASK = find_task("spot_multi")
-CASES = 1000
+CASES = examples(1200)
 PER_TEST = 100
 
 

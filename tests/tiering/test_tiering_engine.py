@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from effort import examples, slow
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from plain_tiering import PlainRanking
@@ -51,7 +52,7 @@ POLICIES = {
 }
 CHECKED = {name: check(source, TASK) for name, source in POLICIES.items()}
 WAYS = [name for name in BASELINES if name != "omniscient"]
-COUNTS = [250, pytest.param(1000, marks=pytest.mark.slow)]
+COUNTS = [80, slow(1000)]
 """Random cases, of which an ordinary run takes the fewer."""
 
 
@@ -82,14 +83,14 @@ def test_known_ways_run_as_in_plain_python(count: int):
     holds()
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=examples(200), deadline=None, derandomize=True)
 @given(case=cases())
 def test_the_policy_of_arms_is_the_native_one(case: Case):
     native = run_baseline("arms", case.counts, case.samples, case.capacity, **case.arguments())
     assert simulate(CHECKED["arms"], case.counts, case.samples, case.capacity, **case.arguments()) == native
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=examples(300), deadline=None, derandomize=True)
 @given(case=cases(), name=st.sampled_from(sorted(POLICIES)))
 def test_pages_are_conserved(case: Case, name):
     result = simulate(
@@ -104,7 +105,7 @@ def test_pages_are_conserved(case: Case, name):
     )
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=examples(200), deadline=None, derandomize=True)
 @given(case=cases(), name=st.sampled_from(sorted(POLICIES)))
 def test_without_migrations_all_is_first_touch(case: Case, name):
     arguments = {**case.arguments(), "migration_limit": 0}
@@ -113,7 +114,7 @@ def test_without_migrations_all_is_first_touch(case: Case, name):
     assert still.migrations == 0
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=examples(200), deadline=None, derandomize=True)
 @given(case=cases(), name=st.sampled_from(sorted(POLICIES)))
 def test_with_all_pages_fast_the_time_is_ideal(case: Case, name):
     """Of one tier the model is a quadratic equation: (T - base - idle) (T - busy) = q idle busy."""
@@ -134,7 +135,7 @@ def test_with_all_pages_fast_the_time_is_ideal(case: Case, name):
     assert result.hits == result.accesses
 
 
-@settings(max_examples=500, deadline=None, derandomize=True)
+@settings(max_examples=examples(500), deadline=None, derandomize=True)
 @given(case=cases(), name=st.sampled_from(sorted(POLICIES)))
 def test_nothing_beats_the_omniscient_bound(case: Case, name):
     least = run_baseline("omniscient", case.counts, case.samples, case.capacity, **case.arguments())
@@ -146,7 +147,7 @@ def test_nothing_beats_the_omniscient_bound(case: Case, name):
         assert least.slow_bytes <= result.slow_bytes
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=examples(60), deadline=None, derandomize=True)
 @given(case=cases())
 def test_the_bound_is_reached_where_all_pages_fit(case: Case):
     """Without stores it is the model's own time, so that it cannot be too low by much."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -23,7 +24,7 @@ def key_of(score: float) -> int:
     return bits | 1 << 63 if bits < 1 << 63 else ~bits & (1 << 64) - 1
 
 
-@settings(max_examples=500, deadline=None, derandomize=True)
+@settings(max_examples=examples(500), deadline=None, derandomize=True)
 @given(scores=st.lists(SCORES, min_size=1, max_size=60), share=st.floats(0, 1), backwards=st.booleans(), data=st.data())
 def test_the_best_come_first_and_ties_go_to_the_lower_number(scores, share, backwards, data):
     chosen = data.draw(st.lists(st.sampled_from(range(len(scores))), min_size=1, unique=True).map(sorted))

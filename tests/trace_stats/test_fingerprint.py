@@ -8,6 +8,7 @@ import re
 
 import numpy as np
 import pytest
+from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from slow_statistics import trace_of
@@ -78,7 +79,7 @@ def same(one: Fingerprint, other: Fingerprint) -> bool:
     return dataclasses.asdict(one) == dataclasses.asdict(other)
 
 
-@settings(derandomize=True, deadline=None, max_examples=60)
+@settings(derandomize=True, deadline=None, max_examples=examples(60))
 @given(st.lists(st.integers(0, 30), min_size=2, max_size=300), st.data())
 def test_a_prefix_is_as_if_the_trace_ended_there(ids: list[int], data: st.DataObject) -> None:
     first = data.draw(st.integers(1, len(ids)))
@@ -102,7 +103,7 @@ def test_a_sampled_prefix_is_as_if_the_trace_ended_there() -> None:
     assert same(fingerprint(trace_of(keys), first=15_000, **limits), cut)
 
 
-@settings(derandomize=True, deadline=None, max_examples=60)
+@settings(derandomize=True, deadline=None, max_examples=examples(60))
 @given(st.lists(st.tuples(st.integers(0, 30), st.integers(0, 2**32 - 1)), min_size=1, max_size=200))
 def test_vectors_are_finite_and_of_one_shape(requests: list[tuple[int, int]]) -> None:
     found = fingerprint(trace_of([key for key, _ in requests], [size for _, size in requests]))

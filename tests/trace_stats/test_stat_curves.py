@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from slow_statistics import misses, reuse_distances, trace_of
@@ -29,7 +30,7 @@ def kernel_distances(objects: list[int], places: int | None = None) -> np.ndarra
     return counts
 
 
-@settings(derandomize=True, deadline=None, max_examples=150)
+@settings(derandomize=True, deadline=None, max_examples=examples(150))
 @given(IDS)
 def test_distances_are_those_of_a_stack(ids: list[int]) -> None:
     slow = buckets_of(np.array(reuse_distances(ids), np.float64))
@@ -64,14 +65,14 @@ def assert_curves_are_simulated(trace: Trace, found: Fingerprint, *, lru_by_byte
                 assert (*where, round(curve.byte_miss_ratios[k] * requested_bytes)) == (*where, missed_bytes)
 
 
-@settings(derandomize=True, deadline=None, max_examples=60)
+@settings(derandomize=True, deadline=None, max_examples=examples(60))
 @given(IDS)
 def test_curves_of_unit_sizes_are_those_of_simulated_caches(ids: list[int]) -> None:
     trace = trace_of(ids)
     assert_curves_are_simulated(trace, fingerprint(trace))
 
 
-@settings(derandomize=True, deadline=None, max_examples=60)
+@settings(derandomize=True, deadline=None, max_examples=examples(60))
 @given(IDS, st.integers(0, 2**32 - 1))
 def test_curves_of_sized_objects_are_those_of_simulated_caches(ids: list[int], seed: int) -> None:
     """Sizes from 0 to many times the smaller capacities, so that objects that pass the cache by are among them."""
@@ -80,7 +81,7 @@ def test_curves_of_sized_objects_are_those_of_simulated_caches(ids: list[int], s
     assert_curves_are_simulated(trace, fingerprint(trace))
 
 
-@settings(derandomize=True, deadline=None, max_examples=60)
+@settings(derandomize=True, deadline=None, max_examples=examples(60))
 @given(st.lists(st.tuples(st.integers(0, 20), st.integers(0, 9)), min_size=1, max_size=300))
 def test_fifo_is_exact_where_sizes_change_too(requests: list[tuple[int, int]]) -> None:
     """LRU by bytes is exact for objects of one size alone: a distance cannot know which size came in."""
@@ -98,7 +99,7 @@ def test_the_simulated_caches_are_what_the_words_say(ids: list[int], capacity: i
     assert found[:2] == misses(policy, ids, trace.sizes.tolist(), capacity)
 
 
-@settings(derandomize=True, deadline=None, max_examples=60)
+@settings(derandomize=True, deadline=None, max_examples=examples(60))
 @given(IDS)
 def test_laws_of_the_curves(ids: list[int]) -> None:
     found = fingerprint(trace_of(ids, [1 + obj % 5 for obj in ids]))

@@ -8,6 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from slow_statistics import (
@@ -50,7 +51,7 @@ def assert_distribution(found: Distribution, numbers: list[int]) -> None:
     assert list(found.octaves) == histogram.octaves()
 
 
-@settings(derandomize=True, deadline=None, max_examples=150)
+@settings(derandomize=True, deadline=None, max_examples=examples(150))
 @given(patterned(), st.integers(1, 8))
 def test_every_statistic_is_its_definition(ids: list[int], sizes: int) -> None:
     size_of = [1 + (key * 7919 + i // 50) % sizes for i, key in enumerate(ids)]
@@ -89,7 +90,7 @@ def test_every_statistic_is_its_definition(ids: list[int], sizes: int) -> None:
     assert found.late_cold_share == sum(gap == 0 for gap in gaps(ids)[n // 2 :]) / (n - n // 2)
 
 
-@settings(derandomize=True, deadline=None, max_examples=100)
+@settings(derandomize=True, deadline=None, max_examples=examples(100))
 @given(patterned())
 def test_windows_are_counted_as_they_are(ids: list[int]) -> None:
     size_of = [1 + key % 9 for key in ids]
@@ -105,7 +106,7 @@ def test_windows_are_counted_as_they_are(ids: list[int]) -> None:
     assert found.working_set_share == pytest.approx(np.mean([w.objects / w.requests for w in found.windows]))
 
 
-@settings(derandomize=True, deadline=None, max_examples=100)
+@settings(derandomize=True, deadline=None, max_examples=examples(100))
 @given(st.lists(st.integers(0, 12), min_size=64, max_size=400))
 def test_drift_is_one_less_morisitas_overlap(ids: list[int]) -> None:
     parts = parts_of(ids)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -19,7 +20,7 @@ def log_likelihood(counts: list[int], exponent: float) -> float:
     return float(-exponent * (ordered @ np.log(ranks)) - ordered.sum() * np.log((ranks**-exponent).sum()))
 
 
-@settings(derandomize=True, deadline=None, max_examples=150)
+@settings(derandomize=True, deadline=None, max_examples=examples(150))
 @given(COUNTS)
 def test_no_other_exponent_is_likelier(counts: list[int]) -> None:
     found = popularity(np.array(counts)).zipf_exponent
@@ -47,7 +48,7 @@ def test_blocks_of_ranks_are_as_good_as_ranks() -> None:
     assert expected == pytest.approx(float(counts @ np.log(ranks)) / counts.sum(), abs=2e-4)
 
 
-@settings(derandomize=True, deadline=None, max_examples=150)
+@settings(derandomize=True, deadline=None, max_examples=examples(150))
 @given(COUNTS)
 def test_shares_are_what_they_say(counts: list[int]) -> None:
     found = popularity(np.array(counts))

@@ -10,6 +10,7 @@ import struct
 
 import pytest
 import zstandard
+from effort import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -203,7 +204,7 @@ FRAGMENTS = st.sampled_from(
 )
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(150), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(content=st.binary(max_size=300) | st.lists(FRAGMENTS, max_size=60).map(b"".join), skip=st.booleans())
 def test_no_bytes_bring_any_reader_to_another_error(tmp_path, content, skip):
     path = tmp_path / "fuzz"
