@@ -21,6 +21,7 @@ replay: $(VENV)/.installed
 	cd "$(DATA)" && "$(abspath $(BIN))/vulcan" search --replay "$(CURDIR)/tests/data/recorded" --runs-dir "$(CURDIR)/runs/replay"
 
 test: $(VENV)/.tests-installed
+	$(BIN)/python tests/compile_kernels.py
 	$(BIN)/python -m pytest -m "not slow" -n auto --dist loadfile
 
 # Every attack of the suite against what holds candidates in; ends with an error where one gets through

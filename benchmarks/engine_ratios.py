@@ -19,9 +19,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.reference_kernel import least_recently_used
-from vulcan.anvil import check
+from vulcan.anvil import Policy, check
 from vulcan.benchmark import machine, machine_line
+from vulcan.evaluator import load_evaluator
 from vulcan.registry import find_task
+from vulcan.searches.config import complete_settings
 from vulcan_cache.benchmark.policies import BY_STATISTICS
 from vulcan_cache.benchmark.workload import Workload, first, workload, zipf
 from vulcan_cache.simulate import simulate
@@ -29,7 +31,11 @@ from vulcan_cache.simulate import simulate
 RECORDED = Path(__file__).with_name("recorded_ratios.json")
 
 MOST_LOST = 0.15
-"""An engine may take so much longer than recorded, as a share."""
+"""An engine of the cache may take so much longer than recorded, as a share."""
+
+MORE_ROOM = 2.0
+"""As many times that for the other simulators, whose code is larger than the first cache: beside another busy process
+their ratios came out up to 16 % higher."""
 
 MOST_LOST_ELSEWHERE = 0.60
 """The same on a processor that nothing is recorded of: its ratios are others."""
@@ -38,6 +44,19 @@ ROUNDS, TURNS = 6, 30
 """A round is so many turns. A ratio that is too high gets another round, up to so many."""
 
 REQUESTS, OBJECTS = 50_000, 3_000
+
+OTHERS = {
+    f"{task}, {policy}": (task, policy, times)
+    for task, policy, times in (
+        ("congestion_control", "cubic", 2),
+        ("active_queue_management", "ramp", 1),
+        ("load_balancing", "shortest_queue", 1),
+        ("memory_tiering", "lfu", 1),
+        ("spot_single", "uniform_progress", 10),
+        ("spot_multi", "greedy_round_robin", 10),
+    )
+}
+"""Tasks of the other simulators, one of their policies, and how often it runs, so that it takes some milliseconds."""
 
 
 @dataclass(frozen=True)
@@ -72,17 +91,42 @@ def reference(on: Workload) -> Callable[[], object]:
 
 
 def engines(on: Workload) -> Engines:
-    """What is watched: both mechanisms, with and without statistics."""
+    """What is watched: the cache's mechanisms, two of them with statistics too, and the other simulators."""
     task = find_task("cache_eviction")
     policies = {name: check(source, task) for name, source in BY_STATISTICS.items() if name != "one statistic"}
 
-    def ranked(name: str, mechanism: str) -> Callable[[], object]:
+    def cached(policy: Policy, mechanism: str) -> Callable[[], object]:
         return lambda: simulate(
-            policies[name], on.trace.objects, on.trace.sizes, on.capacity,
+            policy, on.trace.objects, on.trace.sizes, on.capacity,
             mechanism=mechanism, object_count=on.trace.object_count,
         )  # fmt: skip
 
-    return {f"{mechanism}, {name}": ranked(name, mechanism) for mechanism in ("heap", "sample") for name in policies}
+    return {
+        **{f"{how}, {name}": cached(policy, how) for how in ("heap", "sample") for name, policy in policies.items()},
+        "queues, S3-FIFO": cached(shipped("cache_queues", "s3_fifo"), "queues"),
+        **{name: evaluated(*which) for name, which in OTHERS.items()},
+    }
+
+
+def shipped(task: str, policy: str) -> Policy:
+    """A policy that a task comes with."""
+    found = find_task(task)
+    return check(found.seed_policies()[policy], found)
+
+
+def evaluated(name: str, policy: str, times: int) -> Callable[[], object]:
+    """A task's own policy, so many times on the first of its instances."""
+    task = find_task(name)
+    evaluator = load_evaluator(task)
+    instance = next(i for i in evaluator.instances(complete_settings(task, {}), task.split) if i.split == "train")
+    evaluator.prepare([instance])
+    ready = shipped(name, policy)
+
+    def run() -> None:
+        for _ in range(times):
+            evaluator.evaluate(ready, instance)
+
+    return run
 
 
 class Watch:
@@ -116,12 +160,11 @@ def lost(watch: Watch, known: Mapping[str, float], allowed: float, rounds: int =
     """The engines that take longer than they may after all rounds; none as soon as all are fast enough."""
     found: list[Lost] = []
     for _ in range(rounds):
-        measured = watch.turn(TURNS)
-        found = [
-            Lost(name, ratio, known[name], allowed)
-            for name, ratio in measured.items()
-            if ratio > known[name] * (1 + allowed)
+        compared = [
+            Lost(name, ratio, known[name], allowed * (MORE_ROOM if name in OTHERS else 1))
+            for name, ratio in watch.turn(TURNS).items()
         ]
+        found = [one for one in compared if one.measured > one.recorded * (1 + one.allowed)]
         if not found:
             break
     return found

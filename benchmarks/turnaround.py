@@ -52,7 +52,7 @@ STAGES = (
 FULL_GOAL, HALVING_GOAL = 15_000, 100_000
 """Candidates an hour of one core."""
 
-WHY_NOT_HALVING = "nearly half is full runs of the 15 % that go on, three tenths the sample, an eighth compiling"
+WHY_NOT_HALVING = "four tenths are full runs of the 10 % that go on, a third is the sample, an eighth compiling"
 
 PLAIN_REQUESTS = 200_000
 HOST = '#include "policy.h"\nvoid *entry(void) { return (void *)policy_score; }\n'

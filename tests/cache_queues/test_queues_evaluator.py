@@ -130,6 +130,7 @@ def test_an_offline_search_is_better_than_the_policies_it_starts_from(search):
     assert summary["train"]["score"] > max(starts)
 
 
+@pytest.mark.slow
 def test_its_winner_is_exported_and_misses_what_the_simulator_says(search):
     summary, place = search
     file = place / "winner.py"

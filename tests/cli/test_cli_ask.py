@@ -101,6 +101,7 @@ def test_the_text_of_a_prompt_may_be_piped_on(asking: Asking) -> None:
     assert text == [f"candidate 3: scored, score {score(1.1):.4f}", f"best so far: candidate 3, score {score(1.1):.4f}"]
 
 
+@pytest.mark.slow
 def test_several_proposals_are_open_at_once_and_told_in_any_order(asking: Asking) -> None:
     first, second, third = [asking.ask()["proposal"] for _ in range(3)]
     result = asking.vulcan("ask", asking.run, "--json")

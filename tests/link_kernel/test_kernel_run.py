@@ -15,7 +15,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from effort import slow
 from kernel_host import in_namespaces
 from test_host import COMMAND
 from test_processes import wait_for_end
@@ -48,7 +47,8 @@ def reference(algorithm: str, trace: str, buffer: int) -> dict[str, float]:
     return dict(row)
 
 
-@pytest.mark.parametrize("algorithm", ["cubic", slow("reno"), slow("bbr")])
+@pytest.mark.slow
+@pytest.mark.parametrize("algorithm", ["cubic", "reno", "bbr"])
 def test_a_constant_link_is_used_and_queued_on_as_over_mahimahi(algorithm: str) -> None:
     expected = reference(algorithm, "const12", 40)
     runs = [measured(algorithm, 12, 21, 40, 8) for _ in range(3)]

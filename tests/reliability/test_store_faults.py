@@ -97,6 +97,7 @@ def test_a_runs_directory_that_cannot_be_written_is_told_in_a_line(vulcan: Conso
         assert server.requests == []
 
 
+@pytest.mark.slow
 def test_a_run_that_cannot_be_written_any_more_is_shown_and_goes_on_later(vulcan: Console, calm: list[Any]) -> None:
     place, model = vulcan.directory / "sealed", Model(9)
     with mounted(place, "size=50m"), ChatServer(model) as server:

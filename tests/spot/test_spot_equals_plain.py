@@ -64,12 +64,12 @@ def test_the_random_cases_reach_every_corner():
     cases = [spot_cases.case(seed) for seed in range(CASES)]
     runs = [simulate("spot_only", windows(c.available, gap=c.gap), c.job) for c in cases]
     late = [r.finished[0] > c.job.deadline for r, c in zip(runs, cases, strict=True)]
-    policies = [check(spot_cases.policy(seed), TASK) for seed in range(300)]
+    policies = [check(spot_cases.policy(seed), TASK) for seed in range(min(300, CASES))]
     made = [simulate(p, windows(c.available, gap=c.gap), c.job) for p, c in zip(policies, cases, strict=False)]
-    assert sum(late) > 10
+    assert sum(late) > 0.01 * CASES
     assert sum(r.preemptions[0] > 0 for r in made) > 30
     assert sum(r.overruled[0] > 0 for r in made) > 30
-    assert sum(c.job.overhead > c.gap for c in cases) > 100
+    assert sum(c.job.overhead > c.gap for c in cases) > 0.1 * CASES
     assert sum(bool(p.plan.statistics) for p in policies) > 30
 
 

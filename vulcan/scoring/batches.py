@@ -10,8 +10,9 @@ from statistics import median
 from vulcan.scoring.job import Outcome
 from vulcan.scoring.setup import Request
 
-OVERHEAD = 0.05
-"""The share of a call's time that its way there and back may take."""
+OVERHEAD = 0.04
+"""The share of a batch's work that its way there and back may take: with room to the 5 % that are wanted, for the way
+grows longer while the processors are at work."""
 
 MOST_JOBS = 64
 LONGEST = 1.0
