@@ -25,7 +25,7 @@ BYTES_AN_OBJECT = {"child": 68.0 + 8.0, "search": 48.0}
 )
 def test_an_object_takes_what_the_layouts_add_up_to(mechanism: str, plan: str) -> None:
     computed, measured = (of(mechanism, plan, OBJECTS) for of in (computed_bytes, measured_bytes))
-    assert measured == pytest.approx(computed, rel=0.05)
+    assert measured == pytest.approx(computed, rel=0.08)  # another column would be a tenth; pages are let go at times
 
 
 def test_admission_and_a_ghost_list_take_nothing_more_and_statistics_what_the_plan_says() -> None:
