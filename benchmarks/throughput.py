@@ -2,7 +2,8 @@
 
 The ground is the part of the trace w106 that a search sees, a cache of 10 % of its footprint. Each search is run with a
 jailed evaluator on one core and on two, in full (`racing` off) and with sampling and racing, stored on disk as always,
-and once more in this process, where simulations can be timed apart. Tuning and simplifying are off. Candidates are all
+and once more in this process, where simulations can be timed apart, and so can the generator's writing, which with a
+language model is another machine's work. Tuning and simplifying are off. Candidates are all
 that were settled, those that repeat an earlier one or are rejected too, as in any search; the time is what processors
 took from the first draft to the last verdict, the children's share with it but not their start.
 """
@@ -22,7 +23,7 @@ from typing import Any, Self
 
 from benchmarks.ground import MECHANISMS, TASK, Ground, ground, opened
 from benchmarks.harness import Findings, Goal, Table, run_suite
-from benchmarks.turnaround import WHY_NOT_HALVING
+from benchmarks.turnaround import WHY_NOT_SAMPLE
 from vulcan.anvil import check
 from vulcan.evaluator import Evaluator, decisions_of
 from vulcan.scoring import Executor, Job, Outcome
@@ -42,15 +43,18 @@ CANDIDATES, QUICK_CANDIDATES = (100, 300), (10, 40)
 
 FULL_GOAL, RACING_GOAL, OTHER_GOAL = 15_000, 100_000, 0.10
 
+WHY_NOT_RACING = "what a search evolves runs twice as long as first drafts do, and a fifth of it goes on, not a tenth"
+
 
 @dataclass(frozen=True)
 class Measured:
-    """One search: seconds of processors, of wall clock and of simulations (0 where they were not timed)."""
+    """One search: seconds of processors, of wall clock, of the generator, and of simulations (0 where not timed)."""
 
     candidates: int
     simulations: int
     processor: float
     wall: float
+    writing: float
     simulating: float = 0.0
 
     @property
@@ -64,14 +68,19 @@ class Measured:
         return 3600 * self.candidates / self.wall
 
     @property
+    def written(self) -> float:
+        """The generator's share of the time."""
+        return self.writing / self.processor
+
+    @property
     def other(self) -> float:
-        """The share of the time that is not simulation."""
-        return 1 - self.simulating / self.processor
+        """The share of the time that is neither simulation nor the generator's."""
+        return 1 - (self.simulating + self.writing) / self.processor
 
     def to_json(self) -> dict[str, float]:
         return {
             "candidates": self.candidates, "simulations": self.simulations, "processor_seconds": self.processor,
-            "seconds": self.wall, "simulating_seconds": self.simulating,
+            "seconds": self.wall, "writing_seconds": self.writing, "simulating_seconds": self.simulating,
         }  # fmt: skip
 
 
@@ -124,31 +133,47 @@ def measure(quick: bool) -> Findings:
             form = "with sampling and racing" if racing else "in full"
             here = Here(on.evaluator)
             timed = search(on, here, here.forget)
-            timed = Measured(timed.candidates, here.simulations, timed.processor, timed.wall, here.simulating)
+            timed = Measured(
+                timed.candidates, here.simulations, timed.processor, timed.wall, timed.writing, here.simulating
+            )
             found = {"one core, in this process": timed}
             for workers in (1,) if quick else (1, 2):
                 found[f"{workers} jailed"] = jailed(on, workers)
             for where, one in found.items():
-                other = f"{one.other:.1%}" if one.simulating else ""
+                shares = (f"{one.written:.1%}", f"{one.other:.1%}") if one.simulating else ("", "")
                 rows.append(
                     (f"{mechanism}, {form}, {where}", str(one.candidates), f"{one.hourly:,.0f}",
-                     f"{one.by_the_clock:,.0f}", other)
+                     f"{one.by_the_clock:,.0f}", *shares)
                 )  # fmt: skip
                 document[f"{mechanism}, {form}, {where}"] = one.to_json()
             print(rows[-1], file=sys.stderr)
             wanted = RACING_GOAL if racing else FULL_GOAL
             goals.append(
                 Goal(f"candidates an hour a core, a search, {mechanism}, {form}", found["1 jailed"].hourly, wanted,
-                     in_quick=False, documented=WHY_NOT_HALVING if racing else "")
+                     in_quick=False, documented=_documented(mechanism, racing))
             )  # fmt: skip
             if not racing and timed.simulating / max(1, timed.simulations) >= SIMULATION:
                 goals.append(
-                    Goal(f"share of time that is not simulation, {mechanism}, {form}", timed.other, OTHER_GOAL,
+                    Goal(f"share of time beside simulation and generator, {mechanism}, {form}", timed.other, OTHER_GOAL,
                          at_least=False, margin=0.5)
                 )  # fmt: skip
-    columns = ("search", "candidates", "an hour a core", "an hour by the clock", "not simulation")
+    columns = (
+        "search",
+        "candidates",
+        "an hour a core",
+        "an hour by the clock",
+        "the generator",
+        "the rest beside simulation",
+    )
     table = Table(f"Searches on {on.name} at 10%", columns, tuple(rows))
     return Findings((table,), tuple(goals), document)
+
+
+def _documented(mechanism: str, racing: bool) -> str:
+    """Why a search with `mechanism` is known to miss its goal; empty where it is held to it."""
+    if racing:
+        return WHY_NOT_RACING
+    return WHY_NOT_SAMPLE if mechanism == "sample" else ""
 
 
 def jailed(on: Ground, workers: int) -> Measured:
@@ -163,7 +188,7 @@ def jailed(on: Ground, workers: int) -> Measured:
         _touch(executor, on, workers)
         found = search(on, executor)
     children = max(0.0, _children() - before - idle)
-    return Measured(found.candidates, 0, found.processor + children, found.wall)
+    return Measured(found.candidates, 0, found.processor + children, found.wall, found.writing)
 
 
 def _touch(executor: LocalExecutor, on: Ground, workers: int) -> None:
@@ -185,10 +210,14 @@ def search(on: Ground, executor: Executor, begun: Callable[[], None] = lambda: N
             study.wait_for_scores()
             begun()
             wall, processor = time.perf_counter(), time.process_time()
-            settled = study.settled
+            settled, writing = study.settled, 0.0
             while (proposal := _next(study)) is not None:
-                study.tell(proposal, lineup.propose(proposal))
-            found = Measured(study.settled - settled, 0, time.process_time() - processor, time.perf_counter() - wall)
+                asked = time.process_time()
+                reply = lineup.propose(proposal)
+                writing += time.process_time() - asked
+                study.tell(proposal, reply)
+            took = time.process_time() - processor, time.perf_counter() - wall
+            found = Measured(study.settled - settled, 0, *took, writing)
         store.close()
     return found
 

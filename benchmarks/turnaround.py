@@ -54,6 +54,8 @@ FULL_GOAL, HALVING_GOAL = 15_000, 100_000
 
 WHY_NOT_HALVING = "four tenths are full runs of the 10 % that go on, a third is the sample, an eighth compiling"
 
+WHY_NOT_SAMPLE = "it calls the policy sixteen times at each eviction, and is just about there when the host is quick"
+
 PLAIN_REQUESTS = 200_000
 HOST = '#include "policy.h"\nvoid *entry(void) { return (void *)policy_score; }\n'
 
@@ -73,7 +75,10 @@ def measure(quick: bool) -> Findings:
             "ground": on.name, "stages": stages, "isolation": isolation, "full": full, "halving": halving,
         }  # fmt: skip
         goals += [
-            Goal(f"candidates an hour a core, {mechanism}, in full", 3600 / full, FULL_GOAL, in_quick=False),
+            Goal(
+                f"candidates an hour a core, {mechanism}, in full", 3600 / full, FULL_GOAL, in_quick=False,
+                documented=WHY_NOT_SAMPLE if mechanism == "sample" else "",
+            ),
             Goal(
                 f"candidates an hour a core, {mechanism}, with halving", 3600 / halving, HALVING_GOAL,
                 in_quick=False, documented=WHY_NOT_HALVING,
