@@ -31,7 +31,6 @@ from vulcan.evaluator import Instance, load_evaluator
 from vulcan.registry import find_task
 from vulcan.scoring import Job, Setup
 from vulcan.scoring.attempt import Attempt
-from vulcan.scoring.batches import OVERHEAD
 from vulcan.scoring.pool import Worker
 from vulcan.scoring.ray_executor import RayExecutor
 from vulcan.scoring.ray_runtime import RayRuntime, RayUnavailable
@@ -297,7 +296,7 @@ def _compared(found: Sequence[Measured], costs: Costs) -> tuple[list[dict[str, A
         cluster = Cluster(workers=m.nodes, cores=os.cpu_count() or 1, sleeps=m.sleeps)
         # what a simulation took has the worker's own time in it
         known = costs if m.sleeps else replace(costs, job_at_worker=0.0)
-        said = predict(known, cluster, m.jobs, m.work, overhead=None if m.alone else OVERHEAD)
+        said = predict(known, cluster, m.jobs, m.work, together=not m.alone)
         error = said.seconds / m.seconds - 1
         points.append({**m.__dict__, "overhead": m.overhead, "idle": m.idle, "predicted": said.seconds, "error": error})
         rows.append(

@@ -13,11 +13,9 @@ import random
 from collections import deque
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
-from statistics import median
+from itertools import repeat
 
-from vulcan.scoring.batches import LONGEST, MOST_JOBS, OVERHEAD
-
-_REMEMBERED = 15
+from vulcan.scoring.batches import MOST_JOBS, REMEMBERED, Way
 
 Process = Generator["tuple[Queue | None, float]", None, None]
 """Yields what it needs next: a server of a queue, or None for nobody's, and for how many seconds."""
@@ -136,13 +134,13 @@ def predict(
     jobs: int,
     work: float,
     *,
-    overhead: float | None = OVERHEAD,
+    together: bool = True,
     seed: int = 1,
 ) -> Prediction:
     """What `jobs` jobs of `work` seconds each come to.
 
-    Calls are filled as `vulcan.scoring.batches` does it, by the way that the latest calls had, to hold it under a share
-    `overhead` of a call; with None each job travels alone.
+    Calls are filled as `vulcan.scoring.batches` does it, by the way that the latest calls had; unless `together`, each
+    job travels alone.
     """
     simulation = Simulation()
     rng = random.Random(seed)
@@ -153,7 +151,7 @@ def predict(
     in_flight = cluster.in_flight or jobs
     asked = done = 0
     worked = ended = 0.0
-    ways: deque[float] = deque([costs.way + costs.call], maxlen=_REMEMBERED)
+    calls = deque([(1, costs.way + costs.call + costs.job)], maxlen=REMEMBERED)
 
     def candidate() -> Process:
         if cluster.model_seconds:
@@ -178,7 +176,7 @@ def predict(
         if costs.way:
             yield host, costs.way / 2
         yield driver, (costs.call + costs.job * size) / 2
-        ways.append(simulation.now - began - (left - arrived))
+        calls.append((size, simulation.now - began - (left - arrived)))
         idle.append(1)
         hand_out()
         if costs.keep:
@@ -191,10 +189,9 @@ def predict(
         while ready and idle:
             idle.popleft()
             size = 1
-            if overhead is not None:
-                wanted = min(median(ways) / overhead, LONGEST)
-                enough = math.ceil(wanted / max(work + costs.job_at_worker, 1e-9))
-                size = max(1, min(MOST_JOBS, math.ceil(len(ready) / cluster.workers), enough))
+            if together:
+                most = min(MOST_JOBS, math.ceil(len(ready) / cluster.workers))
+                size = Way.of(calls).jobs(repeat(work + costs.job_at_worker), most)
             for _ in range(size):
                 ready.popleft()
             simulation.start(call(size))

@@ -70,7 +70,7 @@ COSTS = st.builds(
 def test_no_rate_is_above_what_any_part_can_do(costs: Costs, workers: int, work: float, sleeps: bool) -> None:
     """The bounds of operational analysis (Denning and Buzen, 1978), with every job alone."""
     cores = max(1, workers // 2)
-    said = predict(costs, Cluster(workers, cores, sleeps=sleeps), 8 * workers, work, overhead=None)
+    said = predict(costs, Cluster(workers, cores, sleeps=sleeps), 8 * workers, work, together=False)
     at_worker = costs.job_at_worker + work
     on_driver = costs.call + costs.job + costs.draft + costs.keep
     assert said.rate <= 1 / on_driver * 1.001
@@ -81,14 +81,14 @@ def test_no_rate_is_above_what_any_part_can_do(costs: Costs, workers: int, work:
 
 def test_one_worker_takes_the_sum_of_all_steps() -> None:
     costs = Costs(call=0.002, job=0.001, job_at_worker=0.0005, way=0.004)
-    said = predict(costs, Cluster(1, 1), 50, 0.1, overhead=None)
+    said = predict(costs, Cluster(1, 1), 50, 0.1, together=False)
     assert said.seconds == pytest.approx(50 * (0.002 + 0.001 + 0.0005 + 0.004 + 0.1))
     assert said.limit == "the workers"
 
 
 def test_short_jobs_travel_together_so_that_the_way_is_a_twentieth() -> None:
     costs = Costs(call=0.001, job=0.0, job_at_worker=0.0, way=0.004)
-    alone = predict(costs, Cluster(1, 1), 400, 0.01, overhead=None)
+    alone = predict(costs, Cluster(1, 1), 400, 0.01, together=False)
     together = predict(costs, Cluster(1, 1), 400, 0.01)
     assert alone.working == pytest.approx(10 / 15)
     assert together.working > 0.95
@@ -96,7 +96,7 @@ def test_short_jobs_travel_together_so_that_the_way_is_a_twentieth() -> None:
 
 def test_a_driver_that_is_asked_too_much_is_the_limit() -> None:
     costs = Costs(call=0.001, job=0.001, job_at_worker=0.0, way=0.001)
-    said = predict(costs, Cluster(1024, 1024), 4096, 0.05, overhead=None)
+    said = predict(costs, Cluster(1024, 1024), 4096, 0.05, together=False)
     assert said.limit == "the driver"
     assert said.rate == pytest.approx(1 / 0.002, rel=0.05)
 

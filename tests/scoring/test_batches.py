@@ -12,7 +12,7 @@ from scoring_toys import LEAST, Toy
 
 from vulcan.errors import UserError
 from vulcan.scoring import Outcome, WorkerLost
-from vulcan.scoring.batches import LONGEST, MOST_JOBS, OVERHEAD, Batching
+from vulcan.scoring.batches import LONGEST, MOST_JOBS, OVERHEAD, Batching, Way
 from vulcan.scoring.pool import Pool, Worker
 from vulcan.scoring.ray_executor import RayExecutor
 from vulcan.scoring.ray_runtime import RayRuntime
@@ -30,29 +30,55 @@ def outcome(seconds: float) -> Outcome:
     return Outcome(1, "scored", (), "", seconds)
 
 
-def taught(way: float, work: float) -> Batching:
+def taught(way: Way, work: float, sizes: Sequence[int] = (1,)) -> Batching:
     batching = Batching()
-    for _ in range(5):
-        batching.learn([request()], [outcome(work)], way + work)
+    for count in [*sizes] * 5:
+        batching.learn([request()] * count, [outcome(work)] * count, way.call + way.job * count + work * count)
     return batching
 
 
-@given(way=st.floats(1e-4, 0.02), work=st.floats(1e-4, 0.5), waiting=st.integers(1, 500), workers=st.integers(1, 64))
+@given(
+    call=st.floats(1e-4, 0.02),
+    job=st.floats(0, 0.002),
+    work=st.floats(1e-4, 0.5),
+    waiting=st.integers(1, 500),
+    workers=st.integers(1, 64),
+)
 @settings(derandomize=True)
 def test_the_way_takes_its_share_at_most_where_enough_waits(
-    way: float, work: float, waiting: int, workers: int
+    call: float, job: float, work: float, waiting: int, workers: int
 ) -> None:
-    size = taught(way, work).size([request()] * waiting, workers)
-    assert 1 <= size <= min(MOST_JOBS, -(-waiting // workers))
-    if size < min(MOST_JOBS, -(-waiting // workers)):  # else there was not enough to carry
-        assert way / (size * work) <= OVERHEAD * (1 + 1e-6)
+    most = min(MOST_JOBS, -(-waiting // workers))
+    size = taught(Way(call, job), work, (1, 8)).size([request()] * waiting, workers)
+    assert 1 <= size <= most
+    if size < most and size * work < LONGEST * (1 - 1e-9):  # else there was not enough to carry, or it is enough
+        assert (call + job * size) / (size * work) <= OVERHEAD * (1 + 1e-6)
     if size > 1:  # and no more travel together than it takes
-        assert (size - 1) * work < min(way / OVERHEAD, LONGEST) * (1 + 1e-6)
+        fewer = size - 1
+        assert (call + job * fewer) / (fewer * work) > OVERHEAD * (1 - 1e-6)
+        assert fewer * work < LONGEST * (1 + 1e-9)
+
+
+@given(call=st.floats(0, 0.02), job=st.floats(0, 0.002), sizes=st.lists(st.integers(1, 64), min_size=2, max_size=15))
+@settings(derandomize=True)
+def test_calls_of_several_sizes_tell_what_a_job_adds(call: float, job: float, sizes: list[int]) -> None:
+    way = Way.of([(count, call + job * count) for count in sizes])
+    if max(sizes) >= 2 * min(sizes):
+        assert (way.call, way.job) == (pytest.approx(call, abs=1e-9), pytest.approx(job, abs=1e-9))
+    else:
+        assert way.job == 0
+
+
+def test_calls_of_one_size_are_filled_as_before() -> None:
+    """Where no two calls differ, what a job adds is hidden in the call: the size that holds the share then holds it."""
+    way, work = Way(0.003, 0.0001), 0.006
+    size = taught(way, work, (1, 8)).size([request()] * 100, 1)
+    assert taught(way, work, (size,)).size([request()] * 100, 1) == size
 
 
 def test_nothing_is_known_at_first_and_of_instances_that_never_ran() -> None:
     assert Batching().size([request()] * 100, 1) == 1
-    batching = taught(0.004, 0.001)
+    batching = taught(Way(0.004), 0.001)
     assert batching.size([request()] * 100, 1) == 64
     assert batching.size([request(instances=(1,))] * 100, 1) == 1
     assert batching.size([request()] * 3 + [request(instances=(1,))] + [request()] * 9, 1) == 4
@@ -63,7 +89,7 @@ def test_a_first_call_that_starts_a_child_does_not_count_for_long() -> None:
     batching.learn([request()], [outcome(0.05)], 30.0)
     for _ in range(4):
         batching.learn([request()], [outcome(0.05)], 0.052)
-    assert batching.way == pytest.approx(0.002)
+    assert batching.way == Way(pytest.approx(0.002))
     assert batching.size([request()] * 100, 1) == 1
 
 
@@ -148,7 +174,7 @@ def test_on_ray_the_outcomes_do_not_depend_on_what_travelled_together(
             calls.append(len(requests))
             return super().serve_on(worker, requests)
 
-    def outcomes(way: float) -> list[tuple[int, str, object, str]]:
+    def outcomes(way: Way) -> list[tuple[int, str, object, str]]:
         monkeypatch.setattr(Batching, "way", way)
         calls.clear()
         with Counting(TOY.setup, 2, ray_runtime) as executor:
@@ -157,9 +183,9 @@ def test_on_ray_the_outcomes_do_not_depend_on_what_travelled_together(
             rest = [future.result() for future in [executor.submit(job) for job in jobs[2:]]]
         return [(o.job, o.status, o.metrics, o.message) for o in first + rest]
 
-    alone = outcomes(0.0)
+    alone = outcomes(Way())
     assert max(calls) == 1
-    together = outcomes(10.0)
+    together = outcomes(Way(10.0))
     assert max(calls) > 1
     assert together == alone
     assert [status for _, status, _, _ in alone[:5]] == ["scored", "scored", "crashed", "scored", "failed"]

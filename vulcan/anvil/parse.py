@@ -10,8 +10,7 @@ from dataclasses import dataclass
 
 from vulcan.anvil import grammar
 from vulcan.anvil.rejection import Rejected, violation
-
-_CARRIES_NO_MEANING = (ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop)
+from vulcan.anvil.syntax import children
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +62,7 @@ def _bound(tree: ast.Module, bounds: Bounds) -> None:
                 raise Rejected((violation("too-large", line, column, "the program has too many syntax nodes"),))
             if depth > bounds.depth:
                 raise Rejected((violation("too-deep", line, column, "the program is nested too deeply"),))
-            level.extend(c for c in ast.iter_child_nodes(node) if not isinstance(c, _CARRIES_NO_MEANING))
+            level.extend(children(node))
 
 
 def _count_columns_in_characters(tree: ast.Module, source: str) -> None:

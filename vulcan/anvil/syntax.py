@@ -6,14 +6,36 @@ import ast
 
 from vulcan.anvil.program import Position
 
+_CARRIES_NO_MEANING = (ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop)
+
+
+def children(node: ast.AST) -> list[ast.AST]:
+    """The nodes right below, without those that only name an operator or a context; for trees are walked often."""
+    found: list[ast.AST] = []
+    for name in node._fields:
+        value = getattr(node, name, None)
+        if isinstance(value, list):
+            found += [item for item in value if isinstance(item, ast.AST) and not isinstance(item, _CARRIES_NO_MEANING)]
+        elif isinstance(value, ast.AST) and not isinstance(value, _CARRIES_NO_MEANING):
+            found.append(value)
+    return found
+
+
+def within(node: ast.AST) -> list[ast.AST]:
+    """The node and all below it."""
+    found = [node]
+    for each in found:  # which grows as it is walked
+        found += children(each)
+    return found
+
 
 def stored_names(node: ast.stmt) -> set[str]:
     """Every name that the statement, or a statement inside it, assigns."""
-    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    return {n.id for n in within(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
 
 
 def may_leave(node: ast.stmt) -> bool:
-    return any(isinstance(n, ast.Return | ast.Break | ast.Continue) for n in ast.walk(node))
+    return any(isinstance(n, ast.Return | ast.Break | ast.Continue) for n in within(node))
 
 
 def is_docstring(node: ast.stmt) -> bool:

@@ -17,6 +17,7 @@ from vulcan.anvil.native.llvm_operations import EMIT
 MOST_INLINED = 1_000
 """The size up to which all helpers are inlined: beyond it the code could grow without end."""
 
+_TRUTHS = ("not", "truth")
 _PREDICATES = {"<": "olt", "<=": "ole", ">": "ogt", ">=": "oge", "==": "oeq", "!=": "une"}
 
 
@@ -130,7 +131,12 @@ class Writer(Memory):
     # Expressions
 
     def value(self, e: p.Expression) -> tuple[str, Interval]:
-        return self.register_of(e), self.bounds.of(e, self.environment)
+        """Where the expression's value is, and what it can be."""
+        if not isinstance(e, p.Operate) or e.operation in _TRUTHS:
+            return self.register_of(e), self.bounds.of(e, self.environment)
+        operands = [self.value(operand) for operand in e.operands]
+        bounds = intervals.OPERATION_BOUNDS[e.operation](*(interval for _, interval in operands))
+        return EMIT[e.operation](self, *operands), bounds
 
     def register_of(self, e: p.Expression) -> str:
         match e:
@@ -148,7 +154,9 @@ class Writer(Memory):
                 return answer(self, e)
             case p.Occurrences(statistic, value):
                 return occurrences(self, statistic, self.register_of(value))
-            case p.Compare() | p.Operate("not" | "truth"):
+            case p.Compare():
+                return self.let(f"uitofp i1 {self.truth(e)} to double")
+            case p.Operate(operation) if operation in _TRUTHS:
                 return self.let(f"uitofp i1 {self.truth(e)} to double")
             case p.Choose(test, then, otherwise):
                 condition = self.truth(test)
@@ -156,8 +164,8 @@ class Writer(Memory):
             case p.Call(function, arguments):
                 values = [f"double {self.register_of(a)}" for a in arguments]
                 return self.call(self.helper(function), *values)
-            case p.Operate(operation, operands):
-                return EMIT[operation](self, *(self.value(operand) for operand in operands))
+            case p.Operate():
+                return self.value(e)[0]
 
     def truth(self, e: p.Expression) -> str:
         """An i1 that says whether the expression is not 0, without going through a number where it can."""
