@@ -42,7 +42,7 @@ from vulcan_traces import load_trace
 STAGES = (
     "read the reply",
     "check",
-    "can its result differ",
+    "look for doubts",
     "compile in a hurry",
     "decisions on the probe",
     "simulate the sample",
@@ -104,7 +104,7 @@ def by_stage(on: Ground, given: list[Reply]) -> dict[str, list[float]]:
         for number, reply in enumerate([given[0], *given]):
             source = timed("read the reply", lambda reply=reply: extract_source(reply, "priority"))
             policy: Policy = timed("check", lambda source=source: check(source, TASK))
-            timed("can its result differ", lambda policy=policy: policy.constant)
+            timed("look for doubts", lambda policy=policy: policy.warnings)
             timed("compile in a hurry", lambda policy=policy: policy.native(LAYOUT, hurried=True))
             timed("decisions on the probe", lambda policy=policy: decisions_of(on.evaluator, policy))
             if on.rung is not None:
@@ -130,9 +130,7 @@ def totals(on: Ground, stages: dict[str, list[float]], isolation: float) -> tupl
     Each is checked where its reply is read and where it is run; one that goes on travels again.
     """
     mean = {stage: statistics.mean(values) for stage, values in stages.items()}
-    prepared = sum(
-        mean[stage] for stage in ("read the reply", "can its result differ", "decisions on the probe", "store")
-    )
+    prepared = sum(mean[stage] for stage in ("read the reply", "look for doubts", "decisions on the probe", "store"))
     trip = mean["check"] + isolation
     probed = prepared + mean["check"] + trip + mean["compile in a hurry"]
     whole = mean["compile"] + mean["simulate in full"]

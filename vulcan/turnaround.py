@@ -31,7 +31,7 @@ LONG = 0.05
 """Seconds of a simulation from which on the share of other time has its goal."""
 
 MOST_OTHER = 0.10
-STAGES = ("read the reply", "check", "can its result differ", "compile", "simulate")
+STAGES = ("read the reply", "check", "look for doubts", "compile", "simulate")
 
 
 def measure_task(name: str, quick: bool) -> Findings:
@@ -93,7 +93,7 @@ def by_stage(task: Task, evaluator: Evaluator, instance: Instance, replies: Sequ
             checking, policy = _timed(check, source, task)
         except (NoSource, Rejected):
             continue
-        doubting, _ = _timed(lambda policy: policy.constant, policy)
+        doubting, _ = _timed(lambda policy: policy.warnings, policy)
         first, _ = _timed(evaluator.evaluate, policy, instance)
         second, _ = _timed(evaluator.evaluate, policy, instance)
         if number:

@@ -17,7 +17,7 @@ from vulcan.anvil.parse import parse
 from vulcan.anvil.plan import Plan, joined, make_plan
 from vulcan.anvil.policy_function import Compiled, PolicyFunction
 from vulcan.anvil.rewriting.rewrite import program_size
-from vulcan.anvil.warnings import PolicyWarning, constant_of, warnings_of
+from vulcan.anvil.warnings import Doubts, PolicyWarning, doubts_of
 from vulcan.task import Program, Task
 
 if TYPE_CHECKING:
@@ -100,19 +100,23 @@ class Policy:
         """A fresh run of the policy under CPython: an ordinary callable, with the statistics it needs."""
         return Reference(self.program, self.plan, self.task.interface)
 
-    @cached_property
+    @property
     def warnings(self) -> tuple[PolicyWarning, ...]:
         """What to doubt in the policy: divisors that may be 0, conditions that are constant, what is read in vain."""
-        return warnings_of(self.source, self.program, self.task.interface)
+        return self._doubts.warnings
 
-    @cached_property
+    @property
     def constant(self) -> str | None:
         """Why the result is the same for every input; None where it may differ.
 
         Such a policy decides nothing, and need not be scored. The reason says whether other parameters could help.
         Of several functions every one has to be so.
         """
-        return constant_of(self.program, self.task.interface)
+        return self._doubts.constant
+
+    @cached_property
+    def _doubts(self) -> Doubts:
+        return doubts_of(self.source, self.program, self.task.interface)
 
     @cached_property
     def fingerprint(self) -> str:

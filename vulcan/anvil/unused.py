@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
-from vulcan.anvil.syntax import is_docstring, stored_names
+from vulcan.anvil.syntax import is_docstring, position, within
 
 
 def unused_names(tree: ast.Module, named: Sequence[str]) -> Iterator[tuple[ast.AST, str]]:
     """Where each name stands that is never used, and what it is. `named` are the functions that the task names."""
-    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
-    called = _called(functions, named)
-    loaded = {name for node in functions if node.name in called for name in _loaded(node)}
+    names = {node.name: _names(node) for node in tree.body if isinstance(node, ast.FunctionDef)}
+    called = _called(names, named)
+    loaded = {name for function in called for name in _loaded(names[function])}
     for node in tree.body:
         match node:
             case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
@@ -22,17 +22,22 @@ def unused_names(tree: ast.Module, named: Sequence[str]) -> Iterator[tuple[ast.A
             case ast.FunctionDef(name=name) if name not in called:
                 yield node, f"the helper {name!r} is never called"
             case ast.FunctionDef():
-                yield from _in_function(node, is_helper=node.name not in named)
+                yield from _in_function(node, names[node.name], is_helper=node.name not in named)
             case _:
                 pass
 
 
 def after_the_end(tree: ast.Module) -> Iterator[ast.stmt]:
     """The first statement of each block behind one that never goes on."""
-    for node in ast.walk(tree):
-        for block in (getattr(node, "body", []), getattr(node, "orelse", [])):
-            if isinstance(block, list):
-                yield from _behind(block)
+    for block in _blocks(tree.body):
+        yield from _behind(block)
+
+
+def _blocks(body: list[ast.stmt]) -> Iterator[list[ast.stmt]]:
+    yield body
+    for statement in body:
+        for block in (getattr(statement, "body", []), getattr(statement, "orelse", [])):
+            yield from _blocks(block)
 
 
 def _behind(block: list[ast.stmt]) -> Iterator[ast.stmt]:
@@ -53,35 +58,39 @@ def _ends(node: ast.stmt) -> bool:
             return False
 
 
-def _in_function(node: ast.FunctionDef, is_helper: bool) -> Iterator[tuple[ast.AST, str]]:
-    loaded = _loaded(node)
+def _names(node: ast.FunctionDef) -> list[ast.Name]:
+    return [each for each in within(node) if isinstance(each, ast.Name)]
+
+
+def _loaded(names: Iterable[ast.Name]) -> set[str]:
+    return {name.id for name in names if isinstance(name.ctx, ast.Load)}
+
+
+def _in_function(node: ast.FunctionDef, names: list[ast.Name], is_helper: bool) -> Iterator[tuple[ast.AST, str]]:
+    loaded = _loaded(names)
     for argument in node.args.args if is_helper else ():
         if not (argument.arg in loaded or argument.arg.startswith("_")):
             yield argument, f"the argument {argument.arg!r} of {node.name!r} is never used"
-    counters = {
-        loop.target.id for loop in ast.walk(node) if isinstance(loop, ast.For) if isinstance(loop.target, ast.Name)
-    }
-    arguments = {argument.arg for argument in node.args.args}
-    for name in sorted(stored_names(node) - loaded - counters - arguments):
-        if not name.startswith("_"):
-            yield _first_store(node, name), f"the name {name!r} is assigned and never used"
+    first: dict[str, ast.Name] = {}
+    for name in sorted(names, key=position):
+        if isinstance(name.ctx, ast.Store):
+            first.setdefault(name.id, name)
+    used = loaded | _counters(node.body) | {argument.arg for argument in node.args.args}
+    for unused in sorted(first.keys() - used):
+        if not unused.startswith("_"):
+            yield first[unused], f"the name {unused!r} is assigned and never used"
 
 
-def _first_store(node: ast.AST, name: str) -> ast.AST:
-    stores = [n for n in ast.walk(node) if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Store)]
-    return min(stores, key=lambda n: (n.lineno, n.col_offset))
+def _counters(body: list[ast.stmt]) -> set[str]:
+    loops = (statement for block in _blocks(body) for statement in block if isinstance(statement, ast.For))
+    return {loop.target.id for loop in loops if isinstance(loop.target, ast.Name)}
 
 
-def _loaded(node: ast.AST) -> set[str]:
-    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
-
-
-def _called(functions: list[ast.FunctionDef], named: Sequence[str]) -> set[str]:
+def _called(functions: Mapping[str, list[ast.Name]], named: Sequence[str]) -> set[str]:
     """The functions that a call of one that the task names can come to."""
-    known = {node.name: node for node in functions}
     found, pending = set(named), list(named)
     while pending:
-        for name in _loaded(known[pending.pop()]) & known.keys() - found:
+        for name in _loaded(functions[pending.pop()]) & functions.keys() - found:
             found.add(name)
             pending.append(name)
     return found

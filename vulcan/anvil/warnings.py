@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 
 from vulcan.anvil import grammar
 from vulcan.anvil import program as p
@@ -17,10 +16,9 @@ from vulcan.anvil.emit_source import emit_source
 from vulcan.anvil.flow.follow import follow
 from vulcan.anvil.flow.intervals import Interval
 from vulcan.anvil.flow.known import Known
-from vulcan.anvil.flow.shared import Findings
 from vulcan.anvil.parse import parse
 from vulcan.anvil.quantity import spelled_number
-from vulcan.anvil.syntax import dotted, position
+from vulcan.anvil.syntax import dotted, position, within
 from vulcan.anvil.unused import after_the_end, unused_names
 from vulcan.task import Signature
 
@@ -42,7 +40,15 @@ class PolicyWarning:
         return f"line {self.line}, column {self.column}: [{self.rule}] {self.message}; {self.hint}"
 
 
-def warnings_of(source: str, program: p.Program, signature: Signature) -> tuple[PolicyWarning, ...]:
+@dataclass(frozen=True, slots=True)
+class Doubts:
+    """A program's warnings; `constant` says why its result is the same for every input, None where it may differ."""
+
+    warnings: tuple[PolicyWarning, ...]
+    constant: str | None
+
+
+def doubts_of(source: str, program: p.Program, signature: Signature) -> Doubts:
     """What to doubt in a checked program, in the order of its lines, at most 20 warnings.
 
     The signature has the arguments of every function that the task names.
@@ -50,55 +56,24 @@ def warnings_of(source: str, program: p.Program, signature: Signature) -> tuple[
     return _Doubts(source, program, signature).all()
 
 
-def constant_of(program: p.Program, signature: Signature) -> str | None:
-    """Why nothing that a checked program returns ever differs; None where it may. A search asks it of every policy."""
-    return _Results(program, signature).constant()
-
-
-class _Results:
-    """What the functions of a program can come to, as it is and with any other parameters."""
-
-    def __init__(self, program: p.Program, signature: Signature) -> None:
+class _Doubts:
+    def __init__(self, source: str, program: p.Program, signature: Signature) -> None:
+        self.tree = parse(source)
         self.program = program
         self.signature = signature
-
-    @cached_property
-    def as_it_is(self) -> Findings:
-        return follow(self.program, self.signature)
-
-    @cached_property
-    def however_tuned(self) -> Findings:
-        return follow(self.program, self.signature, any_parameters=True) if self.program.parameters else self.as_it_is
-
-    def constant(self) -> str | None:
-        reasons = []
-        for entry in reversed(self.program.entries):
-            if (why := self.constant_of(entry.name)) is None:
-                return None
-            reasons.append((entry.name, why))
-        return reasons[0][1] if len(reasons) == 1 else "; ".join(f"{name}: {why}" for name, why in reasons)
-
-    def constant_of(self, function: str) -> str | None:
-        if (reason := _constant(self.however_tuned.results[function])) is not None:
-            return reason
-        reason = _constant(self.as_it_is.results[function])
-        return reason and reason + " with the parameters as they are"
-
-
-class _Doubts(_Results):
-    def __init__(self, source: str, program: p.Program, signature: Signature) -> None:
-        super().__init__(program, signature)
-        self.tree = parse(source)
+        self.as_it_is = follow(program, signature)
+        self.however_tuned = follow(program, signature, any_parameters=True) if program.parameters else self.as_it_is
         self.settled: set[int] = set()
         """The identities of expressions in conditions that were warned of: no more is said of them."""
 
-    def all(self) -> tuple[PolicyWarning, ...]:
+    def all(self) -> Doubts:
+        constant = self.constant()
         made = [*self.operands(), *self.conditions(), *self.unreached(), *self.unused()]
         for entry in self.program.entries:
             why = self.constant_of(entry.name)
             made += self.constant_result(entry.name, why) if why is not None else self.without_influence(entry.name)
         unique = sorted(set(made), key=lambda w: (w.line, w.column, w.rule, w.message))
-        return tuple(unique[:_MOST_WARNINGS])
+        return Doubts(tuple(unique[:_MOST_WARNINGS]), constant)
 
     def warning(self, name: str, at: p.Position, message: str) -> PolicyWarning:
         return PolicyWarning(name, *at, message, grammar.WARNINGS[name].hint)
@@ -216,12 +191,28 @@ class _Doubts(_Results):
         return found
 
     def place_of(self, name: str, function: str) -> p.Position:
-        read = ast.walk(self.definition(function))
+        read = within(self.definition(function))
         return min(position(n) for n in read if isinstance(n, ast.Attribute) and dotted(n) == name)
 
     def definition(self, function: str) -> ast.FunctionDef:
         found = (node for node in self.tree.body if isinstance(node, ast.FunctionDef))
         return next(node for node in found if node.name == function)
+
+    # A result that is always the same
+
+    def constant(self) -> str | None:
+        """Why nothing that the policy returns ever differs."""
+        reasons = [(entry.name, self.constant_of(entry.name)) for entry in reversed(self.program.entries)]
+        known = [(name, why) for name, why in reasons if why is not None]
+        if len(known) < len(reasons):
+            return None
+        return known[0][1] if len(known) == 1 else "; ".join(f"{name}: {why}" for name, why in known)
+
+    def constant_of(self, function: str) -> str | None:
+        for findings, why in ((self.however_tuned, ""), (self.as_it_is, " with the parameters as they are")):
+            if (reason := _constant(findings.results[function])) is not None:
+                return reason + why
+        return None
 
     def constant_result(self, function: str, why: str) -> Iterator[PolicyWarning]:
         at = position(self.definition(function))
