@@ -2,8 +2,9 @@
 
 Candidates are of the offline generator, all without parents. The ground is the part of the trace w106 that a search
 sees, a cache of 10 % of its footprint; generated requests of that kind where the trace is not there. Figures are
-processor time over candidates; totals are means, for they say how many candidates an hour are possible. `isolation` is
-what the way into the jailed child and back takes in both processes, over what the child does.
+processor time, the median of five turns for each candidate; totals are means over candidates, for they say how many an
+hour are possible. `isolation` is what the way into the jailed child and back takes in both processes, over what the
+child does.
 
 A compiler run is what PolicySmith does for each candidate: the policy as C, in a shared library made by `gcc -O2`, and
 loaded. CPython runs the policy over the first requests of the same trace, and the figure is as if it went on so.
@@ -66,7 +67,7 @@ def measure(quick: bool) -> Findings:
     tables, goals, document = [], [], dict[str, Any]()
     for mechanism in MECHANISMS:
         on = ground(mechanism)
-        stages = by_stage(on, replies(count))
+        stages = by_stage(on, replies(count), 1 if quick else 5)
         isolation = isolation_seconds(
             TASK, TASK.name, on.evaluator, on.full, TASK.seed_policies()["lru"], 20 if quick else 60
         )
@@ -89,7 +90,16 @@ def measure(quick: bool) -> Findings:
     return Findings((*tables, others), (*goals, *more), document)
 
 
-def by_stage(on: Ground, given: list[Reply]) -> dict[str, list[float]]:
+def by_stage(on: Ground, given: list[Reply], turns: int) -> dict[str, list[float]]:
+    """Processor seconds of each stage for each candidate: the medians over turns of all candidates."""
+    found = [one_turn(on, given) for _ in range(turns)]
+    return {
+        stage: [statistics.median(times) for times in zip(*(turn[stage] for turn in found), strict=True)]
+        for stage in found[0]
+    }
+
+
+def one_turn(on: Ground, given: list[Reply]) -> dict[str, list[float]]:
     """Processor seconds of each stage for each candidate, called directly."""
     seconds: dict[str, list[float]] = {stage: [] for stage in STAGES}
 

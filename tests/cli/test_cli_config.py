@@ -80,7 +80,7 @@ def test_a_run_is_printed_as_the_file_that_repeats_it(vulcan: Console) -> None:
     first = vulcan.search("--seed", "7", "--weight", "3", "--instance", "light", "--instance", "heavy")["run"]
     text = vulcan.good("show", first, "--config").stdout
     (vulcan.directory / "search.toml").write_text(text)
-    second = vulcan.document("search", "--config", "search.toml", "--executor", "local")["run"]
+    second = vulcan.document("search", "--config", "search.toml", "--executor", "local", "--workers", "1")["run"]
     assert started(vulcan, second) == started(vulcan, first)
     assert vulcan.good("show", second, "--config").stdout == text
     assert vulcan.document("show", first, "--config") == started(vulcan, first)

@@ -11,8 +11,8 @@ from console import LRU, MOOD_TASK, SETTINGS, ZIPF, Console, Result, one_line
 
 from vulcan.cli.main import run
 
-CACHE = ("search", "--task", "cache_eviction", "--executor", "local")
-MOOD = ("search", "--task", MOOD_TASK, "--executor", "local", "--budget-candidates", "1")
+CACHE = ("search", "--task", "cache_eviction", "--executor", "local", "--workers", "1")
+MOOD = ("search", "--task", MOOD_TASK, "--executor", "local", "--workers", "1", "--budget-candidates", "1")
 EVAL = ("eval", "lru.py", "--task", "cache_eviction", "--trace", ZIPF)
 
 MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {

@@ -20,7 +20,7 @@ WHERE = ("--task", "cache_eviction", "--trace", ZIPF, "--cache-size", "5%", "--c
 def journey(tmp_path_factory: pytest.TempPathFactory) -> tuple[Console, dict[str, Any]]:
     """A search of a dozen candidates on a generated trace at two sizes, and its summary."""
     vulcan = Console(tmp_path_factory.mktemp("journey"))
-    plan = ("--budget-candidates", "12", "--executor", "local", "--tune", "8", "--simplify", "8")
+    plan = ("--budget-candidates", "12", "--executor", "local", "--workers", "1", "--tune", "8", "--simplify", "8")
     summary = vulcan.document("search", *WHERE, *plan)
     return vulcan, summary
 
@@ -262,7 +262,7 @@ def test_progress_goes_to_standard_error_and_the_last_line_says_what_to_type_nex
     assert f"`vulcan show runs/{run.name}`" in last
     assert f"`vulcan export runs/{run.name} --format python -o best.py`" in last
     assert "\x1b[" not in result.stdout + result.stderr
-    quiet = vulcan.good("resume", run.name, "--executor", "local", "--quiet")
+    quiet = vulcan.good("resume", run.name, "--executor", "local", "--workers", "1", "--quiet")
     assert quiet.stderr == ""
 
 

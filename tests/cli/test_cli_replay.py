@@ -17,6 +17,7 @@ from vulcan.store.events import Controlled, Judged, Stopped
 from vulcan.store.runs import CONTROL, FILE, open_store
 
 MODELS = ("--model", "sharp", "--model", "blunt")
+LOCALLY = ("--executor", "local", "--workers", "1")
 PLAN = ("--task", MOOD_TASK, "--budget-candidates", "14", "--executor", "local", "--workers", "1", "--tune", "0")
 PLAN += ("--simplify", "0", "--in-flight", "3", "--advice-every", "5")
 
@@ -60,12 +61,12 @@ def test_a_search_is_repeated_byte_for_byte_without_a_server(vulcan: Console) ->
     assert {e.verdict for e in events if isinstance(e, Judged)} >= {"scored", "rejected"}
     shown = vulcan.document("show", run)
     assert {**again, "run": run} == shown
-    assert vulcan.document("search", "--replay", again["run"], "--executor", "local")["best"] == shown["best"]
+    assert vulcan.document("search", "--replay", again["run"], *LOCALLY)["best"] == shown["best"]
 
 
 def test_so_is_its_control(vulcan: Console) -> None:
     run = record(vulcan, "--control")
-    again = vulcan.document("search", "--replay", run, "--executor", "local")["run"]
+    again = vulcan.document("search", "--replay", run, *LOCALLY)["run"]
     for file in (FILE, CONTROL):
         assert contents(vulcan.directory / again, file) == contents(vulcan.directory / run, file)
     events, calls, *_ = contents(vulcan.directory / run)
@@ -95,7 +96,7 @@ def test_a_search_that_a_budget_ended_ends_there_again(vulcan: Console, tokens: 
     turns = {(call.proposal, call.turn) for call in calls}
     rejected = [e for e in events if isinstance(e, Judged) and e.verdict == "rejected" and e.turn < 2]
     assert any((e.proposal, e.turn + 1) not in turns for e in rejected)
-    again = vulcan.document("search", "--replay", run, "--executor", "local")
+    again = vulcan.document("search", "--replay", run, *LOCALLY)
     assert contents(vulcan.directory / again["run"]) == contents(vulcan.directory / run)
 
 
@@ -106,7 +107,7 @@ def test_what_the_model_did_not_answer_stays_unanswered(vulcan: Console) -> None
         return two_models(request)
 
     run = record(vulcan, script=failing)
-    again = vulcan.document("search", "--replay", run, "--executor", "local")
+    again = vulcan.document("search", "--replay", run, *LOCALLY)
     assert contents(vulcan.directory / again["run"]) == contents(vulcan.directory / run)
 
 
@@ -127,19 +128,19 @@ def test_a_run_that_somebody_answered_is_repeated_too(vulcan: Console) -> None:
 @pytest.mark.slow
 def test_a_repetition_that_was_stopped_goes_on_as_one(vulcan: Console) -> None:
     run = record(vulcan)
-    again = vulcan.document("search", "--replay", run, "--executor", "local")["run"]
+    again = vulcan.document("search", "--replay", run, *LOCALLY)["run"]
     place = vulcan.directory / again
     with closing(sqlite3.connect(place / FILE)) as db:  # as if it had been killed after the first few proposals
         (last,) = db.execute("SELECT max(id) FROM (SELECT id FROM events WHERE kind = 'Proposed' LIMIT 6)").fetchone()
         db.execute("DELETE FROM events WHERE id >= ?", (last,))
         db.execute("DELETE FROM calls WHERE proposal > 6")
         db.commit()
-    vulcan.document("resume", again, "--executor", "local")
+    vulcan.document("resume", again, *LOCALLY)
     events, calls, _, rows = contents(place)
     expected = contents(vulcan.directory / run)
     assert (events, calls, rows) == (expected[0], expected[1], expected[3])
     (vulcan.directory / run).rename(vulcan.directory / "elsewhere")
-    line = one_line(vulcan("resume", again, "--executor", "local"))
+    line = one_line(vulcan("resume", again, *LOCALLY))
     assert line.endswith("which is gone; bring it back to go on")
 
 
@@ -152,7 +153,7 @@ def test_nothing_may_be_changed_in_a_repetition(vulcan: Console, option: tuple[s
 def test_the_environment_does_not_change_it_either(vulcan: Console) -> None:
     run = vulcan.search("--budget-candidates", "2")["run"]
     again = vulcan.document(
-        "search", "--replay", run, "--executor", "local", VULCAN_MODEL="openai/gpt-4o", VULCAN_API_BASE="http://x/v1"
+        "search", "--replay", run, *LOCALLY, VULCAN_MODEL="openai/gpt-4o", VULCAN_API_BASE="http://x/v1"
     )
     assert contents(vulcan.directory / again["run"]) == contents(vulcan.directory / run)
 
@@ -163,7 +164,7 @@ def test_a_changed_task_is_told_from_the_prompt_that_differs(vulcan: Console) ->
     with closing(sqlite3.connect(place / FILE)) as db:
         db.execute("UPDATE texts SET text = replace(text, 'how much there is to do', 'how much there was to do')")
         db.commit()
-    line = one_line(vulcan("search", "--replay", run, "--executor", "local", "--quiet"))
+    line = one_line(vulcan("search", "--replay", run, *LOCALLY, "--quiet"))
     assert "has another prompt than the recorded one" in line
     (other,) = [p for p in (vulcan.directory / "runs").iterdir() if p.name != place.name]
     with closing(open_store(other)) as store:

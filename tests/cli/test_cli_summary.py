@@ -18,8 +18,8 @@ def searched(tmp_path_factory: pytest.TempPathFactory) -> tuple[Console, dict[st
     """A search on four cache sizes, with a control."""
     vulcan = Console(tmp_path_factory.mktemp("summary"))
     sizes = [part for size in SIZES for part in ("--cache-size", size)]
-    plan = ("--budget-candidates", "10", "--executor", "local", "--tune", "8", "--simplify", "8", "--control")
-    return vulcan, vulcan.document("search", "--task", "cache_eviction", "--trace", TRACE, *sizes, *plan)
+    plan = ("--budget-candidates", "10", "--executor", "local", "--workers", "1", "--tune", "8", "--simplify", "8")
+    return vulcan, vulcan.document("search", "--task", "cache_eviction", "--trace", TRACE, *sizes, *plan, "--control")
 
 
 def test_each_mean_has_its_interval_over_the_instances(searched: tuple[Console, dict[str, Any]]) -> None:
