@@ -35,6 +35,10 @@ def keep_compiled_kernels_in_cache() -> None:
     os.environ.setdefault("NUMBA_CACHE_DIR", str(cache_directory("kernels", _kernels_version())))
 
 
+_COMPILED = ("numba_runtime", "population", "windows")
+"""What numba compiles of the policy language."""
+
+
 def _kernels_version() -> str:
     """Different for kernels of different source.
 
@@ -43,7 +47,8 @@ def _kernels_version() -> str:
     checkout = Path(__file__).parent.parent
     if not (checkout / "pyproject.toml").is_file():
         return __version__
-    files = [Path(__file__).parent / "anvil" / "native" / "population.py"]
+    anvil = checkout / "vulcan" / "anvil"
+    files = [anvil / "policy_calls.py", *(anvil / "native" / f"{name}.py" for name in _COMPILED)]
     files += [file for folder in ("evaluators", "traces") for file in (checkout / folder).rglob("*.py")]
     newest = max(file.stat().st_mtime_ns for file in files)
     return f"{__version__}-{newest:x}"

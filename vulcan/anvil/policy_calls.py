@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from vulcan.paths import keep_compiled_kernels_in_cache
+from vulcan.anvil.native.numba_setup import load_numba
 
-keep_compiled_kernels_in_cache()
+load_numba()
 
 from llvmlite import ir  # noqa: E402 - numba reads the cache's place when it is imported
 from numba import njit, types  # noqa: E402

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from vulcan.paths import keep_compiled_kernels_in_cache
+from vulcan.anvil.native.numba_setup import load_numba
 
-keep_compiled_kernels_in_cache()
+load_numba()
 
-import numba  # noqa: E402 - it reads the cache's place when it is imported
+import numba  # noqa: E402
 import numpy as np  # noqa: E402
 from llvmlite import ir  # noqa: E402
 from numba import types  # noqa: E402

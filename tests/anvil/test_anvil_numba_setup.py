@@ -1,0 +1,30 @@
+"""numba is loaded without SciPy, and can use it all the same."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+PROGRAM = """
+import sys
+from vulcan.anvil.native import jit
+jit.warm_up()
+from vulcan_cache.mechanisms import MECHANISMS
+for mechanism in MECHANISMS.values():
+    mechanism.kernel()
+print(sum(name.startswith("scipy.linalg") for name in sys.modules))
+
+import numba
+import numpy as np
+
+@numba.njit
+def product(a, b):
+    return np.dot(a, b)
+
+print(product(np.eye(3), np.arange(9.0).reshape(3, 3))[2])
+"""
+
+
+def test_scipy_is_loaded_only_by_who_multiplies_matrices() -> None:
+    run = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True)
+    assert run.stdout.splitlines() == ["0", "[6. 7. 8.]"]
