@@ -3,9 +3,9 @@
 The ground is the part of the trace w106 that a search sees, a cache of 10 % of its footprint. Each search is run with a
 jailed evaluator on one core and on two, in full (`racing` off) and with sampling and racing, stored on disk as always,
 and once more in this process, where simulations can be timed apart, and so can the generator's writing, which with a
-language model is another machine's work. Tuning and simplifying are off. Candidates are all
-that were settled, those that repeat an earlier one or are rejected too, as in any search; the time is what processors
-took from the first draft to the last verdict, the children's share with it but not their start.
+language model is another machine's work. Tuning and simplifying are off. Candidates are all that were settled, those
+that repeat an earlier one or are rejected too, as in any search; the time is what processors took from the first draft
+to the last verdict, the children's share with it but not their start.
 """
 
 from __future__ import annotations

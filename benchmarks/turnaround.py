@@ -54,7 +54,7 @@ STAGES = (
 FULL_GOAL, HALVING_GOAL = 15_000, 100_000
 """Candidates an hour of one core."""
 
-WHY_NOT_HALVING = "four tenths are full runs of the 10 % that go on, a third is the sample, an eighth compiling"
+WHY_NOT_HALVING = "four tenths are full runs of the 10 % that go on, a third is the sample, a tenth compiling"
 
 WHY_NOT_SAMPLE = "it calls the policy sixteen times at each eviction, and is just about there when the host is quick"
 
