@@ -10,7 +10,7 @@ from vulcan.errors import UserError
 from vulcan_traces.links import load_link
 
 FOLDERS = {
-    "mahimahi": 11,
+    "mahimahi": 13,
     "nyc-cellular": 10,
     "cellular-2018": 8,
     "sage": 37,

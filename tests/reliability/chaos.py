@@ -209,7 +209,7 @@ ENDS = {
 
 def descendants(pid: int) -> list[tuple[int, str]]:
     """All processes that come of one, with their command lines."""
-    lines = subprocess.run(["ps", "-eo", "pid=,ppid=,args="], capture_output=True, text=True, check=True).stdout
+    lines = subprocess.run(["ps", "-wweo", "pid=,ppid=,args="], capture_output=True, text=True, check=True).stdout
     table = [
         (int(p), int(parent), command) for p, parent, command in (line.split(None, 2) for line in lines.splitlines())
     ]

@@ -221,6 +221,7 @@ def another_process(code: str, **environment: str) -> Iterator[subprocess.Popen]
         [sys.executable, "-c", code],
         cwd=Path(__file__).parent,
         env={**os.environ, **environment},
+        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -240,11 +241,25 @@ with RayRuntime(workers=1) as runtime, RayExecutor(toy.setup, 1, runtime) as exe
 """
 
 
+CLUSTER = """
+import sys
+from ray.cluster_utils import Cluster
+cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "object_store_memory": 80 << 20})
+print(cluster.address, flush=True)
+sys.stdin.read()
+cluster.shutdown()
+"""
+
+
 @pytest.mark.ray
-def test_the_variable_ray_address_names_the_cluster_to_join_and_nothing_is_printed(ray_runtime: RayRuntime) -> None:
-    address = ray_runtime.wait().get_runtime_context().gcs_address
-    with another_process(JOINING, RAY_ADDRESS=address) as process:
-        output, errors = process.communicate(timeout=60)
+def test_the_variable_ray_address_names_the_cluster_to_join_and_nothing_is_printed() -> None:
+    """With the token that the environment names for it."""
+    access = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "of-this-cluster" * 3}
+    with another_process(CLUSTER, **access) as cluster:
+        address = cluster.stdout.readline().strip()
+        with another_process(JOINING, RAY_ADDRESS=address, **access) as process:
+            output, errors = process.communicate(timeout=60)
+        cluster.stdin.close()
     assert (output, process.returncode) == (f"{address}\n", 0), errors
 
 
@@ -260,18 +275,18 @@ with RayRuntime(workers=1, address={address!r}, limit={limit}) as runtime:
 
 @pytest.mark.ray
 @pytest.mark.parametrize(
-    ("address", "limit", "home", "message"),
+    ("address", "limit", "directory", "message"),
     [
         (None, 0.01, None, "Ray was not up after 0.01 s"),
         ("127.0.0.1:1", 3, None, "Ray was not up after 3 s"),
-        (None, 30, "/proc/nowhere", "cannot start Ray: FileNotFoundError: "),
+        (None, 30, "/proc/nowhere", "cannot start Ray: "),
         ("no such address", 30, None, "cannot join Ray at no such address: ValueError: "),
     ],
 )
 def test_a_ray_that_does_not_start_is_reported_in_one_line(
-    address: str | None, limit: float, home: str | None, message: str
+    address: str | None, limit: float, directory: str | None, message: str
 ) -> None:
-    environment = {"HOME": home} if home else {}
+    environment = {"RAY_TMPDIR": directory} if directory else {}
     with another_process(UNAVAILABLE.format(address=address, limit=limit), **environment) as process:
         output, errors = process.communicate(timeout=60)
     assert process.returncode == 0, errors

@@ -56,6 +56,7 @@ _FORMS = {
     "evaluator": "the jailed evaluator",
     "scoring": "the score",
     "source": "the checkers",
+    "ray": "the local Ray",
 }
 
 
@@ -68,6 +69,13 @@ def _print_host(document: Mapping[str, Any]) -> None:
     ray, kernels = document["ray"], document["kernels"]
     up = f"up, with {ray['processors']:g} processors" if ray["up"] else f"not up: {ray['trouble']}"
     say(f"Ray: {up}" + (f", joined at {ray['joined']}" if ray["joined"] else ""))
+    exposed = [port for port in ray["ports"] if not port["loopback"]]
+    if ray["ports"]:
+        seen = ", ".join(f"{port['process']} on {port['address']}:{port['port']}" for port in exposed)
+        say(
+            f"Ray's ports: {len(ray['ports'])}, "
+            + (f"OPEN TO THE NETWORK: {seen}" if exposed else "all on the loopback interface")
+        )
     model = document["model"]
     server = f", at {model['server']}" if model["server"] else ""
     say(f"model of a search: {model['chosen']}{server} (VULCAN_MODEL and VULCAN_API_BASE, or --model, choose another)")

@@ -17,6 +17,7 @@ from vulcan.errors import UserError
 from vulcan.models.redact import shown_url
 from vulcan.paths import cache_directory, keep_compiled_kernels_in_cache
 from vulcan.scoring.attacks.attack import Result
+from vulcan.scoring.attacks.ray_ports import Listener, listeners
 from vulcan.scoring.trial_of_layers import FOR_PROGRAMS, Trial, trials
 from vulcan.searches.lineup import OFFLINE
 
@@ -112,8 +113,23 @@ def _ray(runtime: Any) -> dict[str, Any]:
     try:
         ray = runtime.wait()
     except RayUnavailable as error:
-        return {"up": False, "joined": runtime.joined, "processors": None, "trouble": str(error)}
-    return {"up": True, "joined": runtime.joined, "processors": ray.cluster_resources().get("CPU"), "trouble": None}
+        return {"up": False, "joined": runtime.joined, "processors": None, "ports": [], "trouble": str(error)}
+    return {
+        "up": True,
+        "joined": runtime.joined,
+        "processors": ray.cluster_resources().get("CPU"),
+        "ports": [] if runtime.joined else [_port(listener) for listener in listeners(os.getpid())],
+        "trouble": None,
+    }
+
+
+def _port(listener: Listener) -> dict[str, Any]:
+    return {
+        "process": listener.process,
+        "address": listener.address,
+        "port": listener.port,
+        "loopback": listener.loopback,
+    }
 
 
 def _model() -> dict[str, Any]:
@@ -142,6 +158,9 @@ def _problems_of_others(ray: dict[str, Any], model: dict[str, Any]) -> Iterator[
         if ray["joined"]:
             advice = f"see to the cluster at {ray['joined']}, leave RAY_ADDRESS unset, or search with --executor local"
         yield {"problem": "Ray does not come up", "stops": "nothing", "advice": advice}
+    if exposed := [port for port in ray["ports"] if not port["loopback"]]:
+        what = f"{len(exposed)} ports of the local Ray can be reached from the network"
+        yield {"problem": what, "stops": "everything", "advice": "search with --executor local, and report this"}
     if model["answers"] is False:
         what = f"the model's server {model['server']} takes no connection"
         yield {"problem": what, "stops": "nothing", "advice": "start it, or correct VULCAN_API_BASE"}

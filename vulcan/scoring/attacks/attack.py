@@ -7,8 +7,9 @@ from typing import Literal
 
 from vulcan.scoring.layers import Layer
 
-Form = Literal["forked", "evaluator", "source", "scoring"]
-"""Where it is tried: in a forked child, in the jailed evaluator, on the checkers, or on the scoring itself."""
+Form = Literal["forked", "evaluator", "source", "scoring", "ray"]
+"""Where it is tried: in a forked child, in the jailed evaluator, on the checkers, on the scoring itself, or on the
+local Ray that a search starts."""
 
 OWN_PROCESS = "a process of its own"
 REPLAY = "scored outside, from decisions alone"

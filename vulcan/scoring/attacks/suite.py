@@ -11,6 +11,7 @@ from vulcan.scoring.attacks.evaluator_range import evaluator_results
 from vulcan.scoring.attacks.forked_range import ForkedRange
 from vulcan.scoring.attacks.game import game_results
 from vulcan.scoring.attacks.lifetimes import lifetime_results
+from vulcan.scoring.attacks.ray_ports import ray_results
 from vulcan.scoring.attacks.sources import source_results
 from vulcan.scoring.attacks.system import SYSTEM_ATTACKS
 from vulcan.scoring.attacks.targets import KEY_VARIABLE, targets
@@ -29,7 +30,10 @@ def key_in_environment() -> Iterator[None]:
 
 
 def results() -> Iterator[Result]:
-    """What became of each attack, one by one. Raises UserError where no child can be started at all."""
+    """What became of each attack, one by one.
+
+    Raises UserError where no child can be started at all, and RayUnavailable where Ray does not start.
+    """
     with key_in_environment(), targets() as given:
         with ForkedRange(given) as arena:
             for attack in SYSTEM_ATTACKS:
@@ -40,3 +44,4 @@ def results() -> Iterator[Result]:
     yield from game_results()
     yield from lifetime_results()
     yield from source_results()
+    yield from ray_results()
