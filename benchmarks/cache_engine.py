@@ -17,8 +17,8 @@ from tempfile import TemporaryDirectory
 
 from benchmarks.harness import DATA, Findings, Goal, Table, run_suite
 from vulcan.anvil import check
+from vulcan.generator import OfflineEvolve
 from vulcan.models import Request, extract_source
-from vulcan.models.offline import OfflineEvolve
 from vulcan.registry import find_task
 from vulcan_cache.benchmark import engine
 from vulcan_cache.benchmark.peers import write_oracle_general

@@ -35,12 +35,12 @@ from benchmarks.instance_traces import (
     split,
 )
 from vulcan.anvil import check
+from vulcan.baseline_cache import kept_metrics
 from vulcan.evaluator import Evaluator, Instance, load_evaluator
-from vulcan.kept import kept_metrics
-from vulcan.libraries.candidates import digest
-from vulcan.libraries.contents import Library, Member
-from vulcan.libraries.document import read_library
-from vulcan.libraries.select import Choice, select, shipped_library
+from vulcan.portfolio.candidates import digest
+from vulcan.portfolio.io import read_library
+from vulcan.portfolio.model import Library, Member
+from vulcan.portfolio.select import Choice, select, shipped_library
 from vulcan.registry import find_task
 from vulcan.searches.config import complete_settings
 from vulcan.task import Metrics, Split

@@ -9,11 +9,11 @@ from typing import Any
 from benchmarks.harness import DATA
 from vulcan import __version__
 from vulcan.evaluator import BaselineKind, Evaluator, Instance, load_evaluator
+from vulcan.generator import OfflineEvolve
 from vulcan.models import Reply, Request
-from vulcan.models.offline import OfflineEvolve
 from vulcan.registry import find_task
 from vulcan.searches.config import SearchConfig, complete_settings
-from vulcan.searches.opening import Evidence, baseline_events, find_evidence, find_objective, reference_events
+from vulcan.searches.evidence import Evidence, baseline_events, find_evidence, find_objective, reference_events
 from vulcan.store import RunRecord, Store
 from vulcan.store.events import Prepared, Started
 
@@ -79,7 +79,7 @@ class References:
 
 
 def opened(on: Ground, store: Store) -> RunRecord:
-    """The beginning of a run, as `vulcan.searches.opening.open_run` writes it, but with the references alone."""
+    """The beginning of a run, as `vulcan.searches.evidence.open_run` writes it, but with the references alone."""
     objective = find_objective(TASK, on.config.objective)
     evaluator: Any = References(on.evaluator, objective.references)
     rungs: Any = tuple(

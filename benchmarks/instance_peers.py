@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from vulcan.kept import kept_metrics
+from vulcan.baseline_cache import kept_metrics
 from vulcan.task import Metrics
 from vulcan_traces import Trace
 

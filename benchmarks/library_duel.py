@@ -20,8 +20,8 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
-from vulcan.libraries.contents import Clustering, Fallback, Library, Matrix, Member, Origin, Rule, Trained, Workload
-from vulcan.libraries.export import selector_module
+from vulcan.portfolio.export import selector_module
+from vulcan.portfolio.model import Clustering, Fallback, Library, Matrix, Member, Origin, Rule, Trained, Workload
 from vulcan.registry import find_task
 from vulcan_cache.evaluator import CacheEvaluator
 from vulcan_traces import load_trace

@@ -24,10 +24,10 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # k-means of a few dozen points i
 import numpy as np
 
 from benchmarks.instance_traces import DATA, SIZES, SOURCES, counted, split
-from vulcan.libraries import decide
-from vulcan.libraries.contents import Rule, Trained, make_table
-from vulcan.libraries.rule import LEAST, reach_of
-from vulcan.libraries.training import clusters_of, standard
+from vulcan.portfolio import decide
+from vulcan.portfolio.features import clusters_of, standard
+from vulcan.portfolio.model import Rule, Trained, make_table
+from vulcan.portfolio.select import LEAST, reach_of
 from vulcan.registry import find_task
 from vulcan.searches.config import complete_settings
 from vulcan.task import Split

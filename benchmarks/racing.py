@@ -2,8 +2,8 @@
 
 Two searches with the offline generator are recorded in full on real traces, the parents being the best so far, so that
 late candidates are close. One is on large traces, with the score of every candidate on spatial samples too: rungs. The
-other is on many small ones: the paired test. Then the rules of `vulcan.searches.racing` are replayed over the recorded
-candidates, in their order; nothing that a rule stops changes what comes later, as it would in a search.
+other is on many small ones: the paired test. Then the rules of `vulcan.searches.evaluation` are replayed over the
+recorded candidates, in their order; nothing that a rule stops changes what comes later, as it would in a search.
 
 The traces are those of `shared/data` beside the project, or of VULCAN_DATA.
 """
@@ -27,12 +27,12 @@ import pandas as pd
 from benchmarks.harness import Goal, arguments, finish
 from vulcan.anvil import Policy, check
 from vulcan.evaluator import Instance
+from vulcan.generator import OfflineEvolve
 from vulcan.models import Parent, Request
-from vulcan.models.offline import OfflineEvolve
 from vulcan.registry import find_task
+from vulcan.searches.bootstrap import mean_interval
 from vulcan.searches.config import complete_settings
-from vulcan.searches.racing import WINDOW, passes, stages, will_not_reach
-from vulcan.searches.statistics import mean_interval
+from vulcan.searches.evaluation import WINDOW, passes, stages, will_not_reach
 from vulcan_cache.evaluator import CacheEvaluator
 from vulcan_cache.layout import LAYOUT
 from vulcan_cache.rungs import KEPT_BY_ONE_RUNG, LADDER, sampled

@@ -14,17 +14,15 @@ from contextlib import ExitStack
 
 from benchmarks.harness import Goal, arguments, finish
 from vulcan.anvil import check
-from vulcan.scoring.attacks.evaluator_range import HONEST, LEAST, TASK
-from vulcan.scoring.attacks.sources import anvil_task
-from vulcan.scoring.attacks.target.evaluator import TargetEvaluator
-from vulcan.scoring.forked import ForkServer
-from vulcan.scoring.jailed import JailedEvaluator
-from vulcan.scoring.job import Job
-from vulcan.scoring.ray_executor import RayExecutor
-from vulcan.scoring.ray_runtime import RayRuntime, RayUnavailable
-from vulcan.scoring.setup import Limits, Setup
+from vulcan.doctor.attacks.in_evaluator import HONEST, LEAST, TASK
+from vulcan.doctor.attacks.on_checker import anvil_task
+from vulcan.doctor.attacks.target.evaluator import TargetEvaluator
+from vulcan.scoring.evaluator_process import JailedEvaluator
+from vulcan.scoring.job import Job, Limits, Setup
+from vulcan.scoring.program_server_client import ForkServer
+from vulcan.scoring.ray_executor import RayExecutor, RayRuntime, RayUnavailable
 
-RUNNER = "vulcan.scoring.attacks.breakout:run"
+RUNNER = "vulcan.doctor.attacks.breakout:run"
 ANVIL_GOAL, FORK_GOAL = 1.0, 30.0
 """Milliseconds."""
 

@@ -30,11 +30,10 @@ from benchmarks.scale_stages import Stages, measured_stages
 from vulcan.evaluator import Instance, load_evaluator
 from vulcan.registry import find_task
 from vulcan.scoring import Job, Setup
-from vulcan.scoring.attempt import Attempt
-from vulcan.scoring.pool import Worker
-from vulcan.scoring.ray_executor import RayExecutor
-from vulcan.scoring.ray_runtime import RayRuntime, RayUnavailable
-from vulcan.scoring.setup import Request
+from vulcan.scoring.foreign_code import Attempt
+from vulcan.scoring.job import Request
+from vulcan.scoring.local_pool import Worker
+from vulcan.scoring.ray_executor import RayExecutor, RayRuntime, RayUnavailable
 from vulcan.searches.config import complete_settings
 from vulcan.task import Split
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from itertools import repeat
 
-from vulcan.scoring.batches import MOST_JOBS, REMEMBERED, Way
+from vulcan.scoring.ray_executor import MOST_JOBS, REMEMBERED, Way
 
 Process = Generator["tuple[Queue | None, float]", None, None]
 """Yields what it needs next: a server of a queue, or None for nobody's, and for how many seconds."""
@@ -139,8 +139,8 @@ def predict(
 ) -> Prediction:
     """What `jobs` jobs of `work` seconds each come to.
 
-    Calls are filled as `vulcan.scoring.batches` does it, by the way that the latest calls had; unless `together`, each
-    job travels alone.
+    Calls are filled as `vulcan.scoring.ray_executor` does it, by the way that the latest calls had; unless `together`,
+    each job travels alone.
     """
     simulation = Simulation()
     rng = random.Random(seed)

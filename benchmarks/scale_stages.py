@@ -16,8 +16,8 @@ from vulcan.evaluator import load_evaluator
 from vulcan.registry import find_task
 from vulcan.scoring import Job, Outcome
 from vulcan.searches.config import SearchConfig, complete_settings
-from vulcan.searches.lineup import open_lineup
-from vulcan.searches.opening import find_evidence, find_objective, make_scorer, open_run
+from vulcan.searches.evidence import find_evidence, find_objective, make_scorer, open_run
+from vulcan.searches.model_pool import open_lineup
 from vulcan.searches.study import Study
 from vulcan.store import RunRecord
 from vulcan.store.sqlite import SQLiteStore

@@ -27,10 +27,10 @@ from benchmarks.turnaround import WHY_NOT_SAMPLE
 from vulcan.anvil import check
 from vulcan.evaluator import Evaluator, decisions_of
 from vulcan.scoring import Executor, Job, Outcome
-from vulcan.scoring.local import LocalExecutor
-from vulcan.scoring.setup import Setup
-from vulcan.searches.lineup import open_lineup
-from vulcan.searches.opening import find_objective, make_scorer
+from vulcan.scoring.job import Setup
+from vulcan.scoring.local_pool import LocalExecutor
+from vulcan.searches.evidence import find_objective, make_scorer
+from vulcan.searches.model_pool import open_lineup
 from vulcan.searches.proposal import Proposal
 from vulcan.searches.study import Study
 from vulcan.store.sqlite import SQLiteStore

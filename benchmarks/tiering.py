@@ -20,8 +20,8 @@ import numpy as np
 from benchmarks.harness import Goal, arguments, finish, interleaved
 from vulcan.anvil import Policy, Rejected, check
 from vulcan.evaluator import Instance, load_evaluator
+from vulcan.generator import OfflineEvolve
 from vulcan.models import Request
-from vulcan.models.offline import OfflineEvolve
 from vulcan.registry import find_task
 from vulcan.searches.config import complete_settings
 from vulcan_tiering import simulate

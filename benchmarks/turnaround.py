@@ -28,13 +28,13 @@ import numpy as np
 from benchmarks.ground import MECHANISMS, TASK, Ground, ground, replies
 from benchmarks.harness import Findings, Goal, Table, run_suite
 from vulcan.anvil import Policy, check
+from vulcan.bench_pipeline import isolation_seconds
 from vulcan.evaluator import decisions_of
 from vulcan.export import Provenance
-from vulcan.export.exporter import find_exporter
+from vulcan.export.formats import find_exporter
 from vulcan.models import Reply, extract_source
 from vulcan.store.events import Judged
 from vulcan.store.sqlite import SQLiteStore
-from vulcan.turnaround import isolation_seconds
 from vulcan_cache.benchmark.plain_python import run_plain
 from vulcan_cache.benchmark.policies import PLAIN
 from vulcan_cache.layout import LAYOUT

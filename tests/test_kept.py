@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from vulcan.kept import kept_metrics
+from vulcan.baseline_cache import kept_metrics
 from vulcan.task import Metrics
 
 

@@ -18,15 +18,24 @@ PACKAGES = {
 # From the ground up; a module imports from its own layer's package and from lower layers.
 LAYERS = (
     {"vulcan", "vulcan.deprecation", "vulcan.errors", "vulcan.interface"},
-    {"vulcan.benchmark", "vulcan.paths", "vulcan.printable", "vulcan.task"},
+    {"vulcan.benchmark", "vulcan.paths", "vulcan.terminal_text", "vulcan.task"},
     {"vulcan.anvil"},
-    {"vulcan.program"},
-    {"vulcan.evaluator", "vulcan.kept", "vulcan.registry"},
+    {"vulcan.python_policy"},
+    {"vulcan.evaluator", "vulcan.baseline_cache", "vulcan.registry"},
     {"vulcan.models", "vulcan.scoring", "vulcan.store"},
+    {"vulcan.generator"},
     {"vulcan.export", "vulcan.searches"},
-    {"vulcan.displays", "vulcan.libraries", "vulcan.report", "vulcan.scaffold", "vulcan.testing", "vulcan.turnaround"},
+    {
+        "vulcan.doctor",
+        "vulcan.portfolio",
+        "vulcan.progress",
+        "vulcan.results",
+        "vulcan.scaffold",
+        "vulcan.testing",
+        "vulcan.bench_pipeline",
+    },
     {"vulcan.api"},
-    {"vulcan.mcp", "vulcan.ui"},
+    {"vulcan.dashboard", "vulcan.mcp"},
     {"vulcan.cli"},
 )
 # `vulcan` itself offers the Python API by name, and loads it when it is first used
@@ -34,8 +43,8 @@ OFFERED = {("vulcan", "vulcan.api"), ("vulcan", "vulcan.errors")}
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 
 FOR_EVALUATORS = {
-    "vulcan.anvil", "vulcan.benchmark", "vulcan.program", "vulcan.task", "vulcan.evaluator", "vulcan.kept",
-    "vulcan.errors", "vulcan.paths",
+    "vulcan.anvil", "vulcan.benchmark", "vulcan.python_policy", "vulcan.task", "vulcan.evaluator",
+    "vulcan.baseline_cache", "vulcan.errors", "vulcan.paths",
 }  # fmt: skip
 # A command that an evaluator contributes (entry points `vulcan.commands`) is a part of the command line
 FOR_COMMANDS = FOR_EVALUATORS | {"vulcan.cli", "vulcan.export", "vulcan.registry"}

@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from vulcan.api.candidate import Candidate as Candidate
+    from vulcan.api.run import Candidate as Candidate
     from vulcan.api.run import Run as Run
     from vulcan.api.search import load as load
     from vulcan.api.search import search as search
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _PLACES = {
-    "Candidate": "vulcan.api.candidate",
+    "Candidate": "vulcan.api.run",
     "Run": "vulcan.api.run",
     "UserError": "vulcan.errors",
     "load": "vulcan.api.search",

@@ -141,7 +141,7 @@ class OffersOnlineFingerprints(OffersFingerprints, Protocol):
 
     def fingerprint_source(self) -> str:
         """The text of a Python module that makes the same fingerprints without Vulcan; what of it is used stands in the
-        task's template for selectors (`vulcan.libraries.export`)."""
+        task's template for selectors (`vulcan.portfolio.export`)."""
 
 
 @runtime_checkable

@@ -35,7 +35,7 @@ def keep_compiled_kernels_in_cache() -> None:
     os.environ.setdefault("NUMBA_CACHE_DIR", str(cache_directory("kernels", _kernels_version())))
 
 
-_COMPILED = ("numba_runtime", "population", "windows")
+_COMPILED = ("numba_support", "policy_calls", "population", "windows")
 """What numba compiles of the policy language."""
 
 
@@ -48,7 +48,7 @@ def _kernels_version() -> str:
     if not (checkout / "pyproject.toml").is_file():
         return __version__
     anvil = checkout / "vulcan" / "anvil"
-    files = [anvil / "policy_calls.py", *(anvil / "native" / f"{name}.py" for name in _COMPILED)]
+    files = [anvil / "native" / f"{name}.py" for name in _COMPILED]
     files += [file for folder in ("evaluators", "traces") for file in (checkout / folder).rglob("*.py")]
     newest = max(file.stat().st_mtime_ns for file in files)
     return f"{__version__}-{newest:x}"

@@ -203,7 +203,7 @@ class Task:
     name mean the same thing wherever they stand, so they are declared equally, and so is a statistic of a feature: the
     policy has one state, whichever of its functions asks. At most one kind of entity takes part.
 
-    Where `signature` is a `Program` the policy is a class of free Python (`vulcan.program`); it has no `others`.
+    Where `signature` is a `Program` the policy is a class of free Python (`vulcan.python_policy`); it has no `others`.
     """
 
     name: str

@@ -12,9 +12,9 @@ from typing import Any
 import typer
 from markdown_parts import block, paragraphs, written_by
 
-from vulcan.anvil.language import code, table
-from vulcan.cli.commands import contributed
+from vulcan.anvil.prompt_section import code, table
 from vulcan.cli.main import app
+from vulcan.cli.plugins import contributed
 
 COMPLETION = {"--install-completion", "--show-completion"}
 HEAD = """# The command line

@@ -6,8 +6,8 @@ import ast
 
 from markdown_parts import written_by
 
-from vulcan.anvil.language import code, table
-from vulcan.anvil.quantity import spelled_number
+from vulcan.anvil.number_text import spelled_number
+from vulcan.anvil.prompt_section import code, table
 from vulcan.evaluator import load_evaluator
 from vulcan.interface import Argument, Entity, Global, History, Hook
 from vulcan.registry import built_in_directory, find_task

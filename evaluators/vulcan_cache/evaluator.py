@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vulcan.anvil import Policy
+from vulcan.baseline_cache import kept_metrics
 from vulcan.benchmark import Findings
 from vulcan.errors import UserError
 from vulcan.evaluator import BaselineKind, Instance, Rung, SplitName
-from vulcan.kept import kept_metrics
 from vulcan.task import Json, Metrics, Split, Task
 from vulcan_cache.baselines import BASELINES
 from vulcan_cache.capacity import capacity_in_bytes

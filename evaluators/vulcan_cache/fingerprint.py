@@ -10,8 +10,8 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
+from vulcan.baseline_cache import kept_metrics
 from vulcan.evaluator import Instance
-from vulcan.kept import kept_metrics
 from vulcan_cache import online_fingerprint
 from vulcan_cache.online_fingerprint import OnlineFingerprint
 from vulcan_traces import Trace

@@ -19,7 +19,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit, types
 
-from vulcan.anvil.policy_calls import helper
+from vulcan.anvil.native.policy_calls import helper
 from vulcan_cache.native import prefetch
 
 U = np.uint64

@@ -1,6 +1,6 @@
 """Where the kernels of `heap` and `sample` keep what policies read: a record of 64 bytes an object, and the globals."""
 
-from vulcan.anvil.layout import HistorySlots, Layout, Slot
+from vulcan.anvil.feature_layout import HistorySlots, Layout, Slot
 
 # Float64 slots of an object's record. COUNT is 0 while it is not resident. OWN is the mechanism's: the priority in the
 # heap, the place among the residents (an int64) for the sample.

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vulcan.anvil import Policy
-from vulcan.anvil.layout import Layout
+from vulcan.anvil.feature_layout import Layout
 from vulcan_cache import layout, queue_layout
 
 Kernel = Callable[..., tuple[int, int, int, int]]

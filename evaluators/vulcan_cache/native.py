@@ -13,7 +13,7 @@ from numba import types  # noqa: E402
 from numba.core import cgutils  # noqa: E402
 from numba.extending import intrinsic  # noqa: E402
 
-from vulcan.anvil.policy_calls import element_address  # noqa: E402
+from vulcan.anvil.native.policy_calls import element_address  # noqa: E402
 
 _BYTE = ir.IntType(8)
 _WORD = ir.IntType(64)

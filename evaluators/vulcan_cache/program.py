@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vulcan.evaluator import Instance, Rung
-from vulcan.program.policy import ProgramPolicy
-from vulcan.program.running import ProgramFailed, Running
+from vulcan.python_policy.policy import ProgramFailed, ProgramPolicy, Running
 from vulcan.task import Json, Metrics
 from vulcan_cache import program_loop
 from vulcan_cache.evaluator import CacheEvaluator, metrics_of

@@ -1,6 +1,6 @@
 """Where the kernel of `queues` keeps what policies read: a record of 64 bytes an object, and the globals."""
 
-from vulcan.anvil.layout import HistorySlots, Layout, Slot
+from vulcan.anvil.feature_layout import HistorySlots, Layout, Slot
 
 QUEUES = 4
 GHOST = QUEUES + 1

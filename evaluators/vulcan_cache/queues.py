@@ -12,7 +12,7 @@ import math
 import numpy as np
 from numba import types
 
-from vulcan.anvil.policy_calls import call_event, call_score, helper
+from vulcan.anvil.native.policy_calls import call_event, call_score, helper
 from vulcan_cache.kernel_parts import AHEAD, FLOATS, HALF_WORDS, U, fetch_object, kernel, time_of, with_one_more
 from vulcan_cache.native import prefetch
 from vulcan_cache.queue_layout import (

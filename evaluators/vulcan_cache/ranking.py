@@ -11,7 +11,7 @@ import math
 import numpy as np
 from numba import types
 
-from vulcan.anvil.policy_calls import call_event, call_score, helper
+from vulcan.anvil.native.policy_calls import call_event, call_score, helper
 from vulcan_cache.heap import (
     FIRST_ENTRY,
     ROOT_ENTRY,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from vulcan.anvil.policy_calls import call_event, call_score, helper
+from vulcan.anvil.native.policy_calls import call_event, call_score, helper
 from vulcan_link import memory as m
 from vulcan_link.algorithms import cubic
 from vulcan_link.compiled import function

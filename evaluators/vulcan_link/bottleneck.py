@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from vulcan.anvil.policy_calls import helper
+from vulcan.anvil.native.policy_calls import helper
 from vulcan_link import memory as m
 from vulcan_link.compiled import function
 from vulcan_link.memory import (

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from numba import types
 
-from vulcan.anvil.policy_calls import helper
+from vulcan.anvil.native.policy_calls import helper
 from vulcan_link import memory as m
 from vulcan_link.algorithms import POLICY, dispatch
 from vulcan_link.asking import ask

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any, cast
 
 from vulcan.anvil import Policy
+from vulcan.baseline_cache import kept_metrics
 from vulcan.errors import UserError
 from vulcan.evaluator import BaselineKind, Instance, Rung, SplitName
-from vulcan.kept import kept_metrics
 from vulcan.task import Json, Metrics, Split
 from vulcan_link.baselines import BASELINES, simulator_digest
 from vulcan_link.buffer_size import buffer_in_packets

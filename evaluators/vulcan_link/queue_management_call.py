@@ -12,7 +12,7 @@ from llvmlite import ir  # noqa: E402 - numba reads the cache's place when it is
 from numba import types  # noqa: E402
 from numba.extending import intrinsic  # noqa: E402
 
-from vulcan.anvil.policy_calls import element_address  # noqa: E402
+from vulcan.anvil.native.policy_calls import element_address  # noqa: E402
 
 ARRIVAL, DEPARTURE = 0, 1
 ADMIT, DROP, MARK = 0, 1, 2

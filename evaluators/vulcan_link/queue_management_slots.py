@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vulcan.anvil.layout import Layout, Slot
+from vulcan.anvil.feature_layout import Layout, Slot
 
 SHOWN = (
     "now_ms",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vulcan.anvil.policy_calls import helper
+from vulcan.anvil.native.policy_calls import helper
 from vulcan_link import memory as m
 from vulcan_link.compiled import function
 from vulcan_link.memory import NEVER, NXT, SENDER_STATE, SENT_AT, TIMER, TIMER_KIND, UNA

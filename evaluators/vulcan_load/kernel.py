@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from vulcan.anvil.policy_calls import call_event, call_score, helper
+from vulcan.anvil.native.policy_calls import call_event, call_score, helper
 from vulcan.paths import keep_compiled_kernels_in_cache
 
 keep_compiled_kernels_in_cache()

@@ -1,6 +1,6 @@
 """Where the kernel keeps what policies read, and who decides."""
 
-from vulcan.anvil.layout import Layout, Slot
+from vulcan.anvil.feature_layout import Layout, Slot
 
 # Float64 slots of a balancer's globals, and of its record of a server.
 NOW, SERVERS, IN_FLIGHT, GLOBALS = range(4)

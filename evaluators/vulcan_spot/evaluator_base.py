@@ -9,9 +9,9 @@ from dataclasses import replace
 from typing import Any, ClassVar, cast
 
 from vulcan.anvil import Policy
+from vulcan.baseline_cache import kept_metrics
 from vulcan.errors import UserError
 from vulcan.evaluator import BaselineKind, Instance
-from vulcan.kept import kept_metrics
 from vulcan.task import Json, Metrics, Split
 from vulcan_spot.job import Job, Prices
 from vulcan_spot.metrics import metrics_of

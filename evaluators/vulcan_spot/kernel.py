@@ -24,7 +24,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit, types
 
-from vulcan.anvil.policy_calls import call_event, call_score, helper
+from vulcan.anvil.native.policy_calls import call_event, call_score, helper
 from vulcan_spot.baselines import GREEDY, ON_DEMAND_ONLY, POLICY, SPOT_ONLY
 from vulcan_spot.baselines.greedy import greedy
 from vulcan_spot.baselines.uniform_progress import uniform_progress

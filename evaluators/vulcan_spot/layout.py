@@ -1,6 +1,6 @@
 """Where the kernel keeps what policies read: the globals of a run, and a record a region."""
 
-from vulcan.anvil.layout import Layout, Slot
+from vulcan.anvil.feature_layout import Layout, Slot
 
 # Float64 slots of the globals.
 (

@@ -15,7 +15,7 @@ unique; it is found by bisection to the last bit. Only sums, products and quotie
 
 from __future__ import annotations
 
-from vulcan.anvil.policy_calls import helper
+from vulcan.anvil.native.policy_calls import helper
 from vulcan_tiering.called import called
 from vulcan_tiering.machine import LINE
 

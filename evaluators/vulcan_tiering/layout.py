@@ -1,6 +1,6 @@
 """Where the kernels keep what policies read: one 64-byte record a page, and the globals of the memory."""
 
-from vulcan.anvil.layout import Layout, Slot
+from vulcan.anvil.feature_layout import Layout, Slot
 
 # Float64 slots of a page's record
 ACCESSES, READS, WRITES, LAST_ACCESS, ARRIVAL, FAST, MOVED, SPARE = range(8)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit, types
 
-from vulcan.anvil.policy_calls import call_event, call_score, helper
+from vulcan.anvil.native.policy_calls import call_event, call_score, helper
 from vulcan_tiering import layout as at
 from vulcan_tiering.cost import WEIGHT
 from vulcan_tiering.selection import key_of

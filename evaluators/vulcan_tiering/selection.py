@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from vulcan.anvil.policy_calls import helper
+from vulcan.anvil.native.policy_calls import helper
 from vulcan_tiering.bits import bits_of
 from vulcan_tiering.called import called
 

@@ -8,7 +8,7 @@ import ast
 import math
 import sys
 
-from vulcan.anvil import grammar
+from vulcan.anvil.grammar import grammar
 from vulcan.task import History, Signature
 
 _PLAIN = (

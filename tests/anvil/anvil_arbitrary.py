@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from hypothesis import strategies as st
 
-from vulcan.anvil import grammar
+from vulcan.anvil.grammar import grammar
 from vulcan.task import Signature
 
 T = TypeVar("T")

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from hypothesis import strategies as st
 
-from vulcan.anvil import grammar
+from vulcan.anvil.grammar import grammar
 from vulcan.task import History, Signature
 
 T = TypeVar("T")

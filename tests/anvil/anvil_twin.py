@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from vulcan.anvil import Layout, Policy, Slot
-from vulcan.anvil.interpret import Reference
+from vulcan.anvil.interpreter import Reference
 
 _GUARD = 8
 _UNTOUCHED = -1234.5678

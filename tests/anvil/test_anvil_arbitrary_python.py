@@ -18,8 +18,9 @@ from effort import examples, slow
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from vulcan.anvil import Rejected, check, grammar
-from vulcan.anvil.explain import explain
+from vulcan.anvil import Rejected, check
+from vulcan.anvil.diagnostics import explain
+from vulcan.anvil.grammar import grammar
 
 VALUES = values_for(TOY.signature, Random(1)) | {"item.id": 1.0}
 SETTINGS = {

@@ -117,7 +117,7 @@ import sys
 from anvil_toy import TOY
 from test_anvil_bombs import LARGE_FOR_WARNINGS, REJECTED
 from vulcan.anvil import Rejected, check
-from vulcan.anvil.explain import explain
+from vulcan.anvil.diagnostics import explain
 
 shown = 0
 for name, source in [*LARGE_FOR_WARNINGS.items(), *((name, source) for name, (source, _) in REJECTED.items())]:

@@ -12,12 +12,12 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from vulcan.anvil import Rejected, check
-from vulcan.anvil import program as p
-from vulcan.anvil.emit_source import emit_source
-from vulcan.anvil.interpret import Reference
+from vulcan.anvil import ir as p
+from vulcan.anvil.interpreter import Reference
 from vulcan.anvil.plan import make_plan
-from vulcan.anvil.rewriting.clean import cleaned
-from vulcan.anvil.rewriting.rewrite import program_size
+from vulcan.anvil.rewrite.optimize import cleaned
+from vulcan.anvil.rewrite.traversal import program_size
+from vulcan.anvil.unparse import emit_source
 
 
 def runs(program: p.Program, seed: int) -> list[float]:

@@ -4,7 +4,7 @@ import pytest
 from anvil_toy import HEAD, TOY, returning
 
 from vulcan.anvil import Rejected, check
-from vulcan.anvil.explain import excerpt, explain
+from vulcan.anvil.diagnostics import excerpt, explain
 
 
 def shown(source: str) -> list[str]:

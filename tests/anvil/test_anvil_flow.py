@@ -13,9 +13,9 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from vulcan.anvil import Policy, Rejected, check
-from vulcan.anvil import program as p
-from vulcan.anvil.flow.follow import follow
-from vulcan.anvil.flow.shared import Findings
+from vulcan.anvil import ir as p
+from vulcan.anvil.analysis.abstract_interpreter import follow
+from vulcan.anvil.analysis.facts import Findings
 
 DECLARED = dict(TOY.signature.features())
 

@@ -14,12 +14,13 @@ from effort import examples
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from vulcan.anvil import Policy, Rejected, check, grammar
-from vulcan.anvil.flow import intervals
-from vulcan.anvil.flow.intervals import Bounds, Interval
-from vulcan.anvil.native.llvm_context import Context
-from vulcan.anvil.native.llvm_module import module_text
-from vulcan.anvil.native.llvm_writer import Writer
+from vulcan.anvil import Policy, Rejected, check
+from vulcan.anvil.analysis import intervals
+from vulcan.anvil.analysis.intervals import Bounds, Interval
+from vulcan.anvil.grammar import grammar
+from vulcan.anvil.native.codegen import Writer
+from vulcan.anvil.native.compile import module_text
+from vulcan.anvil.native.llvm_builder import Context
 
 QUICK = settings(
     max_examples=examples(250),

@@ -9,7 +9,7 @@ from anvil_two import TWO, TWO_LAYOUT, defining
 from anvil_values import values_for
 
 from vulcan.anvil import check
-from vulcan.anvil.policy_calls import call_event, call_score
+from vulcan.anvil.native.policy_calls import call_event, call_score
 
 from numba import njit  # isort: skip  # behind what says where its cache is
 

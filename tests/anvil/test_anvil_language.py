@@ -8,8 +8,9 @@ from typing import get_args, get_type_hints
 import pytest
 from anvil_toy import TOY
 
-from vulcan.anvil import Rejected, check, grammar
-from vulcan.anvil.language import describe_language
+from vulcan.anvil import Rejected, check
+from vulcan.anvil.grammar import grammar
+from vulcan.anvil.prompt_section import describe_language
 from vulcan.anvil.reference_page import describe_reference, write_reference
 from vulcan.registry import find_task
 from vulcan.task import Feature, Objective, Property, Scalar, Task, Value
@@ -21,7 +22,7 @@ CACHE = find_task("cache_eviction")
 def test_the_page_in_docs_is_current(tmp_path):
     write_reference(tmp_path / "anvil.md")
     assert PAGE.read_bytes() == (tmp_path / "anvil.md").read_bytes(), (
-        "docs/anvil.md is stale: run `python -m vulcan.anvil.language docs/anvil.md`"
+        "docs/anvil.md is stale: run `python -m vulcan.anvil.reference_page docs/anvil.md`"
     )
 
 

@@ -13,11 +13,11 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from vulcan.anvil import Policy, Rejected, check
-from vulcan.anvil import program as p
-from vulcan.anvil.emit_source import emit_source
-from vulcan.anvil.interpret import Reference
+from vulcan.anvil import ir as p
+from vulcan.anvil.interpreter import Reference
 from vulcan.anvil.plan import make_plan
-from vulcan.anvil.rewriting.lift import adjustable, lift, lowered
+from vulcan.anvil.rewrite.lift_constants import adjustable, lift, lowered
+from vulcan.anvil.unparse import emit_source
 from vulcan.registry import find_task
 from vulcan.task import Task
 

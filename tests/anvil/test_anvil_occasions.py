@@ -14,8 +14,9 @@ from anvil_values import values_for
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vulcan.anvil import check, grammar
-from vulcan.anvil.language import describe_language
+from vulcan.anvil import check
+from vulcan.anvil.grammar import grammar
+from vulcan.anvil.prompt_section import describe_language
 from vulcan.task import Entity, Global, Value
 
 

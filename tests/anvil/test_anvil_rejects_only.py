@@ -18,7 +18,8 @@ from effort import examples, slow
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from vulcan.anvil import Policy, Rejected, check, grammar
+from vulcan.anvil import Policy, Rejected, check
+from vulcan.anvil.grammar import grammar
 
 QUICK = {
     "deadline": None, "derandomize": True, "suppress_health_check": list(HealthCheck), "database": None

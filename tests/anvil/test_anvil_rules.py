@@ -11,7 +11,8 @@ from anvil_toy import HEAD, TOY, TOY_LAYOUT, returning
 from anvil_twin import Twin
 from anvil_values import values_for
 
-from vulcan.anvil import Rejected, check, grammar
+from vulcan.anvil import Rejected, check
+from vulcan.anvil.grammar import grammar
 
 # `«` stands before the place that the violation must name; it is no part of the program.
 BAD: dict[str, list[str]] = {

@@ -16,14 +16,14 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from vulcan.anvil import Policy, Rejected, check
-from vulcan.anvil.emit_source import emit_source
-from vulcan.anvil.interpret import Reference
-from vulcan.anvil.language import describe_language
+from vulcan.anvil.interpreter import Reference
 from vulcan.anvil.plan import make_plan
-from vulcan.anvil.prove import verify
+from vulcan.anvil.prompt_section import describe_language
+from vulcan.anvil.proofs import verify
 from vulcan.anvil.rejection import Violation
-from vulcan.anvil.rewriting.clean import cleaned
-from vulcan.anvil.rewriting.lift import adjustable, lift
+from vulcan.anvil.rewrite.lift_constants import adjustable, lift
+from vulcan.anvil.rewrite.optimize import cleaned
+from vulcan.anvil.unparse import emit_source
 from vulcan.task import Global, Property, Scalar, Task, Value
 
 NAMES = ("rate", "admit", "steer")

@@ -13,7 +13,7 @@ from anvil_twin import Twin
 from anvil_values import value_of, values_for
 
 from vulcan.anvil import Layout, Slot, check
-from vulcan.anvil.grammar import MOST_KEPT_OF_ENTITY, MOST_KEPT_OF_SYSTEM, STATISTICS
+from vulcan.anvil.grammar.grammar import MOST_KEPT_OF_ENTITY, MOST_KEPT_OF_SYSTEM, STATISTICS
 from vulcan.task import Feature, Global, Value
 
 FEATURES = {name: feature for name, feature in TOY.signature.features() if name != "item.id"}

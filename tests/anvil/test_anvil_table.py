@@ -7,9 +7,10 @@ import pytest
 from anvil_example import EXAMPLE_LAYOUT
 from anvil_twin import Twin
 
-from vulcan.anvil import Rejected, check, grammar
-from vulcan.anvil.example_task import EVENTS, EXAMPLE_TASK, SHOWN, outcome
-from vulcan.anvil.examples import Counterexample, Example
+from vulcan.anvil import Rejected, check
+from vulcan.anvil.grammar import grammar
+from vulcan.anvil.grammar.examples import Counterexample, Example
+from vulcan.anvil.reference_page import EVENTS, EXAMPLE_TASK, SHOWN, outcome
 
 TABLES = {
     "BINARY": grammar.BINARY, "UNARY": grammar.UNARY, "BOOLEAN": grammar.BOOLEAN, "FUNCTIONS": grammar.FUNCTIONS,

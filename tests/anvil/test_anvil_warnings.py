@@ -7,7 +7,8 @@ import pickle
 import pytest
 from anvil_toy import HEAD, TOY, returning
 
-from vulcan.anvil import check, grammar
+from vulcan.anvil import check
+from vulcan.anvil.grammar import grammar
 from vulcan.registry import find_task
 
 

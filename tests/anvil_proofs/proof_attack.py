@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from random import Random
 
 from vulcan.anvil import Policy
-from vulcan.anvil import program as p
-from vulcan.anvil.flow.intervals import Interval
-from vulcan.anvil.prove.replay import Judge, Point
-from vulcan.anvil.prove.statement import statement
-from vulcan.anvil.prove.terms import TooLarge, parts_within
+from vulcan.anvil import ir as p
+from vulcan.anvil.analysis.intervals import Interval
+from vulcan.anvil.proofs.claims import statement
+from vulcan.anvil.proofs.terms import TooLarge, parts_within
+from vulcan.anvil.proofs.verdict import Judge, Point
 from vulcan.task import Property
 
 _EXTREME = (

@@ -6,11 +6,11 @@ from random import Random
 
 import pytest
 
-from vulcan.anvil import grammar
-from vulcan.anvil.flow.intervals import Interval
-from vulcan.anvil.prove.known import Contradiction, Known
-from vulcan.anvil.prove.terms import Graph, Input, Term
-from vulcan.anvil.prove.vector import evaluate
+from vulcan.anvil.analysis.intervals import Interval
+from vulcan.anvil.grammar import grammar
+from vulcan.anvil.proofs.facts import Contradiction, Known
+from vulcan.anvil.proofs.search import evaluate
+from vulcan.anvil.proofs.terms import Graph, Input, Term
 
 ENDS = (0.0, 1.0, -1.0, 0.5, -0.5, 2.0, -3.0, 7.0, 1e-320, 5e-324, -1e-300, 1e300, -1e300, 1e16, 2.5, 745.0, 1e154,
         -745.0, 2.0**53, -(2.0**53), 1e20, 0.1, 1.7976931348623157e308)  # fmt: skip

@@ -9,8 +9,8 @@ from proof_attack import broken
 from proof_corpus import CASES, Case
 
 from vulcan.anvil import check
-from vulcan.anvil.prove import verify
-from vulcan.anvil.prove.replay import Judge, Point
+from vulcan.anvil.proofs import verify
+from vulcan.anvil.proofs.verdict import Judge, Point
 
 
 def test_the_corpus_is_large_and_has_each_verdict_and_kind() -> None:

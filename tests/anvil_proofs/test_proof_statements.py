@@ -9,7 +9,7 @@ from anvil_toy import TOY, returning
 from typer.testing import CliRunner
 
 from vulcan.anvil import check
-from vulcan.anvil.prove import check_properties, refuted_required, verify
+from vulcan.anvil.proofs import check_properties, refuted_required, verify
 from vulcan.cli.main import app
 from vulcan.errors import UserError
 from vulcan.registry import find_task

@@ -12,7 +12,7 @@ from proof_attack import broken
 from proof_programs import CORNERS, small_program, some_properties
 
 from vulcan.anvil import Policy, Rejected, check
-from vulcan.anvil.prove.verify import Budget, attempt
+from vulcan.anvil.proofs.verify import Budget, attempt
 from vulcan.task import Property
 
 TOY_PROPERTIES = (

@@ -19,9 +19,8 @@ from rich.console import Console
 
 import vulcan
 from vulcan.api.search import search
-from vulcan.report.document import Report, report_document
-from vulcan.searches.config import SearchConfig
-from vulcan.searches.plain_options import OPTIONS
+from vulcan.results.report.data import Report, report_document
+from vulcan.searches.config import OPTIONS, SearchConfig
 from vulcan.searches.session import Machines
 from vulcan.store.events import CallRecord, Judged, Proposed, Stopped
 from vulcan.store.runs import open_store

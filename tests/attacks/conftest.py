@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterator, Mapping
 
 import pytest
 
-from vulcan.scoring.attacks.forked_range import ForkedRange
-from vulcan.scoring.attacks.suite import key_in_environment
-from vulcan.scoring.attacks.targets import targets
-from vulcan.scoring.layers import ALL, Layers
+from vulcan.doctor.attacks.attack import targets
+from vulcan.doctor.attacks.in_program import ForkedRange
+from vulcan.doctor.attacks.suite import key_in_environment
+from vulcan.scoring.sandbox.layers import ALL, Layers
 
 _KEPT = 8
 

@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 
 from vulcan.anvil import check
-from vulcan.evaluator import Instance
-from vulcan.scoring.attacks import game
-from vulcan.scoring.attacks.attack import Attack, Result
-from vulcan.scoring.attacks.evaluator_range import (
+from vulcan.doctor.attacks import on_score
+from vulcan.doctor.attacks.attack import Attack, Result
+from vulcan.doctor.attacks.in_evaluator import (
     FORGED_REPLY,
     HONEST,
     IMITATION,
@@ -21,15 +20,15 @@ from vulcan.scoring.attacks.evaluator_range import (
     EvaluatorRange,
     evaluator_results,
 )
-from vulcan.scoring.attacks.lifetimes import lifetime_results, outlives_its_keeper
-from vulcan.scoring.attacks.sources import anvil_task, source_results
-from vulcan.scoring.attacks.system import SYSTEM_ATTACKS
-from vulcan.scoring.attacks.target.evaluator import TargetEvaluator
-from vulcan.scoring.forked import ForkServer
-from vulcan.scoring.job import Job
-from vulcan.scoring.layers import Layer, Layers
-from vulcan.scoring.messages import MalformedMessage, outcome_of
-from vulcan.scoring.setup import Setup
+from vulcan.doctor.attacks.on_checker import anvil_task, source_results
+from vulcan.doctor.attacks.outliving import lifetime_results, outlives_its_keeper
+from vulcan.doctor.attacks.system import SYSTEM_ATTACKS
+from vulcan.doctor.attacks.target.evaluator import TargetEvaluator
+from vulcan.evaluator import Instance
+from vulcan.scoring.job import Job, Setup
+from vulcan.scoring.program_server_client import ForkServer
+from vulcan.scoring.sandbox.layers import Layer, Layers
+from vulcan.scoring.wire import MalformedMessage, outcome_of
 
 on_linux = pytest.mark.skipif(sys.platform != "linux", reason="these layers are Linux's")
 
@@ -56,28 +55,28 @@ def test_without_layers_the_same_attacks_get_out_of_the_evaluator(given: Mapping
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[ForkServer]:
-    with game.new_server() as server:
+    with on_score.new_server() as server:
         yield server
 
 
 def attempt(name: str) -> str:
-    return next(a.program for a in game.ATTEMPTS if a.name == name)
+    return next(a.program for a in on_score.ATTEMPTS if a.name == name)
 
 
 @on_linux
 def test_no_attempt_changes_the_score() -> None:
-    assert through(game.game_results()) == []
+    assert through(on_score.game_results()) == []
 
 
 @on_linux
 def test_a_program_that_is_given_the_future_finds_it(server: ForkServer) -> None:
-    assert game.play_forked(server, attempt("the trace's future"), whole=True).score == 1.0
+    assert on_score.play_forked(server, attempt("the trace's future"), whole=True).score == 1.0
 
 
 def test_a_program_in_the_scorers_process_patches_the_scorer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(game, "share_right", game.share_right)  # what the program does is undone
-    honest = game.play(functools.partial(game.answer, game.CONSTANT))
-    forged = game.play(functools.partial(game.answer, attempt("patched scorer")))
+    monkeypatch.setattr(on_score, "share_right", on_score.share_right)  # what the program does is undone
+    honest = on_score.play(functools.partial(on_score.answer, on_score.CONSTANT))
+    forged = on_score.play(functools.partial(on_score.answer, attempt("patched scorer")))
     assert honest.score is not None and honest.score < 0.6
     assert forged.score == 1.0
 
@@ -85,10 +84,10 @@ def test_a_program_in_the_scorers_process_patches_the_scorer(monkeypatch: pytest
 def test_where_a_programs_word_is_taken_for_its_score_it_claims_the_highest() -> None:
     """What replay keeps out: the same answers, to somebody who would believe them."""
     order = {"past": 0, "blocks": []}
-    assert game.answer(attempt("a claim in place of decisions"), order) == {"score": 1.0}
-    surplus = game.answer(attempt("more decisions than were asked for"), order)
-    assert isinstance(surplus, list) and len(surplus) == 2 * game.LENGTH
-    garbage = game.answer(attempt("decisions that are no numbers"), order)
+    assert on_score.answer(attempt("a claim in place of decisions"), order) == {"score": 1.0}
+    surplus = on_score.answer(attempt("more decisions than were asked for"), order)
+    assert isinstance(surplus, list) and len(surplus) == 2 * on_score.LENGTH
+    garbage = on_score.answer(attempt("decisions that are no numbers"), order)
     assert isinstance(garbage, list) and garbage[0] != garbage[0]
 
 
@@ -132,7 +131,7 @@ def test_values_that_are_no_plain_numbers_would_win_every_comparison() -> None:
 
 @on_linux
 def test_without_a_clock_a_program_that_is_slow_later_goes_on_for_ever() -> None:
-    assert game.goes_on_for_ever(attempt("slow on later requests only"))
+    assert on_score.goes_on_for_ever(attempt("slow on later requests only"))
 
 
 @on_linux

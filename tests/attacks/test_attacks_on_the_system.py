@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
-from vulcan.scoring.attacks.attack import OWN_PROCESS, Attack, stopper
-from vulcan.scoring.attacks.forked_range import ForkedRange, carry_out_in_process
-from vulcan.scoring.attacks.system import SYSTEM_ATTACKS
-from vulcan.scoring.layers import ALL, Layer, Layers
+from vulcan.doctor.attacks.attack import OWN_PROCESS, Attack, stopper
+from vulcan.doctor.attacks.in_program import ForkedRange, carry_out_in_process
+from vulcan.doctor.attacks.system import SYSTEM_ATTACKS
+from vulcan.scoring.sandbox.layers import ALL, Layer, Layers
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="most of these layers are Linux's")
 

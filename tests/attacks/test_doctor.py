@@ -9,11 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from vulcan.report import host
-from vulcan.scoring import trial_of_layers
-from vulcan.scoring.attacks.attack import Result
-from vulcan.scoring.layers import Layer
-from vulcan.scoring.trial_of_layers import Trial
+from vulcan.doctor import defences, host
+from vulcan.doctor.attacks.attack import Result
+from vulcan.doctor.defences import Trial
+from vulcan.scoring.sandbox.layers import Layer
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "json.md"
 
@@ -56,7 +55,7 @@ def test_what_a_missing_defence_stops(missing: Layer, stops: str) -> None:
 
 
 def test_what_programs_need_includes_what_policies_need() -> None:
-    assert trial_of_layers.FOR_POLICIES < trial_of_layers.FOR_PROGRAMS
+    assert defences.FOR_POLICIES < defences.FOR_PROGRAMS
 
 
 def test_an_attack_that_gets_through_is_counted() -> None:

@@ -8,9 +8,9 @@ import sys
 
 import pytest
 
-from vulcan.scoring.attacks import ray_ports
-from vulcan.scoring.attacks.ray_ports import Listener, host_addresses, listeners, ray_results
-from vulcan.scoring.ray_runtime import RayRuntime
+from vulcan.doctor.attacks import local_ray
+from vulcan.doctor.attacks.local_ray import Listener, host_addresses, listeners, ray_results
+from vulcan.scoring.ray_executor import RayRuntime
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 
@@ -71,5 +71,5 @@ def test_a_port_reached_from_the_network_got_through() -> None:
     if not addresses:
         pytest.skip("this host has no address but the loopback one")
     with socket.create_server(("", 0)) as server:
-        result = ray_ports._reach_from_network([server.getsockname()[1]])
+        result = local_ray._reach_from_network([server.getsockname()[1]])
     assert not result.stopped

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from vulcan.bench_pipeline import STAGES, measure_task
 from vulcan.benchmark import Findings, Goal, LeftOut, Table
 from vulcan.errors import UserError
 from vulcan.evaluator import OffersBenchmark, load_evaluator
 from vulcan.registry import find_task
 from vulcan.task import Task
-from vulcan.turnaround import STAGES, measure_task
 from vulcan_cache.evaluator import CacheEvaluator
 
 MOOD_TASK = str(Path(__file__).resolve().parents[1] / "search" / "mood_task")

@@ -12,8 +12,8 @@ import pytest
 from console import COMMAND, MOOD_TASK, Console
 
 from vulcan.cli import completion
-from vulcan.export.exporter import EXPORTERS
-from vulcan.searches.option_table import STRATEGIES
+from vulcan.export.formats import EXPORTERS
+from vulcan.searches.options import STRATEGIES
 from vulcan.searches.strategies import STRATEGIES as MADE
 
 needs_bash = pytest.mark.skipif(shutil.which("bash") is None, reason="no bash here")

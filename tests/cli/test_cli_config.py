@@ -14,10 +14,8 @@ from console import MOOD_TASK, ZIPF, Console, one_line
 
 from vulcan.cli.search import search
 from vulcan.registry import find_task
-from vulcan.searches.config import SearchConfig
-from vulcan.searches.config_file import as_toml, read_config
-from vulcan.searches.option_table import MEANINGS
-from vulcan.searches.plain_options import OPTIONS, make_config, sort_options
+from vulcan.searches.config import OPTIONS, SearchConfig, as_toml, make_config, read_config, sort_options
+from vulcan.searches.options import MEANINGS
 from vulcan.store.events import Started
 from vulcan.store.runs import open_store
 

@@ -16,7 +16,7 @@ from chat_server import ChatServer, fail
 from console import COMMAND, MOOD_TASK, Console, one_line
 from rich.cells import cell_len
 
-from vulcan.cli.searching import progress_form
+from vulcan.cli.launch import progress_form
 from vulcan.errors import UserError
 from vulcan.store.events import EVENTS
 

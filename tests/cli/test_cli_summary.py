@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from console import Console
 
-from vulcan.searches.statistics import mean_interval
+from vulcan.searches.bootstrap import mean_interval
 
 SIZES = ("2%", "4%", "8%", "16%")
 TRACE = "zipf:requests=30000,objects=3000,alpha=0.9,seed=3,sizes=lognormal"

@@ -15,15 +15,14 @@ from rich.cells import cell_len
 from rich.console import Console
 from standings import Clock, a_search, judged
 
-from vulcan.displays.choice import ShownDisplay, check_form, open_display
-from vulcan.displays.drawn import Drawn, can_be_drawn_on, fitted
-from vulcan.displays.json_lines import KINDS, JsonLines
-from vulcan.displays.opened import Opened
-from vulcan.displays.plain import AT_LEAST_EVERY, AT_MOST_EVERY, PlainLines
-from vulcan.displays.silent import Silent
-from vulcan.displays.words import duration
 from vulcan.errors import UserError
-from vulcan.searches.option_table import PROGRESS
+from vulcan.progress.display import ShownDisplay, check_form, open_display
+from vulcan.progress.json_lines import KINDS, JsonLines
+from vulcan.progress.plain import AT_LEAST_EVERY, AT_MOST_EVERY, PlainLines, Silent
+from vulcan.progress.rich import Drawn, can_be_drawn_on, fitted
+from vulcan.progress.run_opened import Opened
+from vulcan.progress.state import duration
+from vulcan.searches.options import PROGRESS
 from vulcan.store.events import EVENTS, Chosen, Confirmed, Refined
 
 OPENED = Opened(Path("runs/x"), "mood", 3, ("toy",))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from standings import Clock, a_search, judged
 
-from vulcan.displays.tally import RECENT, Standing, Tally
+from vulcan.progress.state import RECENT, Standing, Tally
 
 
 def standing(tally: Tally) -> Standing:

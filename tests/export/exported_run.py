@@ -10,8 +10,8 @@ from anvil_values import value_of
 from exported import load, provenance
 
 from vulcan.anvil import Policy
-from vulcan.export.module import python_module
-from vulcan.export.statistic_names import state_argument
+from vulcan.export.python.module import python_module
+from vulcan.export.python.statistic_names import state_argument
 from vulcan.export.template import Template
 from vulcan.task import Entity, Global, History, Scalar, Signature, Task
 

@@ -16,7 +16,7 @@ from exported_run import module_of
 from vulcan.anvil import check
 from vulcan.errors import UserError
 from vulcan.export import find_exporter
-from vulcan.export.module import python_module
+from vulcan.export.python.module import python_module
 from vulcan.export.template import CUT, Template
 from vulcan.task import Feature, Scalar, Task, Value
 
@@ -98,7 +98,7 @@ def test_a_template_that_cannot_give_a_function_its_statistics_is_refused(task: 
 
 
 def test_what_was_exported_is_read_back(task: Task) -> None:
-    from vulcan.export.read_back import policy_source
+    from vulcan.export.source import policy_source
 
     (text,) = find_exporter("python").export(check(POLICY, task), provenance()).values()
     assert check(policy_source(text), task).fingerprint == check(POLICY, task).fingerprint

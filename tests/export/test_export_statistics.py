@@ -15,7 +15,8 @@ from anvil_toy import HEAD, TOY, returning
 from exported import export
 from exported_run import Exported, compare, few_values, life, module_of
 
-from vulcan.anvil import check, grammar
+from vulcan.anvil import check
+from vulcan.anvil.grammar import grammar
 from vulcan.task import Entity, Feature, Global, Objective, Rank, Scalar, Task, Value
 
 ARGUMENTS = {

@@ -15,9 +15,9 @@ from vulcan.export import Provenance
 from vulcan.export.c.double_header import double_header
 from vulcan.export.c.fixed import RESULT_SCALE
 from vulcan.export.c.fixed_header import fixed_header
-from vulcan.export.c.fixed_kinds import Kinds
-from vulcan.export.c.kept import occasions
-from vulcan.export.c.names import member_of
+from vulcan.export.c.fixed_point import Kinds
+from vulcan.export.c.naming import member_of
+from vulcan.export.c.statistic_groups import occasions
 from vulcan.task import History, Signature
 
 MOST_KEYS = 8

@@ -7,8 +7,8 @@ from collections.abc import Hashable
 from itertools import pairwise
 
 from vulcan.anvil import Policy
-from vulcan.anvil import program as p
-from vulcan.anvil.interpret import Features, Reference
+from vulcan.anvil import ir as p
+from vulcan.anvil.interpreter import Features, Reference
 
 _STEPS = ("floor_divide", "modulo", "floor", "ceil", "trunc", "round")
 

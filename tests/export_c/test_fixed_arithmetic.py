@@ -11,7 +11,7 @@ import pytest
 from compiled import SANITISED, library
 
 from vulcan.export.c.fixed_header import TYPES
-from vulcan.export.c.function_bodies import functions_of
+from vulcan.export.c.header import functions_of
 
 MOST = 2**63 - 1
 COUNT = 20_000

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from vulcan.anvil import check
 from vulcan.export import Provenance
-from vulcan.export.exporter import export_policy
+from vulcan.export.formats import export_policy
 from vulcan.registry import find_task
 from vulcan_cache import simulate
 

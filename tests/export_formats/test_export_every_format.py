@@ -13,12 +13,10 @@ from typer.testing import CliRunner
 from vulcan.cli.main import app
 from vulcan.errors import UserError
 from vulcan.export import Provenance, policy_source
-from vulcan.export.every_format import every_format
-from vulcan.export.exporter import EXPORTERS, exporters_of, find_exporter
-from vulcan.export.pack_formats import pack_formats
-from vulcan.program.interface import check_policy
+from vulcan.export.formats import EXPORTERS, every_format, exporters_of, find_exporter, pack_formats
+from vulcan.python_policy.dispatch import check_policy
 from vulcan.registry import find_task, known_tasks
-from vulcan.report.evidence_card import CardExporter
+from vulcan.results.evidence_card import CardExporter
 from vulcan.task import Task
 
 TRACE = ("--trace", "zipf:requests=3000,objects=400,alpha=0.9,seed=2", "--cache-size", "10%")

@@ -28,24 +28,22 @@ import zstandard
 
 from vulcan.anvil import Rejected, check
 from vulcan.errors import UserError
-from vulcan.export.read_back import policy_source
-from vulcan.libraries.document import read_library
+from vulcan.export.source import policy_source
 from vulcan.models.base import Reply
 from vulcan.models.completion import read_completion
-from vulcan.models.reply import NoSource, extract_source
+from vulcan.models.reply_parser import NoSource, extract_source
 from vulcan.models.retry import PassingFault, seconds_asked
-from vulcan.program.check import check_program
+from vulcan.portfolio.io import read_library
+from vulcan.python_policy.check import check_program
 from vulcan.registry import find_task
-from vulcan.scoring.messages import MalformedMessage, decode, outcome_of
-from vulcan.scoring.setup import Request
-from vulcan.searches.config import SearchConfig
-from vulcan.searches.config_file import read_config
-from vulcan.searches.plain_options import make_config, sort_options
+from vulcan.scoring.job import Request
+from vulcan.scoring.wire import MalformedMessage, decode, outcome_of
+from vulcan.searches.config import SearchConfig, make_config, read_config, sort_options
 from vulcan.searches.session import Recording
 from vulcan.store import RunRecord, SQLiteStore
 from vulcan.store.decode import MalformedRow, decode_event
 from vulcan.store.events import EVENTS
-from vulcan.store.repair import repair
+from vulcan.store.recovery import repair
 from vulcan_traces.column_spec import parse_column_spec
 from vulcan_traces.generator_spec import is_generator_spec, parse_generator_spec
 from vulcan_traces.links import load_link

@@ -7,7 +7,8 @@ from pathlib import Path
 from types import ModuleType
 
 from vulcan.evaluator import Instance
-from vulcan.libraries.contents import (
+from vulcan.portfolio.export import selector_module
+from vulcan.portfolio.model import (
     Clustering,
     Earned,
     Fallback,
@@ -19,7 +20,6 @@ from vulcan.libraries.contents import (
     Trained,
     Workload,
 )
-from vulcan.libraries.export import selector_module
 from vulcan.registry import find_task
 from vulcan.searches.config import complete_settings
 from vulcan.task import Split

@@ -11,9 +11,9 @@ import pytest
 from libraries import policies_in, usual
 
 from vulcan.errors import UserError
-from vulcan.libraries.candidates import Wanted, distinct, of_file, read_settings
-from vulcan.libraries.document import read_library, to_json, write_library
-from vulcan.libraries.workloads import find_workloads, identify
+from vulcan.portfolio.candidates import Wanted, distinct, of_file, read_settings
+from vulcan.portfolio.features import find_workloads, identify
+from vulcan.portfolio.io import read_library, to_json, write_library
 from vulcan.registry import find_task
 
 

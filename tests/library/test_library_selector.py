@@ -19,8 +19,8 @@ from libraries import FIRST, HYPERBOLIC, LOOPS, MRU, TASK, ZIPF, exported, finge
 
 from vulcan.anvil import check
 from vulcan.errors import UserError
-from vulcan.libraries.export import indented, selector_module
-from vulcan.libraries.select import select
+from vulcan.portfolio.export import indented, selector_module
+from vulcan.portfolio.select import select
 from vulcan_cache import simulate
 from vulcan_cache.evaluator import CacheEvaluator
 from vulcan_cache.online_fingerprint import OnlineFingerprint

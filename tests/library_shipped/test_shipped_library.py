@@ -12,9 +12,9 @@ import pytest
 
 from benchmarks.instance_traces import DATA, NEARLY_ALL_COLD, SOURCES, counted, split
 from vulcan.anvil import check
-from vulcan.libraries.contents import Library
-from vulcan.libraries.document import read_library
-from vulcan.libraries.select import shipped_library
+from vulcan.portfolio.io import read_library
+from vulcan.portfolio.model import Library
+from vulcan.portfolio.select import shipped_library
 from vulcan.registry import find_task
 from vulcan.store import RunRecord
 from vulcan.store.runs import open_store

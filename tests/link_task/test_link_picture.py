@@ -8,7 +8,7 @@ import re
 import pytest
 
 from vulcan.errors import UserError
-from vulcan.report.picture import Measured, figure_of, write_pictures
+from vulcan.results.scatter_plot import Measured, figure_of, write_pictures
 from vulcan.task import Picture
 
 PICTURE = Picture("delay and rate", "delay", "rate", "delay (ms)", "rate (Mbit/s)", x_log=True, x_reversed=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from vulcan.anvil import check
-from vulcan.anvil.prove import verify
+from vulcan.anvil.proofs import verify
 
 BOUNDS, LOSS, TIMEOUT, MONOTONE, DELAY = (
     "window within bounds",

@@ -12,10 +12,10 @@ from chat_server import ChatServer, answer, fail
 
 from vulcan.errors import UserError
 from vulcan.models import BudgetExhausted, Message, ModelRefused, ModelUnavailable, Reply, Request
-from vulcan.models.breaker import Breaker, BreakerPolicy
-from vulcan.models.endpoint import EndpointModel
+from vulcan.models.call_settings import CallSettings
+from vulcan.models.circuit_breaker import Breaker, BreakerPolicy
+from vulcan.models.providers import EndpointModel
 from vulcan.models.retry import RetryPolicy
-from vulcan.models.settings import CallSettings
 
 REQUEST = Request(1, 0, (Message("user", "Write one."),), (), 1)
 REPLY = Reply("hello", "toy", "stop", 1, 1, None, 0.1)

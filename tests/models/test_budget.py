@@ -14,9 +14,9 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invaria
 
 from vulcan.errors import UserError
 from vulcan.models import Budget, BudgetExhausted, Message, Reply
+from vulcan.models.base import Recorded
 from vulcan.models.budget import Reservation
 from vulcan.models.prices import Cost
-from vulcan.models.recorded import Recorded
 
 DOLLARS, TOKENS = 1.0, 10_000
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vulcan.models import NoSource, Reply, extract_source
-from vulcan.models.diff import Change, apply_changes
+from vulcan.models.reply_parser import Change, apply_changes
 
 PARENT = """\
 WEIGHT = 0.5

@@ -10,8 +10,8 @@ from chat_server import ChatServer, answer, fail, raw
 
 from vulcan.errors import UserError
 from vulcan.models import Message, ModelRefused, Request, open_proposer
-from vulcan.models.endpoint import EndpointModel
-from vulcan.models.settings import CallSettings
+from vulcan.models.call_settings import CallSettings
+from vulcan.models.providers import EndpointModel
 
 REQUEST = Request(0, 0, (Message("user", "Write one."),), (), 1)
 

@@ -16,12 +16,11 @@ from hypothesis import strategies as st
 
 from vulcan.errors import UserError
 from vulcan.models import Message, ModelRefused, ModelUnavailable, Request
-from vulcan.models.bandit import FIRST_TRIES, Trial, gain_of
-from vulcan.models.breaker import Breaker, BreakerPolicy
-from vulcan.models.endpoint import EndpointModel
-from vulcan.models.ensemble import Ensemble, choose_model
+from vulcan.models.call_settings import CallSettings
+from vulcan.models.circuit_breaker import Breaker, BreakerPolicy
+from vulcan.models.ensemble import FIRST_TRIES, Ensemble, Trial, choose_model, gain_of
+from vulcan.models.providers import EndpointModel
 from vulcan.models.retry import RetryPolicy
-from vulcan.models.settings import CallSettings
 
 REQUEST = Request(1, 0, (Message("user", "Write one."),), (), 1)
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vulcan.models import NoSource, Reply, extract_source
-from vulcan.models.reply import LONGEST_REPLY
+from vulcan.models.reply_parser import LONGEST_REPLY
 
 SOURCE = "def priority(now):\n    return now\n"
 OTHER = "def priority(now):\n    return -now\n"

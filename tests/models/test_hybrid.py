@@ -8,8 +8,7 @@ from statistics import median
 
 import pytest
 
-from vulcan.models.bandit import Trial
-from vulcan.models.hybrid import choose_source
+from vulcan.models.ensemble import Trial, choose_source
 
 OFFLINE, MODEL = "offline/evolve", "openai/some-model"
 ARMS = (OFFLINE, MODEL)

@@ -12,8 +12,8 @@ import pytest
 from chat_server import ChatServer, answer
 
 from vulcan.models import Message, ModelRefused, Request, open_proposer
-from vulcan.models.litellm_model import LitellmModel
-from vulcan.models.settings import CallSettings
+from vulcan.models.call_settings import CallSettings
+from vulcan.models.providers import LitellmModel
 
 REQUEST = Request(0, 0, (Message("user", "Write one."),), (), 1)
 

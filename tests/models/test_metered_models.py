@@ -12,12 +12,11 @@ from chat_server import Behaviour, ChatServer, Exchange, Received, answer, cut_o
 
 from vulcan.errors import UserError
 from vulcan.models import Budget, BudgetExhausted, Message, ModelUnavailable, Reply, Request, open_proposer
-from vulcan.models.endpoint import EndpointModel
-from vulcan.models.litellm_model import LitellmModel
+from vulcan.models.call_settings import CallSettings
+from vulcan.models.client import RemoteModel
 from vulcan.models.prices import most_tokens
-from vulcan.models.remote import RemoteModel
+from vulcan.models.providers import EndpointModel, LitellmModel
 from vulcan.models.retry import RetryPolicy
-from vulcan.models.settings import CallSettings
 
 CHAT = (Message("user", "Write one."),)
 PROMPT = most_tokens(CHAT)  # 10 bytes and what comes around them: 282
@@ -241,7 +240,7 @@ def test_a_reply_gets_a_limit_where_a_budget_needs_one(open_model: Open, caplog:
     first, second = server.requests
     assert first.body["max_tokens"] == 8192
     assert "max_tokens" not in second.body
-    assert [r.getMessage().partition(":")[2] for r in caplog.records if r.name == "vulcan.models.meter"] == [
+    assert [r.getMessage().partition(":")[2] for r in caplog.records if r.name == "vulcan.models.budget"] == [
         " under the budget a reply has at most 8192 tokens"
     ]
 

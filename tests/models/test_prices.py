@@ -9,13 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vulcan.models import Message
-from vulcan.models.litellm_package import load_litellm
 from vulcan.models.prices import (
     UNKNOWN,
     Price,
     expected_cost,
     expected_tokens,
     find_price,
+    load_litellm,
     most_cost,
     most_tokens,
     spelled,

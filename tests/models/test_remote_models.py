@@ -27,11 +27,10 @@ from chat_server import (
 
 from vulcan.errors import UserError
 from vulcan.models import Message, ModelRefused, ModelUnavailable, NoSource, Proposer, Request, extract_source
-from vulcan.models.endpoint import EndpointModel
-from vulcan.models.litellm_model import LitellmModel
-from vulcan.models.remote import RemoteModel
+from vulcan.models.call_settings import CallSettings
+from vulcan.models.client import RemoteModel
+from vulcan.models.providers import EndpointModel, LitellmModel
 from vulcan.models.retry import RetryPolicy
-from vulcan.models.settings import CallSettings
 
 KEY = "sk-very-secret-0123456789"
 REQUEST = Request(

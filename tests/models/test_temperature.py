@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from vulcan.errors import UserError
 from vulcan.models import Message, Request, open_proposer
-from vulcan.models.settings import CallSettings
-from vulcan.models.temperature import Temperature, parse_temperature
+from vulcan.models.call_settings import CallSettings, Temperature, parse_temperature
 
 
 @pytest.mark.parametrize(

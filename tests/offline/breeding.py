@@ -4,9 +4,9 @@ import hashlib
 from collections.abc import Callable
 
 from vulcan.anvil import Policy, check
+from vulcan.generator import OfflineEvolve
 from vulcan.models.base import Parent, Request
-from vulcan.models.offline import OfflineEvolve
-from vulcan.models.reply import extract_source
+from vulcan.models.reply_parser import extract_source
 from vulcan.task import Task
 
 

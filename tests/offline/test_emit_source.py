@@ -7,9 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from offline_tasks import RANK_TASK, TOY_TASKS
 
-from vulcan.anvil import check, grammar
-from vulcan.anvil import program as p
-from vulcan.anvil.emit_source import emit_source
+from vulcan.anvil import check
+from vulcan.anvil import ir as p
+from vulcan.anvil.grammar import grammar
+from vulcan.anvil.unparse import emit_source
 from vulcan.task import Task
 
 TRICKY = '''"""It says \\"\\"\\"this\\"\\"\\" and C:\\\\path\\x07.

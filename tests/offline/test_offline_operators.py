@@ -8,12 +8,12 @@ import pytest
 from offline_tasks import VALUE_TASK
 
 from vulcan.anvil import check
-from vulcan.anvil import program as p
+from vulcan.anvil import ir as p
+from vulcan.generator import OfflineEvolve
+from vulcan.generator.draft import Draft
+from vulcan.generator.mutation import split_population
+from vulcan.generator.vocabulary import vocabulary
 from vulcan.models import Parent, Request
-from vulcan.models.offline import OfflineEvolve
-from vulcan.models.offline.draft import Draft
-from vulcan.models.offline.split import split_population
-from vulcan.models.offline.vocabulary import vocabulary
 from vulcan.registry import find_task
 
 TASK = find_task("cache_eviction")

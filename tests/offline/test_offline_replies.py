@@ -11,9 +11,9 @@ from effort import examples, slow
 from offline_tasks import RANK_TASK, TOY_TASKS, VALUE_TASK
 
 from vulcan.anvil import check
+from vulcan.generator import OfflineEvolve
 from vulcan.models.base import Parent, Proposer
-from vulcan.models.offline import OfflineEvolve
-from vulcan.models.reply import extract_source
+from vulcan.models.reply_parser import extract_source
 from vulcan.task import Feature, Scalar, Task, Value
 
 LOOPING = '''

@@ -9,11 +9,11 @@ from breeding import proposed, request, rounds
 from several_task import OTHER, PARENT, SEVERAL_TASK
 
 from vulcan.anvil import Policy, check
-from vulcan.anvil import program as p
-from vulcan.anvil.emit_source import emit_source
+from vulcan.anvil import ir as p
+from vulcan.anvil.unparse import emit_source
+from vulcan.generator import OfflineEvolve
+from vulcan.generator.proposer import join, part_of
 from vulcan.models.base import Parent, Request
-from vulcan.models.offline import OfflineEvolve
-from vulcan.models.offline.join import join, part_of
 from vulcan.task import Feature, Scalar, Value
 
 NAMES = ("urgency", "send")

@@ -9,18 +9,19 @@ import pytest
 from breeding import arbitrary, proposed, request, rounds
 from offline_tasks import RANK_TASK, TOY_TASKS, VALUE_TASK
 
-from vulcan.anvil import check, grammar
-from vulcan.anvil import program as p
-from vulcan.anvil.emit_source import emit_source
+from vulcan.anvil import check
+from vulcan.anvil import ir as p
+from vulcan.anvil.grammar import grammar
+from vulcan.anvil.unparse import emit_source
+from vulcan.generator import OfflineEvolve
+from vulcan.generator.behaviour import Probe
+from vulcan.generator.draft import Draft
+from vulcan.generator.expression_tree import is_constant, places
+from vulcan.generator.flatten import flatten
+from vulcan.generator.mutation import change_statistic
+from vulcan.generator.statistics import changed, changed_occurrence, occurrence
+from vulcan.generator.vocabulary import vocabulary
 from vulcan.models.base import Parent
-from vulcan.models.offline import OfflineEvolve
-from vulcan.models.offline.draft import Draft
-from vulcan.models.offline.flatten import flatten
-from vulcan.models.offline.mutate import change_statistic
-from vulcan.models.offline.probe import Probe
-from vulcan.models.offline.statistics import changed, changed_occurrence, occurrence
-from vulcan.models.offline.tree import is_constant, places
-from vulcan.models.offline.vocabulary import vocabulary
 from vulcan.registry import find_task
 from vulcan.task import Task
 

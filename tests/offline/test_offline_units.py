@@ -5,10 +5,10 @@ from breeding import arbitrary, rounds
 from offline_tasks import RANK_TASK, TOY_TASKS
 
 from vulcan.anvil import check
-from vulcan.anvil import program as p
-from vulcan.models.offline.flatten import flatten
-from vulcan.models.offline.units import clashes
-from vulcan.models.offline.vocabulary import vocabulary
+from vulcan.anvil import ir as p
+from vulcan.generator.flatten import flatten
+from vulcan.generator.units import clashes
+from vulcan.generator.vocabulary import vocabulary
 from vulcan.task import Task
 
 
@@ -78,7 +78,7 @@ def test_identities_and_what_a_property_rules_out_are_only_looked_for_among_iden
 def test_most_new_programs_go_the_way_a_property_says() -> None:
     from breeding import proposed, request
 
-    from vulcan.models.offline import OfflineEvolve
+    from vulcan.generator import OfflineEvolve
 
     generator = OfflineEvolve(RANK_TASK)
     up = down = 0

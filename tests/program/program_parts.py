@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
-from vulcan.program.check import check_program
-from vulcan.program.policy import ProgramPolicy
-from vulcan.program.runner import OK, Loaded
+from vulcan.python_policy.check import check_program
+from vulcan.python_policy.policy import ProgramPolicy
+from vulcan.python_policy.runner import OK, Loaded
 from vulcan.registry import find_task
 from vulcan.task import Feature, Hook, Objective, Program, Record, Scalar, Task
 

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from program_parts import CACHE, SEEDS
 from real_data import real_data
 
-from vulcan.program.check import check_program
-from vulcan.scoring.forked import ForkServer
-from vulcan.scoring.programs import RUNNER
+from vulcan.python_policy.check import check_program
+from vulcan.scoring.evaluator_child import RUNNER
+from vulcan.scoring.program_server_client import ForkServer
 from vulcan_cache.baselines import BASELINES
 from vulcan_cache.program import blocks, replay_program
 from vulcan_cache.simulate import Result

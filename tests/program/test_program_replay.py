@@ -12,12 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from program_parts import CACHE, SEEDS, Here, Says, trace, unchecked
 
-from vulcan.program.check import check_program
-from vulcan.program.policy import ProgramPolicy
-from vulcan.program.runner import ERROR, MEMORY, OK
-from vulcan.program.running import ProgramFailed
-from vulcan.scoring.forked import Ended, ForkServer
-from vulcan.scoring.programs import RUNNER
+from vulcan.python_policy.check import check_program
+from vulcan.python_policy.policy import ProgramFailed, ProgramPolicy
+from vulcan.python_policy.runner import ERROR, MEMORY, OK
+from vulcan.scoring.evaluator_child import RUNNER
+from vulcan.scoring.program_server_client import Ended, ForkServer
 from vulcan_cache.baselines import BASELINES
 from vulcan_cache.program import blocks, replay_program
 

@@ -4,12 +4,12 @@ import pytest
 from program_parts import CACHE, SEEDS, TOY, program
 
 from vulcan.anvil import Rejected
-from vulcan.anvil.explain import explain
-from vulcan.program.check import check_program
-from vulcan.program.interface import check_policy, describe_policy
-from vulcan.program.offered import NAMES, namespace
-from vulcan.program.rules import RULES
-from vulcan.searches.reading import read_source
+from vulcan.anvil.diagnostics import explain
+from vulcan.python_policy.allowed import NAMES, namespace
+from vulcan.python_policy.check import check_program
+from vulcan.python_policy.dispatch import check_policy, describe_policy
+from vulcan.python_policy.rules import RULES
+from vulcan.searches.reply import read_source
 
 
 def rejected(source: str) -> Rejected:

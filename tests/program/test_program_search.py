@@ -12,17 +12,17 @@ from program_parts import CACHE, SEEDS, Here, trace
 
 from vulcan.errors import UserError
 from vulcan.export import Provenance
-from vulcan.export.exporter import export_policy
-from vulcan.export.read_back import policy_source
+from vulcan.export.formats import export_policy
+from vulcan.export.source import policy_source
 from vulcan.models import open_proposer
 from vulcan.models.budget import Budget
-from vulcan.program.check import check_program
+from vulcan.python_policy.check import check_program
 from vulcan.scoring import Job, LocalExecutor, Setup
 from vulcan.searches.config import SearchConfig, complete_settings
-from vulcan.searches.lineup import Lineup
-from vulcan.searches.opening import find_evidence
+from vulcan.searches.evidence import find_evidence
+from vulcan.searches.model_pool import Lineup
 from vulcan.searches.session import Machines, check_config, open_study
-from vulcan.searches.tune import tune
+from vulcan.searches.tuning import tune
 from vulcan.store import MemoryStore
 from vulcan.store.events import Judged
 from vulcan_cache.program import ProgramEvaluator, replay_program

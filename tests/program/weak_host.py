@@ -12,7 +12,7 @@ import os
 import struct
 import sys
 
-from vulcan.scoring.linux import (
+from vulcan.scoring.sandbox.linux import (
     ALLOW,
     CALL_NUMBER,
     JUMP_IF_EQUAL,
@@ -21,7 +21,7 @@ from vulcan.scoring.linux import (
     RETURN,
     SECCOMP_SET_MODE_FILTER,
 )
-from vulcan.scoring.system_calls import this_architecture
+from vulcan.scoring.sandbox.seccomp_allowlist import this_architecture
 
 NO_SUCH_CALL = 0x0005_0000 | errno.ENOSYS
 

@@ -138,7 +138,7 @@ def killed_and_a_page_lost(search: Running) -> bool:
 
 def child_killed(search: Running) -> bool:
     """One of the processes that score, whose parent may be a worker of Ray's."""
-    children = [pid for pid, line in descendants(search.process.pid) if "vulcan.scoring.child" in line]
+    children = [pid for pid, line in descendants(search.process.pid) if "vulcan.scoring.evaluator_child" in line]
     with contextlib.suppress(ProcessLookupError, IndexError):
         os.kill(search.rng.choice(children), signal.SIGKILL)
     return False

@@ -11,9 +11,9 @@ import pytest
 from chat_server import Behaviour, ChatServer, Received, answer, fail
 from console import MOOD_TASK, Console
 
-from vulcan.printable import printable
 from vulcan.store.events import Judged
 from vulcan.store.runs import open_store
+from vulcan.terminal_text import printable
 
 CLEAR, TITLE, CLIPBOARD = "\x1b[2J\x1b[H", "\x1b]0;owned\x07", "\x1b]52;c;b3duZWQ=\x07"
 SCRIPT = "</script></code></pre><script>alert('owned')</script><img src=x onerror=\"alert('owned')\">"

@@ -16,14 +16,14 @@ from disturbed import RESUME, SEARCH, Model, contents, only_run, own_events, wai
 from memory_group import memory_group
 
 from vulcan.cli import main
-from vulcan.scoring.attacks.forked_range import RUNNER
-from vulcan.scoring.deaths import HOST_RAN_OUT
-from vulcan.scoring.descendants import descendants as processes_of
-from vulcan.scoring.forked import Ended, ForkServer
+from vulcan.doctor.attacks.in_program import RUNNER
+from vulcan.scoring.program_server_client import Ended, ForkServer
+from vulcan.scoring.sandbox.exit_causes import HOST_RAN_OUT
+from vulcan.scoring.sandbox.processes import descendants as processes_of
 
 
 def scoring_children(search: int) -> list[int]:
-    return [pid for pid, line in descendants(search) if "vulcan.scoring.child" in line]
+    return [pid for pid, line in descendants(search) if "vulcan.scoring.evaluator_child" in line]
 
 
 @pytest.mark.slow

@@ -25,7 +25,7 @@ def test_sigterm_is_an_orderly_end_and_the_run_goes_on(vulcan: Console, calm: li
     with ChatServer(model) as server:
         search = vulcan.start(*SEARCH, "--api-base", server.url)
         assert model.halted.wait(120)
-        children = [pid for pid, line in descendants(search.pid) if "vulcan.scoring.child" in line]
+        children = [pid for pid, line in descendants(search.pid) if "vulcan.scoring.evaluator_child" in line]
         search.terminate()
         out, errors = search.communicate(timeout=60)
         assert search.returncode == 128 + signal.SIGTERM
@@ -96,7 +96,7 @@ def test_a_search_whose_children_are_killed_again_and_again_goes_on_by_itself(vu
     with ChatServer(model) as server:
         search = vulcan.start(*SEARCH, "--api-base", server.url)
         while search.poll() is None and len(killed) < 4:
-            children = [pid for pid, line in descendants(search.pid) if "vulcan.scoring.child" in line]
+            children = [pid for pid, line in descendants(search.pid) if "vulcan.scoring.evaluator_child" in line]
             if children and children[0] not in killed and len(server.requests) > asked + 3:
                 os.kill(children[0], signal.SIGKILL)
                 killed.append(children[0])

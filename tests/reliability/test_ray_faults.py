@@ -21,9 +21,9 @@ from scoring_toys import Toy
 from vulcan.errors import UserError
 from vulcan.scoring import Outcome, WorkerLost
 from vulcan.scoring.executor import WorkerGone
-from vulcan.scoring.pool import TRIES, Pool
-from vulcan.scoring.sandbox import Defences
-from vulcan.scoring.setup import Request
+from vulcan.scoring.job import Request
+from vulcan.scoring.local_pool import TRIES, Pool
+from vulcan.scoring.sandbox.lockdown import Defences
 
 TOY = Toy("doze", "honest")
 
@@ -90,7 +90,7 @@ import ray
 from ray.cluster_utils import Cluster
 from scoring_toys import Toy
 from vulcan.scoring.ray_executor import RayExecutor
-from vulcan.scoring.ray_runtime import RayRuntime
+from vulcan.scoring.ray_executor import RayRuntime
 
 memory = 80 << 20
 cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "object_store_memory": memory})

@@ -21,9 +21,9 @@ from whole_runs import Runs, held
 from vulcan.errors import UserError
 from vulcan.store import SQLiteStore
 from vulcan.store.events import Event, Proposed, Stopped
-from vulcan.store.pages import rows_left
-from vulcan.store.repair import damage_of, repair
+from vulcan.store.recovery import damage_of, repair
 from vulcan.store.runs import CONTROL, FILE
+from vulcan.store.sqlite_pages import rows_left
 
 PAGE = 4096
 Damage = Callable[[bytearray, random.Random], None]

@@ -90,7 +90,7 @@ def test_a_child_that_scores_has_no_key_in_its_environment(vulcan: Console) -> N
         search.kill()
         search.communicate()
         model.goes_on.set()
-    assert any("vulcan.scoring.child" in line for line in lines)
+    assert any("vulcan.scoring.evaluator_child" in line for line in lines)
     assert [line for line, content in environments.items() if SECRET.search(content)] == []
     assert [line for line in lines if SECRET.search(line.encode())] == []
 

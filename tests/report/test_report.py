@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from vulcan.errors import UserError
-from vulcan.report.document import Report, difference, report_document
-from vulcan.report.figures import not_dominated
-from vulcan.report.html_page import figure_text, html_page
-from vulcan.report.markdown import markdown
+from vulcan.results.report.data import Report, difference, report_document
+from vulcan.results.report.figures import not_dominated
+from vulcan.results.report.html import figure_text, html_page
+from vulcan.results.report.markdown import markdown
 from vulcan.store.events import CallRecord, Judged, Proposed
 from vulcan.store.runs import open_store
 

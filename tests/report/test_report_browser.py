@@ -10,8 +10,8 @@ import pytest
 from chromium import chromium
 from playwright.sync_api import Browser, Page, Request, expect
 
-from vulcan.report.document import Report, report_document
-from vulcan.report.html_page import html_page
+from vulcan.results.report.data import Report, report_document
+from vulcan.results.report.html import html_page
 
 RECORDED = Path(__file__).resolve().parents[1] / "data" / "recorded"
 

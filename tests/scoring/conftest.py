@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from vulcan.scoring.ray_runtime import RayRuntime
+from vulcan.scoring.ray_executor import RayRuntime
 
 
 @pytest.fixture(scope="module")

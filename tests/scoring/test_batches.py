@@ -12,12 +12,10 @@ from scoring_toys import LEAST, Toy
 
 from vulcan.errors import UserError
 from vulcan.scoring import Outcome, WorkerLost
-from vulcan.scoring.batches import LONGEST, MOST_JOBS, OVERHEAD, Batching, Way
-from vulcan.scoring.pool import Pool, Worker
-from vulcan.scoring.ray_executor import RayExecutor
-from vulcan.scoring.ray_runtime import RayRuntime
-from vulcan.scoring.sandbox import Defences
-from vulcan.scoring.setup import Request
+from vulcan.scoring.job import Request
+from vulcan.scoring.local_pool import Pool, Worker
+from vulcan.scoring.ray_executor import LONGEST, MOST_JOBS, OVERHEAD, Batching, RayExecutor, RayRuntime, Way
+from vulcan.scoring.sandbox.lockdown import Defences
 
 TOY = Toy("honest", "nan", "segfault")
 

@@ -16,11 +16,10 @@ from scoring_toys import LEAST, TOY_TASK, Toy
 from vulcan.errors import UserError
 from vulcan.evaluator import Instance
 from vulcan.scoring import Executor, Job, Limits, LocalExecutor, Outcome, Setup, WorkerLost
-from vulcan.scoring.pool import TRIES, Pool
-from vulcan.scoring.ray_executor import RayExecutor
-from vulcan.scoring.ray_runtime import RayRuntime
-from vulcan.scoring.sandbox import Defences
-from vulcan.scoring.setup import Request
+from vulcan.scoring.job import Request
+from vulcan.scoring.local_pool import TRIES, Pool
+from vulcan.scoring.ray_executor import RayExecutor, RayRuntime
+from vulcan.scoring.sandbox.lockdown import Defences
 
 TOY = Toy("where_it_runs", "spin", "segfault", "raise_an_error", "nan", "allocate_in_steps", "not_json", "doze")
 Make = Callable[..., Executor]
@@ -232,7 +231,7 @@ def another_process(code: str, **environment: str) -> Iterator[subprocess.Popen]
 JOINING = """
 from scoring_toys import Toy
 from vulcan.scoring.ray_executor import RayExecutor
-from vulcan.scoring.ray_runtime import RayRuntime
+from vulcan.scoring.ray_executor import RayRuntime
 toy = Toy()
 with RayRuntime(workers=1) as runtime, RayExecutor(toy.setup, 1, runtime) as executor:
     outcome = executor.submit(toy.job("honest")).result()
@@ -264,7 +263,7 @@ def test_the_variable_ray_address_names_the_cluster_to_join_and_nothing_is_print
 
 
 UNAVAILABLE = """
-from vulcan.scoring.ray_runtime import RayRuntime, RayUnavailable
+from vulcan.scoring.ray_executor import RayRuntime, RayUnavailable
 with RayRuntime(workers=1, address={address!r}, limit={limit}) as runtime:
     try:
         runtime.wait()

@@ -11,13 +11,13 @@ import pytest
 from test_jail import wait_until
 
 from vulcan.errors import UserError
-from vulcan.scoring import forked
-from vulcan.scoring.descendants import descendants, is_alive
-from vulcan.scoring.forked import Ended, ForkServer, ServerLost
-from vulcan.scoring.frames import LARGEST_MESSAGE
-from vulcan.scoring.layers import Layer, Layers
-from vulcan.scoring.sandbox import Defences
-from vulcan.scoring.setup import Limits
+from vulcan.scoring import program_server_client
+from vulcan.scoring.job import Limits
+from vulcan.scoring.program_server_client import Ended, ForkServer, ServerLost
+from vulcan.scoring.program_wire import LARGEST_MESSAGE
+from vulcan.scoring.sandbox.layers import Layer, Layers
+from vulcan.scoring.sandbox.lockdown import Defences
+from vulcan.scoring.sandbox.processes import descendants, is_alive
 
 on_linux = pytest.mark.skipif(sys.platform != "linux", reason="these defences are Linux's")
 
@@ -202,7 +202,7 @@ def test_a_host_without_seccomp_does_not_run_free_python_unless_it_is_told_to(
     runner: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     weak = Defences(parent_death_signal=True, limits=("RLIMIT_AS", "RLIMIT_CPU"), notes=("seccomp: not here",))
-    monkeypatch.setattr(forked.Defences, "from_json", lambda plain: weak)
+    monkeypatch.setattr(program_server_client.Defences, "from_json", lambda plain: weak)
     with pytest.raises(UserError, match=r"this host lacks: no new privileges, seccomp .*--allow-unsandboxed"):
         ForkServer(runner, LIMITS).start()
     with ForkServer(runner, LIMITS, allow_unsandboxed=True) as server:
@@ -223,8 +223,8 @@ def test_the_server_imports_no_numpy_and_starts_no_thread(runner: str) -> None:
 KEEPER = """
 import sys, time
 from pathlib import Path
-from vulcan.scoring.jailed import JailedEvaluator
-from vulcan.scoring.setup import Setup
+from vulcan.scoring.evaluator_process import JailedEvaluator
+from vulcan.scoring.job import Setup
 from vulcan.evaluator import Instance
 from scoring_toys import TOY_TASK
 instances = (Instance("honest", "train", {"prepare": "helper"}), Instance("helper", "train", {"kind": "helper"}))

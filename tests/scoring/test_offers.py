@@ -11,8 +11,8 @@ from vulcan.anvil import Policy, check
 from vulcan.errors import UserError
 from vulcan.evaluator import Instance, Metrics, Rung, decisions_of, load_evaluator, rungs_of
 from vulcan.registry import find_task
-from vulcan.scoring.child import WARM_UP_EVENTS, Worker
-from vulcan.scoring.setup import Setup
+from vulcan.scoring.evaluator_child import WARM_UP_EVENTS, Worker
+from vulcan.scoring.job import Setup
 from vulcan.searches.config import complete_settings
 from vulcan_cache.evaluator import CacheEvaluator
 

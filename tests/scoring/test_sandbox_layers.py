@@ -11,10 +11,10 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="these layers ar
 
 PREAMBLE = """
 import errno, json, os, socket, sys
-from vulcan.scoring import linux, sandbox
-from vulcan.scoring.layers import Layer, Layers
-from vulcan.scoring.setup import Limits
-from vulcan.scoring.system_calls import this_architecture
+from vulcan.scoring.sandbox import linux, lockdown
+from vulcan.scoring.sandbox.layers import Layer, Layers
+from vulcan.scoring.job import Limits
+from vulcan.scoring.sandbox.seccomp_allowlist import this_architecture
 
 def error_of(step):
     try:
@@ -52,7 +52,7 @@ def test_seccomp_alone_denies_files_names_sockets_and_processes() -> None:
 
 def test_limits_alone_deny_descriptors() -> None:
     code = """
-sandbox.lock_down(Limits(), parent_death_signal=True, layers=Layers.only(Layer.OPEN_FILES))
+lockdown.lock_down(Limits(), parent_death_signal=True, layers=Layers.only(Layer.OPEN_FILES))
 print(attempts()[:3])
 """
     assert outcome_of(code) == [errno.EMFILE, 0, errno.EMFILE]
@@ -63,7 +63,7 @@ def test_a_kernel_without_landlock_or_seccomp_is_reported() -> None:
 def missing(*_, **__):
     raise OSError(38, "no such call")
 linux.forbid_paths = linux.forbid_system_calls = missing
-defences = sandbox.lock_down(Limits(), parent_death_signal=False)
+defences = lockdown.lock_down(Limits(), parent_death_signal=False)
 print(json.dumps([defences.landlock, defences.seccomp, defences.complete, defences.notes, len(defences.limits)]))
 """
     notes = [
@@ -77,7 +77,7 @@ print(json.dumps([defences.landlock, defences.seccomp, defences.complete, defenc
 def test_a_system_that_is_not_linux_is_reported() -> None:
     code = """
 sys.platform = "darwin"
-defences = sandbox.lock_down(Limits(), parent_death_signal=sandbox.die_with_parent())
+defences = lockdown.lock_down(Limits(), parent_death_signal=lockdown.die_with_parent())
 print(json.dumps([defences.no_new_privileges, defences.seccomp, defences.notes]))
 """
     assert outcome_of(code) == [
@@ -89,8 +89,8 @@ print(json.dumps([defences.no_new_privileges, defences.seccomp, defences.notes])
 
 def test_an_architecture_without_a_call_table_is_reported() -> None:
     code = """
-sandbox.this_architecture = lambda: None
-print(json.dumps(sandbox.lock_down(Limits(), parent_death_signal=True).notes))
+lockdown.this_architecture = lambda: None
+print(json.dumps(lockdown.lock_down(Limits(), parent_death_signal=True).notes))
 """
     assert outcome_of(code) == ["seccomp: no call table for this architecture"]
 

@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from vulcan.scoring.job import Outcome, Status
-from vulcan.scoring.messages import LONGEST_SIGNATURE, MalformedMessage, decode, encode, outcome_of
-from vulcan.scoring.setup import Request
+from vulcan.scoring.job import Outcome, Request, Status
+from vulcan.scoring.wire import LONGEST_SIGNATURE, MalformedMessage, decode, encode, outcome_of
 
 REQUEST = Request(job=7, source="", instances=(0, 1), limit=1.0)
 GOOD = {"ticket": "t", "status": "scored", "metrics": [{"a": 1.0}, {"b": -2.5}], "message": ""}
@@ -90,8 +89,8 @@ def test_any_text_survives_the_journey() -> None:
 
 
 def test_kernel_kills_are_counted_and_told_from_crashes() -> None:
-    from vulcan.scoring.deaths import kernel_kills, verdict
-    from vulcan.scoring.setup import Limits
+    from vulcan.scoring.job import Limits
+    from vulcan.scoring.sandbox.exit_causes import kernel_kills, verdict
 
     limits = Limits(memory_bytes=64 << 20, cpu_seconds=9)
     assert verdict(-9, "", True, limits) == ("memory", "killed by the kernel, for the host ran out of memory")

@@ -10,7 +10,7 @@ from search_parts import as_reply, opened, share
 
 from vulcan.scoring import Executor
 from vulcan.searches.config import SearchConfig
-from vulcan.searches.conversation import Conversation, Told, name_of
+from vulcan.searches.interactive import Conversation, Told, name_of
 from vulcan.store import MemoryStore, SQLiteStore
 
 ASK = ("ask",)

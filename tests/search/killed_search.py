@@ -23,7 +23,7 @@ from rich_parts import LOCAL, Quiet, rich
 from search_parts import TASK, evidence
 
 from vulcan.scoring import Job, Outcome, Setup
-from vulcan.scoring.child import Worker
+from vulcan.scoring.evaluator_child import Worker
 from vulcan.searches import session
 from vulcan.searches.session import Recording, run_search
 from vulcan.store import SQLiteStore

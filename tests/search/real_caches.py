@@ -10,7 +10,7 @@ import pytest
 
 from vulcan.anvil import check
 from vulcan.registry import find_task
-from vulcan.searches.tune import Evaluate
+from vulcan.searches.tuning import Evaluate
 from vulcan_cache import simulate
 from vulcan_traces import load_trace
 

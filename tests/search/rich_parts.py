@@ -14,7 +14,7 @@ from vulcan.models import Proposer, Request
 from vulcan.scoring import Executor
 from vulcan.searches import session
 from vulcan.searches.config import SearchConfig
-from vulcan.searches.lineup import Lineup
+from vulcan.searches.model_pool import Lineup
 from vulcan.searches.session import Machines, Recording, run_search
 from vulcan.store import MemoryStore, Store
 from vulcan.store.events import Event

@@ -15,8 +15,8 @@ from vulcan.models.ensemble import Ensemble
 from vulcan.registry import find_task
 from vulcan.scoring import Executor
 from vulcan.searches.config import SearchConfig, complete_settings
-from vulcan.searches.lineup import Lineup
-from vulcan.searches.opening import Evidence, find_evidence, find_objective, make_scorer, open_run
+from vulcan.searches.evidence import Evidence, find_evidence, find_objective, make_scorer, open_run
+from vulcan.searches.model_pool import Lineup
 from vulcan.searches.study import Listener, Study
 from vulcan.store import MemoryStore, RunRecord, Store
 from vulcan.store.events import CallRecord, Event, Judged, Proposed, Stopped

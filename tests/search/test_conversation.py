@@ -13,8 +13,8 @@ from search_parts import SEEDS, TASK, as_reply, config, contents, evidence, judg
 
 from vulcan.errors import UserError
 from vulcan.scoring import Executor, WorkerLost
-from vulcan.searches.conversation import name_of, open_conversation
-from vulcan.searches.opening import open_run
+from vulcan.searches.evidence import open_run
+from vulcan.searches.interactive import name_of, open_conversation
 from vulcan.store import SQLiteStore
 
 

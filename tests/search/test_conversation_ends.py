@@ -13,7 +13,7 @@ from search_parts import SEEDS, config, contents, judged, of_kind, opened
 
 from vulcan.errors import UserError
 from vulcan.scoring import Executor
-from vulcan.searches.conversation import Conversation, asks_for_advice, name_of
+from vulcan.searches.interactive import Conversation, asks_for_advice, name_of
 from vulcan.searches.session import Recording
 from vulcan.store import MemoryStore, SQLiteStore
 from vulcan.store.events import Advised, Chosen, Confirmed, Judged, Stopped

@@ -15,10 +15,8 @@ from strategy_parts import SEEDS, attempt, member, population, reading, seeds
 from vulcan.searches.config import SearchConfig
 from vulcan.searches.population import Member, Population
 from vulcan.searches.strategies import Evolve, make_strategy
-from vulcan.searches.strategies.archive import Archive
-from vulcan.searches.strategies.behaviour import cell_of, reads
-from vulcan.searches.strategies.islands import Islands
-from vulcan.searches.strategies.reply_form import choose_form
+from vulcan.searches.strategies.evolve import choose_form
+from vulcan.searches.strategies.map_elites import Archive, Islands, cell_of, reads
 
 CONFIG = SearchConfig(task="mood", settings={}, objective="gain", rounds=40, samples=25)
 

@@ -13,7 +13,7 @@ from vulcan.errors import UserError
 from vulcan.evaluator import load_evaluator
 from vulcan.scoring import Executor
 from vulcan.searches.config import SearchConfig, complete_settings
-from vulcan.searches.opening import Evidence, baseline_events, find_instances, find_objective, make_scorer, open_run
+from vulcan.searches.evidence import Evidence, baseline_events, find_instances, find_objective, make_scorer, open_run
 from vulcan.searches.session import Machines, check_config
 from vulcan.store import MemoryStore, RunRecord
 from vulcan.store.events import BaselineMeasured, Prepared, ReferenceMeasured, Started

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from vulcan.searches.racing import FEWEST_EARLIER, FEWEST_PAIRS, WINDOW, passes, stages, will_not_reach
+from vulcan.searches.evaluation import FEWEST_EARLIER, FEWEST_PAIRS, WINDOW, passes, stages, will_not_reach
 
 
 def test_the_best_share_of_a_rung_goes_on() -> None:

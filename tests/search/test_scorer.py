@@ -6,7 +6,7 @@ import pytest
 
 from vulcan.errors import UserError
 from vulcan.evaluator import Instance, SplitName
-from vulcan.searches.score import Scorer
+from vulcan.searches.scorer import Scorer
 from vulcan.store.events import BaselineMeasured
 from vulcan.task import Objective
 

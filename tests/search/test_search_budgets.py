@@ -17,7 +17,7 @@ from vulcan.models.budget import Budget
 from vulcan.models.ensemble import Ensemble
 from vulcan.models.prices import Cost
 from vulcan.scoring import Executor
-from vulcan.searches.lineup import Lineup, open_lineup, recorded
+from vulcan.searches.model_pool import Lineup, open_lineup, recorded
 from vulcan.store import MemoryStore, Store
 from vulcan.store.events import Chosen, Judged, Proposed
 

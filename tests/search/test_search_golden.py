@@ -13,7 +13,7 @@ import pytest
 from rich_parts import rich, search
 from search_parts import MOOD_TASK, contents, evidence
 
-from vulcan.models.offline import OfflineEvolve
+from vulcan.generator import OfflineEvolve
 from vulcan.registry import find_task
 from vulcan.scoring import Executor, LocalExecutor, Setup
 from vulcan.store import MemoryStore

@@ -25,8 +25,8 @@ from search_parts import (
 
 from vulcan.errors import UserError
 from vulcan.models import ModelRefused, open_proposer
+from vulcan.models.call_settings import CallSettings
 from vulcan.models.retry import RetryPolicy
-from vulcan.models.settings import CallSettings
 from vulcan.scoring import Executor
 from vulcan.searches.study import MOST_UNANSWERED, Study
 from vulcan.store import MemoryStore, SQLiteStore, Store

@@ -21,7 +21,7 @@ from search_parts import (
 )
 
 from vulcan.scoring import Executor, Job
-from vulcan.searches.racing import FEWEST_EARLIER, stages
+from vulcan.searches.evaluation import FEWEST_EARLIER, stages
 from vulcan.store import MemoryStore
 from vulcan.store.events import Judged, Proposed
 

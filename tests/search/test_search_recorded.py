@@ -12,7 +12,7 @@ from search_parts import contents, of_kind
 
 from vulcan.registry import find_task
 from vulcan.searches.config import SearchConfig
-from vulcan.searches.lineup import open_lineup
+from vulcan.searches.model_pool import open_lineup
 from vulcan.searches.session import Machines, Recording, check_config, open_study, run_search
 from vulcan.store import MemoryStore, RunRecord
 from vulcan.store.events import CallRecord, Event, Judged, Prepared, Proposed

@@ -18,8 +18,8 @@ from search_parts import MOOD_TASK, SEEDS, TASK, Scripted, config, contents, evi
 from vulcan.errors import UserError
 from vulcan.models import Request
 from vulcan.scoring import Executor, WorkerLost
-from vulcan.scoring.ray_runtime import RayRuntime
-from vulcan.searches.lineup import OFFLINE as THE_OFFLINE_GENERATOR
+from vulcan.scoring.ray_executor import RayRuntime
+from vulcan.searches.model_pool import OFFLINE as THE_OFFLINE_GENERATOR
 from vulcan.searches.session import Machines, run_search
 from vulcan.store import MemoryStore, SQLiteStore, Store
 from vulcan.store.events import Event, Stopped

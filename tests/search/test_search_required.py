@@ -9,7 +9,7 @@ from search_parts import TASK, Scripted, as_reply, config, evidence, lineup, of_
 
 from vulcan.models import Request
 from vulcan.scoring import Executor
-from vulcan.searches.opening import find_objective, make_scorer, open_run
+from vulcan.searches.evidence import find_objective, make_scorer, open_run
 from vulcan.searches.study import Study
 from vulcan.store import MemoryStore, RunRecord
 from vulcan.store.events import Judged

@@ -8,9 +8,9 @@ from pathlib import Path
 from vulcan.anvil import check
 from vulcan.models import Reply, extract_source
 from vulcan.registry import find_task
-from vulcan.searches.reading import read_reply
+from vulcan.searches.reply import read_reply
 from vulcan.searches.simplify import simplify
-from vulcan.searches.tune import tune
+from vulcan.searches.tuning import tune
 
 TASK = find_task(str(Path(__file__).parent / "ferry_task"))
 SHOWN = {

@@ -12,9 +12,9 @@ from chat_server import ChatServer, Received, answer, fail
 from search_parts import SEEDS, Scripted, as_reply, config, contents, judged, lineup, of_kind, opened, share
 
 from vulcan.models import ModelRefused, Reply, Request, open_proposer
-from vulcan.models.bandit import FIRST_TRIES
+from vulcan.models.call_settings import CallSettings
+from vulcan.models.ensemble import FIRST_TRIES
 from vulcan.models.retry import RetryPolicy
-from vulcan.models.settings import CallSettings
 from vulcan.scoring import Executor
 from vulcan.searches.config import SearchConfig
 from vulcan.store import MemoryStore

@@ -8,10 +8,10 @@ from effort import slow
 from real_caches import improvement
 
 from vulcan.anvil import check
-from vulcan.anvil.rewriting.rewrite import program_size
+from vulcan.anvil.rewrite.traversal import program_size
 from vulcan.registry import find_task
 from vulcan.searches.simplify import simplify
-from vulcan.searches.tune import Evaluate
+from vulcan.searches.tuning import Evaluate
 
 TASK = find_task("cache_eviction")
 HEAD = "def priority(now, obj, cache, ghost):\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from vulcan.searches.statistics import LEAST, Interval, mean_interval, paired_interval
+from vulcan.searches.bootstrap import LEAST, Interval, mean_interval, paired_interval
 
 
 @pytest.mark.parametrize("count", [5, 8, 12])

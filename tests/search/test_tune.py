@@ -9,9 +9,9 @@ from effort import slow
 from real_caches import GDSF_LIKE, MIXED, improvement
 
 from vulcan.anvil import check
-from vulcan.anvil import program as p
+from vulcan.anvil import ir as p
 from vulcan.registry import find_task
-from vulcan.searches.tune import Evaluate, Tuned, tune
+from vulcan.searches.tuning import Evaluate, Tuned, tune
 
 TASK = find_task("cache_eviction")
 HEAD = "\n\ndef priority(now, obj, cache, ghost):\n"

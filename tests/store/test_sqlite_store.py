@@ -15,7 +15,7 @@ from awkward_events import CALLS, EVENTS, TEXT
 from vulcan.errors import UserError
 from vulcan.store import SQLiteStore
 from vulcan.store.events import Advised, Chosen, Controlled, Event, Judged, Proposed, Started
-from vulcan.store.schema import FORMAT
+from vulcan.store.sqlite import FORMAT
 
 WRITER = """
 import sys

@@ -19,10 +19,10 @@ from vulcan.store.runs import FILE, NotBegun, create_store, find_run, open_store
 KILLED_AT_EACH_LINE = """
 import json, os, signal, sys
 from pathlib import Path
-from vulcan.store import schema, sqlite
+from vulcan.store import sqlite
 from vulcan.store.runs import create_store
 
-runs, own = Path(sys.argv[1]), {schema.__file__, sqlite.__file__}
+runs, own = Path(sys.argv[1]), {sqlite.__file__}
 
 def killed_at(last):
     passed = 0

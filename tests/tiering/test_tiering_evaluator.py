@@ -11,8 +11,8 @@ import pytest
 from vulcan.anvil import check
 from vulcan.errors import UserError
 from vulcan.evaluator import Evaluator, OffersDecisions, OffersRungs, load_evaluator, rungs_of
+from vulcan.generator import OfflineEvolve
 from vulcan.models import Request
-from vulcan.models.offline import OfflineEvolve
 from vulcan.registry import find_task
 from vulcan.searches.config import complete_settings
 from vulcan.task import Split

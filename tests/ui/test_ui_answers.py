@@ -18,13 +18,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from live import MANY, MARKUP, Server, messages, record_of, until
 
+from vulcan.dashboard.api import COLUMNS, MOST_POINTS, PAGE, Query, page_of
+from vulcan.dashboard.live_run import WatchedRun
 from vulcan.errors import UserError
-from vulcan.report.document import difference, failures
+from vulcan.results.report.data import difference, failures
 from vulcan.store.events import Proposed, Stopped
 from vulcan.store.runs import open_store
-from vulcan.ui.chart import MOST_POINTS
-from vulcan.ui.table import COLUMNS, PAGE, Query, page_of
-from vulcan.ui.watched import WatchedRun
 
 LINES = st.lists(
     st.fixed_dictionaries(

@@ -10,8 +10,8 @@ from browsing import Tab, tab
 from live import MANY, MARKUP, Server, record_of
 from playwright.sync_api import Browser, Page, expect
 
-from vulcan.report.html_page import figure_text
-from vulcan.ui.table import PAGE
+from vulcan.dashboard.api import PAGE
+from vulcan.results.report.html import figure_text
 
 SCHEMES = ("light", "dark")
 

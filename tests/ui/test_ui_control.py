@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 from live import RECORDED, Server, ended, kill_group, only_run, record_of, start_search, until
 
+from vulcan.dashboard.control import Resumed, raise_budget, standing_of
+from vulcan.dashboard.lock_holder import Holder, holder_of, interrupt
 from vulcan.errors import UserError
 from vulcan.store.events import Stopped
 from vulcan.store.runs import LOCK, alone_in
-from vulcan.ui.control import Resumed, raise_budget, standing_of
-from vulcan.ui.holder import Holder, holder_of, interrupt
 
 SLEEPS = "import sys, time; print('up', flush=True); time.sleep(300)"
 HOLDS = (

@@ -13,8 +13,8 @@ import httpx
 import pytest
 from live import MARKUP, RECORDED, Server
 
+from vulcan.dashboard.server import serve as serve_page
 from vulcan.errors import UserError
-from vulcan.ui.server import serve as serve_page
 
 PAGES = (
     "/",

@@ -11,7 +11,7 @@ from cable import Cable
 from live import Server, ended, kill_group, only_run, start_search, until
 from playwright.sync_api import Browser, expect
 
-from vulcan.ui.watched import WatchedRun
+from vulcan.dashboard.live_run import WatchedRun
 
 FOR_PICTURES = (
     "--task", "cache_eviction", "--trace", "zipf:requests=12000,objects=2000,alpha=0.9,seed=3,sizes=lognormal",

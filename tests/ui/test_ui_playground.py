@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from live import MOOD_TASK, ended, only_run, record_of, start_search
 
 from vulcan.anvil import Rejected, check
+from vulcan.dashboard.playground import MOST_SOURCE, Busy, Playground, instances_for, seed_of
 from vulcan.errors import UserError
 from vulcan.registry import find_task
 from vulcan.store import RunRecord
-from vulcan.ui.playground import MOST_SOURCE, Busy, Playground, instances_for, seed_of
 
 TASK = find_task(MOOD_TASK)
 HOSTILE = {

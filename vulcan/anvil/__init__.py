@@ -7,9 +7,8 @@ policy.reference()                  # the same under CPython
 policy.function("decide")           # one of several functions of a policy
 """
 
-from vulcan.anvil.layout import HistorySlots, Layout, Slot
-from vulcan.anvil.policy import Policy, check
-from vulcan.anvil.policy_function import PolicyFunction
+from vulcan.anvil.feature_layout import HistorySlots, Layout, Slot
+from vulcan.anvil.policy import Policy, PolicyFunction, check
 from vulcan.anvil.rejection import Rejected, Violation
 
 __all__ = ["HistorySlots", "Layout", "Policy", "PolicyFunction", "Rejected", "Slot", "Violation", "check"]

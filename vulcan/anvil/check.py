@@ -8,11 +8,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from vulcan.anvil import grammar
-from vulcan.anvil import program as p
+from vulcan.anvil import ir as p
 from vulcan.anvil.check_expressions import ExpressionChecker, Scope, Stop
+from vulcan.anvil.grammar import grammar
+from vulcan.anvil.parse import is_docstring, kind_of, may_leave, position, snippet, stored_names
 from vulcan.anvil.rejection import Rejected
-from vulcan.anvil.syntax import is_docstring, kind_of, may_leave, position, snippet, stored_names
 from vulcan.task import Signature
 
 _MOST_VIOLATIONS = 10

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from vulcan.anvil import grammar
-from vulcan.anvil import program as p
+from vulcan.anvil import ir as p
+from vulcan.anvil.grammar import grammar
+from vulcan.anvil.parse import dotted, kind_of, position, snippet
 from vulcan.anvil.rejection import Violation, violation
 from vulcan.anvil.semantics import LARGEST
-from vulcan.anvil.syntax import dotted, kind_of, position, snippet
 from vulcan.errors import nearest
 from vulcan.task import Feature, History, Scalar, Signature
 

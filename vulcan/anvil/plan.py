@@ -5,11 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from vulcan.anvil import grammar
-from vulcan.anvil import program as p
-from vulcan.anvil.population_shape import PopulationShape
+from vulcan.anvil import ir as p
+from vulcan.anvil.grammar import grammar
 from vulcan.anvil.rejection import Rejected, violation
-from vulcan.anvil.statistic_slots import BYTES_PER_SLOT, Base, Block, Part, base_at, block_of, parts_of, shapes_of
+from vulcan.anvil.state_layout import (
+    BYTES_PER_SLOT,
+    Base,
+    Block,
+    Part,
+    PopulationShape,
+    base_at,
+    block_of,
+    parts_of,
+    shapes_of,
+)
 from vulcan.task import Signature
 
 

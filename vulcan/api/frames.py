@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from vulcan.report.document import (
+from vulcan.results.report.data import (
     Report,
     Told,
     every_candidate,
@@ -16,9 +16,8 @@ from vulcan.report.document import (
     progress,
     scores_by_instance,
 )
-from vulcan.report.run import Named, compared
-from vulcan.report.standing import metrics_of
-from vulcan.searches.opening import SPLITS
+from vulcan.results.run import Named, compared, metrics_of
+from vulcan.searches.evidence import SPLITS
 from vulcan.task import Metrics
 
 _COUNTS = {"proposal", "turn", "size", "operations", "row", "calls", "tokens_in", "tokens_out"}
@@ -121,7 +120,7 @@ def events(told: Told) -> pd.DataFrame:
 
 
 def of_candidate(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
-    """See `vulcan.api.candidate.Candidate.metrics`."""
+    """See `vulcan.api.run.Candidate.metrics`."""
     plain = [{**{k: v for k, v in row.items() if k != "metrics"}, **row["metrics"]} for row in rows]
     names = dict.fromkeys(name for row in plain for name in row)
     return _frame(plain, tuple(dict.fromkeys(("instance", "split", "score", *names))))

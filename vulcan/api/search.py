@@ -7,12 +7,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from vulcan.api.launch import MACHINES, Running, Sorted, Wanted, go_on
 from vulcan.api.run import Run
-from vulcan.api.running import Running, go_on
-from vulcan.api.wanted import MACHINES, Sorted, Wanted
-from vulcan.displays.choice import check_form
 from vulcan.errors import UserError
-from vulcan.searches.plain_options import sort_options
+from vulcan.progress.display import check_form
+from vulcan.searches.config import sort_options
 from vulcan.store.runs import find_run
 from vulcan.task import Task
 

@@ -16,7 +16,7 @@ from vulcan.cli.output import number, print_json, say
 from vulcan.cli.output import tell as tell_aside
 
 if TYPE_CHECKING:
-    from vulcan.searches.conversation import Conversation
+    from vulcan.searches.interactive import Conversation
     from vulcan.searches.proposal import Proposal
 
 
@@ -37,8 +37,7 @@ def ask(
       vulcan ask cache_eviction-20260101-120000-ab12 --json
       vulcan ask cache_eviction-20260101-120000-ab12 --proposal 12
     """
-    from vulcan.report.asked import asked_document
-    from vulcan.searches.conversation import name_of
+    from vulcan.searches.interactive import asked_document, name_of
 
     with _conversation(run, runs_dir, allow_unsandboxed) as (place, conversation):
         given = conversation.find(proposal) if proposal is not None else conversation.ask()
@@ -73,7 +72,7 @@ def tell(
       vulcan tell cache_eviction-20260101-120000-ab12 --proposal 12 --file reply.md
       vulcan tell cache_eviction-20260101-120000-ab12 --proposal 12.1 --file - --model me < reply.md
     """
-    from vulcan.report.asked import told_document
+    from vulcan.searches.interactive import told_document
 
     text = _read(file)
     with _conversation(run, runs_dir, allow_unsandboxed) as (place, conversation):
@@ -119,8 +118,8 @@ def finish(
 
 @contextmanager
 def _conversation(run: str, runs: Path, allow_unsandboxed: bool) -> Iterator[tuple[Path, Conversation]]:
-    from vulcan.displays.silent import Silent
-    from vulcan.searches.conversation import open_conversation
+    from vulcan.progress.plain import Silent
+    from vulcan.searches.interactive import open_conversation
     from vulcan.store.runs import find_run
 
     place = find_run(run, runs)

@@ -34,9 +34,9 @@ def bench(tasks: Tasks = None, full: Full = False, check: Check = False, as_json
       vulcan bench cache_eviction
       vulcan bench ./tasks/mine --full --json
     """
+    from vulcan.bench_pipeline import measure_task
     from vulcan.benchmark import LeftOut, machine, machine_line
     from vulcan.registry import known_tasks
-    from vulcan.turnaround import measure_task
 
     quick = not full
     document: dict[str, Any] = {"quick": quick, "machine": machine(), "tasks": {}, "left_out": []}

@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from vulcan.cli.files import read_policy
 from vulcan.cli.options import AsJson, TaskName
-from vulcan.cli.output import print_json, say
+from vulcan.cli.output import print_json, read_policy, say
 
 if TYPE_CHECKING:
     from vulcan.anvil import Policy
-    from vulcan.anvil.explain import Located
+    from vulcan.anvil.diagnostics import Located
     from vulcan.anvil.plan import StatisticMemory
-    from vulcan.program.policy import ProgramPolicy
+    from vulcan.python_policy.policy import ProgramPolicy
     from vulcan.task import Task
 
 
@@ -38,7 +37,7 @@ def check(
       vulcan check mine.py --task ./tasks/shiny --json
     """
     from vulcan.anvil import Policy, Rejected
-    from vulcan.program.interface import check_policy
+    from vulcan.python_policy.dispatch import check_policy
     from vulcan.registry import find_task
 
     source = read_policy(policy)
@@ -97,7 +96,7 @@ def _describe(path: Path, policy: Policy) -> None:
 
 
 def _explain(source: str, findings: Sequence[Located]) -> None:
-    from vulcan.anvil.explain import explained
+    from vulcan.anvil.diagnostics import explained
 
     for finding in findings:
         for line in explained(source, finding):

@@ -70,14 +70,14 @@ def chat_models() -> list[str]:
 
 def strategies(incomplete: str) -> Completions:
     """How a search may go on."""
-    from vulcan.searches.option_table import STRATEGIES
+    from vulcan.searches.options import STRATEGIES
 
     return _beginning(incomplete, STRATEGIES)
 
 
 def progress(incomplete: str) -> Completions:
     """How a search may be shown."""
-    from vulcan.searches.option_table import PROGRESS
+    from vulcan.searches.options import PROGRESS
 
     return _beginning(incomplete, PROGRESS)
 
@@ -96,7 +96,7 @@ def objectives(context: typer.Context, incomplete: str) -> Completions:
 def formats(incomplete: str) -> Completions:
     """What a policy of some task can be exported as."""
     from vulcan.errors import UserError
-    from vulcan.export.exporter import EXPORTERS, exporters_of
+    from vulcan.export.formats import EXPORTERS, exporters_of
     from vulcan.registry import find_task, known_tasks
 
     known = {**EXPORTERS, "json": None}

@@ -22,7 +22,7 @@ def doctor(runs_dir: RunsDirectory = RUNS, attack: Attack = False, as_json: AsJs
     Example:
       vulcan doctor --attack
     """
-    from vulcan.report.host import host_document
+    from vulcan.doctor.host import host_document
 
     document = host_document(runs_dir)
     if not as_json:
@@ -38,8 +38,8 @@ def doctor(runs_dir: RunsDirectory = RUNS, attack: Attack = False, as_json: AsJs
 
 
 def _attacks(quiet: bool) -> dict[str, Any]:
-    from vulcan.report.host import attacks_document
-    from vulcan.scoring.attacks.suite import results
+    from vulcan.doctor.attacks.suite import results
+    from vulcan.doctor.host import attacks_document
 
     found = []
     form = None

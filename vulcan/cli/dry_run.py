@@ -6,12 +6,12 @@ from dataclasses import asdict
 from typing import Any
 
 from vulcan.cli.output import print_json, print_table, say
-from vulcan.displays.choice import ShownDisplay, open_display
 from vulcan.models import Message
 from vulcan.models.prices import expected_tokens, spelled
+from vulcan.progress.display import ShownDisplay, open_display
 from vulcan.searches.config import SearchConfig
-from vulcan.searches.forecast import REPLY_TOKENS, Limit, ModelForecast, forecast_limits, forecast_models
-from vulcan.searches.opening import Evidence
+from vulcan.searches.evidence import Evidence
+from vulcan.searches.model_pool import REPLY_TOKENS, Limit, ModelForecast, forecast_limits, forecast_models
 from vulcan.searches.session import Machines, open_study
 from vulcan.store import MemoryStore
 from vulcan.task import Task

@@ -10,16 +10,14 @@ import typer
 
 from vulcan.api.files import places
 from vulcan.cli import completion
-from vulcan.cli.files import read_policy, write_text
 from vulcan.cli.options import RUNS, TASK_OPTIONS, AsJson, RunsDirectory, task_settings
-from vulcan.cli.output import print_json, print_table, tell
+from vulcan.cli.output import print_json, print_table, read_policy, tell, write_text
 from vulcan.errors import UserError
 
 if TYPE_CHECKING:
     from vulcan.export import Provenance
-    from vulcan.export.every_format import Attempt
-    from vulcan.export.exporter import Exporter
-    from vulcan.program.interface import AnyPolicy
+    from vulcan.export.formats import Attempt, Exporter
+    from vulcan.python_policy.dispatch import AnyPolicy
     from vulcan.task import Task
 
 CONTEXT = TASK_OPTIONS
@@ -117,16 +115,16 @@ class _Subject:
     name: str
 
     def attempts(self) -> list[Attempt]:
-        from vulcan.export.every_format import every_format
+        from vulcan.export.formats import every_format
 
         return every_format(self.policy, self.provenance, self.others)
 
 
 def _check_format(format: str, task: str) -> None:
     """Before a policy is looked at, which may be wrong in other ways. Raises UserError."""
-    from vulcan.export.exporter import find_exporter
+    from vulcan.export.formats import find_exporter
     from vulcan.registry import find_task
-    from vulcan.report.evidence_card import CardExporter
+    from vulcan.results.evidence_card import CardExporter
 
     find_exporter(format, find_task(task), {"json": CardExporter()})
 
@@ -147,8 +145,8 @@ def _subject(
         raise UserError("name a run, or a policy's file with --task" + (", or a --task" if listed else ""))
     if context.args:
         raise UserError(f"{context.args[0]} is not expected here; options of a task are, with --task")
-    from vulcan.export.of_run import find_candidate
-    from vulcan.report.evidence_card import CardExporter
+    from vulcan.export.bundle import find_candidate
+    from vulcan.results.evidence_card import CardExporter
     from vulcan.store.runs import find_run
 
     place = find_run(run, runs_dir)
@@ -165,9 +163,9 @@ def _of_task(
     """A policy's file, or for a list the first policy of the task's pack. Raises UserError, or Exit if rejected."""
     from vulcan.anvil import Rejected
     from vulcan.export import Provenance
-    from vulcan.program.interface import check_policy
+    from vulcan.python_policy.dispatch import check_policy
     from vulcan.registry import find_task
-    from vulcan.report.evidence_card import CardExporter
+    from vulcan.results.evidence_card import CardExporter
 
     if candidate is not None:
         raise UserError("--candidate is of a run: it is not expected with --task")
@@ -213,7 +211,7 @@ def _list(subject: _Subject, as_json: bool) -> None:
 
 
 def _write_all(subject: _Subject, output: Path | None, as_json: bool) -> None:
-    from vulcan.export.every_format import files_of
+    from vulcan.export.formats import files_of
 
     attempts = subject.attempts()
     made = [attempt for attempt in attempts if not attempt.refusal]
@@ -236,7 +234,7 @@ def _write_all(subject: _Subject, output: Path | None, as_json: bool) -> None:
 
 
 def _write(subject: _Subject, format: str, output: Path | None, as_json: bool) -> None:
-    from vulcan.export.exporter import export_policy
+    from vulcan.export.formats import export_policy
 
     files = export_policy(subject.policy, format, subject.provenance, subject.others)
     written = places(files, output, format)

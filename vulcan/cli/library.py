@@ -22,13 +22,13 @@ from vulcan.cli.options import (
     task_settings,
 )
 from vulcan.cli.output import number, print_json, print_table, say, tell
-from vulcan.cli.task_command import TakesTaskOptions
-from vulcan.searches.option_table import MEANINGS
+from vulcan.cli.task_options import TakesTaskOptions
+from vulcan.searches.options import MEANINGS
 
 if TYPE_CHECKING:
-    from vulcan.libraries.build import BuildConfig
-    from vulcan.libraries.contents import Library
-    from vulcan.libraries.select import Choice
+    from vulcan.portfolio.build import BuildConfig
+    from vulcan.portfolio.model import Library
+    from vulcan.portfolio.select import Choice
     from vulcan.searches.session import Display
 
 app = typer.Typer(
@@ -103,9 +103,9 @@ def build(
       vulcan library build --task cache_eviction --traces traces/ -o mylibrary --budget-candidates 0 \\
           --policy best.py --policy scan.py@mechanism=heap --run runs/cache_eviction-20260101-120000-ab12
     """
-    from vulcan.cli.searching import progress_form
-    from vulcan.displays.choice import open_display
-    from vulcan.libraries.build import build_library
+    from vulcan.cli.launch import progress_form
+    from vulcan.portfolio.build import build_library
+    from vulcan.progress.display import open_display
     from vulcan.searches.session import Machines
 
     form = progress_form(progress, quiet=quiet, as_json=as_json)
@@ -123,7 +123,7 @@ def build(
         tell("interrupted; nothing is lost: the same command goes on")
         raise
     if form == "json":
-        from vulcan.libraries.document import to_json
+        from vulcan.portfolio.io import to_json
 
         open_display(form).ended(to_json(library))
         return
@@ -137,16 +137,15 @@ def build(
 
 def _build_config(context: typer.Context, file: Path | None, runs: Path) -> BuildConfig:
     """Raises UserError."""
-    from vulcan.cli.configured import is_given
-    from vulcan.cli.files import read_policy
+    from vulcan.cli.launch import is_given
+    from vulcan.cli.output import read_policy
     from vulcan.errors import UserError, nearest
-    from vulcan.libraries.build import BuildConfig
-    from vulcan.libraries.candidates import Wanted
-    from vulcan.libraries.contents import METHODS
-    from vulcan.libraries.workloads import find_workloads
+    from vulcan.portfolio.build import BuildConfig
+    from vulcan.portfolio.candidates import Wanted
+    from vulcan.portfolio.features import find_workloads
+    from vulcan.portfolio.model import METHODS
     from vulcan.registry import find_task
-    from vulcan.searches.config_file import read_config
-    from vulcan.searches.plain_options import OPTIONS, make_config, sort_options
+    from vulcan.searches.config import OPTIONS, make_config, read_config, sort_options
     from vulcan.store.runs import find_run
 
     p = context.params
@@ -199,8 +198,8 @@ def show(
     Examples:
       vulcan library show mylibrary
     """
-    from vulcan.libraries.document import read_library
-    from vulcan.libraries.select import find_objective_of
+    from vulcan.portfolio.io import read_library
+    from vulcan.portfolio.select import find_objective_of
 
     found = read_library(library)
     chosen = find_objective_of(found, objective)
@@ -233,8 +232,8 @@ def select(
       vulcan library select my.csv --library mylibrary --json
     """
     from vulcan.errors import UserError
-    from vulcan.libraries.document import read_library
-    from vulcan.libraries.select import find_objective_of, only_shipped_library, select_for, shipped_library
+    from vulcan.portfolio.io import read_library
+    from vulcan.portfolio.select import find_objective_of, only_shipped_library, select_for, shipped_library
     from vulcan.registry import find_task
 
     if library is not None and task is not None:
@@ -318,10 +317,10 @@ def export(
     Examples:
       vulcan library export mylibrary -o selector.py
     """
-    from vulcan.cli.files import write_text
-    from vulcan.libraries.document import read_library
-    from vulcan.libraries.export import selector_module
-    from vulcan.libraries.select import find_objective_of
+    from vulcan.cli.output import write_text
+    from vulcan.portfolio.export import selector_module
+    from vulcan.portfolio.io import read_library
+    from vulcan.portfolio.select import find_objective_of
 
     found = read_library(library)
     chosen = find_objective_of(found, objective)
@@ -344,7 +343,7 @@ def export(
 
 
 def _print_document(library: Library) -> None:
-    from vulcan.libraries.document import to_json
+    from vulcan.portfolio.io import to_json
 
     print_json(to_json(library))
 

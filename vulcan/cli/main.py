@@ -15,27 +15,23 @@ from vulcan.cli import (
     bench,
     check,
     doctor,
-    eval_,
+    eval,
     export,
     library,
-    mcp,
     prompt,
-    repair,
     report,
     resume,
     runs,
     search,
-    show,
+    serve,
     task,
-    tasks,
-    ui,
     verify,
 )
-from vulcan.cli.commands import CommandsAndContributed
-from vulcan.cli.task_command import TakesTaskOptions
+from vulcan.cli.plugins import CommandsAndContributed
+from vulcan.cli.task_options import TakesTaskOptions
 from vulcan.deprecation import deprecations_in_one_line
 from vulcan.errors import UserError
-from vulcan.printable import printable
+from vulcan.terminal_text import printable
 
 INTERRUPTED = 130
 """The exit code of a command that Ctrl-C ended."""
@@ -56,23 +52,23 @@ task_app.command("show")(task.show)
 task_app.command("validate", cls=TakesTaskOptions, context_settings=task.VALIDATE_CONTEXT)(task.validate)
 app.command("search", cls=TakesTaskOptions, context_settings=search.CONTEXT)(search.search)
 app.command("resume")(resume.resume)
-app.command("repair")(repair.repair)
+app.command("repair")(runs.repair)
 app.command("ask")(ask.ask)
 app.command("tell")(ask.tell)
 app.command("finish")(ask.finish)
 app.command("runs")(runs.runs)
-app.command("show")(show.show)
+app.command("show")(runs.show)
 app.command("report")(report.report)
-app.command("eval", cls=TakesTaskOptions, context_settings=eval_.CONTEXT)(eval_.evaluate)
+app.command("eval", cls=TakesTaskOptions, context_settings=eval.CONTEXT)(eval.evaluate)
 app.command("export", cls=TakesTaskOptions, context_settings=export.CONTEXT)(export.export)
 app.command("check")(check.check)
 app.command("verify")(verify.verify)
 app.command("prompt", cls=TakesTaskOptions, context_settings=prompt.CONTEXT)(prompt.prompt)
 app.command("doctor")(doctor.doctor)
 app.command("bench")(bench.bench)
-app.command("tasks")(tasks.tasks)
-app.command("mcp")(mcp.mcp)
-app.command("ui")(ui.ui)
+app.command("tasks")(task.tasks)
+app.command("mcp")(serve.mcp)
+app.command("ui")(serve.ui)
 app.add_typer(task_app, name="task")
 app.add_typer(library.app, name="library")
 

@@ -1,13 +1,19 @@
-"""How commands speak: results to standard output, all else to standard error; nothing that a terminal would obey."""
+"""How commands speak: results to standard output, all else to standard error; nothing that a terminal would obey.
+
+Reading and writing the user's files.
+"""
 
 from __future__ import annotations
 
 import json
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
-from vulcan.printable import printable
+from vulcan.api.files import write_text
+from vulcan.errors import UserError
+from vulcan.terminal_text import printable
 
 
 def print_json(document: Any) -> None:
@@ -50,3 +56,22 @@ def _is_number(cell: str) -> bool:
 
 def number(value: float | None, places: int = 4) -> str:
     return "-" if value is None else f"{value:.{places}f}"
+
+
+__all__ = ["read_policy", "write_text"]
+
+_LARGEST_POLICY = 16 << 20
+
+
+def read_policy(path: Path) -> str:
+    """The source of the policy in a file; of the one inside, where the file is an exported module. Raises UserError."""
+    from vulcan.export.source import policy_source
+
+    try:
+        size = path.stat().st_size
+        if size > _LARGEST_POLICY:
+            raise UserError(f"{path} has {size:,} bytes: that is no policy; give the file of one")
+        text = path.read_bytes().decode("utf-8", errors="surrogateescape")
+    except OSError as error:
+        raise UserError(f"cannot read the policy {path}: {error.strerror}; give the path of its file") from error
+    return policy_source(text)

@@ -29,7 +29,7 @@ def prompt(
     """
     from vulcan.registry import find_task
     from vulcan.searches.config import complete_settings
-    from vulcan.searches.opening import find_objective
+    from vulcan.searches.evidence import find_objective
     from vulcan.searches.prompts import Prompts
     from vulcan.searches.strategies import Draft
 

@@ -9,10 +9,9 @@ from typing import Annotated
 
 import typer
 
-from vulcan.cli.files import write_text
 from vulcan.cli.options import RUNS, RunName, RunsDirectory
-from vulcan.cli.output import tell
-from vulcan.printable import printable
+from vulcan.cli.output import tell, write_text
+from vulcan.terminal_text import printable
 
 
 class Form(StrEnum):
@@ -44,8 +43,8 @@ def report(
       vulcan report cache_eviction-20260101-120000-ab12 -o report.html
       vulcan report cache_eviction-20260101-120000-ab12 --format md > report.md
     """
-    from vulcan.report.document import Report
-    from vulcan.report.forms import form_of, report_text
+    from vulcan.results.report.data import Report
+    from vulcan.results.report.formats import form_of, report_text
     from vulcan.store.runs import find_run
 
     form = form_of(output, format)

@@ -29,8 +29,8 @@ def resume(
       vulcan resume cache_eviction-20260101-120000-ab12
       vulcan resume runs/cache_eviction-20260101-120000-ab12 --executor local --progress plain
     """
-    from vulcan.api.running import Running
-    from vulcan.cli.searching import progress_form, search_in
+    from vulcan.api.launch import Running
+    from vulcan.cli.launch import progress_form, search_in
     from vulcan.searches.session import Machines
     from vulcan.store.runs import find_run
 

@@ -18,7 +18,7 @@ from vulcan.cli.options import (
     Quiet,
     RunsDirectory,
 )
-from vulcan.searches.option_table import MEANINGS
+from vulcan.searches.options import MEANINGS
 
 CONTEXT = TASK_OPTIONS
 _MODELS = ["offline/evolve"]
@@ -100,9 +100,8 @@ def search(
       vulcan search --task cache_eviction --budget-minutes 10 --progress json
       vulcan search --replay runs/cache_eviction-20260101-120000-ab12
     """
-    from vulcan.api.running import Running
-    from vulcan.cli.configured import configured
-    from vulcan.cli.searching import progress_form, search_in
+    from vulcan.api.launch import Running
+    from vulcan.cli.launch import configured, progress_form, search_in
     from vulcan.searches.session import check_config
 
     form = progress_form(progress, quiet=quiet, as_json=as_json)

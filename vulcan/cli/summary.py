@@ -6,12 +6,22 @@ from pathlib import Path
 
 from vulcan.cli.output import number, print_json, print_table, say
 from vulcan.evaluator import SplitName
-from vulcan.report.run import Compared, Named, compared, interval_of, run_document, scorer_of
-from vulcan.report.standing import gap, proposals, refined, score_of
+from vulcan.results.run import (
+    Compared,
+    Named,
+    compared,
+    gap,
+    interval_of,
+    proposals,
+    refined,
+    run_document,
+    score_of,
+    scorer_of,
+)
+from vulcan.searches.bootstrap import LEAST
 from vulcan.searches.costs import Costs
-from vulcan.searches.opening import SPLITS
-from vulcan.searches.score import Scorer
-from vulcan.searches.statistics import LEAST
+from vulcan.searches.evidence import SPLITS
+from vulcan.searches.scorer import Scorer
 from vulcan.store import RunRecord
 from vulcan.store.events import VERDICTS
 

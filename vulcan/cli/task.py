@@ -1,4 +1,7 @@
-"""`vulcan task show`, `vulcan task new` and `vulcan task validate`"""
+"""`vulcan task show`, `vulcan task new` and `vulcan task validate`
+
+`vulcan tasks`
+"""
 
 from __future__ import annotations
 
@@ -27,9 +30,9 @@ def show(
       vulcan task show cache_eviction
       vulcan task show ./tasks/shiny --json
     """
-    from vulcan.program.interface import describe_policy
+    from vulcan.python_policy.dispatch import describe_policy
     from vulcan.registry import find_task
-    from vulcan.report.task import task_document
+    from vulcan.results.task import task_document
     from vulcan.searches.config import complete_settings
 
     task = find_task(name)
@@ -134,3 +137,20 @@ def _show_finding(finding: Finding) -> None:
         say(f"          to mend it: {finding.remedy}")
     elif finding.note:
         say(f"          {finding.note}")
+
+
+def tasks(as_json: AsJson = False) -> None:
+    """List the tasks that can be named, with where each comes from.
+
+    \b
+    Examples:
+      vulcan tasks
+      vulcan tasks --json
+    """
+    from vulcan.results.task import tasks_document
+
+    document = tasks_document()
+    if as_json:
+        print_json(document)
+    else:
+        print_table(("task", "summary"), [(task["name"], task["summary"]) for task in document["tasks"]])

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vulcan.cli.files import read_policy
 from vulcan.cli.options import AsJson, TaskName
-from vulcan.cli.output import print_json, say
+from vulcan.cli.output import print_json, read_policy, say
 
 if TYPE_CHECKING:
     from vulcan.anvil import Rejected
-    from vulcan.anvil.prove import Verdict
+    from vulcan.anvil.proofs import Verdict
     from vulcan.task import Property, Task
 
 
@@ -38,7 +37,7 @@ def verify(
       vulcan verify best.py --task congestion_control --property 'window within bounds' --seconds 60
     """
     from vulcan.anvil import Rejected, check
-    from vulcan.anvil.prove import verify as verdicts_on
+    from vulcan.anvil.proofs import verify as verdicts_on
     from vulcan.errors import UserError
     from vulcan.registry import find_task
     from vulcan.task import Program
@@ -87,7 +86,7 @@ def _refuse(policy: Path, task: str, rejected: Rejected, as_json: bool) -> None:
 
 
 def _show(policy: Path, verdicts: list[Verdict]) -> None:
-    from vulcan.anvil.prove import claim_of
+    from vulcan.anvil.proofs import claim_of
 
     if not verdicts:
         say(f"the task declares no properties to prove of {policy}")

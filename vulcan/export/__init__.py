@@ -5,8 +5,8 @@
 `policy_source` reads the policy back out of an exported module.
 """
 
-from vulcan.export.exporter import EXPORTERS, Exporter, PythonExporter, find_exporter
+from vulcan.export.formats import EXPORTERS, Exporter, PythonExporter, find_exporter
 from vulcan.export.provenance import Provenance
-from vulcan.export.read_back import policy_source
+from vulcan.export.source import policy_source
 
 __all__ = ["EXPORTERS", "Exporter", "Provenance", "PythonExporter", "find_exporter", "policy_source"]

@@ -2,33 +2,53 @@
 
 Mistakes raise UserError. Every call opens the run anew, so that the command line, or another client, may go on with the
 same run between two of them.
+
+The options of a study as JSON Schema, made from what declares them.
 """
 
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, closing
+from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import Field, WithJsonSchema
 
-from vulcan.displays.silent import Silent
 from vulcan.errors import UserError, nearest
-from vulcan.mcp.schema import STUDY_OPTIONS, options_schema
-from vulcan.program.interface import describe_policy
+from vulcan.progress.plain import Silent
+from vulcan.python_policy.dispatch import describe_policy
 from vulcan.registry import find_task
-from vulcan.report.asked import asked_document, told_document
-from vulcan.report.candidate import candidate_document, candidate_row
-from vulcan.report.evidence_card import export_candidate
-from vulcan.report.run import run_document
-from vulcan.report.task import task_document, tasks_document
-from vulcan.searches.conversation import Conversation, open_conversation
+from vulcan.results.candidate import candidate_document, candidate_row
+from vulcan.results.evidence_card import export_candidate
+from vulcan.results.run import run_document
+from vulcan.results.task import task_document, tasks_document
+from vulcan.searches.config import SearchConfig, make_config, sort_options
 from vulcan.searches.costs import Costs
-from vulcan.searches.lineup import ASK
-from vulcan.searches.plain_options import make_config, sort_options
+from vulcan.searches.interactive import Conversation, asked_document, open_conversation, told_document
+from vulcan.searches.model_pool import ASK
+from vulcan.searches.options import MEANINGS, OF_MODELS
 from vulcan.searches.session import Machines, check_config, open_study, stop_is_told
 from vulcan.store import RunRecord
 from vulcan.store.runs import alone_in, create_store, find_run, new_run, open_store
+
+STUDY_OPTIONS = tuple(name for name in MEANINGS if name not in ("model", *OF_MODELS))
+"""The options of a search that mean something where an agent answers its prompts."""
+
+_TYPES = {"str": "string", "int": "integer", "float": "number", "bool": "boolean"}
+
+
+def options_schema() -> dict[str, Any]:
+    """An object with a property for each option: its type, meaning and default."""
+    declared = {f.name: f for f in fields(SearchConfig)}
+    properties: dict[str, Any] = {}
+    for name in STUDY_OPTIONS:
+        field = declared[name]
+        properties[name] = {"type": _TYPES[str(field.type).removesuffix(" | None")], "description": MEANINGS[name]}
+        if field.default is not MISSING and field.default is not None:
+            properties[name]["default"] = field.default
+    return {"type": "object", "properties": properties, "additionalProperties": False}
+
 
 Run = Annotated[str, Field(description="The run, as open_study named it; or its directory.")]
 ProposalId = Annotated[str, Field(description="A proposal's id, as ask gave it: 12, or 12.1 for its first repair.")]

@@ -12,7 +12,7 @@ from vulcan.models.base import (
 )
 from vulcan.models.budget import Budget
 from vulcan.models.open import open_proposer
-from vulcan.models.reply import NoSource, extract_source
+from vulcan.models.reply_parser import NoSource, extract_source
 
 __all__ = [
     "Budget",

@@ -1,14 +1,109 @@
-"""Several models in one search: which is asked, and who answers where it does not."""
+"""Several models in one search: which is asked, and who answers where it does not.
+
+The offline generator and language models in one search: which writes the next candidate.
+
+Which of several sources of candidates is asked next, by what each has gained for what it cost.
+"""
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from vulcan.errors import UserError, nearest
-from vulcan.models.bandit import Trial, choose_arm, dollars_of, mean_cost
 from vulcan.models.base import ModelUnavailable, Proposer, Reply, Request
+
+FIRST_TRIES = 3
+"""Settled trials of each arm before what they gained counts."""
+
+WINDOW = 200
+"""The latest trials that count: gains shrink as a search goes on, and what helps early need not help late."""
+
+_FULL_GAIN_SHARE = 0.9  # of the gains above 0: larger ones count as that, so that one lucky find does not rule
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A settled proposal: who answered, what its program gained over its parents, and what it cost.
+
+    `gain` is 0 or more (`gain_of`). `dollars` is None where the price is not known. `seconds` are what the reply took,
+    and its scoring where that is to count.
+    """
+
+    arm: str
+    gain: float
+    dollars: float | None
+    seconds: float = 0.0
+
+
+def gain_of(score: float | None, before: Sequence[float]) -> float:
+    """By how much a score passes the best of those before (a proposal's parents); 0 with no score or none before."""
+    if score is None or not before:
+        return 0.0
+    return max(0.0, score - max(before))
+
+
+def choose_arm(arms: Sequence[str], trials: Sequence[Trial], costs: Sequence[float], rng: random.Random) -> str:
+    """The arm to try next: the highest draw of gain per cost; `costs` are those of `trials`, above 0.
+
+    Thompson sampling for bandits with costs, which draws each arm's gain and cost and compares the ratios (Xia, Li,
+    Qin, Yu, Liu: "Thompson Sampling for Budgeted Multi-armed Bandits", IJCAI 2015), with the non-parametric draws of
+    Riou and Honda ("Bandit Algorithms Based on Thompson Sampling for Bounded Reward Distributions", ALT 2020): the
+    arm's trials and one more of the largest gain, weighted at random (uniformly on the simplex). Gains are scaled to
+    [0, 1] by their 90th percentile; the last 200 trials count (Trovo, Paladino, Restelli, Gatti: "Sliding-Window
+    Thompson Sampling for Non-Stationary Environments", JAIR 2020). Draws rather than bounds, so that the proposals
+    of a round, which all see one history, are spread over the arms.
+
+    Arms with fewer than 3 trials come first, at random. The same arguments and state of `rng` give the same choice.
+    Raises ValueError without arms.
+    """
+    if not arms:
+        raise ValueError("there is nothing to choose from")
+    tried = [sum(trial.arm == arm for trial in trials) for arm in arms]
+    if untried := [arm for arm, count in zip(arms, tried, strict=True) if count < FIRST_TRIES]:
+        return rng.choice(untried)
+    recent = list(zip(trials, costs, strict=True))[-WINDOW:]
+    full = _full_gain([trial.gain for trial, _ in recent])
+    draws = []
+    for arm in arms:
+        usual = mean_cost(arm, trials, costs)
+        outcomes = [(min(1.0, trial.gain / full), cost) for trial, cost in recent if trial.arm == arm]
+        weights = [rng.expovariate(1.0) for _ in range(len(outcomes) + 1)]
+        gained = sum(w * gain for w, (gain, _) in zip(weights[1:], outcomes, strict=True)) + weights[0]
+        paid = sum(w * cost for w, (_, cost) in zip(weights[1:], outcomes, strict=True)) + weights[0] * usual
+        draws.append(gained / paid)
+    return arms[draws.index(max(draws))]
+
+
+def mean_cost(arm: str, trials: Sequence[Trial], costs: Sequence[float]) -> float:
+    """The mean cost of an arm's trials, 0 where there are none."""
+    paid = [cost for trial, cost in zip(trials, costs, strict=True) if trial.arm == arm]
+    return sum(paid) / len(paid) if paid else 0.0
+
+
+def dollars_of(arms: Sequence[str], trials: Sequence[Trial]) -> list[float] | None:
+    """The dollars of each trial, an unknown one at its arm's mean; None where some arm's price is not known.
+
+    Trials of other arms count 0.
+    """
+    means: dict[str, float] = {}
+    for arm in arms:
+        mine = [trial.dollars for trial in trials if trial.arm == arm]
+        known = [dollars for dollars in mine if dollars is not None]
+        if mine and not known:
+            return None
+        means[arm] = sum(known) / len(known) if known else 0.0
+    return [means.get(t.arm, 0.0) if t.dollars is None else t.dollars for t in trials]
+
+
+def _full_gain(gains: Sequence[float]) -> float:
+    """What counts as a whole gain."""
+    positive = sorted(gain for gain in gains if gain > 0)
+    if not positive:
+        return 1.0
+    return positive[min(len(positive) - 1, math.floor(_FULL_GAIN_SHARE * len(positive)))]
 
 
 def choose_model(models: Sequence[str], history: Sequence[Trial], rng: random.Random) -> str:
@@ -63,3 +158,27 @@ class Ensemble:
     def close(self) -> None:
         for model in self._models.values():
             model.close()
+
+
+DOLLARS_AN_HOUR = 1.0
+"""What an hour of waiting and scoring counts for where nobody says otherwise: about a rented machine of 16 cores."""
+
+
+def choose_source(
+    arms: Sequence[str], history: Sequence[Trial], rng: random.Random, *, dollars_an_hour: float = DOLLARS_AN_HOUR
+) -> str:
+    """The arm to ask next, by gain per what it costs in dollars and in seconds (`choose_arm`).
+
+    A proposal's cost is its dollars and its seconds at `dollars_an_hour`. Where the price of an arm is not known
+    only the seconds count; where an arm took no time at all, the gain per proposal.
+
+    The choice follows from `history`, the settled trials in order, and from `rng`. The history holds measured
+    seconds: a replay, or a run that is resumed, has them from its store and chooses alike, but a fresh run, whose
+    calls and scoring take other times, need not.
+    """
+    hourly = dollars_an_hour / 3600
+    dollars = dollars_of(arms, history)
+    costs = [t.seconds * hourly + (0.0 if dollars is None else dollars[i]) for i, t in enumerate(history)]
+    if any(mean_cost(arm, history, costs) <= 0 for arm in arms):
+        costs = [1.0] * len(history)
+    return choose_arm(arms, history, costs, rng)

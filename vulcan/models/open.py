@@ -1,11 +1,11 @@
-"""Finds the proposer that a model's name stands for."""
+"""Find the proposer that a model's name stands for."""
 
 from __future__ import annotations
 
 from vulcan.errors import UserError
 from vulcan.models.base import Proposer
 from vulcan.models.budget import Budget
-from vulcan.models.settings import CallSettings
+from vulcan.models.call_settings import CallSettings
 
 
 def open_proposer(
@@ -18,11 +18,12 @@ def open_proposer(
     """
     if not name.strip():
         raise UserError("the model has no name: give one, such as openai/gpt-4o, with --model")
+    from vulcan.models.providers import (  # with the openai package, which takes half a second
+        EndpointModel,
+        LitellmModel,
+    )
+
     settings = settings or CallSettings()
     if api_base is not None:
-        from vulcan.models.endpoint import EndpointModel
-
         return EndpointModel(name, api_base, settings, budget=budget)
-    from vulcan.models.litellm_model import LitellmModel
-
     return LitellmModel(name, settings, budget=budget)

@@ -1,15 +1,36 @@
-"""What a call costs, and the most that it can cost before it is made."""
+"""What a call costs, and the most that it can cost before it is made.
+
+Loads litellm, which takes seconds, only where a model of it is used.
+"""
 
 from __future__ import annotations
 
+import logging
 import math
+import os
 import re
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from vulcan.models.base import Message
-from vulcan.models.litellm_package import load_litellm
+
+
+def load_litellm() -> Any:
+    """The package, made quiet and kept from the network."""
+    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # the shipped price table, not a download
+    os.environ.setdefault("LITELLM_MODE", "PRODUCTION")  # else it reads a .env file into the environment
+    import litellm
+
+    for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
+        # It writes on standard output, the place of --json; what goes wrong is raised as well
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+
+    litellm.telemetry = False
+    litellm.suppress_debug_info = True  # else it prints on standard output
+    return litellm
+
 
 BYTES_A_TOKEN = 4
 """The estimate for a prompt of English and Python, about what byte-pair encodings of 100,000 tokens and more reach."""

@@ -1,4 +1,4 @@
-"""Keeps keys out of what is shown, logged or stored."""
+"""Keep keys out of what is shown, logged or stored."""
 
 from __future__ import annotations
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from vulcan.errors import UserError
-from vulcan.models.base import Message, Reply, Request
-from vulcan.models.recorded import Recorded, content_hash
+from vulcan.models.base import Message, Recorded, Reply, Request, content_hash
 
 NAME = "replay"
 

@@ -3,13 +3,11 @@
 `LocalExecutor` and, in `vulcan.scoring.ray_executor`, `RayExecutor` satisfy `Executor`.
 """
 
-from vulcan.scoring.deferred import DeferredExecutor
-from vulcan.scoring.executor import Executor, WorkerLost
-from vulcan.scoring.jailed import JailedEvaluator
-from vulcan.scoring.job import Job, Outcome
-from vulcan.scoring.local import LocalExecutor
-from vulcan.scoring.sandbox import Defences
-from vulcan.scoring.setup import Limits, Setup
+from vulcan.scoring.evaluator_process import JailedEvaluator
+from vulcan.scoring.executor import DeferredExecutor, Executor, WorkerLost
+from vulcan.scoring.job import Job, Limits, Outcome, Setup
+from vulcan.scoring.local_pool import LocalExecutor
+from vulcan.scoring.sandbox.lockdown import Defences
 
 __all__ = [
     "Defences",

@@ -1,9 +1,16 @@
-"""What is asked of an executor, and what comes back."""
+"""What is asked of an executor, and what comes back.
+
+What a child is told once, before its jobs.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from typing import Any, Literal
 
 from vulcan.evaluator import Instance
 
@@ -42,3 +49,98 @@ class Outcome:
     message: str
     seconds: float
     signature: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much a child may use. The wall clock of a job is its own (`Job.limit`), and is kept from outside.
+
+    `memory_bytes` is the address space a child may add to what it holds after its set-up. `cpu_seconds`
+    bounds the processor time of a child after its set-up: it ends a child whose parent can no longer do so.
+    `setup_seconds` is wall clock. A child is replaced after `jobs_per_child` jobs, so that what leaks in
+    native code does not add up.
+    """
+
+    memory_bytes: int = 2 << 30
+    cpu_seconds: int = 3600
+    setup_seconds: float = 300.0
+    jobs_per_child: int = 1000
+
+    def __post_init__(self) -> None:
+        if min(self.memory_bytes, self.cpu_seconds, self.setup_seconds, self.jobs_per_child) <= 0:
+            raise ValueError(f"{self}: every limit must be above 0")
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A job as it travels: its instances are numbers, those of `Setup.instances`."""
+
+    job: int
+    source: str
+    instances: tuple[int, ...]
+    limit: float
+    probe: bool = False
+
+
+@dataclass(frozen=True)
+class Setup:
+    """The task (a name or path, as `vulcan.registry.find_task` takes it) and every instance jobs will name.
+
+    `directory` is the working directory, under which relative paths of the task and the instances are found.
+    With `allow_unsandboxed`, programs are run also where the host cannot hold free Python.
+    """
+
+    task: str
+    instances: tuple[Instance, ...]
+    limits: Limits = Limits()
+    directory: str = field(default_factory=os.getcwd)
+    allow_unsandboxed: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.instances:
+            raise ValueError("a set-up needs at least one instance")
+        if len(self._numbers) != len(self.instances):
+            raise ValueError("two instances of one split share a name")
+
+    @cached_property
+    def _numbers(self) -> dict[tuple[str, str], int]:
+        return {(instance.name, instance.split): n for n, instance in enumerate(self.instances)}
+
+    def request(self, job: Job) -> Request:
+        """The job in terms of this set-up.
+
+        Raises ValueError for an instance that is not part of it, or a limit that a child cannot have.
+        """
+        if not 0 < job.limit <= self.limits.cpu_seconds:
+            raise ValueError(f"job {job.id}: limit {job.limit} s is not in (0, {self.limits.cpu_seconds}]")
+        return Request(job.id, job.source, tuple(self._number(i) for i in job.instances), job.limit, job.probe)
+
+    def _number(self, instance: Instance) -> int:
+        number = self._numbers.get((instance.name, instance.split))
+        if number is None or self.instances[number] != instance:
+            raise ValueError(f"instance {instance.name!r} ({instance.split}) is not part of the set-up")
+        return number
+
+    def to_json(self) -> str:
+        return json.dumps(
+            {
+                "task": self.task,
+                "instances": [
+                    {"name": i.name, "split": i.split, "parameters": dict(i.parameters)} for i in self.instances
+                ],
+                "limits": asdict(self.limits),
+                "directory": self.directory,
+                "allow_unsandboxed": self.allow_unsandboxed,
+            }
+        )
+
+    @classmethod
+    def from_json(cls, text: str) -> Setup:
+        plain: Mapping[str, Any] = json.loads(text)
+        return cls(
+            task=plain["task"],
+            instances=tuple(Instance(**instance) for instance in plain["instances"]),
+            limits=Limits(**plain["limits"]),
+            directory=plain["directory"],
+            allow_unsandboxed=plain.get("allow_unsandboxed", False),
+        )

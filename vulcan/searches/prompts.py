@@ -14,9 +14,9 @@ import jinja2
 from vulcan.errors import UserError
 from vulcan.evaluator import Instance
 from vulcan.models.base import Message
-from vulcan.program.interface import describe_policy
+from vulcan.python_policy.dispatch import describe_policy
 from vulcan.searches.population import Member
-from vulcan.searches.strategies.draft import Draft
+from vulcan.searches.strategies.base import Draft
 from vulcan.task import Json, Mechanism, Objective, Rank, Task, Value
 
 ADVICE_LINES = 10
@@ -51,7 +51,7 @@ class Prompts:
         self, task: Task, objective: Objective, settings: Mapping[str, Json], instances: Sequence[Instance] = ()
     ) -> None:
         """`instances` are those of a member's `scores`. Raises UserError where the task's template cannot be read."""
-        places = [task.directory, Path(__file__).parent / "prompts"]
+        places = [task.directory, Path(__file__).parent / "templates"]
         self._templates = jinja2.Environment(
             loader=jinja2.FileSystemLoader(places),
             autoescape=False,

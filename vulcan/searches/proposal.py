@@ -1,11 +1,18 @@
-"""What a search asks for."""
+"""What a search asks for.
+
+A proposal on its way to a verdict, and the events that it becomes once it has one.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
-from vulcan.models import Message, Parent, Request
+from vulcan.models import Message, Parent, Reply, Request
+from vulcan.searches.evaluation import Known, Trial
+from vulcan.searches.reply import Reading
 from vulcan.searches.strategies import Draft
+from vulcan.store import RunRecord
+from vulcan.store.events import Advised, CallRecord, Event, Judged, Proposed, Verdict
 
 ADVICE = "advice"
 """The operator of a proposal that asks for lessons from the search so far, and not for a program."""
@@ -44,3 +51,108 @@ class Proposal:
         """The next turn: the reply and what was wrong with it added to the chat."""
         messages = (*self.messages, Message("assistant", reply), Message("user", repair))
         return replace(self, turn=self.turn + 1, messages=messages)
+
+
+@dataclass
+class Flight:
+    """What is known of a proposal that has no verdict yet.
+
+    `told` is whether the open turn has its reply, `unpaid` whether it has none because the budget was spent.
+    """
+
+    proposal: Proposal
+    known: Known
+    readings: list[Reading] = field(default_factory=list)
+    trial: Trial | None = None
+    repair: Proposal | None = None
+    unanswered: str | None = None
+    unpaid: bool = False
+    advice: str | None = None
+    told: bool = False
+
+    @property
+    def settled(self) -> bool:
+        return self.told and self.repair is None and (self.trial is None or self.trial.finished)
+
+    def events(self, record: RunRecord) -> list[Event]:
+        """What the run is told of it when its turn comes; `record` is of all before it."""
+        proposal, draft = self.proposal, self.proposal.draft
+        parents = tuple(m.candidate for m in draft.parents)
+        events: list[Event] = [
+            Proposed(
+                proposal.number, draft.round, draft.operator, parents, proposal.seed, proposal.model, draft.island,
+                draft.form,
+            )
+        ]  # fmt: skip
+        if self.advice is not None:
+            events.append(Advised(proposal.number, self.advice))
+        next_candidate = len(record.candidates) + 1
+        for turn, reading in enumerate(self.readings):
+            trial = self.trial if reading.policy is not None else None
+            events.append(judged(record, reading, next_candidate + turn, proposal.number, turn, trial))
+        unpaid_repair = self.unpaid and self.readings
+        if self.unanswered is not None and draft.operator != ADVICE and not unpaid_repair:
+            turn = len(self.readings)
+            events.append(_without_score(next_candidate + turn, proposal.number, turn, "no-reply", self.unanswered))
+        return events
+
+
+def judged(
+    record: RunRecord, reading: Reading, candidate: int, proposal: int, turn: int, trial: Trial | None
+) -> Judged:
+    """The verdict on a program; `trial` is None where it was not scored."""
+    policy = reading.policy
+    if policy is None:
+        return _without_score(candidate, proposal, turn, "rejected", reading.feedback, reading.source, reading.rules)
+    verdict = Judged(
+        candidate=candidate,
+        proposal=proposal,
+        turn=turn,
+        source=reading.source,
+        fingerprint=policy.fingerprint,
+        verdict="duplicate",
+        feedback="",
+        rules=(),
+        operations=policy.operations,
+        size=policy.size,
+        of=record.candidate_with(policy.fingerprint),
+        score=None,
+        metrics=(),
+        warnings=tuple(map(str, policy.warnings)),
+    )
+    if verdict.of is not None or trial is None:
+        return verdict
+    assert trial.verdict is not None
+    return replace(
+        verdict, verdict=trial.verdict, feedback=trial.feedback, of=trial.of, score=trial.score,
+        metrics=trial.metrics, rungs=trial.rungs, signature=trial.signature,
+    )  # fmt: skip
+
+
+def storable(reply: Reply) -> Reply:
+    """The same without halves of surrogate pairs, which are no text."""
+    return replace(reply, text=reply.text.encode(errors="replace").decode())
+
+
+def call_record(proposal: Proposal, reply: Reply) -> CallRecord:
+    """The reply to a turn of a proposal as the store keeps it."""
+    return CallRecord(
+        proposal.number,
+        proposal.turn,
+        tuple((m.role, m.content) for m in proposal.messages),
+        reply.text,
+        reply.model,
+        reply.finish,
+        reply.tokens_in,
+        reply.tokens_out,
+        reply.dollars,
+        reply.seconds,
+        reply.by,
+    )
+
+
+def _without_score(
+    candidate: int, proposal: int, turn: int, verdict: Verdict, feedback: str, source: str = "",
+    rules: tuple[str, ...] = (),
+) -> Judged:  # fmt: skip
+    return Judged(candidate, proposal, turn, source, None, verdict, feedback, rules, None, None, None, None, ())

@@ -17,9 +17,9 @@ from vulcan.evaluator import load_evaluator
 from vulcan.registry import find_task
 from vulcan.scoring import DeferredExecutor, Executor, LocalExecutor, Setup, WorkerLost
 from vulcan.searches.config import SearchConfig
-from vulcan.searches.lineup import ASK, Lineup, open_lineup, replaying_lineup
-from vulcan.searches.opening import Evidence, find_evidence, find_objective, make_scorer, open_run
-from vulcan.searches.option_table import OF_MODELS
+from vulcan.searches.evidence import Evidence, find_evidence, find_objective, make_scorer, open_run
+from vulcan.searches.model_pool import ASK, Lineup, open_lineup, replaying_lineup
+from vulcan.searches.options import OF_MODELS
 from vulcan.searches.population import Population
 from vulcan.searches.prompts import Prompts
 from vulcan.searches.strategies import make_strategy
@@ -249,8 +249,7 @@ def executor_for(
         with DeferredExecutor(lambda: LocalExecutor(setup, machines.count), machines.count) as executor:
             yield executor
         return
-    from vulcan.scoring.ray_executor import RayExecutor
-    from vulcan.scoring.ray_runtime import RayRuntime, RayUnavailable
+    from vulcan.scoring.ray_executor import RayExecutor, RayRuntime, RayUnavailable
 
     with RayRuntime(machines.count, machines.ray_address) as runtime:
         meanwhile()

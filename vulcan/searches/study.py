@@ -20,17 +20,15 @@ from vulcan.models import BudgetExhausted, ModelUnavailable, Reply
 from vulcan.scoring import Executor
 from vulcan.searches.config import SearchConfig
 from vulcan.searches.costs import Costs
-from vulcan.searches.ending import Ending
-from vulcan.searches.flight import Flight, call_record, judged, storable
-from vulcan.searches.lineup import Lineup, choose, reply_of
+from vulcan.searches.evaluation import Course, Known, Trial
+from vulcan.searches.finalize import Ending, Refining
+from vulcan.searches.history import Settled
+from vulcan.searches.model_pool import Lineup, choose, reply_of
 from vulcan.searches.prompts import Prompts
-from vulcan.searches.proposal import ADVICE, Proposal
-from vulcan.searches.reading import Reading, read_reply, read_source
-from vulcan.searches.refining import Refining
-from vulcan.searches.score import Scorer
-from vulcan.searches.settled import Settled
+from vulcan.searches.proposal import ADVICE, Flight, Proposal, call_record, judged, storable
+from vulcan.searches.reply import Reading, read_reply, read_source
+from vulcan.searches.scorer import Scorer
 from vulcan.searches.strategies import make_strategy
-from vulcan.searches.trial import Course, Known, Trial
 from vulcan.store import RunRecord, Store
 from vulcan.store.events import (
     Controlled,

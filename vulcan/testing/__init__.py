@@ -10,8 +10,7 @@ In a test file of one's own task:
 `TaskConformance` has a test for each of `CHECKS`; `examine` runs them all and tells what to mend.
 """
 
-from vulcan.testing.check import Broken, Check, Finding
-from vulcan.testing.subject import Subject
+from vulcan.testing.check import Broken, Check, Finding, Subject
 from vulcan.testing.suite import CHECKS, TaskConformance, examine
 
 __all__ = ["CHECKS", "Broken", "Check", "Finding", "Subject", "TaskConformance", "examine"]

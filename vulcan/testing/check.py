@@ -1,15 +1,163 @@
-"""One thing that every task promises, and what became of trying it."""
+"""One thing that every task promises, and what became of trying it.
+
+The task under examination, with what several checks need of it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Literal
+import copy
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from typing import Literal, ParamSpec, TypeVar
 
-from vulcan.task import Json
+from vulcan.anvil import Policy, Rejected, check
+from vulcan.evaluator import BaselineKind, Evaluator, Instance, load_evaluator
+from vulcan.registry import find_task, task_reference
+from vulcan.scoring import Job, LocalExecutor, Outcome, Setup
+from vulcan.scoring.evaluator_child import BadMetrics, plain_metrics
+from vulcan.scoring.foreign_code import Attempt
+from vulcan.searches.config import complete_settings
+from vulcan.task import Json, Program, Task
 
-if TYPE_CHECKING:
-    from vulcan.testing.subject import Subject
+T = TypeVar("T")
+P = ParamSpec("P")
+
+NOT_IN_THIS_PROCESS = "policies of this task run in the sandbox only: see `sandbox`"
+MOST_SEEDS = 3
+_FEW = {"train": 2, "validation": 1, "test": 1}
+Measured = dict[str, float]
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A task, by its name or directory, under some of its settings.
+
+    At most two instances to search on and one of each other split are measured, and at most three of the policies that
+    come with the task: settings that make an instance small make the examination short. `seconds` bounds each policy.
+    """
+
+    reference: str
+    given: Mapping[str, Json] = field(default_factory=dict)
+    seconds: float = 300.0
+
+    @cached_property
+    def task(self) -> Task:
+        """Raises UserError where there is none, or it does not load."""
+        return find_task(self.reference)
+
+    @property
+    def is_program(self) -> bool:
+        """Whether policies are free Python, which runs in the sandbox only."""
+        return isinstance(self.task.signature, Program)
+
+    @cached_property
+    def settings(self) -> dict[str, Json]:
+        return complete_settings(self.task, self.given)
+
+    @cached_property
+    def evaluator(self) -> Evaluator:
+        return load_evaluator(self.task)
+
+    @cached_property
+    def instances(self) -> tuple[Instance, ...]:
+        """All of them, under the split that the task declares."""
+        settings = copy.deepcopy(self.settings)
+        return tuple(self.calling("instances", self.evaluator.instances, settings, self.task.split))
+
+    def of(self, split: str) -> tuple[Instance, ...]:
+        return tuple(instance for instance in self.instances if instance.split == split)
+
+    @cached_property
+    def measured(self) -> tuple[Instance, ...]:
+        """The few that are measured on, ready for it."""
+        few = tuple(i for split, count in _FEW.items() for i in self.of(split)[:count])
+        return self.ready(few)
+
+    @property
+    def searched(self) -> tuple[Instance, ...]:
+        return tuple(instance for instance in self.measured if instance.split == "train")
+
+    def ready(self, instances: Sequence[Instance]) -> tuple[Instance, ...]:
+        """The same instances, prepared; what is handed over is a copy, for `inputs` looks at what becomes of it."""
+        self.calling("prepare", self.evaluator.prepare, copy.deepcopy(list(instances)))
+        return tuple(instances)
+
+    @cached_property
+    def sources(self) -> dict[str, str]:
+        """The first of the policies that come with the task, by name."""
+        return dict(list(self.task.seed_policies().items())[:MOST_SEEDS])
+
+    @cached_property
+    def seeds(self) -> dict[str, Policy]:
+        """The same, checked. Raises Broken; for tasks whose policies are in the language alone."""
+        found = {}
+        for name, source in self.task.seed_policies().items():
+            try:
+                found[name] = check(source, self.task)
+            except Rejected as rejected:
+                raise Broken(
+                    f"policies/{name}.py is rejected: {rejected.violations[0]}",
+                    f"mend it; `vulcan check policies/{name}.py --task {self.reference}` lists all there is",
+                ) from None
+        return {name: found[name] for name in self.sources}
+
+    @cached_property
+    def baselines(self) -> dict[str, BaselineKind]:
+        return dict(self.calling("baselines", self.evaluator.baselines))
+
+    def evaluate(self, policy: Policy, instance: Instance) -> Measured:
+        """What the evaluator measures in this process. Raises Broken where it raises, or gives no finite numbers."""
+        where = f"evaluate, on {instance.name}"
+        return self._plain(where, self.calling(where, self.evaluator.evaluate, policy, instance))
+
+    def evaluate_baseline(self, name: str, instance: Instance) -> Measured:
+        """The same of a baseline."""
+        where = f"evaluate_baseline({name!r}), on {instance.name}"
+        return self._plain(where, self.calling(where, self.evaluator.evaluate_baseline, name, instance))
+
+    @cached_property
+    def of_seeds(self) -> dict[str, dict[tuple[str, str], Measured]]:
+        """What each policy measured, by its name and the split and name of the instance."""
+        return {
+            name: {(i.split, i.name): self.evaluate(policy, i) for i in self.measured}
+            for name, policy in self.seeds.items()
+        }
+
+    @cached_property
+    def of_baselines(self) -> dict[str, dict[tuple[str, str], Measured]]:
+        """The same of each baseline and bound."""
+        return {
+            name: {(i.split, i.name): self.evaluate_baseline(name, i) for i in self.measured} for name in self.baselines
+        }
+
+    def jailed(self, sources: Iterable[str], instances: Sequence[Instance], *, probe: bool = False) -> list[Outcome]:
+        """How each policy ends on the instances, in a child as of a search."""
+        setup = Setup(task=task_reference(self.reference), instances=tuple(instances))
+        with LocalExecutor(setup, 1) as executor:
+            jobs = [Job(n, source, tuple(instances), self.seconds, probe) for n, source in enumerate(sources)]
+            return [executor.submit(job).result() for job in jobs]
+
+    def calling(self, what: str, step: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
+        """What the evaluator gives there. Raises Broken where it raises anything."""
+        attempt = Attempt()
+        made: list[T] = []
+        with attempt:
+            made.append(step(*arguments, **named))
+        if isinstance(attempt.error, Broken):
+            raise attempt.error
+        if attempt.failure is not None:
+            raise Broken(f"{self.task.evaluator}: {what}: {attempt.failure}", "mend the evaluator, so that it does not")
+        return made[0]
+
+    def _plain(self, where: str, metrics: object) -> Measured:
+        try:
+            return plain_metrics(metrics)
+        except BadMetrics as bad:
+            raise Broken(
+                f"{self.task.evaluator}: {where}: {bad}", "give a mapping of finite numbers by the metric's name"
+            ) from None
+
 
 Result = Literal["passed", "failed", "not tried"]
 

@@ -9,32 +9,33 @@ from typing import Any, ClassVar
 
 from vulcan.errors import UserError
 from vulcan.task import Json
-from vulcan.testing import deciding, declaration, measuring, processes
-from vulcan.testing.check import Broken, Check, Finding
-from vulcan.testing.subject import Subject
+from vulcan.testing import declaration_checks, evaluator_checks, isolation_checks, policy_checks
+from vulcan.testing.check import Broken, Check, Finding, Subject
 
 _MEASURED = ("seeds", "instances")
 
 CHECKS: tuple[Check, ...] = (
-    Check("settings", "its settings can be given, and their defaults too", declaration.settings),
-    Check("seeds", "the checker accepts the policies that come with it", declaration.seeds),
+    Check("settings", "its settings can be given, and their defaults too", declaration_checks.settings),
+    Check("seeds", "the checker accepts the policies that come with it", declaration_checks.seeds),
     Check("properties", "its properties can be stated, and its policies keep the required ones",
-          declaration.properties, ("seeds",)),
-    Check("prompts", "what a model is told names all that it may read", declaration.prompts, ("seeds",)),
-    Check("instances", "it has instances of each split, that can travel", measuring.instances),
-    Check("baselines", "its baselines run", measuring.baselines, ("instances",)),
-    Check("metrics", "every run measures what its objectives are about", measuring.metrics, (*_MEASURED, "baselines")),
-    Check("deterministic", "a policy measures the same again", measuring.deterministic, _MEASURED),
-    Check("inputs", "its evaluator changes nothing that it is handed", measuring.inputs, (*_MEASURED, "baselines")),
-    Check("features", "features are within their declared ranges", deciding.features, _MEASURED),
-    Check("decides", "what a policy returns decides something", deciding.decides, _MEASURED),
-    Check("objective", "higher scores are better", deciding.objective, (*_MEASURED, "baselines", "metrics")),
-    Check("splits", "what is searched on is in no other split", measuring.splits, (*_MEASURED, "deterministic")),
-    Check("rungs", "cheaper instances are cheaper versions of the same", measuring.rungs, _MEASURED),
-    Check("decisions", "policies that decide alike are told by a digest", deciding.decisions, _MEASURED),
-    Check("another process", "another process measures the same", processes.another_process,
+          declaration_checks.properties, ("seeds",)),
+    Check("prompts", "what a model is told names all that it may read", declaration_checks.prompts, ("seeds",)),
+    Check("instances", "it has instances of each split, that can travel", evaluator_checks.instances),
+    Check("baselines", "its baselines run", evaluator_checks.baselines, ("instances",)),
+    Check("metrics", "every run measures what its objectives are about", evaluator_checks.metrics,
+          (*_MEASURED, "baselines")),
+    Check("deterministic", "a policy measures the same again", evaluator_checks.deterministic, _MEASURED),
+    Check("inputs", "its evaluator changes nothing that it is handed", evaluator_checks.inputs,
+          (*_MEASURED, "baselines")),
+    Check("features", "features are within their declared ranges", policy_checks.features, _MEASURED),
+    Check("decides", "what a policy returns decides something", policy_checks.decides, _MEASURED),
+    Check("objective", "higher scores are better", policy_checks.objective, (*_MEASURED, "baselines", "metrics")),
+    Check("splits", "what is searched on is in no other split", evaluator_checks.splits, (*_MEASURED, "deterministic")),
+    Check("rungs", "cheaper instances are cheaper versions of the same", evaluator_checks.rungs, _MEASURED),
+    Check("decisions", "policies that decide alike are told by a digest", policy_checks.decisions, _MEASURED),
+    Check("another process", "another process measures the same", isolation_checks.another_process,
           (*_MEASURED, "deterministic")),
-    Check("sandbox", "the sandbox measures the same", processes.sandbox, (*_MEASURED, "deterministic")),
+    Check("sandbox", "the sandbox measures the same", isolation_checks.sandbox, (*_MEASURED, "deterministic")),
 )  # fmt: skip
 """What every task promises, in the order in which it is tried."""
 

@@ -117,7 +117,7 @@ def _policy_file(algorithm: str) -> Path | None:
 
 def _checked(path: Path, task: str) -> Policy:
     from vulcan.anvil import Rejected, check
-    from vulcan.cli.files import read_policy
+    from vulcan.cli.output import read_policy
     from vulcan.registry import find_task
 
     try:
@@ -138,7 +138,7 @@ def _in_the_kernel(policy: Policy | None, settings: dict[str, Any]) -> Iterator[
     if policy is None:
         yield None
         return
-    from vulcan.export.exporter import find_exporter
+    from vulcan.export.formats import find_exporter
     from vulcan.export.provenance import Provenance
     from vulcan_link.kernel.struct_ops import in_the_kernel
 
@@ -148,7 +148,7 @@ def _in_the_kernel(policy: Policy | None, settings: dict[str, Any]) -> Iterator[
 
 
 def _write_log(path: Path, cell: Cell, log: LinkLog) -> None:
-    from vulcan.cli.files import write_text
+    from vulcan.cli.output import write_text
     from vulcan_link.kernel.mahimahi_log import mahimahi_log
     from vulcan_link.kernel.opportunities import opportunity_times
 

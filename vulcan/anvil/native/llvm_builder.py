@@ -1,11 +1,24 @@
-"""Writes LLVM IR line by line: registers, blocks, and the few instructions that policies need."""
+"""Writes LLVM IR line by line: registers, blocks, and the few instructions that policies need.
+
+A builder that knows where a policy's features and statistics lie.
+
+What the functions of one compiled policy have in common.
+"""
 
 from __future__ import annotations
 
 import struct
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import accumulate
 
-from vulcan.anvil.flow.intervals import Interval
+from vulcan.anvil import ir as p
+from vulcan.anvil.analysis.intervals import Bounds, Interval, declared_bounds
+from vulcan.anvil.feature_layout import Layout, Slot
+from vulcan.anvil.plan import Plan
 from vulcan.anvil.semantics import LARGEST
+from vulcan.anvil.state_layout import OBSERVATIONS, Base, Block, Part, PopulationShape, base_at
+from vulcan.task import Signature
 
 Operand = tuple[str, Interval]
 """A register or constant, and the bounds of its value."""
@@ -92,3 +105,88 @@ class Builder:
             return register
         above = self.select(self.compare("ogt", register, constant(LARGEST)), constant(LARGEST), register)
         return self.select(self.compare("olt", above, constant(-LARGEST)), constant(-LARGEST), above)
+
+
+@dataclass
+class Context:
+    """A policy, where it finds things in memory, and the symbols that its functions are given.
+
+    `symbols` fills as functions are written: the symbol of each role (`score`, `enter`, `update`, `leave`), and that of
+    each function besides the main one under `score_` and its name, and that of each occasion under `at_` and its name.
+    """
+
+    program: p.Program
+    plan: Plan
+    signature: Signature
+    layout: Layout
+    prefix: str
+    symbols: dict[str, str] = field(default_factory=dict)
+    bounds: Bounds = field(init=False)
+    shapes: Mapping[str, PopulationShape] = field(init=False)
+    blocks: Mapping[Base, Block] = field(init=False)
+    starts: Mapping[Base, int] = field(init=False)
+    """The first slot of each block that lies behind the evaluator's globals, in the order in which they lie."""
+
+    def __post_init__(self) -> None:
+        self.bounds = declared_bounds(self.program, self.signature)
+        self.shapes = self.plan.shapes(self.signature)
+        at_occasions = {base_at(name): block for name, block in self.plan.occasion_blocks(self.signature).items()}
+        of_system = {"system": self.plan.system_block(self.signature), **at_occasions}
+        self.blocks = {"entity": self.plan.entity_block, **of_system}
+        ends = [*accumulate((block.slots for block in of_system.values()), initial=self.layout.global_slots)]
+        self.starts = dict(zip(of_system, ends, strict=False))
+
+    def symbol(self, role: str) -> str:
+        self.symbols[role] = f"{self.prefix}_{role}"
+        return self.symbols[role]
+
+    def score(self, function: str) -> str:
+        """The symbol of a function that the task names."""
+        return self.symbol(role_of(self.program, function))
+
+
+def role_of(program: p.Program, function: str) -> str:
+    """What a function that the task names is called among a policy's symbols."""
+    return "score" if function == program.entry.name else f"score_{function}"
+
+
+def role_at(occasion: str) -> str:
+    """What the observation at an occasion is called among a policy's symbols."""
+    return f"at_{occasion}"
+
+
+ENTRY_ARGUMENTS = "ptr %globals, ptr %entity, ptr %statistics, double %key"
+
+
+class Memory(Builder):
+    """The body of a function with the arguments of an entry."""
+
+    def __init__(self, context: Context) -> None:
+        super().__init__()
+        self.context = context
+
+    def read(self, slot: Slot) -> str:
+        return "%key" if slot.base == "key" else self.load(self.element(f"%{slot.base}", slot.index))
+
+    def feature(self, name: str) -> str:
+        return self.read(self.context.layout.features[name])
+
+    def part(self, base: Base, part: Part, offset: int = 0) -> str:
+        """A pointer to a slot of the part, by its number."""
+        start = self.context.blocks[base].starts[part] + offset
+        if base == "entity":
+            return self.element("%statistics", start)
+        return self.element("%globals", self.context.starts[base] + start)
+
+    def length(self, base: Base, part: Part) -> int:
+        return self.context.blocks[base].lengths[part]
+
+    def address(self, base: Base, part: Part) -> str:
+        return self.let(f"ptrtoint ptr {self.part(base, part)} to i64")
+
+    def observations(self, base: Base) -> str:
+        return self.load_word(self.part(base, OBSERVATIONS))
+
+    def item(self, base: Base, part: Part, index: str) -> str:
+        """The number in a slot of the part, whose index is in a register."""
+        return self.load(self.let(f"getelementptr double, ptr {self.part(base, part)}, i64 {index}"))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from vulcan.anvil.native.numba_runtime import (
+from vulcan.anvil.native.numba_support import (
     F64,
     I64,
     bits_of,
@@ -20,7 +20,7 @@ from vulcan.anvil.native.numba_runtime import (
     trailing_zeros,
     words_at,
 )
-from vulcan.anvil.population_shape import (
+from vulcan.anvil.state_layout import (
     ANSWER,
     ANSWERED,
     BELOW,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from vulcan.anvil.native import population, windows
-from vulcan.anvil.native.numba_runtime import F64, function_pointer
+from vulcan.anvil.native.numba_support import F64, function_pointer
 
 RUNTIME = {**population.RUNTIME, **windows.RUNTIME}
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from vulcan.anvil.native.numba_runtime import F64, I64, bits_of, floats_at, kernel, move_words, words_at
+from vulcan.anvil.native.numba_support import F64, I64, bits_of, floats_at, kernel, move_words, words_at
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
-from vulcan.anvil import program as p
-from vulcan.anvil.flow.follow import follow
-from vulcan.anvil.flow.intervals import ANYTHING, OPERATION_BOUNDS, Interval
+from vulcan.anvil import ir as p
+from vulcan.anvil.analysis.abstract_interpreter import follow
+from vulcan.anvil.analysis.intervals import ANYTHING, OPERATION_BOUNDS, Interval
 from vulcan.anvil.semantics import LARGEST
-from vulcan.anvil.statistic_slots import Part
-from vulcan.export.c.kept import Group, group_of
-from vulcan.export.c.names import helper_name, member_of, parameter_names, part_names
+from vulcan.anvil.state_layout import Part
+from vulcan.export.c.naming import helper_name, member_of, parameter_names, part_names
 from vulcan.export.c.statements import Statements
+from vulcan.export.c.statistic_groups import Group, group_of
 from vulcan.task import Signature
 
 _SYMBOLS = {"add": "+", "subtract": "-", "multiply": "*"}

@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from vulcan.anvil import Policy
 from vulcan.export.c.double import Doubles
 from vulcan.export.c.double_statistics import DoubleStatistics
-from vulcan.export.c.function_bodies import needed
-from vulcan.export.c.header import function, origin, struct, struct_of_features
-from vulcan.export.c.kept import Group, groups_of
-from vulcan.export.c.names import feature_name
+from vulcan.export.c.header import function, needed, origin, struct, struct_of_features
+from vulcan.export.c.naming import feature_name
+from vulcan.export.c.statistic_groups import Group, groups_of
 from vulcan.export.provenance import Provenance
 from vulcan.task import Feature
 

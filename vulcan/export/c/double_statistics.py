@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from vulcan.anvil import quantise
-from vulcan.anvil.population_shape import PopulationShape
-from vulcan.anvil.statistic_slots import OBSERVATIONS, Part
+from vulcan.anvil import log_buckets
+from vulcan.anvil.state_layout import OBSERVATIONS, Part, PopulationShape
 from vulcan.export.c.double import number, population_name
-from vulcan.export.c.kept import Group
-from vulcan.export.c.names import member_of, part_names
+from vulcan.export.c.naming import member_of, part_names
+from vulcan.export.c.statistic_groups import Group
 from vulcan.task import Feature, Signature
 
 _WORDS = ("observations", "bucket", "population")
@@ -98,7 +97,7 @@ class DoubleStatistics:
                 yield f"    policy_sorted_insert({place}, {before}, {self.value(part)});"
             case "bucket":
                 shape = self.shapes[part.feature]
-                first = quantise.first_bucket(shape.resolution)
+                first = log_buckets.first_bucket(shape.resolution)
                 numbers = f"{shape.resolution}, {first}, {shape.lowest}, {shape.buckets}"
                 bucket = f"policy_bucket({self.value(part)}, {numbers})"
                 yield "{"
@@ -134,7 +133,7 @@ class DoubleStatistics:
         """The functions that answer percentiles over all live entities."""
         for part in self.group.of_kind("population"):
             shape, feature = self.shapes[part.feature], self.declared[part.feature]
-            first = quantise.first_bucket(shape.resolution)
+            first = log_buckets.first_bucket(shape.resolution)
             yield "\n".join((
                 f"static inline double policy_{population_name(part.feature)}_percentile("
                 "const struct policy_state *state, double share)",

@@ -5,22 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from vulcan.anvil import grammar
-from vulcan.anvil import program as p
-from vulcan.anvil.flow.intervals import OPERATION_BOUNDS, point
-from vulcan.export.c.fixed_kinds import Kinds, refusal
-from vulcan.export.c.fixed_statistics import FixedStatistics
-from vulcan.export.c.names import helper_name, member_of, parameter_names
-from vulcan.export.c.scale import (
+from vulcan.anvil import ir as p
+from vulcan.anvil.analysis.intervals import OPERATION_BOUNDS, point
+from vulcan.anvil.grammar import grammar
+from vulcan.export.c.fixed_point import (
     BITS,
     LEAST,
     MOST,
     Kind,
+    Kinds,
     integer_bits,
     quantised,
+    refusal,
     scale_of_number,
     typical_of_operation,
 )
+from vulcan.export.c.fixed_statistics import FixedStatistics
+from vulcan.export.c.naming import helper_name, member_of, parameter_names
 from vulcan.export.c.statements import Statements
 
 RESULT_SCALE = 16

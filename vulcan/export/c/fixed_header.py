@@ -7,13 +7,11 @@ from collections.abc import Iterator
 from vulcan.anvil import Policy
 from vulcan.errors import UserError
 from vulcan.export.c.fixed import RESULT_SCALE, FixedProgram, integer
-from vulcan.export.c.fixed_kinds import Kinds
+from vulcan.export.c.fixed_point import Kinds, quantised
 from vulcan.export.c.fixed_statistics import FixedStatistics
-from vulcan.export.c.function_bodies import needed
-from vulcan.export.c.header import function, origin, require_one_function, struct, struct_of_features
-from vulcan.export.c.kept import occasions
-from vulcan.export.c.names import feature_name, flat, member_of
-from vulcan.export.c.scale import quantised
+from vulcan.export.c.header import function, needed, origin, require_one_function, struct, struct_of_features
+from vulcan.export.c.naming import feature_name, flat, member_of
+from vulcan.export.c.statistic_groups import occasions
 from vulcan.export.provenance import Provenance
 from vulcan.task import Feature
 

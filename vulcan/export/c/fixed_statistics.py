@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vulcan.anvil import program as p
+from vulcan.anvil import ir as p
 from vulcan.anvil.plan import Plan
-from vulcan.anvil.statistic_slots import OBSERVATIONS, Part
-from vulcan.anvil.streams import nearest_rank
-from vulcan.export.c.fixed_kinds import Kinds, refusal
-from vulcan.export.c.kept import Group, group_of, groups_of
-from vulcan.export.c.names import flat, member_of, part_names
-from vulcan.export.c.scale import BITS, Kind, integer_bits, quantised
+from vulcan.anvil.state_layout import OBSERVATIONS, Part
+from vulcan.anvil.statistic_semantics import nearest_rank
+from vulcan.export.c.fixed_point import BITS, Kind, Kinds, integer_bits, quantised, refusal
+from vulcan.export.c.naming import flat, member_of, part_names
+from vulcan.export.c.statistic_groups import Group, group_of, groups_of
 from vulcan.task import Signature
 
 _ALPHA_SCALE = 62

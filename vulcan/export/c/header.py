@@ -1,16 +1,21 @@
-"""What the headers of both arithmetics have in common: where the policy comes from, and what it is shown."""
+"""What the headers of both arithmetics have in common: where the policy comes from, and what it is shown.
+
+The C functions that exported headers call, of which each header takes those it needs.
+"""
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
 
 from vulcan.anvil import Policy
 from vulcan.errors import UserError
-from vulcan.export.c.names import feature_name
+from vulcan.export.c.naming import feature_name
 from vulcan.export.provenance import Provenance
-from vulcan.export.read_back import HEADING
-from vulcan.export.source_text import source_text
+from vulcan.export.source import HEADING, source_text
 from vulcan.task import Argument, Entity, Feature, Global, History, Scalar
 
 WIDTH = 110
@@ -111,3 +116,27 @@ def struct(name: str, remark: str, members: list[str]) -> str:
 
 def function(opening: str, body: list[str]) -> str:
     return "\n".join((opening, "{", *(f"    {line}" for line in body), "}"))
+
+
+_DEFINED = re.compile(r"\b(policy_[a-z0-9_]+)\([^;{]*\)\n\{", re.MULTILINE)
+_CALLED = re.compile(r"\bpolicy_[a-z0-9_]+\b")
+
+
+@cache
+def functions_of(file: str) -> dict[str, str]:
+    """The text of each function by its name, in the order in which they have to stand."""
+    text = (Path(__file__).parent / file).read_text(encoding="utf-8")
+    blocks = [block.strip("\n") for block in text.split("\n\n\n")]
+    return {match.group(1): block for block in blocks if (match := _DEFINED.search(block))}
+
+
+def needed(file: str, code: str) -> str:
+    """The functions of a file that the code calls, and those that these call."""
+    functions = functions_of(file)
+    wanted: set[str] = set()
+    pending = [code]
+    while pending:
+        for name in set(_CALLED.findall(pending.pop())) & functions.keys() - wanted:
+            wanted.add(name)
+            pending.append(functions[name])
+    return "\n\n".join(text for name, text in functions.items() if name in wanted)

@@ -6,9 +6,9 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 
-from vulcan.anvil import program as p
-from vulcan.export.c.names import local_names
-from vulcan.export.unused import without_unused
+from vulcan.anvil import ir as p
+from vulcan.export.c.naming import local_names
+from vulcan.export.dead_code import without_unused
 
 _INDENT = "    "
 

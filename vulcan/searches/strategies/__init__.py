@@ -7,11 +7,10 @@ from typing import cast
 
 from vulcan.errors import UserError, nearest
 from vulcan.searches.config import SearchConfig
+from vulcan.searches.strategies.base import Draft, Form, Strategy
 from vulcan.searches.strategies.best_of_n import BestOfN
-from vulcan.searches.strategies.draft import Draft, Form, Strategy
-from vulcan.searches.strategies.evolve import Evolve
+from vulcan.searches.strategies.evolve import DiffPolicy, Evolve
 from vulcan.searches.strategies.policysmith import PolicySmith
-from vulcan.searches.strategies.reply_form import DiffPolicy
 
 __all__ = ["STRATEGIES", "BestOfN", "Draft", "Evolve", "Form", "PolicySmith", "Strategy", "make_strategy"]
 

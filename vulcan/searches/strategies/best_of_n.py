@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from vulcan.searches.population import Population
-from vulcan.searches.strategies.draft import Draft
+from vulcan.searches.strategies.base import Draft
 
 
 class BestOfN:

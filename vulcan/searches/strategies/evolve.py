@@ -1,16 +1,116 @@
-"""The strategy `evolve`: islands of MAP-Elites archives, with the operators that suit the model."""
+"""The strategy `evolve`: islands of MAP-Elites archives, with the operators that suit the model.
+
+Which operator comes next, and on which parents.
+
+Whether a reply is to give the whole program or a diff: by what the model has been seen to handle.
+"""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
 
 from vulcan.searches.population import Attempt, Member, Population
-from vulcan.searches.strategies.archive import Archive
-from vulcan.searches.strategies.draft import Draft
-from vulcan.searches.strategies.islands import Islands
-from vulcan.searches.strategies.operators import LANGUAGE_MODEL, OFFLINE
-from vulcan.searches.strategies.reply_form import DiffPolicy, choose_form
+from vulcan.searches.strategies.base import Draft, Form
+from vulcan.searches.strategies.map_elites import Archive, Islands
+
+_MEDIAN = 0.6931471805599453
+"""Of the exponential distribution with mean 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """How often which operator is used, and how parents are drawn.
+
+    Programs that build on nothing (`first`) are a share `at_first` of the first proposals, and half of that is gone
+    every `halves` proposals on. Of all others `crossover` and `fresh` are shares; the rest mutate. `uniform` is the
+    share of parents that are drawn from all elites alike; for the others the odds of an elite fall by half every
+    `half_rank` ranks.
+    """
+
+    first: str
+    at_first: float
+    halves: float
+    crossover: float
+    fresh: float
+    uniform: float
+    half_rank: float
+
+    def operator(self, rng: random.Random, number: int, elites: int) -> str:
+        """The operator of proposal `number`, from 0, where there are `elites` to build on."""
+        if elites == 0 or rng.random() < self.at_first * 0.5 ** (number / self.halves):
+            return self.first
+        drawn = rng.random()
+        if drawn < self.fresh:
+            return "fresh"
+        return "crossover" if drawn < self.fresh + self.crossover and elites > 1 else "mutate"
+
+    def parents(self, rng: random.Random, operator: str, archive: Archive, most: int) -> tuple[Member, ...]:
+        """Distinct elites, in the order drawn: one to mutate, up to `most` to cross, none for a program of its own."""
+        if operator not in ("mutate", "crossover"):
+            return ()
+        left = list(archive.ranked())
+        count = min(1 if operator == "mutate" else most, len(left))
+        return tuple(left.pop(self._rank(rng, len(left))) for _ in range(count))
+
+    def _rank(self, rng: random.Random, count: int) -> int:
+        if rng.random() >= self.uniform:
+            drawn = int(rng.expovariate(_MEDIAN / self.half_rank))
+            if drawn < count:
+                return drawn
+        return rng.randrange(count)
+
+
+LANGUAGE_MODEL = Schedule("initial", 1.0, 10.0, crossover=0.2, fresh=0.1, uniform=0.15, half_rank=2.0)
+OFFLINE = Schedule("fresh", 0.6, 20.0, crossover=0.25, fresh=0.05, uniform=0.15, half_rank=2.0)
+
+
+DiffPolicy = Literal["auto", "never", "always"]
+
+_TRIALS = 6
+"""Diff replies that are seen before they are judged."""
+
+_TRYING = 0.2
+_PREFERRED = 0.7
+_AVOIDED = 0.05
+"""The share of diffs while they are tried, when they do as well as whole programs, and when they do not."""
+
+_AS_WELL = 0.95
+_UNANSWERED = ("no-reply",)
+_UNUSABLE = ("rejected",)
+
+
+def choose_form(policy: DiffPolicy, attempts: Sequence[Attempt], rng: random.Random) -> Form:
+    """The form of the next reply.
+
+    Under `auto` whole programs are asked for until some have come, then a few diffs, and then mostly diffs as long as
+    the share of first replies that hold a usable program is about as high with them: weak models do better with whole
+    programs.
+    """
+    if policy != "auto":
+        return "diff" if policy == "always" else "full"
+    return "diff" if rng.random() < _share_of_diffs(attempts) else "full"
+
+
+def _share_of_diffs(attempts: Sequence[Attempt]) -> float:
+    full = usable_share(attempts, "full")
+    if full is None:
+        return 0.0
+    diffs = usable_share(attempts, "diff")
+    if diffs is None:
+        return _TRYING
+    return _PREFERRED if diffs >= _AS_WELL * full else _AVOIDED
+
+
+def usable_share(attempts: Sequence[Attempt], form: Form) -> float | None:
+    """The share of first replies in a form that held a usable program; None while too few have come."""
+    first = [a for a in attempts if a.form == form and a.turn == 0 and a.verdict not in _UNANSWERED]
+    if len(first) < _TRIALS:
+        return None
+    return sum(a.verdict not in _UNUSABLE for a in first) / len(first)
+
 
 _ISLAND = 200
 """Proposals that an island needs to get anywhere: a short search has fewer islands than it may."""

@@ -1,0 +1,281 @@
+"""Follows every way through a program at once, with bounds for each value: an abstract interpretation.
+
+It is sound: a value lies within its bounds, a statement that it does not visit is never reached, and what a value does
+not depend on cannot change it. Conditions narrow what is known behind them (`if b > 0: a / b`), those of `and`, `or`
+and `a if b else c` included: their parts are all evaluated, but what an earlier part excludes cannot show.
+
+What is known of the value of an expression, and what its operations are asked for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from vulcan.anvil import ir as p
+from vulcan.anvil.analysis.facts import UNKNOWN, Conditions, Findings, Known, Shared, Source, State, join, meet
+from vulcan.anvil.analysis.intervals import ANYTHING, OPERATION_BOUNDS, TRUTH, Interval, point
+from vulcan.anvil.semantics import LARGEST
+from vulcan.task import Signature
+
+
+class Values(Conditions):
+    """The half of a walk that evaluates."""
+
+    def value(self, e: p.Expression, state: State) -> Known:
+        self.shared.steps += 1
+        self.shared.depth += 1
+        known = self.computed(e, state)
+        self.shared.depth -= 1
+        if state.facts and e in state.facts:
+            fact = state.facts[e]
+            known = known.narrowed(fact.bounds, fact.nonzero) or known
+        if (values := self.findings.values) is not None:
+            values[id(e)] = values[id(e)] | known.bounds if id(e) in values else known.bounds
+        return Known(known.bounds, known.nonzero) if known.is_one_value else known
+
+    def computed(self, e: p.Expression, state: State) -> Known:
+        match e:
+            case p.Local(name):
+                return state.names.get(name, UNKNOWN)
+            case p.Number() | p.Parameter():
+                return Known(self.shared.bounds.of(e, {}))
+            case p.Read() | p.Statistic() | p.Query():
+                return Known(self.shared.bounds.of(e, {}), depends=frozenset((e,)))
+            case p.Occurrences(statistic, value):
+                depends = self.value(value, state).depends | {statistic}
+                return Known(self.shared.bounds.of(e, {}), depends=depends)
+            case p.Choose(test, then, otherwise):
+                return self.choice(e, test, then, otherwise, state)
+            case p.Operate("and" | "or" as operation, operands):
+                return self.sequence(operands, operation == "and", state)
+        parts = []
+        for part in p.children(e):
+            parts.append(self.value(part, state))
+        match e:
+            case p.Compare():
+                return self.comparison(e, parts, state)
+            case p.Call(function):
+                return self.shared.call(function, parts)
+            case p.Operate():
+                return self.operation(e, parts)
+        raise AssertionError(e)
+
+    def choice(
+        self, e: p.Choose, test: p.Expression, then: p.Expression, otherwise: p.Expression, state: State
+    ) -> Known:
+        yes, no, depends = self.fork(test, state, e.at)
+        a = self.value(then, yes) if yes is not None else None
+        b = self.value(otherwise, no) if no is not None else None
+        known = a | b if a is not None and b is not None else a or b or UNKNOWN
+        return Known(known.bounds, known.nonzero, known.depends | depends)
+
+    def sequence(self, operands: tuple[p.Expression, ...], is_and: bool, state: State) -> Known:
+        """`and` gives its first operand that is 0, `or` its first that is not, else the last; each operand is looked at
+        where those before it did not decide."""
+        result: Known | None = None
+        depends: frozenset[Source] = frozenset()
+        rest: State | None = state
+        for number, operand in enumerate(operands, start=1):
+            if rest is None:
+                break
+            known = self.value(operand, rest)
+            depends |= known.depends
+            last = number == len(operands)
+            decided = known if last else self.part(known, not is_and)
+            if decided is not None:
+                result = decided if result is None else result | decided
+            if not last:
+                goes_on = known.may_be_other_than_zero if is_and else known.may_be_zero
+                rest = self.where(operand, is_and, rest) if goes_on else None
+        result = result or UNKNOWN
+        return Known(result.bounds, result.nonzero, depends)
+
+    @staticmethod
+    def part(known: Known, nonzero: bool) -> Known | None:
+        """The part of its values that is 0, or that is not; None where there is none."""
+        if nonzero:
+            return known.narrowed(ANYTHING, True)
+        return Known(point(0.0), False, known.depends) if known.may_be_zero else None
+
+    def comparison(self, e: p.Compare, operands: list[Known], state: State) -> Known:
+        truth = [
+            _compared(op, a, b) if e.operands[i] != e.operands[i + 1] else op in ("<=", ">=", "==")
+            for i, (op, a, b) in enumerate(zip(e.operators, operands, operands[1:], strict=False))
+        ]
+        known: bool | None = None
+        if False in truth:
+            known = False
+        elif None not in truth:
+            known = True
+        elif state.facts and self.where(e, True, state) is None:
+            known = False
+        elif state.facts and self.where(e, False, state) is None:
+            known = True
+        self.findings.outcomes.setdefault((e.at, e), set()).update((True, False) if known is None else (known,))
+        if known is not None:
+            return Known(point(float(known)))
+        return Known(TRUTH, depends=frozenset().union(*(operand.depends for operand in operands)))
+
+    def operation(self, e: p.Operate, operands: list[Known]) -> Known:
+        operation = e.operation
+        self.doubt(e, operands)
+        first = operands[0]
+        depends: frozenset[Source] = frozenset().union(*(operand.depends for operand in operands))
+        if operation in ("not", "truth") and not (first.may_be_zero and first.may_be_other_than_zero):
+            return Known(point(float(first.may_be_zero == (operation == "not"))))
+        bounds = OPERATION_BOUNDS[operation](*(operand.bounds for operand in operands))
+        if operation == "multiply" and e.operands[0] == e.operands[1]:
+            bounds = meet(bounds, Interval(0.0, LARGEST)) or bounds  # a square
+        nonzero = operation in ("abs", "negate", "plus", "truth") and not first.may_be_zero
+        return Known(bounds, nonzero, depends)
+
+    def doubt(self, e: p.Operate, operands: list[Known]) -> None:
+        """Note an operation that has no value for some of its operands."""
+        culprit: Known | None = None
+        first, second = operands[0], operands[-1]
+        match e.operation:
+            case "divide" | "floor_divide" | "modulo":
+                culprit = second if second.may_be_zero else None
+            case "log" | "log2" | "log10":
+                culprit = first if first.bounds.low < 0.0 or first.may_be_zero else None
+            case "log1p":
+                culprit = first if first.bounds.low <= -1.0 else None
+            case "sqrt":
+                culprit = first if first.bounds.low < 0.0 else None
+            case "power":
+                of_zero = first.may_be_zero and second.bounds.low < 0.0
+                culprit = first if of_zero or (first.bounds.low < 0.0 and not second.bounds.whole) else None
+        if culprit is not None:
+            before = self.findings.doubts.get((e.at, e))
+            self.findings.doubts[e.at, e] = culprit.bounds if before is None else before | culprit.bounds
+
+
+def _compared(op: str, a: Known, b: Known) -> bool | None:
+    """Whether the comparison holds for all values, for none (False), or for some (None)."""
+    if op in (">", ">="):
+        op, a, b = {">": "<", ">=": "<="}[op], b, a
+    x, y = a.bounds, b.bounds
+    match op:
+        case "<":
+            return True if x.high < y.low else False if x.low >= y.high else None
+        case "<=":
+            return True if x.high <= y.low else False if x.low > y.high else None
+    apart = x.high < y.low or y.high < x.low
+    apart = apart or (a.nonzero and y.low == y.high == 0.0) or (b.nonzero and x.low == x.high == 0.0)
+    same = x.low == x.high == y.low == y.high
+    if op == "==":
+        return False if apart else True if same else None
+    return True if apart else False if same else None
+
+
+_MOST_TURNS = 16
+_TURNS_BEFORE_WIDENING = 3
+
+
+def follow(
+    program: p.Program, signature: Signature, any_parameters: bool = False, keep_values: bool = False
+) -> Findings:
+    """The findings of a program for everything that the signature declares: for its parameters as they are, or for
+    whatever they may be set to. Where `keep_values`, with the bounds of every expression."""
+    shared = Shared(program, signature, any_parameters)
+    shared.findings.values = {} if keep_values else None
+
+    def walk(function: p.Function, names: dict[str, Known]) -> Known:
+        walked = _Function(shared)
+        walked.block(function.body, State(names))
+        return walked.result or UNKNOWN  # which only a call that never happens does not return from
+
+    shared.walk = walk
+    for entry in program.entries:
+        shared.findings.results[entry.name] = walk(entry, {})
+    shared.findings.result = shared.findings.results[program.entry.name]
+    return shared.findings
+
+
+@dataclass
+class _Loop:
+    """A loop under way: the states that leave its body early, and what decides whether they do."""
+
+    control: frozenset[Source] = frozenset()
+    breaks: State | None = None
+    continues: State | None = None
+
+
+class _Function(Values):
+    """A walk through one function; a state of None is a place that is not reached."""
+
+    def __init__(self, shared: Shared) -> None:
+        super().__init__(shared)
+        self.result: Known | None = None
+        self.control: frozenset[Source] = frozenset()
+        self.loops: list[_Loop] = []
+
+    def block(self, body: tuple[p.Statement, ...], state: State | None) -> State | None:
+        for statement in body:
+            if state is None:
+                return None
+            self.findings.reached.add(id(statement))
+            state = self.statement(statement, state)
+        return state
+
+    def statement(self, statement: p.Statement, state: State) -> State | None:
+        match statement:
+            case p.Assign(name, value):
+                known = self.value(value, state)
+                state = state.copy()
+                state.assign(name, Known(known.bounds, known.nonzero, known.depends | self.control), value)
+                return state
+            case p.Return(value):
+                known = self.value(value, state)
+                known = Known(known.bounds, known.nonzero, known.depends | self.control)
+                self.result = known if self.result is None else self.result | known
+                return None
+            case p.If():
+                return self.branch(statement, state)
+            case p.Loop():
+                return self.loop(statement, state) if statement.trips else state
+            case p.Break():
+                loop = self.loops[-1]
+                loop.breaks, loop.control = join(loop.breaks, state), loop.control | self.control
+                return None
+            case p.Continue():
+                loop = self.loops[-1]
+                loop.continues, loop.control = join(loop.continues, state), loop.control | self.control
+                return None
+
+    def branch(self, statement: p.If, state: State) -> State | None:
+        then, otherwise, depends = self.fork(statement.test, state, statement.at)
+        before = self.control
+        self.control = before | depends
+        after = join(self.block(statement.then, then), self.block(statement.otherwise, otherwise))
+        self.control = before
+        return after
+
+    def loop(self, statement: p.Loop, state: State) -> State | None:
+        values = range(statement.start, statement.stop, statement.step)
+        bounds = Interval(float(min(values[0], values[-1])), float(max(values[0], values[-1])), True)
+        loop, before = _Loop(), self.control
+        self.loops.append(loop)
+        unrolled = statement.trips if statement.trips <= _MOST_TURNS and self.shared.narrows else 0
+        head, turn = state, 0
+        while True:
+            turn += 1
+            self.control = before | loop.control
+            loop.breaks = loop.continues = None
+            start, control = head.copy(), loop.control
+            start.assign(statement.name, Known(bounds, depends=self.control))
+            back = join(self.block(statement.body, start), loop.continues)
+            if back is None or (turn >= unrolled > 0 and control == loop.control):
+                break
+            joined = head | back
+            if joined == head and control == loop.control:
+                break
+            head = joined if turn < max(unrolled, _TURNS_BEFORE_WIDENING) else joined.widened(head)
+        self.loops.pop()
+        self.control = before
+        after = join(back, loop.breaks)
+        for name in p.assigned_names((statement,)) if after is not None else ():
+            if after is not None and name in after.names:
+                known = after.names[name]
+                after.names[name] = Known(known.bounds, known.nonzero, known.depends | loop.control)
+        return after

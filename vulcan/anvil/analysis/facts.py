@@ -1,0 +1,366 @@
+"""What is known of the values of a program at one place in it: bounds, whether they can be 0, on what they depend.
+
+What the walks through the functions of one program share: what they found, and how far they may go.
+
+What a condition says of the values behind it.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from vulcan.anvil import ir as p
+from vulcan.anvil.analysis.intervals import ANYTHING, Bounds, Interval, declared_bounds, point
+from vulcan.anvil.semantics import LARGEST
+from vulcan.task import Signature
+
+Source = p.Read | p.Statistic | p.Query | p.Local
+"""What a value can depend on: what the function is shown, or (in a helper) one of its arguments."""
+
+LEAST = math.nextafter(0.0, 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """Bounds of a value, whether it is certainly not 0 though the bounds hold 0, and what may change it."""
+
+    bounds: Interval
+    nonzero: bool = False
+    depends: frozenset[Source] = frozenset()
+
+    @property
+    def may_be_zero(self) -> bool:
+        return self.bounds.has_zero and not self.nonzero
+
+    @property
+    def may_be_other_than_zero(self) -> bool:
+        return not self.bounds.low == self.bounds.high == 0.0
+
+    @property
+    def is_one_value(self) -> bool:
+        return self.bounds.low == self.bounds.high
+
+    def __or__(self, other: Known) -> Known:
+        nonzero = not self.may_be_zero and not other.may_be_zero
+        return Known(self.bounds | other.bounds, nonzero, self.depends | other.depends)
+
+    def narrowed(self, bounds: Interval, nonzero: bool) -> Known | None:
+        """The same where it lies within these bounds too; None where it cannot."""
+        met = meet(self.bounds, bounds)
+        if met is None:
+            return None
+        nonzero = nonzero or self.nonzero
+        if nonzero and met.has_zero:
+            cut = without_zero(met)
+            if cut is None:
+                return None
+            met = cut
+        return Known(met, nonzero, self.depends)
+
+
+UNKNOWN = Known(ANYTHING)
+
+
+def meet(a: Interval, b: Interval) -> Interval | None:
+    """The values that lie in both; None where there are none."""
+    low, high, whole = max(a.low, b.low), min(a.high, b.high), a.whole or b.whole
+    if whole and abs(low) <= 2**53:
+        low = float(math.ceil(low))
+    if whole and abs(high) <= 2**53:
+        high = float(math.floor(high))
+    return Interval(low, high, whole) if low <= high else None
+
+
+def without_zero(a: Interval) -> Interval | None:
+    """The bounds once 0 at an end of them is left out; None where nothing else was in them."""
+    if a.low == a.high == 0.0:
+        return None
+    least = 1.0 if a.whole else LEAST
+    return Interval(least if a.low == 0.0 else a.low, -least if a.high == 0.0 else a.high, a.whole)
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """What a condition has shown of an expression."""
+
+    bounds: Interval
+    nonzero: bool
+
+
+@dataclass
+class State:
+    """What is known where the walk is: of the locals, of expressions that conditions were about, and of which local
+    is which expression. `facts` and `meanings` hold while no local in them is assigned again."""
+
+    names: dict[str, Known] = field(default_factory=dict)
+    facts: dict[p.Expression, Fact] = field(default_factory=dict)
+    meanings: dict[str, p.Expression] = field(default_factory=dict)
+
+    def copy(self) -> State:
+        return State(dict(self.names), dict(self.facts), dict(self.meanings))
+
+    def assign(self, name: str, known: Known, value: p.Expression | None = None) -> None:
+        """The local has a new value, which `value` computes."""
+        self.facts = {e: fact for e, fact in self.facts.items() if name not in locals_of(e)}
+        self.meanings = {n: e for n, e in self.meanings.items() if n != name and name not in locals_of(e)}
+        self.names[name] = known
+        if value is not None and name not in locals_of(value):
+            self.meanings[name] = value
+
+    def learn(self, expression: p.Expression, bounds: Interval, nonzero: bool) -> bool:
+        """Take in a fact; False where it contradicts another."""
+        old = self.facts.get(expression, Fact(ANYTHING, False))
+        met = meet(old.bounds, bounds)
+        if met is not None:
+            self.facts[expression] = Fact(met, nonzero or old.nonzero)
+        return met is not None
+
+    def __or__(self, other: State) -> State:
+        """What is known where either may have led."""
+        return State(
+            {name: self.names[name] | other.names[name] for name in self.names.keys() & other.names.keys()},
+            {
+                e: Fact(self.facts[e].bounds | other.facts[e].bounds, self.facts[e].nonzero and other.facts[e].nonzero)
+                for e in self.facts.keys() & other.facts.keys()
+            },
+            {name: e for name, e in self.meanings.items() if other.meanings.get(name) == e},
+        )
+
+    def widened(self, earlier: State) -> State:
+        """This state with every bound that still moves set so far out that it moves no more."""
+        names = {}
+        for name, known in self.names.items():
+            before = earlier.names.get(name, known).bounds
+            bounds = Interval(
+                _lower(before.low, known.bounds.low), _upper(before.high, known.bounds.high), known.bounds.whole
+            )
+            bounds = bounds if abs(bounds.low) < LARGEST > abs(bounds.high) else Interval(bounds.low, bounds.high)
+            names[name] = Known(bounds, known.nonzero, known.depends)
+        facts = {e: fact for e, fact in self.facts.items() if earlier.facts.get(e) == fact}
+        return State(names, facts, self.meanings)
+
+
+def _lower(before: float, now: float) -> float:
+    return before if now >= before else 0.0 if now >= 0.0 else -LARGEST
+
+
+def _upper(before: float, now: float) -> float:
+    return before if now <= before else 0.0 if now <= 0.0 else LARGEST
+
+
+def join(a: State | None, b: State | None) -> State | None:
+    """What is known where either may have led; None is a place that is not reached."""
+    return a | b if a is not None and b is not None else a if b is None else b
+
+
+def locals_of(expression: p.Expression) -> frozenset[str]:
+    """The locals that the expression reads."""
+    found: set[str] = set()
+    pending = [expression]
+    while pending:
+        e = pending.pop()
+        if isinstance(e, p.Local):
+            found.add(e.name)
+        pending.extend(p.children(e))
+    return frozenset(found)
+
+
+_MOST_STEPS = 10_000
+"""Evaluations of expressions after which a walk no longer narrows and unrolls: it stays sound, and ends."""
+_MOST_CALLS = 16
+"""Analyses of one helper for different arguments, after which it is analysed once for any."""
+_DEEPEST_NARROWING = 40
+
+Place = tuple[p.Position, p.Expression]
+"""Where an expression stands, and which it is: several can begin at one place."""
+
+
+@dataclass
+class Findings:
+    """What was seen on the way. `result` is what the main function returns, `results` what each one that the task names
+    does; `doubts` are operations asked for what they have no value for, by their place, with the bounds of the operand;
+    `outcomes` those of each condition; `reached` the identities of statements; `values` the bounds of each expression
+    by its identity, wherever it was evaluated, where the walk was asked to keep them."""
+
+    result: Known | None = None
+    results: dict[str, Known] = field(default_factory=dict)
+    outcomes: dict[Place, set[bool]] = field(default_factory=dict)
+    doubts: dict[Place, Interval] = field(default_factory=dict)
+    reached: set[int] = field(default_factory=set)
+    values: dict[int, Interval] | None = None
+
+
+class Shared:
+    """`walk` goes through a function whose arguments are known so well, and says what it returns."""
+
+    walk: Callable[[p.Function, dict[str, Known]], Known]
+
+    def __init__(self, program: p.Program, signature: Signature, any_parameters: bool) -> None:
+        self.bounds: Bounds = declared_bounds(program, signature)
+        if any_parameters:
+            self.bounds.parameters = dict.fromkeys(self.bounds.parameters, ANYTHING)
+        self.functions = {f.name: f for f in program.functions}
+        self.findings = Findings()
+        self.results: dict[tuple[str, tuple[tuple[Interval, bool], ...]], Known] = {}
+        self.calls: dict[str, int] = {}
+        self.steps = 0
+        self.depth = 0
+
+    @property
+    def narrows(self) -> bool:
+        return self.steps < _MOST_STEPS and self.depth < _DEEPEST_NARROWING
+
+    def call(self, name: str, arguments: list[Known]) -> Known:
+        """What a helper gives for such arguments."""
+        function = self.functions[name]
+        key = (name, tuple((a.bounds, a.nonzero) for a in arguments))
+        if key not in self.results:
+            self.calls[name] = self.calls.get(name, 0) + 1
+            if self.calls[name] > _MOST_CALLS or self.steps >= _MOST_STEPS:
+                key = (name, ((ANYTHING, False),) * len(arguments))
+        if key not in self.results:
+            names = {
+                argument: Known(bounds, nonzero, frozenset((p.Local(argument),)))
+                for argument, (bounds, nonzero) in zip(function.arguments, key[1], strict=True)
+            }
+            self.results[key] = self.walk(function, names)
+        result = self.results[key]
+        depends: frozenset[Source] = frozenset()
+        for argument, known in zip(function.arguments, arguments, strict=True):
+            if p.Local(argument) in result.depends:
+                depends |= known.depends
+        return Known(result.bounds, result.nonzero, depends)
+
+
+_REVERSED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
+_NEGATIVE = Interval(-LARGEST, -LEAST)
+
+
+class Conditions(ABC):
+    """The half of a walk that narrows; a state of None is a place that is not reached."""
+
+    def __init__(self, shared: Shared) -> None:
+        self.shared = shared
+        self.findings = shared.findings
+
+    @abstractmethod
+    def value(self, e: p.Expression, state: State) -> Known:
+        """What is known of an expression there."""
+
+    def fork(
+        self, test: p.Expression, state: State, at: p.Position
+    ) -> tuple[State | None, State | None, frozenset[Source]]:
+        """The states where the test holds and where it does not, and what that depends on."""
+        known = self.value(test, state)
+        then = self.where(test, True, state) if known.may_be_other_than_zero else None
+        otherwise = self.where(test, False, state) if known.may_be_zero else None
+        seen = self.findings.outcomes.setdefault((at, test), set())
+        seen.update(outcome for outcome, way in ((True, then), (False, otherwise)) if way is not None)
+        return then, otherwise, known.depends if then is not None and otherwise is not None else frozenset()
+
+    def where(self, e: p.Expression, holds: bool, state: State) -> State | None:
+        """What is known where the condition holds, or where it does not; None where that cannot be."""
+        if not self.shared.narrows:
+            return state
+        self.shared.depth += 1
+        narrowed = self.narrowed(e, holds, state)
+        self.shared.depth -= 1
+        return narrowed
+
+    def narrowed(self, e: p.Expression, holds: bool, state: State) -> State | None:
+        match e:
+            case p.Operate("not", (operand,)):
+                return self.where(operand, not holds, state)
+            case p.Operate("truth", (operand,)):
+                return self.where(operand, holds, state)
+            case p.Operate("and" | "or" as operation, operands):
+                return self.where_sequence(operands, operation == "and", holds, state)
+            case p.Compare(operators, operands) if holds:
+                rest: State | None = state
+                for op, a, b in zip(operators, operands, operands[1:], strict=False):
+                    rest = self.related(a, op, b, rest) if rest is not None else None
+                return rest
+            case p.Compare((op,), (a, b)):
+                return self.related(a, _REVERSED[op], b, state)
+            case p.Compare():
+                return state
+            case _:
+                return self.learned(e, ANYTHING if holds else point(0.0), holds, state)
+
+    def where_sequence(
+        self, operands: tuple[p.Expression, ...], is_and: bool, holds: bool, state: State
+    ) -> State | None:
+        rest: State | None = state
+        if holds == is_and:  # each of them
+            for operand in operands:
+                rest = self.where(operand, holds, rest) if rest is not None else None
+            return rest
+        decided: State | None = None  # the first of them that decides
+        for operand in operands:
+            if rest is None:
+                break
+            decided = join(decided, self.where(operand, holds, rest))
+            rest = self.where(operand, not holds, rest)
+        return decided
+
+    def related(self, a: p.Expression, op: str, b: p.Expression, state: State) -> State | None:
+        """What is known where `a op b`."""
+        if op in (">", ">="):
+            return self.related(b, "<" if op == ">" else "<=", a, state)
+        known_a, known_b = self.value(a, state).bounds, self.value(b, state).bounds
+        new: State | None = state
+        match op:
+            case "<":
+                new = self.learned(a, Interval(-LARGEST, _just(known_b.high, -1)), False, new)
+                new = self.learned(b, Interval(_just(known_a.low, 1), LARGEST), False, new)
+                difference = _NEGATIVE
+            case "<=":
+                new = self.learned(a, Interval(-LARGEST, known_b.high), False, new)
+                new = self.learned(b, Interval(known_a.low, LARGEST), False, new)
+                difference = Interval(-LARGEST, 0.0)
+            case "==":
+                new = self.learned(a, known_b, False, new)
+                new = self.learned(b, known_a, False, new)
+                difference = point(0.0)
+            case _:
+                if known_b.low == known_b.high == 0.0:
+                    new = self.learned(a, ANYTHING, True, new)
+                elif known_a.low == known_a.high == 0.0:
+                    new = self.learned(b, ANYTHING, True, new)
+                difference = ANYTHING
+        if new is None:
+            return None
+        new = new.copy()
+        opposite = Interval(-difference.high, -difference.low)
+        possible = new.learn(p.Operate("subtract", (a, b)), difference, op in ("<", "!="))
+        return new if new.learn(p.Operate("subtract", (b, a)), opposite, op in ("<", "!=")) and possible else None
+
+    def learned(self, e: p.Expression, bounds: Interval, nonzero: bool, state: State | None) -> State | None:
+        """What is known where the expression lies within the bounds, and perhaps is not 0."""
+        if state is None:
+            return None
+        known = self.value(e, state).narrowed(bounds, nonzero)
+        if known is None:
+            return None
+        if isinstance(e, p.Number | p.Parameter):
+            return state
+        new = state.copy()
+        if not isinstance(e, p.Local):
+            return new if new.learn(e, known.bounds, nonzero) else None
+        new.names[e.name] = Known(known.bounds, known.nonzero, state.names[e.name].depends)
+        meaning = new.meanings.get(e.name)
+        if meaning is None:
+            return new
+        if nonzero and isinstance(meaning, p.Compare | p.Operate):
+            return self.where(meaning, True, new)
+        if bounds == point(0.0) and isinstance(meaning, p.Compare | p.Operate):
+            return self.where(meaning, False, new)
+        return new if new.learn(meaning, known.bounds, nonzero) else None
+
+
+def _just(x: float, sign: int) -> float:
+    """The next float64 above or below, as far as there is one."""
+    return min(max(math.nextafter(x, sign * math.inf), -LARGEST), LARGEST)

@@ -1,0 +1,1 @@
+"""The tables that define the language."""

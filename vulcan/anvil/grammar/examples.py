@@ -1,0 +1,80 @@
+"""Examples of the grammar table: short fragments, and the frame that makes a whole program of each.
+
+They are about the task of `vulcan.anvil.reference_page`, whose function is `score(now, obj, pool, past)`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+HEAD = "def score(now, obj, pool, past):\n"
+
+Frame = Literal["expression", "statements", "top", "module"]
+"""What a fragment is: a value to return, the body of the function, what stands above it, or all of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A fragment that is accepted; `gives` is what it returns after the events of `example_task`.
+
+    `shown` stands for the text where that is too long to print.
+    """
+
+    text: str
+    gives: float | None = None
+    frame: Frame = "expression"
+    shown: str = ""
+
+    @property
+    def source(self) -> str:
+        """The whole program."""
+        return framed(self.text, self.frame)
+
+
+@dataclass(frozen=True, slots=True)
+class Counterexample:
+    """A fragment that is rejected, and the name of the rule that rejects it."""
+
+    text: str
+    rule: str
+    frame: Frame = "expression"
+    shown: str = ""
+
+    @property
+    def source(self) -> str:
+        """The whole program."""
+        return framed(self.text, self.frame)
+
+
+def framed(text: str, frame: Frame) -> str:
+    """The fragment as a whole program."""
+    match frame:
+        case "expression":
+            return f"{HEAD}    return {text}\n"
+        case "statements":
+            return HEAD + "".join(f"    {line}\n" for line in text.split("\n"))
+        case "top":
+            return f"{text}\n{HEAD}    return obj.count\n"
+        case "module":
+            return text
+
+
+def body(text: str, gives: float | None = None, shown: str = "") -> Example:
+    """An accepted body of the function."""
+    return Example(text, gives, "statements", shown)
+
+
+def module(text: str, gives: float | None = None, shown: str = "") -> Example:
+    """An accepted module."""
+    return Example(text, gives, "module", shown)
+
+
+def top(text: str, gives: float | None = None) -> Example:
+    """What may stand above the function."""
+    return Example(text, gives, "top")
+
+
+def no(text: str, rule: str, frame: Frame = "expression", shown: str = "") -> Counterexample:
+    """A fragment, by default an expression, that the rule rejects."""
+    return Counterexample(text, rule, frame, shown)

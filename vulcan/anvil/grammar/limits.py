@@ -1,0 +1,101 @@
+"""How large, how deep and how slow a program may be, each bound with a program at it and one beyond it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+from vulcan.anvil.grammar.examples import HEAD, Counterexample, Example, body, module, no
+from vulcan.task import Task
+
+LARGEST_SOURCE = 16 * 1024
+LARGEST_TREE = 1_000
+DEEPEST_TREE = 100
+DEEPEST_LOOPS = 3
+DEEPEST_CALLS = 150
+"""Levels of statements, expressions and helper calls within one another, helpers counted where they are called."""
+MOST_OPERATIONS = next(int(field.default) for field in fields(Task) if field.name == "operations")  # type: ignore[arg-type]
+"""Operations a call, unless the task sets another limit."""
+MOST_KEPT_OF_ENTITY = 64
+MOST_KEPT_OF_SYSTEM = 4096
+"""Observations that one statistic may look back on, of an entity and of the whole system."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """A bound on programs; `example` keeps it and is as large as can be, `counterexample` goes beyond."""
+
+    name: str
+    most: int
+    meaning: str
+    example: Example
+    counterexample: Counterexample
+
+
+def _padded(size: int) -> str:
+    program = f"{HEAD}    return 1\n# "
+    return program + "-" * (size - len(program) - 1) + "\n"
+
+
+def _nodes(count: int) -> str:
+    """A body: the module and the head have 7 nodes, `return -1` 3, each assignment 3."""
+    return "\n".join(["x = 1"] * ((count - 10) // 3) + ["return -1"])
+
+
+def _helpers(levels: int) -> str:
+    """A program whose deepest call is nested so deep: 92 levels are in the first helper, 3 around the two calls."""
+    inner = f"def inner(x):\n    return {'-' * 90}x\n"
+    return f"{inner}def outer(x):\n    return {'-' * (levels - 95)}inner(x)\n{HEAD}    return outer(1)\n"
+
+
+def _loops(depth: int) -> str:
+    heads = (f"{'    ' * level}for i{level} in range(2):" for level in range(depth))
+    return "\n".join([*heads, "    " * depth + "pass", "return 1"])
+
+
+def _operations(turns: int) -> str:
+    return f"x = 0\nfor i in range({turns}):\n    x += i\nreturn x"
+
+
+LIMITS: dict[str, Limit] = {
+    limit.name: limit
+    for limit in (
+        Limit(
+            "source", LARGEST_SOURCE, "bytes of source (16 KB)",
+            module(_padded(LARGEST_SOURCE), shown="16,384 bytes"),
+            no(_padded(LARGEST_SOURCE + 1), "too-long", "module", "16,385 bytes"),
+        ),
+        Limit(
+            "nodes", LARGEST_TREE, "syntax nodes: names, numbers, operators' expressions, statements",
+            body(_nodes(LARGEST_TREE), shown="330 times `x = 1`, then `return -1`"),
+            no(_nodes(LARGEST_TREE + 3), "too-large", "statements", "331 times `x = 1`, then `return -1`"),
+        ),
+        Limit(
+            "nesting", DEEPEST_TREE, "levels of syntax nodes within one another",
+            Example("-" * 96 + "1", 1.0, shown="`return` and 96 times `-`, then `1`"),
+            no("-" * 97 + "1", "too-deep", shown="`return` and 97 times `-`, then `1`"),
+        ),
+        Limit(
+            "calls", DEEPEST_CALLS, "levels within one another with the helpers counted where they are called",
+            module(_helpers(DEEPEST_CALLS), shown="a helper 55 signs deep that calls one 90 signs deep"),
+            no(_helpers(DEEPEST_CALLS + 1), "too-deep", "module", "one 56 signs deep that calls one 90 signs deep"),
+        ),
+        Limit(
+            "loops", DEEPEST_LOOPS, "loops within one another",
+            body(_loops(DEEPEST_LOOPS), shown="3 loops in one another"),
+            no(_loops(DEEPEST_LOOPS + 1), "loop-depth", "statements", "4 loops in one another"),
+        ),
+        Limit(
+            "operations", MOST_OPERATIONS, "operations a call, unless the task sets another limit",
+            body(_operations(3_332), 5_549_446.0),
+            no(_operations(3_333), "operations", "statements"),
+        ),
+        Limit(
+            "kept of an entity", MOST_KEPT_OF_ENTITY, "observations that a statistic of an entity looks back on",
+            Example("obj.size.recent(64)", 0.0), no("obj.size.recent(65)", "statistic-argument"),
+        ),
+        Limit(
+            "kept of the system", MOST_KEPT_OF_SYSTEM, "observations that a statistic of the system looks back on",
+            Example("now.recent(4096)", 0.0), no("now.recent(4097)", "statistic-argument"),
+        ),
+    )
+}  # fmt: skip

@@ -1,0 +1,196 @@
+"""The reference: a program run under CPython by the definitions of `semantics`, slowly and plainly.
+
+What every other back end computes is measured against this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+
+from vulcan.anvil import ir as p
+from vulcan.anvil import log_buckets
+from vulcan.anvil import semantics as total
+from vulcan.anvil.grammar import grammar
+from vulcan.anvil.grammar.grammar import Scope
+from vulcan.anvil.plan import Plan
+from vulcan.anvil.statistic_semantics import Population, Stream
+from vulcan.task import Feature, Signature
+
+Features = Mapping[str, float]
+"""Values by the name they are read by; a history's answers under `ghost.contains` and the like."""
+
+_COMPARE = {
+    "<": lambda a, b: a < b,
+    "<=": lambda a, b: a <= b,
+    ">": lambda a, b: a > b,
+    ">=": lambda a, b: a >= b,
+    "==": lambda a, b: a == b,
+    "!=": lambda a, b: a != b,
+}
+
+
+class _Returned(Exception):
+    def __init__(self, value: float) -> None:
+        self.value = value
+
+
+class _Broken(Exception):
+    pass
+
+
+class _Continued(Exception):
+    pass
+
+
+class Reference:
+    """A policy with its statistics, for one run.
+
+    The evaluator tells it what happens to entities (`observe` when one enters and whenever it is touched, `forget`
+    when it leaves) and, where features are observed at occasions, of these (`observe_occasion`). It asks for numbers by
+    calling it, or by `ask` for those of another function than the main one.
+    """
+
+    def __init__(self, program: p.Program, plan: Plan, signature: Signature) -> None:
+        self._program = program
+        self._plan = plan
+        self._parameters = dict(program.parameters)
+        self._functions = {f.name: f for f in program.functions}
+        self._entries = {f.name: f for f in program.entries}
+        self._declared: dict[str, Feature] = dict(signature.features())
+        occasions = signature.occasions
+        of_system = self._streams("system")
+        self._system = {feature: stream for feature, stream in of_system.items() if feature not in occasions}
+        self._occasions: dict[str, dict[str, Stream]] = {occasion: {} for occasion in occasions.values()}
+        for feature in of_system.keys() & occasions.keys():
+            self._occasions[occasions[feature]][feature] = of_system[feature]
+        self._of_system = of_system
+        self._entities: dict[Hashable, dict[str, Stream]] = {}
+        self._populations = {feature: Population() for feature in plan.populations}
+        self._latest: dict[Hashable, dict[str, int]] = {}
+
+    def _streams(self, scope: Scope) -> dict[str, Stream]:
+        of = self._plan.of_scope(scope)
+        return {
+            feature: Stream([s for s in of if s.feature == feature], self._declared[feature].unknown)
+            for feature in {s.feature for s in of}
+        }
+
+    def observe(self, key: Hashable, features: Features) -> None:
+        """An event: the entity entered or was touched, and its statistics and the system's take in the features.
+
+        Where a task has no entity, every event of the system is one of the key None.
+        """
+        if key not in self._entities:
+            self._entities[key] = self._streams("entity")
+        for streams in (self._entities[key], self._system):
+            for feature, stream in streams.items():
+                stream.observe(float(features[feature]))
+        latest = self._latest.setdefault(key, {})
+        for feature, population in self._populations.items():
+            bucket = log_buckets.bucket_of(features[feature], self._declared[feature].resolution)
+            if feature in latest:
+                population.remove(latest[feature])
+            population.add(bucket)
+            latest[feature] = bucket
+
+    def observe_occasion(self, occasion: str, features: Features) -> None:
+        """The occasion has come: the statistics of the features that are observed then take them in.
+
+        Raises KeyError for an occasion that the task does not name.
+        """
+        for feature, stream in self._occasions[occasion].items():
+            stream.observe(float(features[feature]))
+
+    def forget(self, key: Hashable) -> None:
+        """The entity left; nothing of it stays, but what the system observed."""
+        self._entities.pop(key, None)
+        for feature, bucket in self._latest.pop(key, {}).items():
+            self._populations[feature].remove(bucket)
+
+    def __call__(self, features: Features, key: Hashable = None) -> float:
+        """The policy's number for these features and, where it reads statistics of an entity, that entity."""
+        return self._run(self._program.entry, {}, features, key)
+
+    def ask(self, function: str, features: Features, key: Hashable = None) -> float:
+        """The number of the function of that name. Raises KeyError for one that the task does not declare."""
+        if function not in self._entries:
+            raise KeyError(function)
+        return self._run(self._entries[function], {}, features, key)
+
+    def _run(self, function: p.Function, names: dict[str, float], features: Features, key: Hashable) -> float:
+        try:
+            self._block(function.body, names, features, key)
+        except _Returned as returned:
+            return returned.value
+        raise AssertionError(f"{function.name} did not return: the checker let it through")
+
+    def _block(self, body: tuple[p.Statement, ...], names: dict[str, float], features: Features, key: Hashable) -> None:
+        for statement in body:
+            match statement:
+                case p.Assign(name, value):
+                    names[name] = self._value(value, names, features, key)
+                case p.If(test, then, otherwise):
+                    chosen = then if self._value(test, names, features, key) != 0.0 else otherwise
+                    self._block(chosen, names, features, key)
+                case p.Loop(name, start, stop, step, inner):
+                    for i in range(start, stop, step):
+                        names[name] = float(i)
+                        try:
+                            self._block(inner, names, features, key)
+                        except _Continued:
+                            continue
+                        except _Broken:
+                            break
+                case p.Break():
+                    raise _Broken
+                case p.Continue():
+                    raise _Continued
+                case p.Return(value):
+                    raise _Returned(self._value(value, names, features, key))
+
+    def _value(self, e: p.Expression, names: dict[str, float], features: Features, key: Hashable) -> float:
+        match e:
+            case p.Number(value):
+                return value
+            case p.Parameter(name):
+                return self._parameters[name]
+            case p.Local(name):
+                return names[name]
+            case p.Read(feature):
+                return float(features[feature])
+            case p.Query(history, query):
+                return float(features[f"{history}.{query}"])
+            case p.Statistic():
+                return self._statistic(e, key)
+            case p.Occurrences(statistic, value):
+                return self._statistic(statistic, key, self._value(value, names, features, key))
+            case p.Choose(test, then, otherwise):
+                return self._value(then if self._value(test, names, features, key) != 0.0 else otherwise,
+                                   names, features, key)  # fmt: skip
+        operands = [self._value(part, names, features, key) for part in p.children(e)]
+        match e:
+            case p.Compare(operators):
+                pairs = zip(operators, operands, operands[1:], strict=False)
+                return 1.0 if all(_COMPARE[op](a, b) for op, a, b in pairs) else 0.0
+            case p.Call(function):
+                helper = self._functions[function]
+                return self._run(helper, dict(zip(helper.arguments, operands, strict=True)), features, key)
+            case p.Operate("and" | "or" as operation):
+                result = operands[0]
+                for operand in operands[1:]:
+                    result = total.both(result, operand) if operation == "and" else total.either(result, operand)
+                return result
+            case p.Operate(operation):
+                return grammar.OPERATIONS[operation].evaluate(*operands)
+        raise AssertionError(e)
+
+    def _statistic(self, statistic: p.Statistic, key: Hashable, value: float = 0.0) -> float:
+        declared = self._declared[statistic.feature]
+        if statistic.scope == "population":
+            population = self._populations[statistic.feature]
+            if not population:
+                return declared.unknown
+            return log_buckets.value_of(population.percentile(statistic.arguments[0]), declared.resolution)
+        streams = self._entities.get(key) if statistic.scope == "entity" else self._of_system
+        stream = streams[statistic.feature] if streams else Stream((), declared.unknown)
+        return stream.answer(statistic, value)

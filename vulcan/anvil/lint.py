@@ -1,0 +1,329 @@
+"""What to doubt in a program that is accepted: by interval analysis over what the task declares, and by dependence.
+
+A warning is a help, not a verdict: arithmetic is total, so a program that is warned of still has a result for every
+input. Nothing is warned of that the analysis can show not to happen; but it may not see why something cannot happen.
+
+What a module says for nothing: names that are never used, and statements after the end of a block.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from vulcan.anvil import ir as p
+from vulcan.anvil.analysis.abstract_interpreter import follow
+from vulcan.anvil.analysis.facts import Known
+from vulcan.anvil.analysis.intervals import Interval
+from vulcan.anvil.grammar import grammar
+from vulcan.anvil.number_text import spelled_number
+from vulcan.anvil.parse import dotted, is_docstring, parse, position, within
+from vulcan.anvil.unparse import emit_source
+from vulcan.task import Signature
+
+
+def unused_names(tree: ast.Module, named: Sequence[str]) -> Iterator[tuple[ast.AST, str]]:
+    """Where each name stands that is never used, and what it is. `named` are the functions that the task names."""
+    names = {node.name: _names(node) for node in tree.body if isinstance(node, ast.FunctionDef)}
+    called = _called(names, named)
+    loaded = {name for function in called for name in _loaded(names[function])}
+    for node in tree.body:
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
+                if name not in loaded:
+                    yield node, f"the parameter {name!r} is never used"
+            case ast.FunctionDef(name=name) if name not in called:
+                yield node, f"the helper {name!r} is never called"
+            case ast.FunctionDef():
+                yield from _in_function(node, names[node.name], is_helper=node.name not in named)
+            case _:
+                pass
+
+
+def after_the_end(tree: ast.Module) -> Iterator[ast.stmt]:
+    """The first statement of each block behind one that never goes on."""
+    for block in _blocks(tree.body):
+        yield from _behind(block)
+
+
+def _blocks(body: list[ast.stmt]) -> Iterator[list[ast.stmt]]:
+    yield body
+    for statement in body:
+        for block in (getattr(statement, "body", []), getattr(statement, "orelse", [])):
+            yield from _blocks(block)
+
+
+def _behind(block: list[ast.stmt]) -> Iterator[ast.stmt]:
+    for statement, following in pairwise(block):
+        if _ends(statement):
+            if not (isinstance(following, ast.Pass) or is_docstring(following)):
+                yield following
+            return
+
+
+def _ends(node: ast.stmt) -> bool:
+    match node:
+        case ast.Return() | ast.Break() | ast.Continue():
+            return True
+        case ast.If(body=body, orelse=orelse):
+            return bool(orelse) and any(map(_ends, body)) and any(map(_ends, orelse))
+        case _:
+            return False
+
+
+def _names(node: ast.FunctionDef) -> list[ast.Name]:
+    return [each for each in within(node) if isinstance(each, ast.Name)]
+
+
+def _loaded(names: Iterable[ast.Name]) -> set[str]:
+    return {name.id for name in names if isinstance(name.ctx, ast.Load)}
+
+
+def _in_function(node: ast.FunctionDef, names: list[ast.Name], is_helper: bool) -> Iterator[tuple[ast.AST, str]]:
+    loaded = _loaded(names)
+    for argument in node.args.args if is_helper else ():
+        if not (argument.arg in loaded or argument.arg.startswith("_")):
+            yield argument, f"the argument {argument.arg!r} of {node.name!r} is never used"
+    first: dict[str, ast.Name] = {}
+    for name in sorted(names, key=position):
+        if isinstance(name.ctx, ast.Store):
+            first.setdefault(name.id, name)
+    used = loaded | _counters(node.body) | {argument.arg for argument in node.args.args}
+    for unused in sorted(first.keys() - used):
+        if not unused.startswith("_"):
+            yield first[unused], f"the name {unused!r} is assigned and never used"
+
+
+def _counters(body: list[ast.stmt]) -> set[str]:
+    loops = (statement for block in _blocks(body) for statement in block if isinstance(statement, ast.For))
+    return {loop.target.id for loop in loops if isinstance(loop.target, ast.Name)}
+
+
+def _called(functions: Mapping[str, list[ast.Name]], named: Sequence[str]) -> set[str]:
+    """The functions that a call of one that the task names can come to."""
+    found, pending = set(named), list(named)
+    while pending:
+        for name in _loaded(functions[pending.pop()]) & functions.keys() - found:
+            found.add(name)
+            pending.append(name)
+    return found
+
+
+_LONGEST_TEXT = 60
+_MOST_WARNINGS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyWarning:
+    """A doubt about an accepted program. `rule` is its name in the table of warnings; line and column count from 1."""
+
+    rule: str
+    line: int
+    column: int
+    message: str
+    hint: str
+
+    def __str__(self) -> str:
+        return f"line {self.line}, column {self.column}: [{self.rule}] {self.message}; {self.hint}"
+
+
+@dataclass(frozen=True, slots=True)
+class Doubts:
+    """A program's warnings; `constant` says why its result is the same for every input, None where it may differ."""
+
+    warnings: tuple[PolicyWarning, ...]
+    constant: str | None
+
+
+def doubts_of(source: str, program: p.Program, signature: Signature) -> Doubts:
+    """What to doubt in a checked program, in the order of its lines, at most 20 warnings.
+
+    The signature has the arguments of every function that the task names.
+    """
+    return _Doubts(source, program, signature).all()
+
+
+class _Doubts:
+    def __init__(self, source: str, program: p.Program, signature: Signature) -> None:
+        self.tree = parse(source)
+        self.program = program
+        self.signature = signature
+        self.as_it_is = follow(program, signature)
+        self.however_tuned = follow(program, signature, any_parameters=True) if program.parameters else self.as_it_is
+        self.settled: set[int] = set()
+        """The identities of expressions in conditions that were warned of: no more is said of them."""
+
+    def all(self) -> Doubts:
+        constant = self.constant()
+        made = [*self.operands(), *self.conditions(), *self.unreached(), *self.unused()]
+        for entry in self.program.entries:
+            why = self.constant_of(entry.name)
+            made += self.constant_result(entry.name, why) if why is not None else self.without_influence(entry.name)
+        unique = sorted(set(made), key=lambda w: (w.line, w.column, w.rule, w.message))
+        return Doubts(tuple(unique[:_MOST_WARNINGS]), constant)
+
+    def warning(self, name: str, at: p.Position, message: str) -> PolicyWarning:
+        return PolicyWarning(name, *at, message, grammar.WARNINGS[name].hint)
+
+    def text(self, expression: p.Expression) -> str:
+        """The expression as source."""
+        alone = p.Program((), (p.Function("f", (), (p.Return(expression),)),))
+        text = emit_source(alone, self.signature).rstrip().rpartition("    return ")[2]
+        return text if len(text) <= _LONGEST_TEXT else text[: _LONGEST_TEXT - 3] + "..."
+
+    # The operands of operations
+
+    def operands(self) -> Iterator[PolicyWarning]:
+        for (at, e), bounds in self.as_it_is.doubts.items():
+            assert isinstance(e, p.Operate)
+            whole = self.text(e)
+            if e.operation in ("divide", "floor_divide", "modulo"):
+                divisor = e.operands[1]
+                if bounds.low == bounds.high:
+                    yield self.warning("zero-divisor", at, f"`{whole}` is always 0, for its divisor is")
+                else:
+                    yield self.warning("zero-divisor", at, f"`{self.text(divisor)}`, {_range(bounds)}, may be 0, and "
+                                       f"`{whole}` is 0 there")  # fmt: skip
+            else:
+                operand = self.text(e.operands[0])
+                why = {"power": "a power of it", "sqrt": "its square root"}.get(e.operation, "its logarithm")
+                yield self.warning(
+                    "outside-domain", at, f"`{operand}` is {_range(bounds)}: where {why} has no value, `{whole}` is 0"
+                )
+
+    # Conditions, and what they leave out
+
+    def conditions(self) -> Iterator[PolicyWarning]:
+        """Of tests first; then of comparisons that are no part of what was warned of already."""
+        constant = {place: seen for place, seen in self.however_tuned.outcomes.items() if len(seen) == 1}
+        for tests in (True, False):
+            for (at, e), (outcome,) in constant.items():
+                if tests == (at != _place(e)) and id(e) not in self.settled:
+                    self.settled.update(id(part) for part in _parts(e))
+                    effect = f", so its {'other branch' if outcome else 'branch'} is never taken" if tests else ""
+                    yield self.condition(at, e, outcome, effect)
+
+    def condition(self, at: p.Position, e: p.Expression, outcome: bool, effect: str) -> PolicyWarning:
+        bounds = self.compared(e)
+        return self.warning(
+            "constant-condition", at, f"`{self.text(e)}` {'always' if outcome else 'never'} holds{bounds}{effect}"
+        )
+
+    def compared(self, e: p.Expression) -> str:
+        """The declared range of what a comparison with a number is about."""
+        features = dict(self.signature.features())
+        for part in e.operands if isinstance(e, p.Compare) else ():
+            if isinstance(part, p.Read):
+                feature = features[part.feature]
+                return f" (`{part.feature}` is {_range(Interval(feature.low, feature.high))})"
+        return ""
+
+    def unreached(self) -> Iterator[PolicyWarning]:
+        for node in after_the_end(self.tree):
+            yield self.warning("unreachable", position(node), "nothing goes on to here")
+        reached = self.however_tuned.reached
+        for function in self.program.functions:
+            if function.body and id(function.body[0]) in reached:
+                yield from self.unreached_in(function.body, reached)
+
+    def unreached_in(self, body: tuple[p.Statement, ...], reached: set[int]) -> Iterator[PolicyWarning]:
+        for number, statement in enumerate(body):
+            if id(statement) not in reached:
+                at = getattr(statement, "at", None)
+                if number and at is not None:  # the first one's condition is warned of already
+                    yield self.warning("unreachable", at, "the conditions before it let nothing go on to here")
+                return
+            match statement:
+                case p.If(_, then, otherwise):
+                    yield from self.unreached_in(then, reached)
+                    yield from self.unreached_in(otherwise, reached)
+                case p.Loop(body=inner, trips=0, at=at):
+                    if inner:
+                        yield self.warning("unreachable", at, "this loop never turns")
+                case p.Loop(body=inner):
+                    yield from self.unreached_in(inner, reached)
+                case _:
+                    pass
+
+    # Names and features without use
+
+    def unused(self) -> Iterator[PolicyWarning]:
+        for node, message in unused_names(self.tree, [entry.name for entry in self.program.entries]):
+            yield self.warning("unused-name", position(node), message)
+
+    def without_influence(self, function: str) -> Iterator[PolicyWarning]:
+        result = self.however_tuned.results[function]
+        for leaf, at in self.leaves(function).items():
+            if leaf not in result.depends:
+                yield self.warning(
+                    "no-influence", at, f"`{self.text(leaf)}` is read, but has no influence on the result"
+                )
+
+    def leaves(self, name: str) -> dict[p.Expression, p.Position]:
+        """Everything that a function that the task names reads, and where it does so first."""
+        found: dict[p.Expression, p.Position] = {}
+        for function in self.program.of(name).functions:
+            for e in p.expressions(function.body):
+                match e:
+                    case _ if id(e) in self.settled:
+                        pass
+                    case p.Read() | p.Statistic():
+                        found.setdefault(e, e.at)
+                    case p.Occurrences(statistic, _):
+                        found.setdefault(statistic, e.at)
+                    case p.Query(history, query):
+                        found.setdefault(e, self.place_of(f"{history}.{query}", name))
+                    case _:
+                        pass
+        return found
+
+    def place_of(self, name: str, function: str) -> p.Position:
+        read = within(self.definition(function))
+        return min(position(n) for n in read if isinstance(n, ast.Attribute) and dotted(n) == name)
+
+    def definition(self, function: str) -> ast.FunctionDef:
+        found = (node for node in self.tree.body if isinstance(node, ast.FunctionDef))
+        return next(node for node in found if node.name == function)
+
+    # A result that is always the same
+
+    def constant(self) -> str | None:
+        """Why nothing that the policy returns ever differs."""
+        reasons = [(entry.name, self.constant_of(entry.name)) for entry in reversed(self.program.entries)]
+        known = [(name, why) for name, why in reasons if why is not None]
+        if len(known) < len(reasons):
+            return None
+        return known[0][1] if len(known) == 1 else "; ".join(f"{name}: {why}" for name, why in known)
+
+    def constant_of(self, function: str) -> str | None:
+        for findings, why in ((self.however_tuned, ""), (self.as_it_is, " with the parameters as they are")):
+            if (reason := _constant(findings.results[function])) is not None:
+                return reason + why
+        return None
+
+    def constant_result(self, function: str, why: str) -> Iterator[PolicyWarning]:
+        at = position(self.definition(function))
+        yield self.warning("constant-result", at, f"the result is the same for every input: {why}")
+
+
+def _constant(result: Known) -> str | None:
+    if result.is_one_value:
+        return f"it is always {spelled_number(result.bounds.low)}"
+    return None if result.depends else "it depends on nothing that the function is shown"
+
+
+def _place(e: p.Expression) -> p.Position | None:
+    """Where a comparison stands; None for what is not one."""
+    return e.at if isinstance(e, p.Compare) else None
+
+
+def _parts(e: p.Expression) -> Iterator[p.Expression]:
+    yield e
+    for part in p.children(e):
+        yield from _parts(part)
+
+
+def _range(bounds: Interval) -> str:
+    return f"from {spelled_number(bounds.low)} to {spelled_number(bounds.high)}"

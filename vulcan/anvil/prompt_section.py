@@ -1,0 +1,219 @@
+"""The language in words, written from the grammar table: the language section of every prompt."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from vulcan.anvil.grammar import grammar
+from vulcan.anvil.grammar.grammar import Operation, StatisticKind
+from vulcan.anvil.number_text import spelled_number
+from vulcan.task import Entity, Feature, Global, History, Signature, Task
+
+
+def describe_language(task: Task) -> str:
+    """What a policy of the task may be made of, in Markdown: the language section of every prompt."""
+    parts = [
+        _functions(task),
+        "Only what is listed here is accepted. Every value is a float64 (True is 1, False is 0; integers are exact to "
+        "2^53). There is no state between calls but the statistics below.",
+        "### Statements\n\n" + _statements() + "\n\n" + SCOPE,
+        "### Operators and functions\n\n" + _operations(),
+        TOTALITY,
+        "### What can be read\n\n" + _features(task),
+    ]
+    if statistics := _statistics(task):
+        parts.append("### Statistics\n\n" + statistics)
+    if histories := _histories(task):
+        parts.append("### History\n\n" + histories)
+    parts.append("### Limits\n\n" + limits(task.operations))
+    parts.append("### What is rejected, and what to write instead\n\n" + _rules_in_short())
+    return "\n\n".join(parts) + "\n"
+
+
+def _functions(task: Task) -> str:
+    """What has to be defined."""
+    if not task.others:
+        return f"A policy is a Python module that defines {_head(task.signature)} and returns {task.signature.returns}."
+    listed = "\n".join(f"- {_head(declared)} which returns {declared.returns}." for declared in task.functions)
+    return f"A policy is a Python module that defines each of these functions:\n\n{listed}\n\n{SEVERAL}"
+
+
+def _head(declared: Signature) -> str:
+    return f"`def {declared.function}({', '.join(argument.name for argument in declared.arguments)}):`"
+
+
+SEVERAL = (
+    "Each is called on its own, with the arguments written here and no others. None of them calls another: what "
+    "several need is put into a helper. Helpers and parameters are common to all. An argument of one name is the same "
+    "thing in each, and so is a statistic of it: it is kept once, whichever of them asks."
+)
+
+
+TOTALITY = (
+    "Arithmetic is total: nothing raises, and no result is infinite or NaN. What has no value is 0 (x / 0, x % 0, "
+    "the log of 0 or of a negative number, the square root of a negative number), and what would overflow stays at "
+    "the largest finite number of its sign. So no guards against them are needed."
+)
+
+
+SCOPE = (
+    "A helper sees its own arguments and the parameters, nothing else: pass it the features that it needs. The names "
+    "of the task's arguments, of functions and of parameters are taken; no local name or helper's argument may "
+    "repeat one."
+)
+
+
+def _statements() -> str:
+    return "\n".join(f"- `{syntax}`: {statement.meaning}" for syntax, statement in grammar.STATEMENTS.items())
+
+
+def _operations() -> str:
+    """One line an operation; ways to write the same operation share it."""
+    lines: dict[tuple[str, str], list[str]] = {}
+    for operation in _listed():
+        lines.setdefault((operation.name, operation.meaning), []).append(f"`{operation.syntax}`")
+    made = [f"- {', '.join(syntax)}: {meaning}" for (_, meaning), syntax in lines.items()]
+    comparisons = " ".join(grammar.COMPARISONS.values())
+    made.append(f"- `{comparisons}`: comparisons, 1 where they hold, else 0; they chain (`a < b < c`)")
+    made.append(f"- {', '.join(code(name) for name in grammar.CONSTANTS)}: constants")
+    return "\n".join(made)
+
+
+def _listed() -> Iterable[Operation]:
+    for operations in (grammar.BINARY, grammar.UNARY, grammar.BOOLEAN, grammar.FUNCTIONS):
+        yield from operations.values()
+
+
+def _features(task: Task) -> str:
+    about = []
+    for argument in task.interface.arguments:
+        if isinstance(argument, Entity | Global):
+            about.append(f"`{argument.name}` is {argument.meaning}.")
+    rows: list[tuple[str, ...]] = [
+        (code(name), feature.type, feature.unit, _range(feature), feature.meaning)
+        for name, feature in task.interface.features()
+    ]
+    head: tuple[str, ...] = ("read", "type", "unit", "range", "meaning")
+    if task.others:
+        head = (*head, "in")
+        rows = [(*row, _shown_to(task, name)) for row, (name, _) in zip(rows, task.interface.features(), strict=True)]
+    features = table(head, rows)
+    return "\n\n".join((" ".join(about), features)) if about else features
+
+
+def _shown_to(task: Task, feature: str) -> str:
+    """The functions that are shown the feature."""
+    return ", ".join(code(declared.function) for declared in task.functions if feature in dict(declared.features()))
+
+
+def _range(feature: Feature) -> str:
+    return f"{spelled_number(feature.low)} to {spelled_number(feature.high)}"
+
+
+def _statistics(task: Task) -> str:
+    signature = task.interface
+    owners = []
+    entity = signature.entity
+    if entity is not None:
+        names = ", ".join(f.name for f in entity.features if f.name != entity.key)
+        owners.append(
+            f"`{entity.name}.FEATURE.KIND`: of this {entity.name}'s own observations; FEATURE is one of {names}"
+        )
+        if entity.population:
+            owners.append(
+                f"`{entity.population}.FEATURE.KIND`: of the observations of every {entity.name} in turn, and for "
+                f"`percentile` of each live {entity.name}'s latest one; `{entity.population}.{entity.key}` has "
+                f"{_listed_kinds(k for k in grammar.STATISTICS.values() if k.looks_for)} only"
+            )
+    occasions = signature.occasions
+    others = [name for name, _ in signature.features() if entity is None or not name.startswith(entity.name + ".")]
+    others = [name for name in others if name not in occasions]
+    if others:
+        spelled = ", ".join(f"`{name}.KIND`" for name in others)
+        owners.append(f"{spelled}: of what it was at each event{' of any ' + entity.name if entity else ''}")
+    for occasion in dict.fromkeys(occasions.values()):
+        spelled = ", ".join(f"`{name}.KIND`" for name, observed in occasions.items() if observed == occasion)
+        owners.append(f"{spelled}: of what it was at each {occasion.replace('_', ' ')}, and at no other event")
+    kinds = []
+    for kind in grammar.STATISTICS.values():
+        if _offered(kind, task):
+            kinds.append(f"- `{kind.short}`: {kind.meaning}")
+    return (
+        "Nothing has to be set up: what the code asks for is kept. A statistic, KIND, is asked of\n\n"
+        + "\n".join(f"- {owner}" for owner in owners)
+        + "\n\nBefore the first observation it is the feature's value for unknown. "
+        + bounds_of_arguments(entity.name if entity else None)
+        + "\n\n"
+        + "\n".join(kinds)
+    )
+
+
+def _offered(kind: StatisticKind, task: Task) -> bool:
+    entity = task.interface.entity
+    return kind.scopes != ("population",) or (entity is not None and entity.population is not None)
+
+
+def _listed_kinds(kinds: Iterable[StatisticKind]) -> str:
+    return " and ".join(f"`{kind.name}`" for kind in kinds)
+
+
+def bounds_of_arguments(entity: str | None) -> str:
+    """Which numbers the arguments may be."""
+    bounds: dict[str, list[str]] = {}
+    for kind in grammar.STATISTICS.values():
+        for a in kind.arguments:
+            most = f"{a.high:g}" if a.entity_high is None or entity is None else f"{a.entity_high:g} ({a.high:g} where "
+            most += "" if a.entity_high is None or entity is None else f"not of one {entity})"
+            names = bounds.setdefault(f"from {a.low:g} to {most}", [])
+            if a.name not in names:
+                names.append(a.name)
+    spelled = ", ".join(f"{' and '.join(names)} {bound}" for bound, names in bounds.items())
+    return f"Arguments are written as numbers ({spelled}); only `value` is any expression."
+
+
+def _histories(task: Task) -> str:
+    entity = task.interface.entity
+    parts = []
+    for argument in task.interface.arguments:
+        if not isinstance(argument, History) or entity is None:
+            continue
+        key = f"{argument.entity}.{entity.key}"
+        lines = [
+            f"- `{argument.name}.{query}({key})`: "
+            + asked.meaning.format(count_of=f"`{argument.entity}.{argument.count_of}`", age_unit=argument.age_unit)
+            for query, asked in grammar.HISTORY_QUERIES.items()
+        ]
+        parts.append(f"`{argument.name}` is {argument.meaning}. It is asked with `{key}` only.\n\n" + "\n".join(lines))
+    return "\n\n".join(parts)
+
+
+def limits(operations: int, unless: str = "") -> str:
+    """The bounds on programs, as a list."""
+    return "\n".join(
+        (
+            f"- {grammar.LARGEST_SOURCE // 1024} KB of source, {grammar.LARGEST_TREE:,} syntax nodes, nesting of "
+            f"{grammar.DEEPEST_TREE} in a function and {grammar.DEEPEST_CALLS} through calls of helpers",
+            f"- loops nested {grammar.DEEPEST_LOOPS} deep",
+            f"- {operations:,} operations a call{', ' + unless if unless else ''}: each operation, comparison, choice, "
+            "feature read, statistic and assignment counts one, loops multiply, helpers count where they are called",
+        )
+    )
+
+
+def _rules_in_short() -> str:
+    """Rules of one hint share a line."""
+    lines: dict[str, list[str]] = {}
+    for rule in grammar.RULES.values():
+        lines.setdefault(rule.hint, []).append(rule.name)
+    return "\n".join(f"- {', '.join(names)}: {hint}" for hint, names in lines.items())
+
+
+def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    """A table in Markdown."""
+    lines = [head, ("---",) * len(head), *rows]
+    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
+
+
+def code(text: str) -> str:
+    """Inline code in Markdown; several lines are shown as one."""
+    return "`" + text.replace("\n", "; ") + "`"

@@ -1,0 +1,346 @@
+"""Proves by rules that one term is never above another: a certificate in the arithmetic of float64 as it is.
+
+Correctly rounded operations (+ - * / and sqrt), saturation, floor and its like, min, max and comparisons are monotone
+in float64 as in the reals: what holds of the exact results holds of the rounded ones. Functions of the mathematical
+library are not known to be monotone; see `distance`.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+
+from vulcan.anvil.proofs.error_bounds import Distances
+from vulcan.anvil.proofs.facts import Contradiction, Known
+from vulcan.anvil.proofs.ranges import LARGEST_EXACT_FLOOR, LIBRARY
+from vulcan.anvil.proofs.terms import Term
+
+MOST_WORK = 100_000
+"""Rules tried and bounds computed, in about a second."""
+
+DEEPEST_SPLIT = 12
+_MOST_WITNESSES = 4
+
+
+class OutOfSteps(Exception):
+    """The rules were tried so often that the search for a certificate is given up."""
+
+
+class Order:
+    """One search for a certificate. It counts `work`, not seconds, so that it is the same on every run.
+
+    A `deadline`, of `time.perf_counter`, is for people who wait. With `trust_library` functions of the mathematical
+    library are taken to be monotone; what is then found is no proof.
+    """
+
+    def __init__(self, work: int = MOST_WORK, deadline: float = math.inf, trust_library: bool = False) -> None:
+        self.trust_library = trust_library
+        self._left = work
+        self._deadline = deadline
+        self._seen_work: int | None = None
+        self._memory: dict[Known, dict[tuple[Term, Term, bool], bool]] = {}
+        self._distances = Distances(self.at_most, self.same)
+
+    def _step(self, known: Known) -> None:
+        work = known.graph.work
+        self._left -= 1 + work - (work if self._seen_work is None else self._seen_work)
+        self._seen_work = work
+        if self._left < 0 or time.perf_counter() > self._deadline:
+            raise OutOfSteps
+
+    # Tests
+
+    def always(self, test: Term, known: Known, splits: int = DEEPEST_SPLIT) -> bool:
+        """Whether the test certainly holds on every input, cases told apart where needed. Raises OutOfSteps."""
+        try:
+            if self.holds(test, known):
+                return True
+            if splits == 0:
+                return False
+            case = self._open_case(test, known)
+        except Contradiction:
+            return True
+        if case is None:
+            return False
+        return all(self._always_where(test, known, case, outcome, splits - 1) for outcome in self._open(case, known))
+
+    def _open(self, case: Term, known: Known) -> tuple[bool, ...]:
+        """How the case may come out."""
+        try:
+            if self.holds(case, known):
+                return (True,)
+            return (False,) if self.holds(known.graph.negation(case), known) else (True, False)
+        except Contradiction:
+            return ()
+
+    def _always_where(self, test: Term, known: Known, case: Term, outcome: bool, splits: int) -> bool:
+        try:
+            return self.always(test, known.assume(case, outcome), splits)
+        except Contradiction:
+            return True
+
+    def holds(self, test: Term, known: Known) -> bool:
+        """Whether the rules show that the test is not 0, without cases."""
+        self._step(known)
+        decided = known.decide(test)
+        if decided is not None:
+            return decided
+        match test.operation, test.parts:
+            case "less", (a, b):
+                return self.at_most(a, b, known, True)
+            case "at_most", (a, b):
+                return self.at_most(a, b, known)
+            case "equal", (a, b):
+                return self.same(a, b, known) or (self.at_most(a, b, known) and self.at_most(b, a, known))
+            case "differs", (a, b):
+                return self.at_most(a, b, known, True) or self.at_most(b, a, known, True)
+            case "choose", (case, then, otherwise):
+                if self.holds(then, known):
+                    return self.holds(case, known) or self.holds(otherwise, known)
+                return self.holds(otherwise, known) and self.holds(known.graph.negation(case), known)
+        return False
+
+    def _open_case(self, test: Term, known: Known) -> Term | None:
+        """A test that the outcome may hang on and that is not decided; what the rules decide is left out."""
+        graph = known.graph
+        for term in sorted(self._live(test, known), key=lambda t: (t.operation != "choose", t.index)):
+            match term.operation, term.parts:
+                case "choose", (case, _, _):
+                    case = _atom(case, known)
+                case "abs", (a,):
+                    case = graph.compare("<=", graph.zero, a)
+                case (("min" | "max"), (a, b)):
+                    case = graph.compare("<=", a, b)
+                case (("divide" | "floor_divide" | "modulo"), (_, b)):
+                    case = _sign(b, known)
+                case (("log" | "log2" | "log10" | "sqrt" | "power"), (a, *_)):
+                    case = graph.compare("<=", a, graph.zero)
+                case "log1p", (a,):
+                    case = graph.compare("<=", a, graph.number(-1.0))
+                case (("equal" | "differs"), (a, b)) if term is test:
+                    case = graph.compare("<=", a, b)
+                case _ if term.is_test and term is not test:
+                    case = term
+                case _:
+                    continue
+            if known.decide(case) is None:
+                return case
+        return None
+
+    def _live(self, test: Term, known: Known) -> list[Term]:
+        """The parts of the test that are reached, choices that are settled being replaced by what they choose."""
+        seen: dict[Term, None] = {}
+        pending = [test]
+        while pending:
+            term = pending.pop()
+            if term in seen or (term.is_test and known.decide(term) is not None):
+                continue
+            seen[term] = None
+            if term.operation == "choose" and (held := known.decide(term.parts[0])) is not None:
+                pending.append(term.parts[1 if held else 2])
+                del seen[term]
+            else:
+                pending.extend(term.parts)
+        return list(seen)
+
+    # Terms
+
+    def same(self, u: Term, v: Term, known: Known) -> bool:
+        """Whether the two are one number on every input."""
+        u, v = known.head(u), known.head(v)
+        if u is v:
+            return True
+        if u.operation != v.operation or len(u.parts) != len(v.parts) or not u.parts:
+            return False
+        if u.operation == "lookup" and u.payload != v.payload:
+            return False
+        self._step(known)
+        return all(self.same(a, b, known) for a, b in zip(u.parts, v.parts, strict=True))
+
+    def at_most(self, u: Term, v: Term, known: Known, strict: bool = False) -> bool:
+        """Whether the rules show that u <= v on every input, u < v where `strict`. May raise Contradiction."""
+        u, v = known.head(u), known.head(v)
+        if u is v:
+            return not strict
+        x, y = known.range(u), known.range(v)
+        if x.high < y.low or (x.high <= y.low and not strict) or known.ordered(u, v, strict):
+            return True
+        if x.low > y.high or known.ordered(v, u, not strict):
+            return False
+        memory = self._memory.setdefault(known, {})
+        key = (u, v, strict)
+        if key not in memory:
+            self._step(known)
+            memory[key] = False  # what leads back to itself proves nothing
+            memory[key] = self._by_rules(u, v, known, strict)
+        return memory[key]
+
+    def _by_rules(self, u: Term, v: Term, known: Known, strict: bool) -> bool:
+        if self._by_assumptions(u, v, known, strict) or self._by_extremes(u, v, known, strict):
+            return True
+        if v.operation == "choose" and all(self.at_most(u, part, known, strict) for part in v.parts[1:]):
+            return True
+        if u.operation == "choose" and all(self.at_most(part, v, known, strict) for part in u.parts[1:]):
+            return True
+        if strict:
+            return self._strictly(u, v, known)
+        return self._alike(u, v, known) or self._from_above(u, v, known) or self._from_below(u, v, known)
+
+    def _by_assumptions(self, u: Term, v: Term, known: Known, strict: bool) -> bool:
+        for above, strictly in known.above(u):
+            if self.at_most(above, v, known, strict and not strictly):
+                return True
+        for below, strictly in known.below(v):
+            if self.at_most(u, below, known, strict and not strictly):
+                return True
+        if u.number is not None:
+            x = u.number
+            low = [w for w in known.refined() if w.operation == v.operation and w is not v]
+            low = [w for w in low if known.range(w).low > x or (known.range(w).low == x and not strict)]
+            return any(self.at_most(w, v, known) for w in low[:_MOST_WITNESSES])
+        if v.number is not None:
+            y = v.number
+            high = [w for w in known.refined() if w.operation == u.operation and w is not u]
+            high = [w for w in high if known.range(w).high < y or (known.range(w).high == y and not strict)]
+            return any(self.at_most(u, w, known) for w in high[:_MOST_WITNESSES])
+        return False
+
+    def _by_extremes(self, u: Term, v: Term, known: Known, strict: bool) -> bool:
+        match u.operation:
+            case "max" if all(self.at_most(part, v, known, strict) for part in u.parts):
+                return True
+            case "min" if any(self.at_most(part, v, known, strict) for part in u.parts):
+                return True
+        match v.operation:
+            case "max" if any(self.at_most(u, part, known, strict) for part in v.parts):
+                return True
+            case "min" if all(self.at_most(u, part, known, strict) for part in v.parts):
+                return True
+        return False
+
+    def _strictly(self, u: Term, v: Term, known: Known) -> bool:
+        """Rounding makes near numbers equal; only what is exact keeps them apart."""
+        if u.operation == v.operation == "negate":
+            return self.at_most(v.parts[0], u.parts[0], known, True)
+        return self._distances.least(u, v, known) > 0.0
+
+    # The same operation on both sides
+
+    def _alike(self, u: Term, v: Term, known: Known) -> bool:
+        if u.operation != v.operation or not u.parts:
+            return False
+        le, us, vs = self.at_most, u.parts, v.parts
+        match u.operation:
+            case "add":
+                ahead = le(us[0], vs[0], known) and le(us[1], vs[1], known)
+                return ahead or (le(us[0], vs[1], known) and le(us[1], vs[0], known))
+            case "subtract":
+                return le(us[0], vs[0], known) and le(vs[1], us[1], known)
+            case "multiply":
+                return self._products(us, vs, known) or self._products(us, (vs[1], vs[0]), known)
+            case "divide":
+                return self._quotients(us, vs, known)
+            case "floor_divide":
+                small = all(known.range(t).magnitude < LARGEST_EXACT_FLOOR for t in (u, v))
+                return small and self._quotients(us, vs, known)
+            case "negate":
+                return le(vs[0], us[0], known)
+            case "floor" | "ceil" | "round" | "trunc" | "sqrt":
+                return le(us[0], vs[0], known)
+            case "min" | "max":
+                return (le(us[0], vs[0], known) and le(us[1], vs[1], known)) or (
+                    le(us[0], vs[1], known) and le(us[1], vs[0], known)
+                )
+            case "abs":
+                return known.range(us[0]).low >= 0.0 and le(us[0], vs[0], known)
+            case operation if operation in LIBRARY:
+                return self.same(u, v, known) or self._distances.through_library(u, v, known, self.trust_library)
+        return self.same(u, v, known)
+
+    def _products(self, us: tuple[Term, ...], vs: tuple[Term, ...], known: Known) -> bool:
+        (a, b), (c, d) = us, vs
+        return (self._scaled(a, c, b, known) and self._scaled(b, d, c, known)) or (
+            self._scaled(b, d, a, known) and self._scaled(a, c, d, known)
+        )
+
+    def _scaled(self, a: Term, b: Term, factor: Term, known: Known) -> bool:
+        """a * factor <= b * factor, exactly."""
+        if self.same(a, b, known):
+            return True
+        found = known.range(factor)
+        return (found.low >= 0.0 and self.at_most(a, b, known)) or (found.high <= 0.0 and self.at_most(b, a, known))
+
+    def _quotients(self, us: tuple[Term, ...], vs: tuple[Term, ...], known: Known) -> bool:
+        (a, b), (c, d) = us, vs
+        # A quotient by 0 is 0: for one divisor on both sides no exception from the rule for factors.
+        return (self._scaled(a, c, b, known) and self._shared_out(c, b, d, known)) or (
+            self._shared_out(a, b, d, known) and self._scaled(a, c, d, known)
+        )
+
+    def _shared_out(self, a: Term, by: Term, other: Term, known: Known) -> bool:
+        """a / by <= a / other, exactly."""
+        if self.same(by, other, known):
+            return True
+        x, y, z = known.range(a), known.range(by), known.range(other)
+        if (z.low > 0.0 or y.high < 0.0) and x.low >= 0.0:
+            return self.at_most(other, by, known)
+        if (y.low > 0.0 or z.high < 0.0) and x.high <= 0.0:
+            return self.at_most(by, other, known)
+        return False
+
+    # A term and one of its parts
+
+    def _from_above(self, u: Term, v: Term, known: Known) -> bool:
+        """u <= v since u is at most a part of v that is at most v."""
+        le, part = self.at_most, known.range
+        match v.operation, v.parts:
+            case "add", (a, b):
+                return (part(b).low >= 0.0 and le(u, a, known)) or (part(a).low >= 0.0 and le(u, b, known))
+            case "subtract", (a, b):
+                return part(b).high <= 0.0 and le(u, a, known)
+            case "multiply", (a, b):
+                return any(part(x).low >= 0.0 and part(y).low >= 1.0 and le(u, x, known) for x, y in ((a, b), (b, a)))
+            case "divide", (a, b):
+                return part(a).low >= 0.0 and 0.0 < part(b).low <= part(b).high <= 1.0 and le(u, a, known)
+            case "abs", (a,):
+                return le(u, a, known)
+            case "ceil", (a,):
+                return le(u, a, known)
+            case (("floor" | "round" | "trunc"), (a,)):
+                return part(u).whole and le(u, a, known)
+        return False
+
+    def _from_below(self, u: Term, v: Term, known: Known) -> bool:
+        """u <= v since u is at most a part of it that is at most v."""
+        le, part = self.at_most, known.range
+        match u.operation, u.parts:
+            case "add", (a, b):
+                return (part(b).high <= 0.0 and le(a, v, known)) or (part(a).high <= 0.0 and le(b, v, known))
+            case "subtract", (a, b):
+                return part(b).low >= 0.0 and le(a, v, known)
+            case "multiply", (a, b):
+                return any(part(x).low >= 0.0 and part(y).high <= 1.0 and le(x, v, known) for x, y in ((a, b), (b, a)))
+            case "divide", (a, b):
+                least = part(b).least_magnitude
+                return part(a).low >= 0.0 and (least >= 1.0 or part(b).high <= 0.0) and le(a, v, known)
+            case "modulo", (a, _):
+                return part(a).low >= 0.0 and le(a, v, known)
+            case "floor", (a,):
+                return le(a, v, known)
+            case (("ceil" | "round" | "trunc"), (a,)):
+                return part(v).whole and le(a, v, known)
+        return False
+
+
+def _atom(test: Term, known: Known) -> Term:
+    """A comparison within the test that is not decided."""
+    while test.operation == "choose":
+        held = known.decide(test.parts[0])
+        test = test.parts[0 if held is None else 1 if held else 2]
+    return test
+
+
+def _sign(divisor: Term, known: Known) -> Term:
+    """A test that tells on which side of 0 the divisor is, or whether it is 0."""
+    zero, found = known.graph.zero, known.range(divisor)
+    return known.graph.compare("<=" if found.low < 0.0 < found.high else "==", divisor, zero)

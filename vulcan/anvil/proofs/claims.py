@@ -1,0 +1,210 @@
+"""What a task claims of its policies, as terms: the properties, and the conditions that they are written with.
+
+A condition is an expression of Anvil. It is read by the language's own checker, as the body of a function that has the
+arguments of the one that the property is claimed of and, in a claim, `result`: what the policy returned.
+
+The state space of a proof: everything that a policy may be shown.
+
+Each feature is anywhere within its declared range, at whole numbers where its type is int, and independently of every
+other one. The answers of a history and the statistics are anywhere within the bounds of interval analysis, and no
+consequence of the features: "all else equal" holds them equal in both copies. A statistic that looks for a value is an
+unknown function of that value, the same in both copies; where it looks for the entity's own key it is, like a
+history's answer, one number that both copies share.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from vulcan.anvil import ir as p
+from vulcan.anvil.analysis.intervals import Bounds, Interval, declared_bounds
+from vulcan.anvil.check import check_tree
+from vulcan.anvil.parse import parse
+from vulcan.anvil.plan import Plan, make_plan
+from vulcan.anvil.proofs.terms import Graph, Input, Lookup, Term
+from vulcan.anvil.proofs.unfold import Unfolder
+from vulcan.anvil.rejection import Rejected
+from vulcan.errors import UserError
+from vulcan.task import Feature, Property, Scalar, Signature, Task
+
+_NOTHING = p.Program((), ())
+
+
+class Inputs:
+    """What one copy of a policy reads, as terms."""
+
+    def __init__(self, graph: Graph, signature: Signature, subject: str | None = None, copy: int = 0) -> None:
+        self._graph = graph
+        self._signature = signature
+        self._subject = subject
+        self._copy = copy
+        self._bounds: Bounds = declared_bounds(_NOTHING, signature)
+        self._result: Term | None = None
+        self.asked: dict[str, Interval] = {}
+        """Everything that was read, by name, with its range; also what turned out not to matter."""
+
+    def with_result(self, result: Term) -> Inputs:
+        """The same, with what the policy returned read as the last argument."""
+        other = Inputs(self._graph, self._signature, self._subject, self._copy)
+        other._result, other.asked = result, self.asked
+        return other
+
+    def _given(self, name: str, within: Interval, copy: int = 0) -> Term:
+        self.asked[name] = within
+        return self._graph.input(Input(name, within, copy))
+
+    def read(self, feature: str) -> Term:
+        if feature not in self._bounds.features and self._result is not None:
+            return self._result
+        copy = self._copy if feature == self._subject else 0
+        return self._given(feature, domain(self._bounds.features[feature]), copy)
+
+    def statistic(self, statistic: p.Statistic) -> Term:
+        return self._given(spelled(statistic, self._signature), self._bounds.statistic(statistic))
+
+    def occurrences(self, statistic: p.Statistic, value: Term) -> Term:
+        found = self._bounds.of(p.Occurrences(statistic, p.Number(0.0)), {})
+        key = key_of(self._signature)
+        if key is not None and value is self.read(key):
+            return self._given(spelled(statistic, self._signature, key), found)
+        return self._graph.lookup(Lookup(statistic, spelled(statistic, self._signature, "{}"), found), value)
+
+    def query(self, query: p.Query) -> Term:
+        name = f"{query.history}.{query.query}"
+        return self._given(name, self._bounds.features[name])
+
+
+def domain(declared: Interval) -> Interval:
+    """The same, drawn in to whole numbers where there are no others."""
+    if not declared.whole:
+        return declared
+    low, high = float(math.ceil(declared.low)), float(math.floor(declared.high))
+    return Interval(low, high, True) if low <= high else declared
+
+
+def key_of(signature: Signature) -> str | None:
+    """The feature that identifies the entity, by the name it is read by."""
+    entity = signature.entity
+    return f"{entity.name}.{entity.key}" if entity is not None else None
+
+
+def spelled(statistic: p.Statistic, signature: Signature, *before: str) -> str:
+    """The statistic as it is written in a policy."""
+    name, entity = statistic.feature, signature.entity
+    owner, _, feature = name.partition(".")
+    if entity is not None and owner == entity.name and statistic.scope != "entity":
+        name = f"{entity.population}.{feature}"
+    return (
+        f"{name}.{statistic.kind}({', '.join((*before, *(repr(a).removesuffix('.0') for a in statistic.arguments)))})"
+    )
+
+
+RESULT = "result"
+_MOST_OPERATIONS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    text: str
+    program: p.Program
+    plan: Plan
+    signature: Signature
+
+
+def condition(task: Task, declared: Property, what: str, text: str, of_result: bool) -> Condition:
+    """The condition that a property's `what` (its claim or its `when`) spells. Raises UserError where it is none."""
+    where = f"task {task.name!r}, property {declared.name!r}: {what} {text!r}"
+    arguments = task.function(declared.function).arguments
+    if of_result:
+        arguments += (Scalar(Feature(RESULT, "float", "result", -1e300, 1e300, "what the policy returned")),)
+    try:
+        asked = Signature(f"{what}_of_property", arguments, "whether it holds")
+        source = f"def {asked.function}({', '.join(a.name for a in arguments)}):\n    return (\n{text}\n)\n"
+        program = check_tree(parse(source), asked)
+        return Condition(text, program, make_plan(program, _MOST_OPERATIONS), asked)
+    except ValueError as error:
+        raise UserError(f"{where}: {error}") from error
+    except Rejected as rejected:
+        first = rejected.violations[0]
+        raise UserError(f"{where} is no condition over its features: {first.message}; {first.hint}") from rejected
+
+
+def check_properties(task: Task) -> None:
+    """Raises UserError for a property whose subject or conditions do not fit the task's function."""
+    for declared in task.properties:
+        conditions(task, declared)
+
+
+def conditions(task: Task, declared: Property) -> tuple[Condition | None, Condition | None]:
+    """The property's `when` and claim. Raises UserError where its subject or one of these does not fit the task."""
+    features = [name for name, _ in task.function(declared.function).features()]
+    if declared.subject is not None and declared.subject not in features:
+        raise UserError(
+            f"task {task.name!r}, property {declared.name!r}: subject {declared.subject!r} is not a feature; "
+            f"there are {', '.join(features)}"
+        )
+    when = None if declared.when is None else condition(task, declared, "when", declared.when, False)
+    claim = None if declared.claim is None else condition(task, declared, "claim", declared.claim, True)
+    return when, claim
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A property of one policy: on all inputs where every one of `assumed` holds, `concluded` does.
+
+    `copies` are the results it speaks of: one, or two where it compares inputs that differ in the subject alone.
+    """
+
+    graph: Graph
+    inputs: tuple[Inputs, ...]
+    copies: tuple[Term, ...]
+    assumed: tuple[Term, ...]
+    concluded: Term
+
+    @property
+    def ranges(self) -> dict[str, Interval]:
+        """Everything that the policy and the conditions read, by name."""
+        return {name: within for each in self.inputs for name, within in each.asked.items()}
+
+
+def statement(program: p.Program, task: Task, declared: Property) -> Statement:
+    """The property as terms. Raises TooLarge, and UserError where the property does not fit the task."""
+    when, claim = conditions(task, declared)
+    graph = Graph()
+    subject = declared.subject
+    pair = subject is not None
+    signature = task.function(declared.function)
+    function = program.of(signature.function)
+    inputs = tuple(Inputs(graph, signature, subject, copy) for copy in ((1, 2) if pair else (0,)))
+    copies = tuple(Unfolder(graph, function, each).result() for each in inputs)
+    assumed = []
+    if subject is not None:
+        one, other = (each.read(subject) for each in inputs)
+        assumed.append(graph.compare("<", one, other))  # where they are equal so are the results
+    if when is not None:
+        assumed += [graph.truth(Unfolder(graph, when.program, each).result()) for each in inputs]
+    if claim is not None:
+        (each,) = inputs
+        concluded = graph.truth(Unfolder(graph, claim.program, each.with_result(copies[0])).result())
+    else:
+        concluded = _concluded(graph, declared, copies)
+    return Statement(graph, inputs, copies, tuple(assumed), concluded)
+
+
+def _concluded(graph: Graph, declared: Property, copies: tuple[Term, ...]) -> Term:
+    match declared.kind, copies:
+        case "nondecreasing", (first, second):
+            return graph.compare("<=", first, second)
+        case "nonincreasing", (first, second):
+            return graph.compare(">=", first, second)
+        case "independent", (first, second):
+            return graph.compare("==", first, second)
+        case "bounded", (result,):
+            holds = graph.one
+            if declared.low is not None:
+                holds = graph.both(holds, graph.compare(">=", result, graph.number(float(declared.low))))
+            if declared.high is not None:
+                holds = graph.both(holds, graph.compare("<=", result, graph.number(float(declared.high))))
+            return holds
+    raise AssertionError(declared)

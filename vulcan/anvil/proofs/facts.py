@@ -1,0 +1,350 @@
+"""What is known where some tests hold: tighter bounds of terms, and which term is not above which."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from vulcan.anvil.analysis.intervals import TRUTH, Interval, point
+from vulcan.anvil.proofs.least_magnitude import least_magnitude
+from vulcan.anvil.proofs.ranges import bounds, meet
+from vulcan.anvil.proofs.terms import Graph, Input, Lookup, Term
+from vulcan.anvil.semantics import LARGEST
+
+_DEEPEST_CASES = 2
+"""How many choices within one another are told apart when the bounds of a term are asked."""
+
+_MOST_CONSEQUENCES = 60
+
+
+class Contradiction(Exception):
+    """The tests cannot all hold: whatever is claimed of such inputs is true."""
+
+
+class Known:
+    """Immutable once made; `assume` gives another that knows more. Raises Contradiction where it is of no input."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self._parent: Known | None = None
+        self._refined: dict[Term, Interval] = {}
+        self._decided: dict[Term, bool] = {}
+        self._above: dict[Term, list[tuple[Term, bool]]] = {}
+        self._below: dict[Term, list[tuple[Term, bool]]] = {}
+        self._touched = 0
+        self._nesting = 0
+        self._ranges: dict[Term, Interval] = {}
+        self._magnitudes: dict[Term, float] = {}
+        self._cases: dict[tuple[Term, bool, int], Known | None] = {}
+        self._consequences = 0
+
+    def assume(self, test: Term, holds: bool = True) -> Known:
+        """What is known where also the test holds, or fails. Raises Contradiction."""
+        return self._case(test, holds, 0)
+
+    def _case(self, test: Term, holds: bool, nesting: int) -> Known:
+        key = (test, holds, nesting)
+        if key not in self._cases:
+            try:
+                self._cases[key] = self._with(test, holds, nesting)
+            except Contradiction:
+                self._cases[key] = None
+        found = self._cases[key]
+        if found is None:
+            raise Contradiction
+        return found
+
+    def _with(self, test: Term, holds: bool, nesting: int) -> Known:
+        child = Known(self.graph)
+        child._parent = self
+        child._refined = dict(self._refined)
+        child._decided = dict(self._decided)
+        child._above = {term: list(found) for term, found in self._above.items()}
+        child._below = {term: list(found) for term, found in self._below.items()}
+        child._nesting = nesting
+        child._assume(test, holds)
+        return child
+
+    # Questions
+
+    def range(self, term: Term) -> Interval:
+        """Bounds of the term. Raises Contradiction."""
+        found = self._ranges.get(term)
+        if found is None:
+            if self._parent is not None and not term.cone & self._touched:
+                found = self._parent.range(term)
+            else:
+                found = self._range(term)
+                if term in self._refined:
+                    found = meet(found, self._refined[term])
+                    if found.low > found.high:
+                        raise Contradiction
+            self._ranges[term] = found
+        return found
+
+    def _range(self, term: Term) -> Interval:
+        self.graph.work += 1
+        match term.payload:
+            case float() as value:
+                return point(value)
+            case Input(range=found) | Lookup(range=found):
+                return found
+        if term.is_test:
+            held = self.decide(term)
+            return TRUTH if held is None else point(float(held))
+        if term.operation == "choose":
+            return self._of_choice(*term.parts)
+        found = bounds(term, [self.range(part) for part in term.parts], self._least)
+        if term.operation == "subtract" and self._above:
+            found = self._of_difference(term.parts[0], term.parts[1], found)
+        return found
+
+    def _least(self, term: Term) -> float:
+        """The smallest magnitude of the term where it is not 0."""
+        found = self._magnitudes.get(term)
+        if found is None:
+            if self._parent is not None and not term.cone & self._touched:
+                found = self._parent._least(term)
+            else:
+                ranges = [self.range(part) for part in term.parts]
+                found = least_magnitude(term, ranges, self.range(term), self._least)
+            self._magnitudes[term] = found
+        return found
+
+    def _of_choice(self, test: Term, then: Term, otherwise: Term) -> Interval:
+        held = self.decide(test)
+        if held is not None:
+            return self.range(then if held else otherwise)
+        if self._nesting >= _DEEPEST_CASES:
+            return self.range(then) | self.range(otherwise)
+        found: list[Interval] = []
+        for part, holds in ((then, True), (otherwise, False)):
+            try:
+                found.append(self._case(test, holds, self._nesting + 1).range(part))
+            except Contradiction:
+                continue
+        if not found:
+            raise Contradiction
+        return found[0] if len(found) == 1 else found[0] | found[1]
+
+    def _of_difference(self, a: Term, b: Term, found: Interval) -> Interval:
+        """A difference of float64 has the sign of the exact one, also where it is rounded."""
+        least = 1.0 if found.whole else 5e-324
+        if self.ordered(b, a):
+            found = meet(found, Interval(least if self.ordered(b, a, True) else 0.0, LARGEST))
+        if self.ordered(a, b):
+            found = meet(found, Interval(-LARGEST, -least if self.ordered(a, b, True) else 0.0))
+        if found.low > found.high:
+            raise Contradiction
+        return found
+
+    def ordered(self, a: Term, b: Term, strict: bool = False) -> bool:
+        """Whether it was assumed that a <= b, or a < b where `strict`, directly or by way of other terms."""
+        if a is b:
+            return not strict
+        pending, seen = [(a, not strict)], set()
+        while pending:
+            state = pending.pop()
+            if state in seen:
+                continue
+            seen.add(state)
+            term, enough = state
+            for above, strictly in self._above.get(term, ()):
+                if above is b and (enough or strictly):
+                    return True
+                pending.append((above, enough or strictly))
+        return False
+
+    def above(self, term: Term) -> list[tuple[Term, bool]]:
+        """The terms that were assumed not below it, each with whether it was assumed above it."""
+        return self._above.get(term, [])
+
+    def below(self, term: Term) -> list[tuple[Term, bool]]:
+        return self._below.get(term, [])
+
+    def refined(self) -> Iterator[Term]:
+        """The terms whose bounds follow from what was assumed."""
+        yield from self._refined
+
+    def decide(self, test: Term) -> bool | None:
+        """Whether the test holds on all inputs (True), on none (False), or it is not known."""
+        if test in self._decided:
+            return self._decided[test]
+        if test.number is not None:
+            return test.number != 0.0
+        if test.operation in ("less", "at_most"):
+            return self._is_below(test.parts[0], test.parts[1], test.operation == "less")
+        if test.operation in ("equal", "differs"):
+            equal = self._equal(*test.parts)
+            return equal if equal is None or test.operation == "equal" else not equal
+        found = self.range(test)
+        if not found.has_zero:
+            return True
+        return False if found.low == found.high == 0.0 else None
+
+    def _is_below(self, a: Term, b: Term, strict: bool) -> bool | None:
+        x, y = self.range(a), self.range(b)
+        if x.high < y.low or (x.high <= y.low and not strict) or self.ordered(a, b, strict):
+            return True
+        if y.high < x.low or (y.high <= x.low and strict) or self.ordered(b, a, not strict):
+            return False
+        return None
+
+    def _equal(self, a: Term, b: Term) -> bool | None:
+        x, y = self.range(a), self.range(b)
+        if x.high < y.low or y.high < x.low or self.ordered(a, b, True) or self.ordered(b, a, True):
+            return False
+        if x.low == x.high == y.low == y.high or (self.ordered(a, b) and self.ordered(b, a)):
+            return True
+        return None
+
+    def head(self, term: Term) -> Term:
+        """A term of the same value whose outermost operation is not a choice, sign or rounding that is settled."""
+        while True:
+            if term.operation == "choose":
+                held = self.decide(term.parts[0])
+                if held is None:
+                    return term
+                term = term.parts[1 if held else 2]
+            elif term.operation == "abs" and self.range(term.parts[0]).low >= 0.0:
+                term = term.parts[0]
+            elif term.operation == "abs" and self.range(term.parts[0]).high <= 0.0:
+                term = self.graph.operate("negate", term.parts[0])
+            elif term.operation in ("floor", "ceil", "round", "trunc") and self.range(term.parts[0]).whole:
+                term = term.parts[0]
+            elif term.operation in ("min", "max"):
+                a, b = term.parts
+                held = self._is_below(a, b, False)
+                if held is None:
+                    return term
+                term = a if held == (term.operation == "min") else b
+            else:
+                found = self.range(term)
+                return self.graph.number(found.low) if found.low == found.high else term
+
+    # Consequences, while it is made
+
+    def _assume(self, test: Term, holds: bool) -> None:
+        known = self.decide(test)
+        if known is not None:
+            if known != holds:
+                raise Contradiction
+            return
+        self._decided[test] = holds
+        self._touch(test)
+        if test.is_test:
+            opposite = self.graph.negation(test)
+            self._decided[opposite] = not holds
+            self._touch(opposite)
+            if not holds:
+                test, holds = opposite, True
+        match test.operation, test.parts:
+            case "less", (a, b):
+                self._put_below(a, b, True)
+            case "at_most", (a, b):
+                self._put_below(a, b, False)
+            case "equal", (a, b):
+                self._put_below(a, b, False)
+                self._put_below(b, a, False)
+            case "differs", (a, b):
+                self._put_apart(a, b)
+            case "choose", parts:
+                self._assume_choice(parts, holds)
+            case _:
+                if holds:
+                    self._put_apart(test, self.graph.zero)
+                else:
+                    self._bound(test, 0.0, 0.0)
+
+    def _assume_choice(self, parts: tuple[Term, ...], holds: bool) -> None:
+        test, then, otherwise = parts
+        if self.decide(then) is not None and self.decide(then) != holds:
+            self._assume(test, False)
+            self._assume(otherwise, holds)
+        elif self.decide(otherwise) is not None and self.decide(otherwise) != holds:
+            self._assume(test, True)
+            self._assume(then, holds)
+
+    def _touch(self, term: Term) -> None:
+        self._touched |= 1 << term.index
+        self._cases.clear()
+        self._magnitudes.clear()
+        self._ranges = {t: r for t, r in self._ranges.items() if not t.cone & (1 << term.index)}
+
+    def _put_below(self, a: Term, b: Term, strict: bool) -> None:
+        if self.ordered(b, a, not strict):
+            raise Contradiction
+        x, y = self.range(a), self.range(b)
+        if a.number is None and b.number is None and not self.ordered(a, b, strict):
+            self._above.setdefault(a, []).append((b, strict))
+            self._below.setdefault(b, []).append((a, strict))
+            self._touch(a)  # a difference of the two has bounds of its own now
+            self._touch(b)
+        self._bound(a, -LARGEST, math.nextafter(y.high, -math.inf) if strict else y.high)
+        self._bound(b, math.nextafter(x.low, math.inf) if strict else x.low, LARGEST)
+
+    def _put_apart(self, a: Term, b: Term) -> None:
+        for one, other in ((a, b), (b, a)):
+            x, y = self.range(one), self.range(other)
+            if y.low == y.high == x.low:
+                self._bound(one, math.nextafter(x.low, math.inf), LARGEST)
+            elif y.low == y.high == x.high:
+                self._bound(one, -LARGEST, math.nextafter(x.high, -math.inf))
+
+    def _bound(self, term: Term, low: float, high: float) -> None:
+        """The term lies within; and so do others, whose bounds follow."""
+        old = self.range(term)
+        new = meet(old, Interval(low, high))
+        if new.low > new.high:
+            raise Contradiction
+        if new == old or term.number is not None:
+            return
+        self._refined[term] = meet(self._refined.get(term, new), new)
+        self._touch(term)
+        self._consequences += 1
+        if self._consequences <= _MOST_CONSEQUENCES:
+            for above, strict in list(self._above.get(term, ())):
+                self._bound(above, math.nextafter(new.low, math.inf) if strict else new.low, LARGEST)
+            for below, strict in list(self._below.get(term, ())):
+                self._bound(below, -LARGEST, math.nextafter(new.high, -math.inf) if strict else new.high)
+            self._bound_parts(term, new)
+
+    def _bound_parts(self, term: Term, new: Interval) -> None:
+        match term.operation, term.parts:
+            case "negate", (a,):
+                self._bound(a, -new.high, -new.low)
+            case "abs", (a,):
+                self._bound(a, -new.high, new.high)
+            case "min", (a, b):
+                self._bound(a, new.low, LARGEST)
+                self._bound(b, new.low, LARGEST)
+            case "max", (a, b):
+                self._bound(a, -LARGEST, new.high)
+                self._bound(b, -LARGEST, new.high)
+            case "add", (a, b):
+                self._bound_sum(a, new, self.range(b))
+                self._bound_sum(b, new, self.range(a))
+            case "subtract", (a, b):
+                x, y = self.range(a), self.range(b)
+                self._bound_sum(a, new, Interval(-y.high, -y.low))
+                self._bound_sum(b, Interval(-new.high, -new.low), Interval(-x.high, -x.low))
+                if new.low >= 0.0:
+                    self._put_below(b, a, new.low > 0.0)
+                if new.high <= 0.0:
+                    self._put_below(a, b, new.high < 0.0)
+            case "choose", (test, then, otherwise):
+                for part, holds in ((then, False), (otherwise, True)):
+                    found = meet(self.range(part), new)
+                    if found.low > found.high:
+                        self._assume(test, holds)
+                        self._bound(otherwise if part is then else then, new.low, new.high)
+
+    def _bound_sum(self, term: Term, total: Interval, other: Interval) -> None:
+        """Bounds of one summand, from those of the rounded sum and of the other summand.
+
+        The exact sum is no further than half a unit from the rounded one; a whole unit is taken, and another one for
+        the difference that is taken here.
+        """
+        low = math.nextafter(math.nextafter(total.low, -math.inf) - other.high, -math.inf)
+        high = math.nextafter(math.nextafter(total.high, math.inf) - other.low, math.inf)
+        self._bound(term, max(low, -LARGEST), min(high, LARGEST))

@@ -1,0 +1,196 @@
+"""Bounds of one operation's result from the bounds of its operands: what `anvil.flow.intervals` gives, and tighter.
+
+Rounding is monotone and so is saturation, so for + - * / and sqrt bounds computed in float64 hold as they are. The
+mathematical library is trusted to err by under 1e-12 of the result (it documents 4 units in the last place, 1e-15).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from itertools import product
+
+from vulcan.anvil import semantics as total
+from vulcan.anvil.analysis.intervals import OPERATION_BOUNDS, Interval, clamped
+from vulcan.anvil.proofs.terms import Term
+from vulcan.task import LARGEST_EXACT_INTEGER
+
+_SUBNORMAL = 1e-300
+_FUZZ = 1e-320
+"""Bounds of a library function closer to 0 than the first are widened by the second: results there keep fewer bits."""
+
+LARGEST_EXACT_FLOOR = 2.0**49
+"""Below this CPython's floor division is the floor of the exact quotient: its two roundings move it by under a quarter,
+which the last step of the algorithm mends."""
+
+LIBRARY = frozenset({"exp", "expm1", "log", "log2", "log10", "log1p", "tanh", "atan", "sin", "cos", "power"})
+"""The operations that the mathematical library computes, near the exact result but not always the nearest float64."""
+
+
+def bounds(term: Term, ranges: list[Interval], least: Callable[[Term], float]) -> Interval:
+    """Where the result of the term's operation lies, for operands within these ranges.
+
+    `least` gives the smallest magnitude of a part where that is not 0.
+    """
+    if term.operation in _BY_LEAST:
+        place = 1 if term.operation != "power" else 0
+        smallest = least(term.parts[place]) if ranges[place].has_zero else 0.0
+        found = _BY_LEAST[term.operation](ranges[0], ranges[1], smallest)
+        return _fuzzy(found) if term.operation in LIBRARY else found
+    tighter = _TIGHTER.get(term.operation)
+    if term.operation == "multiply" and term.parts[0] is term.parts[1]:
+        return _square(ranges[0])
+    found = tighter(*ranges) if tighter else OPERATION_BOUNDS[term.operation](*ranges)
+    return _fuzzy(found) if term.operation in LIBRARY else found
+
+
+def meet(a: Interval, b: Interval) -> Interval:
+    """Within both, which may be nothing: then `low` is above `high`."""
+    whole = a.whole or b.whole
+    low, high = max(a.low, b.low), min(a.high, b.high)
+    if whole and low <= high:
+        low, high = float(math.ceil(low)), float(math.floor(high))
+    return Interval(low, high, whole)
+
+
+def is_exact(interval: Interval) -> bool:
+    """Whether a result within it, of integers and + - *, is the exact one: 2**53 itself may have been rounded to."""
+    return interval.whole and interval.magnitude < LARGEST_EXACT_INTEGER
+
+
+def _fuzzy(interval: Interval) -> Interval:
+    low, high = interval.low, interval.high
+    if 0.0 < low < _SUBNORMAL:
+        low = max(0.0, low - _FUZZ)
+    elif -_SUBNORMAL < low < 0.0:
+        low -= _FUZZ
+    if 0.0 <= high < _SUBNORMAL and not (low == high == 0.0):
+        high += _FUZZ
+    elif -_SUBNORMAL < high < 0.0:
+        high = min(0.0, high + _FUZZ)
+    return Interval(low, high, interval.whole)
+
+
+def _square(a: Interval) -> Interval:
+    least = 0.0 if a.has_zero else a.least_magnitude
+    return clamped(least * least, a.magnitude * a.magnitude, a.whole)
+
+
+def _pieces(b: Interval, least: float) -> list[Interval]:
+    """The values of b that are not 0, by sign."""
+    found = []
+    if b.high > 0.0:
+        found.append(Interval(b.low if b.low > 0.0 else min(least, b.high), b.high, b.whole))
+    if b.low < 0.0:
+        found.append(Interval(b.low, b.high if b.high < 0.0 else max(-least, b.low), b.whole))
+    return found
+
+
+def _by_pieces(
+    a: Interval, b: Interval, least: float, quotient: Callable[[float, float], float], whole: bool
+) -> Interval:
+    pieces = _pieces(b, least)
+    values = [quotient(x, y) for piece in pieces for x, y in product((a.low, a.high), (piece.low, piece.high))]
+    if b.has_zero:
+        values.append(0.0)
+    return Interval(min(values), max(values), whole)
+
+
+def _divide(a: Interval, b: Interval, least: float) -> Interval:
+    return _by_pieces(a, b, least, total.divide, False)
+
+
+def _floor_divide(a: Interval, b: Interval, least: float) -> Interval:
+    quotient = _divide(a, b, least)
+    if quotient.magnitude < LARGEST_EXACT_FLOOR:
+        return _by_pieces(a, b, least, total.floor_divide, True)
+    low = quotient.low - 1.0 - abs(quotient.low) * 1e-14
+    high = quotient.high + 1.0 + abs(quotient.high) * 1e-14
+    return Interval(total.saturate(low), total.saturate(high), True)
+
+
+def _modulo(a: Interval, b: Interval) -> Interval:
+    whole = a.whole and b.whole
+    if a.low >= 0.0 and a.high < b.low:
+        return a
+    low, high = min(b.low, 0.0), max(b.high, 0.0)
+    if a.low >= 0.0 and b.low >= 0.0:
+        high = min(high, a.high)
+    if whole and b.low >= 1.0 and b.high <= LARGEST_EXACT_INTEGER:
+        high = min(high, b.high - 1.0)
+    return Interval(low, high, whole)
+
+
+def _power(a: Interval, b: Interval, least: float) -> Interval:
+    """Of a base above 0 the power is monotone in each operand; 0 and negative bases are cases of their own."""
+    found: list[Interval] = []
+    positive = [piece for piece in _pieces(a, least) if piece.low > 0.0]
+    for piece in positive:
+        found.append(_power_of_positive(piece, b))
+    if a.has_zero:
+        found.append(Interval(0.0, 1.0 if b.has_zero else 0.0))
+    if a.low < 0.0:
+        found.append(_power_of_negative(a, b, least))
+    joined = found[0]
+    for other in found[1:]:
+        joined = joined | other
+    return joined
+
+
+def _power_of_positive(a: Interval, b: Interval) -> Interval:
+    values = [total.power(x, y) for x, y in product((a.low, a.high), (b.low, b.high))]
+    return clamped(min(values) * (1.0 - 1e-12), max(values) * (1.0 + 1e-12))
+
+
+def _power_of_negative(a: Interval, b: Interval, least: float) -> Interval:
+    """Only integer powers of a negative number are not 0; they are plus or minus those of its magnitude."""
+    nothing = Interval(0.0, 0.0)
+    if b.low == b.high and not b.low.is_integer():
+        return nothing
+    magnitudes = Interval(least if a.high >= 0.0 else -a.high, -a.low)
+    image = _power_of_positive(magnitudes, b)
+    if b.low == b.high and b.low % 2.0 == 0.0:
+        return image
+    if b.low == b.high:
+        return Interval(-image.high, -image.low)
+    return Interval(-image.high, image.high) | nothing
+
+
+def _within(function: Callable[[float], float]) -> Callable[[Interval], Interval]:
+    def bound(a: Interval) -> Interval:
+        low, high = function(a.low), function(a.high)
+        return clamped(low - 1e-12 * abs(low), high + 1e-12 * abs(high))
+
+    return bound
+
+
+def _log1p(a: Interval) -> Interval:
+    """It is 0 up to -1; of the integers above that none has a negative one."""
+    if a.low > -1.0:
+        return _within(total.log1p)(a)
+    least = 0.0 if a.whole else math.nextafter(-1.0, 0.0)
+    if a.high < least:
+        return Interval(0.0, 0.0)
+    return _within(total.log1p)(Interval(least, a.high)) | Interval(0.0, 0.0)
+
+
+def _tanh(a: Interval) -> Interval:
+    found = _within(math.tanh)(a)
+    return Interval(max(found.low, -1.0), min(found.high, 1.0))
+
+
+_TIGHTER: dict[str, Callable[..., Interval]] = {
+    "modulo": _modulo,
+    "exp": _within(total.exp),
+    "expm1": _within(total.expm1),
+    "log1p": _log1p,
+    "tanh": _tanh,
+    "atan": _within(math.atan),
+}
+
+_BY_LEAST: dict[str, Callable[[Interval, Interval, float], Interval]] = {
+    "divide": _divide,
+    "floor_divide": _floor_divide,
+    "power": _power,
+}
+"""Operations that are large where an operand is near 0, but not where it is 0."""

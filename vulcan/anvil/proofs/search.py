@@ -1,0 +1,362 @@
+"""Looks for a counterexample: inputs at boundaries, at random and up hill, the same ones on every run.
+
+Values to try for an input: the ends of its range, what the program compares with, all magnitudes, small integers.
+
+Terms computed for many inputs at once, with numpy: to look for counterexamples, which the reference then judges.
+
+Functions of the mathematical library may differ in the last place from those of the reference.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vulcan.anvil.analysis.intervals import Interval
+from vulcan.anvil.proofs.claims import Statement
+from vulcan.anvil.proofs.terms import Graph, Input, Lookup, Term, parts_within
+from vulcan.anvil.proofs.verdict import Counterexample, Judge, Point, calm, simplest
+from vulcan.anvil.semantics import LARGEST
+from vulcan.task import Property
+
+Numbers = NDArray[np.float64]
+
+
+def evaluate(wanted: Iterable[Term], given: Mapping[Term, Numbers], size: int) -> dict[Term, Numbers]:
+    """The terms wanted and all their parts, for `size` inputs; `given` holds inputs and what lookups answer.
+
+    Where a lookup looks for the same value as an earlier one of the same statistic, it finds the same.
+    """
+    done: dict[Term, Numbers] = {}
+    lookups: list[Term] = []
+    needed = sorted({part for term in wanted for part in parts_within(term)}, key=lambda t: t.index)
+    with np.errstate(all="ignore"):
+        for term in needed:
+            match term.operation:
+                case "number":
+                    done[term] = np.full(size, term.number)
+                case "input":
+                    done[term] = given[term]
+                case "lookup":
+                    done[term] = _found(term, lookups, given, done)
+                    lookups.append(term)
+                case "choose":
+                    test, then, otherwise = (done[part] for part in term.parts)
+                    done[term] = np.where(test != 0.0, then, otherwise)
+                case operation:
+                    done[term] = _OPERATIONS[operation](*(done[part] for part in term.parts))
+    return done
+
+
+def _found(term: Term, before: list[Term], given: Mapping[Term, Numbers], done: Mapping[Term, Numbers]) -> Numbers:
+    answer = given[term]
+    for other in before:
+        if _statistic(other) == _statistic(term):
+            answer = np.where(done[other.parts[0]] == done[term.parts[0]], done[other], answer)
+    return answer
+
+
+def _statistic(term: Term) -> object:
+    return term.payload.statistic if isinstance(term.payload, Lookup) else None
+
+
+def margin(graph: Graph, test: Term, done: Mapping[Term, Numbers]) -> Numbers:
+    """How clearly the test holds: above 0 where it does, at most 0 where it fails, the further the clearer."""
+    match test.operation, test.parts:
+        case (("less" | "at_most"), (a, b)):
+            with np.errstate(all="ignore"):
+                apart = np.clip(done[b] - done[a], -LARGEST, LARGEST)
+            return np.where(done[test] != 0.0, np.maximum(apart, 5e-324), np.minimum(apart, -0.0))
+        case ("equal" | "differs") as operation, (a, b):
+            with np.errstate(all="ignore"):
+                apart = np.clip(np.abs(done[b] - done[a]), 0.0, LARGEST)
+            return np.where(apart == 0.0, 5e-324, -apart) if operation == "equal" else apart
+        case "choose", (case, then, otherwise):
+            inner = margin(graph, case, done)
+            branch = np.where(done[case] != 0.0, margin(graph, then, done), margin(graph, otherwise, done))
+            if otherwise is graph.zero:  # both
+                return np.where(done[case] != 0.0, branch, np.minimum(inner, -0.0))
+            return branch
+        case _:
+            return np.where(done[test] != 0.0, 1.0, -1.0)
+
+
+def _saturated(function: Callable[..., Numbers]) -> Callable[..., Numbers]:
+    return lambda *operands: np.clip(function(*operands), -LARGEST, LARGEST)
+
+
+def _guarded(function: Callable[..., Numbers]) -> Callable[..., Numbers]:
+    return lambda a, b: np.where(b != 0.0, np.clip(function(a, np.where(b != 0.0, b, 1.0)), -LARGEST, LARGEST), 0.0)
+
+
+def _above(function: Callable[..., Numbers], least: float) -> Callable[..., Numbers]:
+    return lambda a: np.where(a > least, function(np.where(a > least, a, least + 1.0)), 0.0)
+
+
+def _power(a: Numbers, b: Numbers) -> Numbers:
+    outside = ((a == 0.0) & (b < 0.0)) | ((a < 0.0) & (b != np.floor(b)))
+    return np.where(outside, 0.0, np.clip(np.power(np.where(outside, 1.0, a), b), -LARGEST, LARGEST))
+
+
+def _test(function: Callable[[Numbers, Numbers], NDArray[np.bool_]]) -> Callable[..., Numbers]:
+    return lambda a, b: function(a, b).astype(np.float64)
+
+
+_OPERATIONS: dict[str, Callable[..., Numbers]] = {
+    "add": _saturated(np.add),
+    "subtract": _saturated(np.subtract),
+    "multiply": _saturated(np.multiply),
+    "divide": _guarded(np.divide),
+    "floor_divide": _guarded(np.floor_divide),
+    "modulo": _guarded(np.mod),
+    "power": _power,
+    "negate": np.negative,
+    "min": lambda *a: functools.reduce(np.minimum, a),
+    "max": lambda *a: functools.reduce(np.maximum, a),
+    "abs": np.abs,
+    "round": np.rint,
+    "trunc": np.trunc,
+    "floor": np.floor,
+    "ceil": np.ceil,
+    "sqrt": _above(np.sqrt, 0.0),
+    "exp": _saturated(np.exp),
+    "expm1": _saturated(np.expm1),
+    "log": _above(np.log, 0.0),
+    "log2": _above(np.log2, 0.0),
+    "log10": _above(np.log10, 0.0),
+    "log1p": _above(np.log1p, -1.0),
+    "tanh": np.tanh,
+    "atan": np.arctan,
+    "sin": np.sin,
+    "cos": np.cos,
+    "less": _test(np.less),
+    "at_most": _test(np.less_equal),
+    "equal": _test(np.equal),
+    "differs": _test(np.not_equal),
+}
+
+
+Generator = np.random.Generator
+
+_SPECIAL = (0.0, 1.0, -1.0, 2.0, 0.5, 3.0, 10.0, 100.0, 1000.0, 1e6, 1e9, 2.0**31, 2.0**53, 1e16, 1e100, 1e-5, 1e-300)
+
+
+class Samples:
+    """Draws values within a range; `constants` are those of the program."""
+
+    def __init__(self, rng: Generator, constants: list[float]) -> None:
+        self._rng = rng
+        self._constants = np.array([*constants, *_SPECIAL])
+
+    def column(self, within: Interval, size: int) -> Numbers:
+        """`size` values, one an input."""
+        rng = self._rng
+        kind = rng.integers(0, 6, size)
+        low, high = within.low, within.high
+        ends = rng.choice(np.array([low, high, low + 1.0, high - 1.0, low + 2.0]), size)
+        near = rng.choice(self._constants, size) + rng.choice(np.array([0.0, 0.0, 1.0, -1.0, 0.5]), size)
+        uniform = low + (high / 2 - low / 2) * rng.random(size) * 2.0
+        small = max(low, 0.0) + rng.integers(0, 30, size)
+        values = np.choose(kind, [ends, near, self._magnitudes(low, high, size), uniform, small, near])
+        return fitted(values, within)
+
+    def _magnitudes(self, low: float, high: float, size: int) -> Numbers:
+        rng = self._rng
+        largest = np.log10(max(abs(low), abs(high), 1e-300))
+        smallest = min(largest - 1.0, -3.0)
+        exponents = np.where(rng.random(size) < 0.8, rng.uniform(smallest, largest, size), rng.uniform(-4, 4, size))
+        signs = rng.choice(np.array([1.0, -1.0]), size)
+        return np.asarray(np.power(10.0, exponents) * signs, dtype=np.float64)
+
+    def above(self, values: Numbers, within: Interval) -> Numbers:
+        """For each value one that is larger, where the range has one."""
+        rng = self._rng
+        size = len(values)
+        kind = rng.integers(0, 5, size)
+        least = values + 1.0 if within.whole else np.nextafter(values, np.inf)
+        steps = np.power(10.0, rng.uniform(-3, 6, size))
+        other = self.column(within, size)
+        made = np.choose(kind, [least, values + 1.0, values + np.ceil(steps), values * (1.0 + steps), other])
+        made = fitted(np.where(made > values, made, least), within)
+        return made
+
+    def moved(self, values: Numbers, within: Interval) -> Numbers:
+        """For each value one near it, by some measure, or any other."""
+        rng = self._rng
+        size = len(values)
+        kind = rng.integers(0, 8, size)
+        factors = np.power(2.0, rng.normal(0.0, 2.0, size))
+        choices = [
+            values, values, values + rng.choice(np.array([1.0, -1.0]), size), values * factors, -values,
+            np.nextafter(values, rng.choice(np.array([np.inf, -np.inf]), size)), values + rng.normal(0.0, 10.0, size),
+            self.column(within, size),
+        ]  # fmt: skip
+        return fitted(np.choose(kind, choices), within)
+
+
+def fitted(values: Numbers, within: Interval) -> Numbers:
+    """The values drawn into the range, and to whole numbers where it has no others."""
+    values = np.where(np.isfinite(values), values, within.high)
+    if within.whole:
+        values = np.rint(values)
+    return np.clip(values, within.low, within.high) + 0.0
+
+
+_SEED = 20_250_101
+_FIRST = 4_096
+_ROUND = 2_048
+_MOST_NUMBERS = 1_000_000
+"""Terms times inputs, in the first round: of a large program fewer inputs are tried."""
+
+_ROUNDS = 7
+_KEPT = 48
+_JUDGED = 40
+"""Inputs that look like counterexamples and are put before the judge, in one round."""
+
+Table = dict[Term, Numbers]
+
+
+class Search:
+    def __init__(self, statement: Statement, declared: Property, judge: Judge) -> None:
+        self._statement = statement
+        self._declared = declared
+        self._judge = judge
+        self._rng = np.random.default_rng(_SEED)
+        terms = [part for term in self._roots() for part in parts_within(term)]
+        self._given = sorted({t for t in terms if t.operation in ("input", "lookup")}, key=lambda t: t.index)
+        numbers = {t.number for t in terms if t.number is not None}
+        self._samples = Samples(self._rng, sorted(n for n in numbers if n is not None))
+        self._pair = self._subject_pair()
+        self._calm = {name: calm(within) for name, within in statement.ranges.items()}
+        self._round = max(_KEPT, min(_ROUND, _MOST_NUMBERS // (2 * len(set(terms)) + 1)))
+        self.tried = 0
+
+    def _roots(self) -> tuple[Term, ...]:
+        return (*self._statement.assumed, self._statement.concluded, *self._statement.copies)
+
+    def _subject_pair(self) -> tuple[Term, Term] | None:
+        subject = self._declared.subject
+        if subject is None:
+            return None
+        one, other = (each.read(subject) for each in self._statement.inputs)
+        return None if one is other else (one, other)
+
+    def run(self) -> Counterexample | None:
+        """A counterexample that the judge confirms, made as simple as it gets; None where none was found."""
+        if not self._given or (self._declared.subject is not None and self._pair is None):
+            return self._judged(np.zeros(1, dtype=np.int64), {}) if self._declared.subject is None else None
+        table = self._fresh(min(_FIRST, 2 * self._round))
+        for _ in range(_ROUNDS):
+            size = len(next(iter(table.values())))
+            self.tried += size
+            violation = self._violation(table, size)
+            order = np.argsort(-violation, kind="stable")
+            found = self._judged(order[: int(np.sum(violation > 0.0))][:_JUDGED], table)
+            if found is not None:
+                return found
+            table = self._next(table, order)
+        return None
+
+    def near(self, values: dict[Term, float]) -> Counterexample | None:
+        """A counterexample at or around the input."""
+        kept = {t: np.full(self._round, values.get(t, _range(t).low)) for t in self._given}
+        table = {t: fitted(column, _range(t)) for t, column in kept.items()}
+        moved = self._moved(table, self._round)
+        table = {t: np.concatenate([column[:1], moved[t]]) for t, column in table.items()}
+        violation = self._violation(table, self._round + 1)
+        order = np.argsort(-violation, kind="stable")
+        return self._judged(order[violation[order] > 0.0][:_JUDGED], table)
+
+    # Rounds
+
+    def _fresh(self, size: int) -> Table:
+        table = {term: self._samples.column(_range(term), size) for term in self._given}
+        names = [t for t in self._given if t.operation == "input"]
+        for term in names:  # some are equal to another, or next to it
+            other = names[int(self._rng.integers(0, len(names)))]
+            copied = self._rng.random(size) < 0.12
+            beside = table[other] + self._rng.choice(np.array([0.0, 1.0, -1.0]), size)
+            table[term] = fitted(np.where(copied, beside, table[term]), _range(term))
+        return self._in_order(table)
+
+    def _in_order(self, table: Table) -> Table:
+        """The subject is larger in the second copy."""
+        if self._pair is not None:
+            one, other = self._pair
+            low, high = np.minimum(table[one], table[other]), np.maximum(table[one], table[other])
+            again = self._rng.random(len(low)) < 0.6
+            high = np.where((low == high) | again, self._samples.above(low, _range(one)), high)
+            table[one], table[other] = low, high
+        return table
+
+    def _next(self, table: Table, order: NDArray[np.int64]) -> Table:
+        kept = {t: column[order[:_KEPT]] for t, column in table.items()}
+        parents = {t: np.resize(column, self._round) for t, column in kept.items()}
+        moved = self._moved(parents, self._round)
+        fresh = self._fresh(self._round // 2)
+        return {t: np.concatenate([kept[t], moved[t], fresh[t]]) for t in table}
+
+    def _moved(self, table: Table, size: int) -> Table:
+        changed = {}
+        rate = min(1.0, 2.0 / len(table))
+        for term, column in table.items():
+            other = self._samples.moved(column, _range(term))
+            changed[term] = np.where(self._rng.random(size) < rate, other, column)
+        if self._pair is None:
+            return changed
+        one, other_copy = self._pair
+        low = np.minimum(changed[one], changed[other_copy])
+        high = np.maximum(changed[one], changed[other_copy])
+        changed[one] = low
+        changed[other_copy] = np.where(low == high, self._samples.above(low, _range(one)), high)
+        return changed
+
+    def _violation(self, table: Table, size: int) -> Numbers:
+        """Above 0 where the input looks like a counterexample; the higher the nearer it is to being one."""
+        statement = self._statement
+        done = evaluate(self._roots(), table, size)
+        violation = -margin(statement.graph, statement.concluded, done)
+        violation = np.where(
+            done[statement.concluded] == 0.0, np.maximum(violation, 5e-324), np.minimum(violation, 0.0)
+        )
+        for test in statement.assumed:
+            holds = margin(statement.graph, test, done)
+            fails = done[test] == 0.0
+            violation = np.where(fails, -1e307 + np.clip(holds, -1e306, 0.0), violation)
+        return violation
+
+    # The judge
+
+    def _judged(self, rows: Iterable[int], table: Table) -> Counterexample | None:
+        for row in rows:
+            values = {term: float(column[row]) for term, column in table.items()}
+            points = self.points(values)
+            results = self._judge.results(points)
+            if results is not None:
+                return simplest(self._judge, self._declared, points, results, self._statement.ranges)
+        return None
+
+    def points(self, values: dict[Term, float]) -> tuple[Point, ...]:
+        """The inputs of each copy, by name; also those that do not matter."""
+        done = evaluate(self._roots(), {t: np.array([v]) for t, v in values.items()}, 1) if values else {}
+        found = {}
+        for term in self._given:
+            if isinstance(term.payload, Lookup):
+                found[term.payload.statistic, float(done[term.parts[0]][0])] = float(done[term][0])
+        points = []
+        for copy in range(1, len(self._statement.copies) + 1):
+            named: dict[str, float] = {}
+            for term, value in values.items():
+                if isinstance(term.payload, Input) and term.payload.copy in (0, copy):
+                    named[term.payload.name] = value
+            points.append(Point({**self._calm, **named}, found))
+        return tuple(points)
+
+
+def _range(term: Term) -> Interval:
+    payload = term.payload
+    assert isinstance(payload, Input | Lookup)
+    return payload.range

@@ -1,0 +1,267 @@
+"""What became of a property of a policy.
+
+A concrete input, or two, that a policy breaks a property on; and a simpler one that it breaks it on as well.
+
+The judge of counterexamples: the reference interpreter, given the answers of statistics and histories as values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from vulcan.anvil import ir as p
+from vulcan.anvil.analysis.intervals import Interval
+from vulcan.anvil.interpreter import Reference
+from vulcan.anvil.plan import Plan
+from vulcan.anvil.policy import Policy
+from vulcan.anvil.proofs.claims import RESULT, Condition, conditions, key_of, spelled
+from vulcan.anvil.proofs.ranges import meet
+from vulcan.task import Json, Property, Signature
+
+
+@dataclass(frozen=True)
+class Point:
+    """One input: features, statistics and answers of histories by the names they are written with.
+
+    `found` is what a statistic answers for a value that it looks for; 0 for one that is not there.
+    """
+
+    values: Mapping[str, float]
+    found: Mapping[tuple[p.Statistic, float], float]
+
+
+class Answered(Reference):
+    """The reference, but for its statistics: they are what a point says that they are."""
+
+    def __init__(self, program: p.Program, plan: Plan, signature: Signature) -> None:
+        super().__init__(program, plan, signature)
+        self._signature = signature
+        self._point = Point({}, {})
+        self.asked: dict[tuple[p.Statistic, float], float] = {}
+
+    def at(self, point: Point) -> float:
+        """What the program returns for the input; `asked` is then what was looked for, and found."""
+        self._point = point
+        self.asked = {}
+        return self(point.values)
+
+    def _statistic(self, statistic: p.Statistic, key: object, value: float = 0.0) -> float:
+        values = self._point.values
+        if statistic.kind not in _LOOKING:
+            return values[spelled(statistic, self._signature)]
+        own = key_of(self._signature)
+        name = spelled(statistic, self._signature, own or "")
+        if own is not None and name in values and values.get(own) == value:
+            return values[name]
+        answer = self._point.found.get((statistic, value), 0.0)
+        self.asked[statistic, value] = answer
+        return answer
+
+
+_LOOKING = ("count", "contains")
+
+
+class Judge:
+    """Says whether points refute a property of a policy."""
+
+    def __init__(self, policy: Policy, declared: Property) -> None:
+        function = policy.function(declared.function)
+        self._declared = declared
+        self._signature = function.signature
+        self._policy = Answered(function.program, function.plan, function.signature)
+        when, claim = conditions(policy.task, declared)
+        self._when = _asked(when)
+        self._claim = _asked(claim)
+
+    def results(self, points: tuple[Point, ...]) -> tuple[float, ...] | None:
+        """What the policy returns for the points, if that refutes the property; else None.
+
+        The points are one input, or two that differ in the subject alone, the smaller first.
+        """
+        if self._when is not None and not all(self._when.at(point) != 0.0 for point in points):
+            return None
+        results = tuple(self._policy.at(point) for point in points)
+        return results if self._refute(points, results) else None
+
+    def shown(self, point: Point) -> dict[str, float]:
+        """The point as it is shown: with what the policy looks for there, and finds."""
+        self._policy.at(point)
+        asked = {
+            spelled(statistic, self._signature, repr(value).removesuffix(".0")): answer
+            for (statistic, value), answer in self._policy.asked.items()
+        }
+        return {**point.values, **asked}
+
+    def _refute(self, points: tuple[Point, ...], results: tuple[float, ...]) -> bool:
+        declared = self._declared
+        if declared.subject is not None and not points[0].values[declared.subject] < points[1].values[declared.subject]:
+            return False
+        match declared.kind, results:
+            case "bounded", (result,):
+                low, high = declared.low, declared.high
+                return (low is not None and result < low) or (high is not None and result > high)
+            case "nondecreasing", (first, second):
+                return first > second
+            case "nonincreasing", (first, second):
+                return first < second
+            case "independent", (first, second):
+                return first != second
+        assert self._claim is not None
+        (point,) = points
+        return self._claim.at(Point({**point.values, RESULT: results[0]}, point.found)) == 0.0
+
+
+def _asked(condition: Condition | None) -> Answered | None:
+    return None if condition is None else Answered(condition.program, condition.plan, condition.signature)
+
+
+_PASSES = 2
+
+
+@dataclass(frozen=True)
+class Counterexample:
+    """What the reference interpreter returns for the inputs, which are one, or two that differ in `subject` alone."""
+
+    inputs: tuple[Mapping[str, float], ...]
+    results: tuple[float, ...]
+    subject: str | None = None
+
+    def document(self) -> dict[str, Json]:
+        return {"inputs": [dict(values) for values in self.inputs], "results": list(self.results)}
+
+    def __str__(self) -> str:
+        """In one line: `obj.count 3 gives 9, 4 gives 4, with now 0, obj.size 1`."""
+        first = self.inputs[0]
+        if self.subject is None:
+            return f"{_listed(first)} gives {_number(self.results[0])}"
+        pairs = (
+            f"{_number(v[self.subject])} gives {_number(r)}" for v, r in zip(self.inputs, self.results, strict=True)
+        )
+        shared = {n: x for n, x in first.items() if n != self.subject and self.inputs[-1].get(n) == x}
+        others = [{n: x for n, x in v.items() if n not in shared and n != self.subject} for v in self.inputs]
+        rest = _listed({**shared, **others[0], **others[-1]})
+        return f"{self.subject} {', '.join(pairs)}" + (f", with {rest}" if rest else "")
+
+
+def _listed(values: Mapping[str, float]) -> str:
+    return ", ".join(f"{name} {_number(value)}" for name, value in values.items())
+
+
+def _number(value: float) -> str:
+    return repr(value).removesuffix(".0")
+
+
+def calm(within: Interval) -> float:
+    """The value of a range that is nearest to 0."""
+    return min(max(0.0, within.low), within.high)
+
+
+def simplest(
+    judge: Judge,
+    declared: Property,
+    points: tuple[Point, ...],
+    results: tuple[float, ...],
+    ranges: Mapping[str, Interval],
+) -> Counterexample:
+    """The counterexample with simpler numbers, as far as the judge still confirms it."""
+    for _ in range(_PASSES):
+        for name, within in ranges.items():
+            for simpler in _simpler(points, name, within, declared.subject):
+                found = judge.results(simpler)
+                if found is not None:
+                    points, results = simpler, found
+                    break
+    return Counterexample(tuple(judge.shown(point) for point in points), results, declared.subject)
+
+
+def _simpler(
+    points: tuple[Point, ...], name: str, within: Interval, subject: str | None
+) -> Iterator[tuple[Point, ...]]:
+    old = points[-1].values[name]
+    for value in _candidates(old, within):
+        if name != subject:
+            yield tuple(_with(point, name, value) for point in points)
+            continue
+        low = points[0].values[name]
+        for other in (*_candidates(low, within), low):
+            if other < value and (other, value) != (low, old):
+                yield _with(points[0], name, other), _with(points[1], name, value)
+    if name == subject:
+        for other in _candidates(points[0].values[name], within):
+            if other < old:
+                yield _with(points[0], name, other), points[1]
+
+
+def _candidates(old: float, within: Interval) -> list[float]:
+    """Values of the range that are simpler to read than the old one, the simplest first."""
+    rounded = [float(f"{old:.{digits}g}") for digits in (1, 2, 3)]
+    values = [0.0, 1.0, 2.0, 3.0, 10.0, 100.0, 1000.0, within.low, within.low + 1.0, *rounded]
+    fitting = [v + 0.0 for v in values if meet(Interval(v, v), within) == Interval(v, v, within.whole)]
+    effort = _effort(old)
+    return [v for v in dict.fromkeys(fitting) if v != old and _effort(v) < effort]
+
+
+def _effort(value: float) -> tuple[int, float]:
+    return len(_number(value)), abs(value)
+
+
+def _with(point: Point, name: str, value: float) -> Point:
+    return Point({**point.values, name: value}, point.found)
+
+
+Outcome = Literal["proved", "refuted", "unknown"]
+Method = Literal["certificate", "search", "solver", "none"]
+
+ARITHMETIC = "exact float64"
+"""Every verdict is of the numbers that the policy really computes, rounding and saturation included."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """`method` is what settled it: a certificate by rules, z3, or the search for a counterexample.
+
+    A refuted property has a counterexample, which the reference interpreter has confirmed. `reason` says why it is
+    unknown. `seconds` is how long it took.
+    """
+
+    property: Property
+    outcome: Outcome
+    method: Method
+    seconds: float
+    counterexample: Counterexample | None = None
+    reason: str = ""
+    arithmetic: str = ARITHMETIC
+
+    def document(self) -> dict[str, Json]:
+        return {
+            "name": self.property.name,
+            "kind": self.property.kind,
+            "function": self.property.function,
+            "required": self.property.required,
+            "verdict": self.outcome,
+            "arithmetic": self.arithmetic,
+            "method": self.method,
+            "counterexample": None if self.counterexample is None else self.counterexample.document(),
+            "seconds": self.seconds,
+            "reason": self.reason,
+        }
+
+
+def claim_of(declared: Property) -> str:
+    """What the property says, in words."""
+    result = "the result" if declared.function is None else f"the result of {declared.function}"
+    match declared.kind:
+        case "bounded":
+            ends = [f"at least {declared.low:g}"] if declared.low is not None else []
+            ends += [f"at most {declared.high:g}"] if declared.high is not None else []
+            said = f"{result} is {' and '.join(ends)}"
+        case "nondecreasing" | "nonincreasing":
+            verb = "fall" if declared.kind == "nondecreasing" else "rise"
+            said = f"{result} does not {verb} when {declared.subject} grows, all else equal"
+        case "independent":
+            said = f"{result} is the same for every {declared.subject}, all else equal"
+        case "holds":
+            said = f"{declared.claim}" if declared.function is None else f"{declared.claim}, of {result}"
+    return said if declared.when is None else f"{said}, where {declared.when}"

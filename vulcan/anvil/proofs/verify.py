@@ -1,0 +1,158 @@
+"""Proves or refutes the properties that a task declares, of one policy.
+
+Cheapest first: a certificate by rules, in the arithmetic of float64 as it is; a search for a counterexample; z3 over
+the reals, with every rounding modelled. What is refuted has been confirmed by the reference interpreter.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from vulcan.anvil.policy import Policy
+from vulcan.anvil.proofs.certificate import MOST_WORK, Order, OutOfSteps
+from vulcan.anvil.proofs.claims import Statement, check_properties, statement
+from vulcan.anvil.proofs.facts import Contradiction, Known
+from vulcan.anvil.proofs.terms import TooLarge
+from vulcan.anvil.proofs.verdict import Counterexample, Judge, Method, Outcome, Verdict, claim_of
+from vulcan.task import Property
+
+SECONDS = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What one property may cost: the rules' work, the steps of z3's own count, and seconds where somebody waits."""
+
+    rules: int
+    solver: int
+    seconds: float = math.inf
+
+
+_LIBRARY = (
+    "it holds if the mathematical library's functions are monotone in float64, which the library does not promise: it "
+    "documents how near the exact result they come"
+)
+
+_OF_SEARCH = Budget(rules=30_000, solver=1_000_000)
+
+
+@dataclass(frozen=True)
+class Refutation:
+    """A required property that a candidate breaks; `feedback` tells a language model."""
+
+    verdict: Verdict
+
+    @property
+    def feedback(self) -> str:
+        declared = self.verdict.property
+        return f"property {declared.name!r} is broken ({claim_of(declared)}): {self.verdict.counterexample}"
+
+
+def verify(policy: Policy, properties: Iterable[Property] | None = None, seconds: float = SECONDS) -> list[Verdict]:
+    """The verdict on each property; those of the policy's task where none are given. `seconds` bounds each of them.
+
+    Raises UserError where a property does not fit the task.
+    """
+    check_properties(policy.task)
+    chosen = policy.task.properties if properties is None else properties
+    budget = Budget(rules=MOST_WORK, solver=100_000_000, seconds=seconds)
+    return [attempt(policy, declared, budget) for declared in chosen]
+
+
+def attempt(policy: Policy, declared: Property, budget: Budget) -> Verdict:
+    """The verdict on one property within the budget. Raises UserError where the property does not fit the task."""
+    return _Attempt(policy, declared, budget).verdict()
+
+
+def refuted_required(policy: Policy) -> Refutation | None:
+    """The first required property that the policy breaks; None where none was found to be broken.
+
+    The same on every run: it counts steps, not seconds. Raises UserError where a property does not fit the task.
+    """
+    for declared in policy.task.properties:
+        if declared.required:
+            verdict = attempt(policy, declared, _OF_SEARCH)
+            if verdict.outcome == "refuted":
+                return Refutation(verdict)
+    return None
+
+
+class _Attempt:
+    def __init__(self, policy: Policy, declared: Property, budget: Budget) -> None:
+        self._policy = policy
+        self._declared = declared
+        self._budget = budget
+        self._started = time.perf_counter()
+        self._deadline = self._started + budget.seconds
+
+    def verdict(self) -> Verdict:
+        try:
+            said = statement(self._policy.program, self._policy.task, self._declared)
+        except TooLarge as large:
+            return self._of_large(str(large))
+        except RecursionError:
+            return self._of_large("unfolded, it is nested too deeply")
+        known = _assumed(said)
+        if known is None or self._is_certain(said, known, trust_library=False):
+            return self._verdict("proved", "certificate")
+        return self._by_search(said, known)
+
+    def _is_certain(self, said: Statement, known: Known, trust_library: bool) -> bool:
+        try:
+            return Order(self._budget.rules, self._deadline, trust_library).always(said.concluded, known)
+        except (OutOfSteps, TooLarge, RecursionError):  # deep choices within deep chains outgrow the stack
+            return False
+
+    def _by_search(self, said: Statement, known: Known) -> Verdict:
+        from vulcan.anvil.proofs.search import Search  # loads numpy
+
+        search = Search(said, self._declared, Judge(self._policy, self._declared))
+        found = search.run()
+        if found is not None:
+            return self._verdict("refuted", "search", found)
+        if time.perf_counter() > self._deadline:
+            return self._verdict("unknown", "none", reason="the time is up")
+        if self._is_certain(said, known, trust_library=True):
+            return self._verdict("unknown", "none", reason=_LIBRARY)
+        from vulcan.anvil.proofs.z3_solver import Effort, ask  # loads z3
+
+        try:
+            answer = ask(said, known, Effort(self._budget.solver, self._deadline))
+        except (Contradiction, TooLarge, RecursionError):
+            return self._verdict("unknown", "none", reason="it is too large for the solver")
+        if answer.holds:
+            return self._verdict("proved", "solver")
+        for hint in answer.hints:
+            found = search.near(hint)
+            if found is not None:
+                return self._verdict("refuted", "solver", found)
+        why = "the solver gave up" if answer.reason == "gave up" else "the solver's solutions are none in float64"
+        reason = f"no certificate, no counterexample among {search.tried:,} inputs, and {why}"
+        return self._verdict("unknown", "none", reason=reason)
+
+    def _of_large(self, reason: str) -> Verdict:
+        from vulcan.anvil.proofs.sampling_only import blind_search
+
+        found = blind_search(self._policy, self._declared, Judge(self._policy, self._declared))
+        if found is not None:
+            return self._verdict("refuted", "search", found)
+        return self._verdict("unknown", "none", reason=reason)
+
+    def _verdict(
+        self, outcome: Outcome, method: Method, found: Counterexample | None = None, reason: str = ""
+    ) -> Verdict:
+        return Verdict(self._declared, outcome, method, time.perf_counter() - self._started, found, reason)
+
+
+def _assumed(said: Statement) -> Known | None:
+    """What the assumptions say; None where no input fulfils them, so that the property says nothing."""
+    known = Known(said.graph)
+    try:
+        for test in said.assumed:
+            known = known.assume(test)
+    except Contradiction:
+        return None
+    return known

@@ -1,0 +1,210 @@
+"""Lifts the numbers of a program out of its body, so that a tuner can change them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from vulcan.anvil import ir as p
+from vulcan.anvil.analysis.intervals import ANYTHING, Bounds, declared_bounds
+from vulcan.anvil.grammar import grammar
+from vulcan.anvil.rewrite.traversal import from_below, in_program, names_of, with_children
+from vulcan.task import Signature
+
+_GUARD = 1e-6
+_SENTINEL = 1e12
+
+_STEMS: Mapping[str, str] = {
+    "add": "OFFSET",
+    "subtract": "OFFSET",
+    "multiply": "WEIGHT",
+    "divide": "SCALE",
+    "floor_divide": "STEP",
+    "power": "EXPONENT",
+    "min": "LIMIT",
+    "max": "LIMIT",
+}
+_TRUTHS = frozenset({"and", "or", "not", "truth"})
+
+
+def lift(program: p.Program, signature: Signature) -> p.Program:
+    """The program with the numbers of its body as parameters: it computes the same, bit for bit.
+
+    Parameters are named after what the number does. Left in place are loop bounds, the values that a statistic
+    looks for, and numbers that are structure rather than magnitude: 0; 1 outside of comparisons (`1 + x`, `1 / x`);
+    operands of `%`, `==`, `!=`, `and`, `or`, `not`; pi and e; the exponent of what may be negative, for
+    a fraction would make it 0; guards (up to 1e-6 where it is added, or a limit) and sentinels (1e12 and more).
+    """
+    return _Lifter(program, signature).lifted()
+
+
+class _Lifter:
+    def __init__(self, program: p.Program, signature: Signature) -> None:
+        self.program = program
+        self.bounds = _bounds_of_body(program, signature)
+        arguments = {argument.name for argument in signature.arguments}
+        self.taken = {*names_of(program), *grammar.BUILT_IN_NAMES, *arguments}
+        self.made: list[tuple[str, float]] = []
+
+    def lifted(self) -> p.Program:
+        program = in_program(self.program, self.root)
+        return replace(program, parameters=(*self.program.parameters, *self.made))
+
+    def root(self, e: p.Expression) -> p.Expression:
+        return self.parameter("CONSTANT", e.value) if isinstance(e, p.Number) and _is_magnitude(e) else self.inside(e)
+
+    def inside(self, e: p.Expression) -> p.Expression:
+        parts = p.children(e)
+        if isinstance(e, p.Occurrences):
+            return e
+        kept = [self.inside(part) for part in parts]
+        for index, part in enumerate(parts):
+            stem = self.stem(e, index, part)
+            if stem is not None and isinstance(part, p.Number):
+                kept[index] = self.parameter(stem, part.value)
+        return with_children(e, tuple(kept))
+
+    def stem(self, e: p.Expression, index: int, part: p.Expression) -> str | None:
+        """What a number at this place of the expression does; None where it is to stay."""
+        match e:
+            case p.Compare(operators, operands):
+                beside = operators[max(index - 1, 0) : index + 1]
+                others = [o for o in operands if not isinstance(o, p.Number)]
+                if set(beside) & {"==", "!="} or all(self.is_truth(o) for o in others):
+                    return None
+                return "THRESHOLD" if _is_magnitude(part) or part == p.Number(1.0) else None
+            case _ if not _is_magnitude(part):
+                return None
+            case p.Operate("modulo" | "and" | "or" | "not" | "truth"):
+                return None
+            case p.Operate("add" | "subtract" | "min" | "max") if abs(_value(part)) <= _GUARD:
+                return None
+            case p.Operate("power", (base, _)) if index == 1 and self.bounds.of(base, {}).low < 0.0:
+                return None
+            case p.Operate("power") if index == 0:
+                return "BASE"
+            case p.Operate(operation):
+                return _STEMS.get(operation, "CONSTANT")
+            case _:
+                return "CONSTANT"
+
+    def is_truth(self, e: p.Expression) -> bool:
+        found = self.bounds.of(e, {})
+        return found.whole and found.low >= 0.0 and found.high <= 1.0
+
+    def parameter(self, stem: str, value: float) -> p.Parameter:
+        name, number = stem, 1
+        while name in self.taken:
+            number += 1
+            name = f"{stem}_{number}"
+        self.taken.add(name)
+        self.made.append((name, value))
+        return p.Parameter(name)
+
+
+def _bounds_of_body(program: p.Program, signature: Signature) -> Bounds:
+    """Bounds without regard to what locals and helpers are, which may then be anything."""
+    bounds = declared_bounds(program, signature)
+    return replace(bounds, helpers={f.name: ANYTHING for f in program.functions})
+
+
+def _value(e: p.Expression) -> float:
+    return e.value if isinstance(e, p.Number) else math.nan
+
+
+def _is_magnitude(e: p.Expression) -> bool:
+    return (
+        isinstance(e, p.Number) and e.value not in (0.0, 1.0, *grammar.CONSTANTS.values()) and abs(e.value) < _SENTINEL
+    )
+
+
+def lowered(program: p.Program, names: frozenset[str]) -> p.Program:
+    """The program with these parameters put back into its body as numbers: the inverse of `lift`."""
+    values = {name: value for name, value in program.parameters if name in names}
+
+    def put_back(e: p.Expression) -> p.Expression:
+        return p.Number(values[e.name]) if isinstance(e, p.Parameter) and e.name in values else e
+
+    kept = tuple((name, value) for name, value in program.parameters if name not in names)
+    return replace(in_program(program, lambda e: from_below(e, put_back)), parameters=kept)
+
+
+@dataclass(frozen=True, slots=True)
+class Knob:
+    """A number that may be changed. `low` and `high` are inclusive bounds; a parameter of the program has none.
+
+    `name` is a parameter's name, or the statistic as it was written with the name of its argument:
+    `obj.count.ewma(0.3) alpha`.
+    """
+
+    name: str
+    value: float
+    low: float = -math.inf
+    high: float = math.inf
+
+    @property
+    def is_bounded(self) -> bool:
+        return math.isfinite(self.low)
+
+
+@dataclass(frozen=True, slots=True)
+class Adjustable:
+    """A program, and each number in it that may be changed: its parameters, then its statistics' arguments.
+
+    Statistics have their alpha and p among the knobs; how many observations they keep (n, k) is left alone.
+    """
+
+    program: p.Program
+    parameters: tuple[Knob, ...]
+    arguments: tuple[tuple[p.Statistic, int, Knob], ...]
+
+    @property
+    def knobs(self) -> tuple[Knob, ...]:
+        return (*self.parameters, *(knob for _, _, knob in self.arguments))
+
+    def with_values(self, values: Sequence[float]) -> p.Program:
+        """The program with these values of the knobs, in their order. Raises ValueError for another number of them."""
+        if len(values) != len(self.knobs):
+            raise ValueError(f"{len(values)} values for {len(self.knobs)} knobs")
+        named = {knob.name: value for knob, value in zip(self.parameters, values, strict=False)}
+        parameters = tuple((name, named.get(name, old)) for name, old in self.program.parameters)
+        program = replace(self.program, parameters=parameters)
+        changed: dict[p.Statistic, p.Statistic] = {}
+        for (statistic, index, _), value in zip(self.arguments, values[len(self.parameters) :], strict=True):
+            made = list(changed.get(statistic, statistic).arguments)
+            made[index] = value
+            changed[statistic] = replace(statistic, arguments=tuple(made))
+        return _with_statistics(program, changed) if changed else program
+
+
+def adjustable(program: p.Program) -> Adjustable:
+    """What a tuner may change in the program as it stands; parameters that nothing uses are not among it."""
+    held = [e for function in program.functions for e in p.expressions(function.body)]
+    used = {e.name for e in held if isinstance(e, p.Parameter)}
+    parameters = tuple(Knob(name, value) for name, value in program.parameters if name in used)
+    asked = [e.statistic if isinstance(e, p.Occurrences) else e for e in held]
+    statistics = dict.fromkeys(s for s in asked if isinstance(s, p.Statistic))
+    return Adjustable(program, parameters, tuple(knob for s in statistics for knob in _arguments(s)))
+
+
+def _arguments(statistic: p.Statistic) -> Iterator[tuple[p.Statistic, int, Knob]]:
+    written = ", ".join(f"{a:g}" for a in statistic.arguments)
+    owner = f"{statistic.scope} " if statistic.scope != "entity" else ""
+    for index, argument in enumerate(grammar.STATISTICS[statistic.kind].arguments):
+        if not argument.whole:
+            name = f"{owner}{statistic.feature}.{statistic.kind}({written}) {argument.name}"
+            yield statistic, index, Knob(name, statistic.arguments[index], argument.low, argument.high)
+
+
+def _with_statistics(program: p.Program, changed: Mapping[p.Statistic, p.Statistic]) -> p.Program:
+    def change(e: p.Expression) -> p.Expression:
+        match e:
+            case p.Statistic():
+                return changed.get(e, e)
+            case p.Occurrences(statistic, _):
+                return replace(e, statistic=changed.get(statistic, statistic))
+            case _:
+                return e
+
+    return in_program(program, lambda e: from_below(e, change))

@@ -1,0 +1,215 @@
+"""Where the statistics of a plan lie in memory: what each one keeps, and in which float64 slots of which block.
+
+An entity has a block of its own; the system's lies behind the evaluator's globals, and behind it one for each occasion
+at which features are observed. A block is made of parts, and what several statistics need is there once: the count of
+observations, which is one for all streams of a block, for an event is an observation of each; the ring of a stream's
+latest observations, as long as the longest window asked of it; and what belongs to one window of a stream, whichever
+statistics ask for it.
+
+The block of memory of one population: how large it is, and how an empty one is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+
+from vulcan.anvil import ir as p
+from vulcan.anvil import log_buckets
+from vulcan.task import Feature
+
+# Words of the header
+LIVE, FIRST_BUCKET, LOWEST, RESOLUTION, BUCKETS, WORDS_AT, TOP_AT, COUNTS_AT, UNKNOWN, HEADER = range(10)
+
+# Words of a cursor: the bucket it is at, the values below that bucket, its latest answer, and whether that still holds
+BUCKET, BELOW, ANSWER, ANSWERED, CURSOR = range(5)
+
+
+@dataclass(frozen=True, slots=True)
+class PopulationShape:
+    """The size of the population of one feature, whose values lie from `low` to `high`."""
+
+    low: float
+    high: float
+    resolution: int
+    unknown: float
+    cursors: int
+
+    @classmethod
+    def of(cls, feature: Feature, cursors: int) -> PopulationShape:
+        return cls(feature.low, feature.high, feature.resolution, feature.unknown, cursors)
+
+    @property
+    def lowest(self) -> int:
+        return log_buckets.bucket_of(self.low, self.resolution)
+
+    @property
+    def buckets(self) -> int:
+        return log_buckets.bucket_of(self.high, self.resolution) - self.lowest + 1
+
+    @property
+    def words(self) -> int:
+        leaves = -(-self.buckets // 64)
+        return HEADER + CURSOR * self.cursors + leaves + -(-leaves // 64) + self.buckets
+
+    def write(self, block: np.ndarray[Any, np.dtype[np.int64]]) -> None:
+        """Write an empty population to a block of `words` int64, all 0."""
+        leaves = -(-self.buckets // 64)
+        block[FIRST_BUCKET] = log_buckets.first_bucket(self.resolution)
+        block[LOWEST] = self.lowest
+        block[RESOLUTION] = self.resolution
+        block[BUCKETS] = self.buckets
+        block[WORDS_AT] = HEADER + CURSOR * self.cursors
+        block[TOP_AT] = block[WORDS_AT] + leaves
+        block[COUNTS_AT] = block[TOP_AT] + -(-leaves // 64)
+        block[UNKNOWN] = np.float64(self.unknown).view(np.int64)
+
+
+BYTES_PER_SLOT = 8
+
+Kind = Literal[
+    "observations", "latest", "avg", "min", "max", "ewma", "sum", "bucket", "ring", "sorted", "table", "population"
+]
+Base = str
+"""Which block: `entity`, `system`, or what `base_at` gives for an occasion."""
+
+
+def base_at(occasion: str) -> Base:
+    """The block of the statistics that observe at an occasion."""
+    return f"at {occasion}"
+
+
+def base_of(statistic: p.Statistic, occasions: Mapping[str, str]) -> Base:
+    """The block of a statistic of an entity or the system; `occasions` are as `Signature.occasions` has them."""
+    is_observed = statistic.scope == "system" and statistic.feature in occasions
+    return base_at(occasions[statistic.feature]) if is_observed else statistic.scope
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Part:
+    """Something that statistics of a feature keep; `argument` is an average's alpha or a window's length.
+
+    - `observations`: how many there were, an int64
+    - `latest`, `avg`, `min`, `max`, `ewma`: the statistic itself
+    - `ring`: the latest observations; the i-th from 0 lies at its number modulo the length
+    - `sum`: the sum over a window
+    - `sorted`: a window's observations in ascending order, the oldest of equals first
+    - `table`: a window's observations as a hash table, each with its count
+    - `bucket`: the number from 1 of the population's bucket that counts the entity, 0 for none, an int64
+    - `population`: see `population_shape`
+    """
+
+    kind: Kind
+    feature: str = ""
+    argument: float = 0.0
+
+
+OBSERVATIONS = Part("observations")
+
+
+def parts_of(statistic: p.Statistic, occasions: Mapping[str, str] | None = None) -> tuple[tuple[Base, Part], ...]:
+    """What a statistic needs, and in which block; `occasions` are those of features."""
+    feature, last = statistic.feature, statistic.arguments[-1] if statistic.arguments else 0.0
+    if statistic.scope == "population":
+        return ("entity", Part("bucket", feature)), ("system", Part("population", feature))
+    base = base_of(statistic, occasions or {})
+    ring = Part("ring", feature)
+    match statistic.kind:
+        case "latest":
+            found = [Part("latest", feature)]
+        case "min" | "max" | "ewma" as kind:  # an entity's first observation is known by its entering
+            found = [Part(kind, feature, last), *([OBSERVATIONS] if base != "entity" else [])]
+        case "avg":
+            found = [Part("avg", feature), OBSERVATIONS]
+        case "recent":
+            found = [OBSERVATIONS, ring]
+        case "window_avg":
+            found = [OBSERVATIONS, Part("sum", feature, last), ring]
+        case "window_percentile":
+            found = [OBSERVATIONS, Part("sorted", feature, last), ring]
+        case "count" | "contains":  # few observations of an entity are looked through faster than hashed
+            found = [OBSERVATIONS, *([Part("table", feature, last)] if base != "entity" else []), ring]
+        case _:
+            raise AssertionError(statistic)
+    return tuple((base, part) for part in found)
+
+
+def table_bits(window: float) -> int:
+    """The binary logarithm of the places in a hash table of a window: at most half of them are taken."""
+    return int(2 * window - 1).bit_length()
+
+
+@dataclass(frozen=True)
+class Block:
+    """The parts of one block, in the order in which they lie; `lengths` are their float64 slots."""
+
+    lengths: Mapping[Part, int]
+
+    @property
+    def slots(self) -> int:
+        return sum(self.lengths.values())
+
+    @cached_property
+    def starts(self) -> Mapping[Part, int]:
+        """The first slot of each part."""
+        starts, end = {}, 0
+        for part, length in self.lengths.items():
+            starts[part] = end
+            end += length
+        return starts
+
+    def of_kind(self, kind: Kind) -> tuple[Part, ...]:
+        return tuple(part for part in self.lengths if part.kind == kind)
+
+    def initial(
+        self, declared: Mapping[str, Feature], shapes: Mapping[str, PopulationShape]
+    ) -> np.ndarray[Any, np.dtype[np.float64]]:
+        """The block before any observation, shape (slots,)."""
+        block = np.zeros(self.slots)
+        for part, start in self.starts.items():
+            place = block[start : start + self.lengths[part]]
+            match part.kind:
+                case "latest" | "avg" | "min" | "max" | "ewma" | "sum" | "ring" | "sorted":
+                    place[:] = declared[part.feature].unknown
+                case "population":
+                    shapes[part.feature].write(place.view(np.int64))
+        return block
+
+
+def block_of(
+    statistics: Iterable[p.Statistic],
+    base: Base,
+    shapes: Mapping[str, PopulationShape] | None = None,
+    occasions: Mapping[str, str] | None = None,
+) -> Block:
+    """The block of that base. `shapes`, by feature, is needed for the system's where it has populations."""
+    lengths: dict[Part, int] = {}
+    for statistic in statistics:
+        for _, part in filter(lambda found: found[0] == base, parts_of(statistic, occasions)):
+            lengths[part] = max(lengths.get(part, 0), _length(part, statistic, shapes or {}))
+    # what is short, and touched by every event and query, comes first, and so shares few cache lines
+    return Block(dict(sorted(lengths.items(), key=lambda item: (item[1], item[0].kind != "observations", item[0]))))
+
+
+def _length(part: Part, statistic: p.Statistic, shapes: Mapping[str, PopulationShape]) -> int:
+    match part.kind:
+        case "ring":
+            return int(statistic.arguments[-1])
+        case "sorted":
+            return int(part.argument)
+        case "table":
+            return 2 << table_bits(part.argument)
+        case "population":
+            return shapes[part.feature].words
+        case _:
+            return 1
+
+
+def shapes_of(statistics: Iterable[p.Statistic], declared: Mapping[str, Feature]) -> dict[str, PopulationShape]:
+    """The populations of which percentiles are asked, by feature."""
+    asked = [s.feature for s in statistics if s.scope == "population"]
+    return {feature: PopulationShape.of(declared[feature], asked.count(feature)) for feature in sorted(set(asked))}

@@ -1,0 +1,189 @@
+"""Writes a program as Anvil source: the inverse of the checker."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from vulcan.anvil import ir as p
+from vulcan.anvil.grammar import grammar
+from vulcan.task import History, Signature
+
+_CHOOSE, _OR, _AND, _NOT, _COMPARE, _SUM, _PRODUCT, _SIGN, _POWER, _ATOM = range(10)
+"""Python's precedences, loosest first."""
+
+_BINARY: Mapping[str, tuple[str, int]] = {
+    operation.name: (operation.syntax.split()[1], level)
+    for kind, operation in grammar.BINARY.items()
+    for level in (
+        {"Add": _SUM, "Sub": _SUM, "Pow": _POWER}.get(kind.__name__, _PRODUCT),
+    )
+}  # fmt: skip
+_UNARY: Mapping[str, tuple[str, int]] = {
+    operation.name: (operation.syntax.removesuffix("a"), _NOT if operation.name == "not" else _SIGN)
+    for operation in grammar.UNARY.values()
+}
+_BOOLEAN: Mapping[str, int] = {"and": _AND, "or": _OR}
+_FUNCTIONS: Mapping[str, str] = {
+    operation.name: spelled for spelled, operation in reversed(list(grammar.FUNCTIONS.items()))
+}
+
+_INDENT = "    "
+
+
+def emit_source(program: p.Program, signature: Signature) -> str:
+    """The source of a program: docstring, parameters, helpers and what the task names, the main function first.
+
+    Every name is kept. The signature has the arguments of every function that the task names (`Task.interface`).
+
+    `check` makes of it a policy with the same fingerprint and the same docstrings, for every program that `check`
+    made. (In a program made otherwise, a negative number becomes the negative of a positive one. A program nested
+    dozens of levels deep could grow past the language's limit on source, for each level is indented by four.)
+    """
+    return _Writer(program, signature).module()
+
+
+class _Writer:
+    def __init__(self, program: p.Program, signature: Signature) -> None:
+        self.program = program
+        self.signature = signature
+
+    def module(self) -> str:
+        program = self.program
+        in_order = (*program.helpers, program.entry, *program.entries[:-1])
+        functions = ["\n".join(self.function(function)) for function in in_order]
+        head: list[str] = []
+        if self.program.documentation:
+            head.append(_docstring(self.program.documentation, ""))
+        if any(self.needs_math(function) for function in self.program.functions):
+            head.append("import math")
+        if self.program.parameters:
+            head.append("\n".join(f"{name} = {_number(value)}" for name, value in self.program.parameters))
+        return "\n\n\n".join(["\n\n".join(head), *functions] if head else functions) + "\n"
+
+    def function(self, function: p.Function) -> Iterator[str]:
+        yield f"def {function.name}({', '.join(function.arguments)}):"
+        if function.documentation:
+            yield _INDENT + _docstring(function.documentation, _INDENT)
+        yield from self.block(function.body, _INDENT)
+
+    def needs_math(self, function: p.Function) -> bool:
+        used = (e.operation for e in p.expressions(function.body) if isinstance(e, p.Operate))
+        return any(_FUNCTIONS.get(name, "").startswith("math.") for name in used if name not in _BINARY)
+
+    # Statements
+
+    def block(self, body: tuple[p.Statement, ...], indent: str) -> Iterator[str]:
+        if not body:
+            yield indent + "pass"
+        for statement in body:
+            yield from self.statement(statement, indent)
+
+    def statement(self, statement: p.Statement, indent: str) -> Iterator[str]:
+        match statement:
+            case p.Assign(name, p.Operate(operation, (p.Local(left), right))) if left == name and operation in _BINARY:
+                yield f"{indent}{name} {_BINARY[operation][0]}= {self.text(right)}"
+            case p.Assign(name, value):
+                yield f"{indent}{name} = {self.text(value)}"
+            case p.Return(value):
+                yield f"{indent}return {self.text(value)}"
+            case p.If():
+                yield from self.branch(statement, indent)
+            case p.Loop(name, start, stop, step, body):
+                bounds = [stop] if (start, step) == (0, 1) else [start, stop] if step == 1 else [start, stop, step]
+                yield f"{indent}for {name} in range({', '.join(map(str, bounds))}):"
+                yield from self.block(body, indent + _INDENT)
+            case p.Break():
+                yield indent + "break"
+            case p.Continue():
+                yield indent + "continue"
+
+    def branch(self, statement: p.If, indent: str) -> Iterator[str]:
+        word = "if"
+        while True:
+            yield f"{indent}{word} {self.text(statement.test)}:"
+            yield from self.block(statement.then, indent + _INDENT)
+            match statement.otherwise:
+                case (p.If() as following,):
+                    word, statement = "elif", following
+                case ():
+                    return
+                case otherwise:
+                    yield indent + "else:"
+                    yield from self.block(otherwise, indent + _INDENT)
+                    return
+
+    # Expressions
+
+    def text(self, expression: p.Expression, least: int = _CHOOSE) -> str:
+        """The expression, in parentheses where it binds less tightly than `least`."""
+        text, level = self.spelled(expression)
+        return f"({text})" if level < least else text
+
+    def spelled(self, e: p.Expression) -> tuple[str, int]:
+        """The expression and how tightly it binds."""
+        match e:
+            case p.Number(value):
+                return _number(value), _SIGN if value < 0.0 else _ATOM
+            case p.Parameter(name) | p.Local(name) | p.Read(name):
+                return name, _ATOM
+            case p.Statistic():
+                return self.statistic(e), _ATOM
+            case p.Occurrences(statistic, value):
+                return self.statistic(statistic, self.text(value)), _ATOM
+            case p.Query(history, query):
+                return f"{history}.{query}({self.key(history)})", _ATOM
+            case p.Call(function, arguments):
+                return f"{function}({self.listed(arguments)})", _ATOM
+            case p.Choose(test, then, otherwise):
+                return f"{self.text(then, _OR)} if {self.text(test, _OR)} else {self.text(otherwise)}", _CHOOSE
+            case p.Compare(operators, operands):
+                first, *others = (self.text(operand, _SUM) for operand in operands)
+                chain = (f" {op} {other}" for op, other in zip(operators, others, strict=True))
+                return first + "".join(chain), _COMPARE
+            case p.Operate():
+                return self.operation(e)
+
+    def operation(self, e: p.Operate) -> tuple[str, int]:
+        name, operands = e.operation, e.operands
+        if name in _BOOLEAN:
+            level = _BOOLEAN[name]
+            return f" {name} ".join(self.text(operand, level + 1) for operand in operands), level
+        if name in _UNARY:
+            symbol, level = _UNARY[name]
+            return symbol + self.text(operands[0], level), level
+        if name in _BINARY:
+            symbol, level = _BINARY[name]
+            # Powers group from the right, and the exponent may carry a sign: 2 ** -x
+            left, right = (_ATOM, _SIGN) if level == _POWER else (level, level + 1)
+            return f"{self.text(operands[0], left)} {symbol} {self.text(operands[1], right)}", level
+        return f"{_FUNCTIONS[name]}({self.listed(operands)})", _ATOM
+
+    def listed(self, expressions: tuple[p.Expression, ...]) -> str:
+        return ", ".join(self.text(expression) for expression in expressions)
+
+    def statistic(self, statistic: p.Statistic, *before: str) -> str:
+        entity = self.signature.entity
+        name = statistic.feature
+        owner, _, feature = name.partition(".")
+        if entity is not None and owner == entity.name and statistic.scope != "entity":
+            name = f"{entity.population}.{feature}"
+        return f"{name}.{statistic.kind}({', '.join((*before, *map(_number, statistic.arguments)))})"
+
+    def key(self, history: str) -> str:
+        asked = next(a for a in self.signature.arguments if isinstance(a, History) and a.name == history)
+        entity = self.signature.entity
+        return f"{asked.entity}.{entity.key if entity else ''}"
+
+
+def _number(value: float) -> str:
+    """The shortest text that is exactly this number: 3, 0.5, 1e+300."""
+    return repr(value).removesuffix(".0")
+
+
+def _docstring(text: str, indent: str) -> str:
+    plain = text.replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
+    if plain.endswith('"'):
+        plain = plain[:-1] + '\\"'
+    kept = "".join(c if c == "\n" or c.isprintable() else c.encode("unicode_escape").decode() for c in plain)
+    first, *others = kept.split("\n")
+    return "\n".join(['"""' + first, *(indent + line if line else line for line in others)]) + '"""'

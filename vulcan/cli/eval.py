@@ -1,0 +1,161 @@
+"""`vulcan eval`"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from vulcan.cli import completion
+from vulcan.cli.options import TASK_OPTIONS, AllowUnsandboxed, AsJson, TaskName, task_settings
+from vulcan.cli.output import number, print_json, print_table, read_policy, say, tell
+from vulcan.errors import UserError
+
+if TYPE_CHECKING:
+    from vulcan.evaluator import Instance
+    from vulcan.task import Task
+
+CONTEXT = TASK_OPTIONS
+_PARTS = ("whole", "train", "validation", "test")
+_WORDS = frozenset({"policy", "kind", "instance"})
+
+
+def evaluate(
+    context: typer.Context,
+    policy: Annotated[Path, typer.Argument(help="A policy, or a module that `vulcan export` wrote.")],
+    task: TaskName,
+    part: Annotated[
+        str,
+        typer.Option(
+            help="What to measure on: the `whole`, or the part that a search calls train, validation or test.",
+            autocompletion=completion.parts,
+        ),
+    ] = "whole",
+    objective: Annotated[
+        str | None,
+        typer.Option(help="The objective; default: the task's first.", autocompletion=completion.objectives),
+    ] = None,
+    limit: Annotated[float, typer.Option(help="Seconds that the policy may take on all instances.")] = 600.0,
+    plot: Annotated[
+        Path | None, typer.Option(help="Write the task's pictures, a point a policy, to this file (HTML).")
+    ] = None,
+    allow_unsandboxed: AllowUnsandboxed = False,
+    as_json: AsJson = False,
+) -> None:
+    """Measure a policy beside every baseline, in the sandbox. Exit code 1 if the policy is rejected or fails.
+
+    \b
+    Examples:
+      vulcan eval best.py --task cache_eviction --trace my.csv --cache-size 10%
+      vulcan eval best.py --task congestion_control --link a.down --link b.down --plot picture.html
+    """
+    from vulcan.anvil import Rejected
+    from vulcan.evaluator import load_evaluator
+    from vulcan.python_policy.dispatch import check_policy
+    from vulcan.registry import find_task, task_reference
+    from vulcan.scoring import Job, LocalExecutor, Setup
+    from vulcan.searches.config import SearchConfig, complete_settings
+    from vulcan.searches.evidence import baseline_events, find_instances, find_objective
+    from vulcan.searches.scorer import Scorer
+
+    if part not in _PARTS:
+        raise UserError(f"part {part!r} is not one of {', '.join(_PARTS)}")
+    source = read_policy(policy)
+    declared = find_task(task)
+    if plot is not None:
+        _check_plot(plot, declared)
+    config = SearchConfig(
+        task=task_reference(task),
+        settings=complete_settings(declared, task_settings(declared, context)),
+        objective=objective or declared.objectives[0].name,
+        split="none" if part == "whole" else "task",
+        limit=limit,
+    )
+    chosen = find_objective(declared, config.objective)
+    try:
+        check_policy(source, declared)
+    except Rejected as rejected:
+        first, *others = rejected.violations
+        more = f" (and {len(others)} more: see `vulcan check`)" if others else ""
+        tell(f"rejected: {first}{more}")
+        raise typer.Exit(1) from None
+    evaluator = load_evaluator(declared)
+    wanted = "train" if part == "whole" else part
+    instances = tuple(i for i in find_instances(declared, config, evaluator) if i.split == wanted)
+    if not instances:
+        raise UserError(f"there is no instance in the part {part!r}")
+    scorer = Scorer(chosen, instances)
+    baselines = list(baseline_events(chosen, evaluator, instances, lambda _: None))
+    for event in baselines:
+        scorer.add_baseline(event)
+    setup = Setup(task=config.task, instances=instances, allow_unsandboxed=allow_unsandboxed)
+    with LocalExecutor(setup, 1) as executor:
+        outcome = executor.submit(Job(0, source, instances, limit)).result()
+    if outcome.status != "scored":
+        tell(f"{outcome.status}: {outcome.message}")
+        raise typer.Exit(1)
+    measured = [(policy.stem, "candidate", outcome.metrics)] + [(b.policy, b.kind, b.metrics) for b in baselines]
+    rows = [
+        _row(name, kind, instance, dict(metrics)[instance.name], scorer)
+        for instance in instances
+        for name, kind, metrics in measured
+    ]
+    means = [_mean(name, kind, [r for r in rows if r["policy"] == name]) for name, kind, _ in measured]
+    if plot is not None:
+        _plot(plot, declared, instances, measured, f"{declared.name}: {policy.stem} and the known policies")
+    if as_json:
+        document = {"task": declared.name, "part": part, "objective": chosen.name, "rows": rows, "means": means}
+        print_json(document)
+        return
+    pictured = [metric for picture in declared.pictures for metric in (picture.y, picture.x)]
+    columns = list(dict.fromkeys([*(o.metric for o in declared.objectives), *pictured]))
+    for instance in instances:
+        mine = [r for r in rows if r["instance"] == instance.name]
+        say(f"\n{instance.name}, {'all of it' if part == 'whole' else f'the part {part!r}'}")
+        _print(mine, columns, chosen.name)
+    if len(instances) > 1:
+        say(f"\nmean of {len(instances)} instances")
+        _print(means, columns, chosen.name)
+    if plot is not None:
+        tell(f"{plot} written")
+
+
+def _print(rows: list[dict[str, Any]], columns: list[str], objective: str) -> None:
+    ordered = sorted(rows, key=lambda r: -float(r["score"]))
+    print_table(
+        ("policy", "kind", *columns, f"score ({objective})"),
+        [(r["policy"], r["kind"], *(number(r[c]) for c in columns), number(r["score"])) for r in ordered],
+        [r["kind"] == "candidate" for r in ordered],
+    )
+
+
+def _mean(name: str, kind: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """The mean of the scores, and of each metric that all instances have."""
+    from statistics import fmean
+
+    shared = [key for key in rows[0] if key not in _WORDS and all(key in row for row in rows)]
+    return {"policy": name, "kind": kind, **{key: fmean(float(row[key]) for row in rows) for key in shared}}
+
+
+def _check_plot(plot: Path, task: Task) -> None:
+    """What would be found out only after everything is measured."""
+    if not task.pictures:
+        raise UserError(f"task {task.name!r} declares no picture to plot")
+    if not plot.parent.is_dir():
+        raise UserError(f"--plot {plot}: there is no directory {plot.parent}")
+
+
+def _plot(
+    plot: Path, task: Task, instances: tuple[Instance, ...], measured: list[tuple[str, str, Any]], title: str
+) -> None:
+    from vulcan.results.scatter_plot import Measured, write_pictures
+
+    names = [instance.name for instance in instances]
+    policies = [Measured(name, kind, [dict(metrics)[i] for i in names]) for name, kind, metrics in measured]
+    write_pictures(plot, task.pictures, names, policies, title)
+
+
+def _row(name: str, kind: str, instance: Instance, metrics: dict[str, float], scorer: Any) -> dict[str, Any]:
+    score = scorer.on_instance(instance.split, instance.name, metrics)
+    return {"policy": name, "kind": kind, "instance": instance.name, **metrics, "score": score}

@@ -1,0 +1,91 @@
+"""What `vulcan search` and `vulcan resume` share: run it, show it, say what to type next.
+
+What a search is to be, by the command line.
+"""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from vulcan.api.launch import MACHINES, Running, Sorted, Wanted
+from vulcan.cli.options import task_settings
+from vulcan.cli.output import say, tell
+from vulcan.cli.summary import print_run
+from vulcan.errors import UserError
+from vulcan.progress.display import check_form, open_display
+from vulcan.searches.config import OPTIONS
+from vulcan.store.runs import find_run
+from vulcan.task import Task
+
+
+def progress_form(progress: str | None, *, quiet: bool, as_json: bool) -> str:
+    """How progress is shown: not at all with --quiet, nor with --json unless it is asked for. Raises UserError."""
+    if progress is None:
+        return "none" if quiet or as_json else "auto"
+    check_form(progress)
+    if quiet and progress != "none":
+        raise UserError(f"--quiet shows no progress: leave it out, or --progress {progress}")
+    if as_json and progress == "json":
+        raise UserError("--json and --progress json both write to standard output: leave one out (the last line of "
+                        "--progress json has the document of --json)")  # fmt: skip
+    return progress
+
+
+def search_in(running: Running, form: str, *, as_json: bool) -> None:
+    """Search in a run's directory to the end. Raises UserError; an interruption leaves the run to be resumed."""
+    named = shlex.quote(str(running.place))
+    try:
+        record, costs = running.search(open_display(form))
+    except KeyboardInterrupt:
+        tell(f"interrupted; nothing is lost: go on with `vulcan resume {named}`")
+        raise
+    if form == "json":
+        return
+    if as_json or not running.asks:
+        print_run(running.place, record, costs, as_json=as_json)
+    if as_json:
+        return
+    if running.asks:
+        say(f"The run is in {running.place}. `vulcan ask {named}` prints the next prompt, "
+            f"`vulcan tell {named} --proposal ID --file reply.md` takes the reply to it.")  # fmt: skip
+        return
+    say(f"\nThe run is in {running.place}. Look at the winner with `vulcan show {named}`, "
+        f"take it with `vulcan export {named} --format python -o best.py`.")  # fmt: skip
+
+
+_BESIDE_REPLAY = {"replay", "runs_dir", "quiet", "progress", "as_json", *MACHINES}
+
+
+def configured(context: typer.Context, file: Path | None, replay: str | None, runs: Path) -> Wanted:
+    """The search that the options of the command line ask for, and below them those of a file. Raises UserError."""
+    given = {name: value for name, value in context.params.items() if is_given(context, name)}
+    machines = {name: given[name] for name in MACHINES if name in given}
+    if replay is not None:
+        typed = {name for name in given if _source(context, name) == "COMMANDLINE"}
+        others = [f"--{name.replace('_', '-')}" for name in sorted(typed - _BESIDE_REPLAY)]
+        if others or context.args:
+            raise UserError(f"--replay repeats a run as it was: leave out {(others or context.args)[0]}")
+        return Wanted.repetition(find_run(replay, runs), machines)
+
+    def sorted_for(task: Task) -> Sorted:
+        return {name: _plain(given[name]) for name in OPTIONS if name in given}, task_settings(task, context)
+
+    return Wanted.of(given.get("task"), file, machines, sorted_for)
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def is_given(context: typer.Context, name: str) -> bool:
+    """Whether an option was given, on the command line or by the environment."""
+    return _source(context, name) in ("COMMANDLINE", "ENVIRONMENT")
+
+
+def _source(context: typer.Context, name: str) -> str:
+    source = context.get_parameter_source(name)
+    return source.name if source is not None else ""

@@ -1,0 +1,331 @@
+"""What the page's scripts ask for: JSON, read from the runs; and what they have done to them.
+
+What happens in a run as server-sent events, from any row on.
+
+The table of candidates: filtered, sorted and cut into pages where the candidates are.
+
+What the chart of a run draws: the best score over candidates, every score, and one candidate's line of descent.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import quantiles
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from vulcan.dashboard.control import BUDGETS, Resumed, raise_budget
+from vulcan.dashboard.live_run import WatchedRun
+from vulcan.dashboard.lock_holder import interrupt
+from vulcan.dashboard.playground import Busy, Playground
+from vulcan.dashboard.runs import Runs
+from vulcan.errors import UserError, nearest
+from vulcan.results.candidate import lineage
+from vulcan.store import RunRecord
+
+_BETWEEN_LOOKS = 0.4
+"""Seconds. A look costs two calls of stat where nothing was written."""
+
+_SIGN_OF_LIFE = 15.0
+"""Seconds after which something is sent, so that a connection that is dead is noticed."""
+
+
+async def happenings(run: WatchedRun, after: int) -> AsyncIterator[str]:
+    """Messages `rows`, each with the id of its last row, and `standing` when the run starts or stops; without end.
+
+    A browser that lost its connection sends the id of the last message that it got, and is told what came since.
+    """
+    standing: dict[str, Any] | None = None
+    quiet = 0.0
+    while True:
+        try:
+            await run_in_threadpool(run.refresh)
+        except UserError as error:
+            yield _message("trouble", {"error": " ".join(str(error).split())})
+            return
+        sent = False
+        while new := run.after(after):
+            after = new[-1].row
+            yield _message("rows", {"rows": [one.document() for one in new]}, after)
+            sent = True
+            await asyncio.sleep(0)  # whoever has gone away is noticed here
+        now = (await run_in_threadpool(run.standing)).document()
+        if now != standing:
+            standing = now
+            yield _message("standing", now)
+            sent = True
+        quiet = 0.0 if sent else quiet + _BETWEEN_LOOKS
+        if quiet >= _SIGN_OF_LIFE:
+            quiet = 0.0
+            yield ": nothing new\n\n"
+        await asyncio.sleep(_BETWEEN_LOOKS)
+
+
+def _message(event: str, data: dict[str, Any], row: int | None = None) -> str:
+    """JSON has no line breaks of its own, so that it is one line of a message."""
+    number = "" if row is None else f"id: {row}\n"
+    return f"event: {event}\n{number}data: {json.dumps(data)}\n\n"
+
+
+COLUMNS = ("candidate", "verdict", "score", "origin", "operator", "parents", "size", "operations", "model")
+PAGE = 25
+"""Candidates on a page."""
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """Which candidates, and in what order. `words` all have to be in a line; pages count from 1."""
+
+    words: tuple[str, ...] = ()
+    sort: str = "candidate"
+    descending: bool = False
+    page: int = 1
+
+    @classmethod
+    def of(cls, parameters: Mapping[str, str]) -> Query:
+        """Raises UserError for a column or a page that there is not."""
+        sort, page = parameters.get("sort", "candidate"), parameters.get("page", "1")
+        if sort not in COLUMNS:
+            raise UserError(f"no column {sort!r}{nearest(sort, COLUMNS)} (known: {', '.join(COLUMNS)})")
+        if not page.isdecimal() or not 0 < int(page) < 10**9:
+            raise UserError(f"page {page[:20]!r}: pages are numbered from 1")
+        order = parameters.get("order", "up")
+        if order not in ("up", "down"):
+            raise UserError(f"order {order[:20]!r} is neither up nor down")
+        words = tuple(parameters.get("filter", "").lower().split())
+        return cls(words, sort, order == "down", int(page))
+
+
+def page_of(lines: Sequence[Mapping[str, Any]], query: Query) -> dict[str, Any]:
+    """One page of the candidates that fit. What has no value in the column comes last, whichever the order."""
+    found = list(lines)
+    for word in query.words:
+        found = [line for line in found if word in line["text"]]
+    with_value = [line for line in found if line[query.sort] not in (None, [])]
+    without = [line for line in found if line[query.sort] in (None, [])]
+    with_value.sort(key=lambda line: line[query.sort], reverse=query.descending)
+    ordered = with_value + without
+    pages = max(1, -(-len(ordered) // PAGE))
+    page = min(query.page, pages)
+    shown = ordered[(page - 1) * PAGE : page * PAGE]
+    return {
+        "columns": COLUMNS,
+        "found": len(found),
+        "all": len(lines),
+        "page": page,
+        "pages": pages,
+        "candidates": [{name: line[name] for name in (*COLUMNS, "rules")} for line in shown],
+    }
+
+
+MOST_POINTS = 1500
+"""Scores that are drawn; of more, evenly spread ones."""
+
+Point = tuple[int, float]
+
+
+def chart(record: RunRecord, candidate: int | None) -> dict[str, Any]:
+    """Points are a candidate's number and its mean score on train; `descent` is of the candidate, if one is named."""
+    scored: list[Point] = [
+        (c.candidate, c.score) for c in record.candidates.values() if c.verdict == "scored" and c.score is not None
+    ]
+    best = _improvements(scored)
+    baseline = record.best_baseline("train")
+    marked = [] if baseline is None else [baseline.score]
+    descent = [] if candidate is None else _descent(record, candidate)
+    return {
+        "last": len(record.candidates),
+        "points": scored[:: max(1, -(-len(scored) // MOST_POINTS))],
+        "best": best,
+        "baseline": None if baseline is None else {"policy": baseline.policy, "score": baseline.score},
+        "descent": descent,
+        "range": _range([s for _, s in scored], [*marked, *(s for _, s in best[-1:]), *_ends(descent)]),
+    }
+
+
+def _improvements(scored: Sequence[Point]) -> list[Point]:
+    found: list[Point] = []
+    for candidate, score in scored:
+        if not found or score > found[-1][1]:
+            found.append((candidate, score))
+    return found
+
+
+def _descent(record: RunRecord, candidate: int) -> list[tuple[Point, Point]]:
+    """Each pair of parent and child, among those with a score, that leads to a candidate."""
+    line = {candidate, *(number for generation in lineage(record, candidate) for number in generation)}
+    edges = []
+    for child in sorted(line):
+        for parent in record.parents_of(child):
+            low, high = record.candidates[parent].score, record.candidates[child].score
+            if low is not None and high is not None:
+                edges.append(((parent, low), (child, high)))
+    return edges
+
+
+def _ends(edges: Sequence[tuple[Point, Point]]) -> list[float]:
+    return [child[1] for _, child in edges]
+
+
+def _range(scores: Sequence[float], marked: Sequence[float]) -> tuple[float, float] | None:
+    """Where the axis begins and ends: it leaves out the worst tenth, which may be far from all others."""
+    if not scores and not marked:
+        return None
+    shown = [quantiles(scores, n=10)[0], max(scores)] if len(scores) > 10 else list(scores)
+    low, high = min((*shown, *marked)), max((*shown, *marked))
+    margin = 0.06 * (high - low) or abs(high) * 0.1 or 1.0
+    return low - margin, high + margin
+
+
+LATEST = 30
+"""Happenings that a page begins with."""
+
+Change = Callable[["Desk", WatchedRun, dict[str, Any]], dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Desk:
+    """What the answers are made from."""
+
+    runs: Runs
+    playground: Playground = field(default_factory=Playground)
+    resumed: Resumed = field(default_factory=Resumed)
+
+    def close(self) -> None:
+        self.playground.close()
+        self.runs.close()
+
+
+def error_line(error: UserError) -> str:
+    """A mistake in one line."""
+    return " ".join(str(error).split())
+
+
+def desk_of(request: Request) -> Desk:
+    desk: Desk = request.app.state.desk
+    return desk
+
+
+def run_of(request: Request) -> WatchedRun:
+    """The run of an address. Raises UserError."""
+    return desk_of(request).runs.get(request.path_params["run"])
+
+
+def number_of(text: str) -> int:
+    """A row or a candidate by its number; 0 for what is none."""
+    return int(text) if text.isdecimal() and len(text) < 16 else 0
+
+
+def _runs(request: Request) -> Response:
+    return JSONResponse({"runs": desk_of(request).runs.lines()})
+
+
+def _summary(request: Request) -> Response:
+    run = run_of(request)
+    desk = desk_of(request)
+    with run.lock:
+        latest = [one.document() for one in run.happenings[-LATEST:]]
+        document = {**run.summary(), "happenings": latest}
+    return JSONResponse({**document, "trouble": desk.resumed.trouble(run.place)})
+
+
+def _candidates(request: Request) -> Response:
+    query = Query.of(request.query_params)
+    run = run_of(request)
+    with run.lock:
+        return JSONResponse(page_of(run.lines, query))
+
+
+def _chart(request: Request) -> Response:
+    run = run_of(request)
+    with run.lock:
+        wanted = number_of(request.query_params.get("of", ""))
+        best = run.best()
+        if wanted:
+            run.judged(wanted)
+        return JSONResponse(chart(run.record, wanted or (best.candidate if best else None)))
+
+
+async def _events(request: Request) -> Response:
+    run = await run_in_threadpool(run_of, request)
+    after = request.headers.get("last-event-id") or request.query_params.get("after", "")
+    return StreamingResponse(happenings(run, number_of(after)), media_type="text/event-stream")
+
+
+def _check(desk: Desk, run: WatchedRun, given: dict[str, Any]) -> dict[str, Any]:
+    return desk.playground.check(run.record, _text(given, "source"))
+
+
+def _score(desk: Desk, run: WatchedRun, given: dict[str, Any]) -> dict[str, Any]:
+    return desk.playground.score(run.record, _text(given, "source"), _text(given, "instance"))
+
+
+def _stop(desk: Desk, run: WatchedRun, given: dict[str, Any]) -> dict[str, Any]:
+    return {"pid": interrupt(run.place)}
+
+
+def _resume(desk: Desk, run: WatchedRun, given: dict[str, Any]) -> dict[str, Any]:
+    workers = given.get("workers", 0)
+    if isinstance(workers, bool) or not isinstance(workers, int) or not 0 <= workers <= 4096:
+        raise UserError(f"workers is {workers!r}: a whole number is needed, 0 for one a processor")
+    return {"pid": desk.resumed.start(run.place, run.record, _text(given, "executor"), workers)}
+
+
+def _raise_budget(desk: Desk, run: WatchedRun, given: dict[str, Any]) -> dict[str, Any]:
+    name = _text(given, "budget")
+    value = raise_budget(run.place, run.record, name, given.get("value"))
+    return {"budget": name, "unit": BUDGETS[name], "value": value}
+
+
+def _text(given: dict[str, Any], name: str) -> str:
+    value = given.get(name)
+    if not isinstance(value, str):
+        raise UserError(f"{name} is missing, or no text")
+    return value
+
+
+def _change(change: Change) -> Callable[[Request], Any]:
+    """An address that takes a JSON object; the work is done in a thread of its own."""
+
+    async def endpoint(request: Request) -> Response:
+        try:
+            given = json.loads(await request.body())
+        except (ValueError, RecursionError) as error:
+            raise UserError(f"the request is no JSON: {error}") from error
+        if not isinstance(given, dict):
+            raise UserError("the request is no JSON object")
+        return JSONResponse(await run_in_threadpool(lambda: change(desk_of(request), run_of(request), given)))
+
+    return endpoint
+
+
+def failed(error: UserError) -> Response:
+    """A mistake as JSON."""
+    return JSONResponse({"error": error_line(error)}, 409 if isinstance(error, Busy) else 400)
+
+
+ROUTES = [
+    Route("/api/runs", _runs),
+    Route("/api/runs/{run}", _summary),
+    Route("/api/runs/{run}/candidates", _candidates),
+    Route("/api/runs/{run}/chart", _chart),
+    Route("/api/runs/{run}/events", _events),
+    *(
+        Route(f"/api/runs/{{run}}/{name}", _change(change), methods=["POST"])
+        for name, change in (
+            ("check", _check),
+            ("score", _score),
+            ("stop", _stop),
+            ("resume", _resume),
+            ("budget", _raise_budget),
+        )
+    ),
+]
+"""The addresses below `/api`."""

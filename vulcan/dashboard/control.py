@@ -1,0 +1,172 @@
+"""What the page can do to a run: stop it, go on with it, and raise its budgets."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from vulcan import __version__
+from vulcan.dashboard.lock_holder import Holder, holder_of
+from vulcan.errors import UserError, nearest
+from vulcan.searches.config import SearchConfig
+from vulcan.searches.model_pool import ASK
+from vulcan.searches.session import EXECUTORS
+from vulcan.searches.strategies import make_strategy
+from vulcan.store import RunRecord
+from vulcan.store.events import Started
+from vulcan.store.runs import alone_in, open_store
+
+LOG = "resume.log"
+"""What a search that the page went on with has printed, in the run's directory."""
+
+BUDGETS: Mapping[str, str] = {
+    "budget_candidates": "proposals in all",
+    "budget_dollars": "dollars for models",
+    "budget_tokens": "tokens of models",
+    "budget_minutes": "minutes of each session",
+}
+"""The budgets of a search, with their units."""
+
+_REPEATS = "repeats"
+"""A file in a run that repeats another one: recorded replies answer its prompts."""
+
+_MOST = sys.float_info.max
+
+_RUN = "from vulcan.cli.main import run; run()"
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Whether a run is searched in, how it ended if it did, and what can be done to it.
+
+    `state` is `running`, `finished`, `interrupted`, `error`, `asked` (it waits for replies to its prompts), or `left`:
+    its process is gone and did not say why. `message` is that of an error.
+    """
+
+    state: str
+    message: str = ""
+    pid: int | None = None
+
+    @property
+    def can_stop(self) -> bool:
+        return self.state == "running" and self.pid is not None
+
+    @property
+    def can_resume(self) -> bool:
+        return self.state in ("interrupted", "error", "left")
+
+    def document(self) -> dict[str, Any]:
+        return {
+            "state": self.state,
+            "message": " ".join(self.message.split()),
+            "pid": self.pid,
+            "can_stop": self.can_stop,
+            "can_resume": self.can_resume,
+        }
+
+
+def standing_of(run: Path, record: RunRecord, holder: Holder | None) -> Standing:
+    """How a run stands, by its events and by who holds it."""
+    if holder is not None:
+        return Standing("running", pid=holder.pid)
+    stopped = record.stopped
+    if stopped is not None and stopped.reason == "finished":
+        return Standing("finished")
+    if tuple(record.config.get("model") or ()) == (ASK,) and not (run / _REPEATS).is_file():
+        return Standing("asked")
+    if stopped is not None:
+        return Standing(stopped.reason, stopped.message)
+    return Standing("left")
+
+
+class Resumed:
+    """The searches that were gone on with from here. They live on when this process ends."""
+
+    def __init__(self) -> None:
+        self._processes: dict[Path, subprocess.Popen[bytes]] = {}
+        self._lock = threading.Lock()
+
+    def start(self, run: Path, record: RunRecord, executor: str, workers: int) -> int:
+        """Start `vulcan resume` in a session of its own; its process id. Raises UserError where it cannot be."""
+        if executor not in EXECUTORS:
+            raise UserError(f"no executor {executor!r}{nearest(executor, EXECUTORS)} (known: {', '.join(EXECUTORS)})")
+        with self._lock:
+            standing = standing_of(run, record, holder_of(run))
+            if not standing.can_resume:
+                raise UserError(f"{run.name} is {standing.state}: only a search that was stopped can be gone on with")
+            begun = self._processes.get(run)
+            if begun is not None and begun.poll() is None:  # and has not got as far as to lock the run
+                raise UserError(f"{run.name} is gone on with already, by process {begun.pid}")
+            options = ["--executor", executor, "--workers", str(workers)]
+            try:
+                with open(run / LOG, "ab") as log:
+                    process = subprocess.Popen(
+                        [sys.executable, "-P", "-c", _RUN, "resume", *options, "--", str(run.resolve())],
+                        stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
+                    )  # fmt: skip
+            except OSError as error:
+                raise UserError(f"cannot go on with {run.name}: {error.strerror or error}") from error
+            self._processes[run] = process
+            return process.pid
+
+    def trouble(self, run: Path) -> str:
+        """Why the search that was started last in this run ended; empty where it goes on, or ended well."""
+        process = self._processes.get(run)
+        if process is None or process.poll() in (None, 0):
+            return ""
+        try:
+            lines = (run / LOG).read_text(encoding="utf-8", errors="replace").strip().splitlines()
+        except OSError as error:
+            return f"its log cannot be read: {error.strerror}"
+        return lines[-1].strip() if lines else f"it ended with code {process.returncode} and said nothing"
+
+
+def raise_budget(run: Path, record: RunRecord, name: str, value: object) -> float:
+    """Write a higher budget into a run that is not searched in; it counts once it is resumed. Raises UserError."""
+    if name not in BUDGETS:
+        raise UserError(f"no budget {name!r}{nearest(name, BUDGETS)} (known: {', '.join(BUDGETS)})")
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= _MOST:
+        raise UserError(f"{name} is {value!r}: a number above 0 is needed")
+    whole = name in ("budget_candidates", "budget_tokens")
+    if whole and value != int(value):
+        raise UserError(f"{name} is {value}: a whole number is needed")
+    if record.confirmed or record.chosen is not None:
+        raise UserError(
+            f"{run.name} has measured its finalists on what it did not see: it searches no further; start a new search"
+        )
+    if holder_of(run) is not None:
+        raise UserError(f"{run.name} is running: stop it, raise the budget, and resume it")
+    config = SearchConfig.from_json(record.config)
+    now = budgets_of(config)[name]
+    if now is None:
+        raise UserError(f"{run.name} has no {name}: there is nothing to raise")
+    if value <= now:
+        raise UserError(f"{name} is {now:g}: name more than that")
+    raised = _raised(config, name, int(value) if whole else float(value))
+    with alone_in(run), closing(open_store(run)) as store:
+        store.append(Started(raised.to_json(), __version__))
+    return value
+
+
+def budgets_of(config: SearchConfig) -> dict[str, float | None]:
+    """The limits of a search by name; None where it has none. Its plan is a limit of its proposals."""
+    return {**{name: getattr(config, name) for name in BUDGETS}, "budget_candidates": planned(config)}
+
+
+def planned(config: SearchConfig) -> int:
+    """How many proposals a search makes, by its plan and its budget of them."""
+    total = make_strategy(config, config.offline).total()
+    return total if config.budget_candidates is None else min(total, config.budget_candidates)
+
+
+def _raised(config: SearchConfig, name: str, value: float) -> SearchConfig:
+    raised = {**config.to_json(), name: value}
+    if name == "budget_candidates":  # the plan is a limit too
+        raised["rounds"] = max(config.rounds, -(-int(value) // config.samples))
+    return SearchConfig.from_json(raised)

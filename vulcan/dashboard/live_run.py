@@ -1,0 +1,311 @@
+"""A run that is read while somebody writes it: what its events amount to so far, and what is new.
+
+What an event says in one line, for the list of what happens.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from vulcan.dashboard.control import Standing, budgets_of, planned, standing_of
+from vulcan.dashboard.lock_holder import holder_of
+from vulcan.errors import UserError
+from vulcan.results.candidate import candidate_row
+from vulcan.results.report.html import figure_text
+from vulcan.results.run import proposals, score_of
+from vulcan.searches.config import SearchConfig
+from vulcan.searches.costs import Costs
+from vulcan.searches.evidence import SPLITS
+from vulcan.store import RunRecord
+from vulcan.store.events import (
+    VERDICTS,
+    BaselineMeasured,
+    CallRecord,
+    Chosen,
+    Confirmed,
+    Controlled,
+    Event,
+    Judged,
+    Prepared,
+    Refined,
+    Started,
+    Stopped,
+)
+from vulcan.store.runs import FILE, open_store
+
+
+def happening(event: Event) -> str:
+    """Empty for an event that is only a step to the next one."""
+    match event:
+        case Started(config):
+            return f"search of {config.get('task')} opened"
+        case Prepared(instances):
+            return f"{len(instances)} instances to be measured on"
+        case BaselineMeasured(policy, kind, split, score):
+            return f"{kind} {policy} scores {figure_text(score)} on {split}"
+        case Judged(candidate):
+            return _judged(event, candidate)
+        case Refined(candidate, by, evaluations, result):
+            became = "nothing better was found" if result is None else f"it became candidate {result}"
+            return f"candidate {candidate} {by} in {evaluations} evaluations: {became}"
+        case Confirmed(candidate, split, score):
+            return f"candidate {candidate} {_scored(score)} on {split}"
+        case Chosen(candidate, split):
+            return f"candidate {candidate} is the winner, chosen on {split}"
+        case Controlled(_, candidates):
+            return f"control: {candidates} candidates without feedback"
+        case Stopped(reason, message):
+            return f"stopped: {reason}{': ' if message else ''}{message}"
+        case _:
+            return ""
+
+
+def _judged(judged: Judged, candidate: int) -> str:
+    if judged.verdict == "scored":
+        return f"candidate {candidate} {_scored(judged.score)} on train"
+    why = f" by {', '.join(dict.fromkeys(judged.rules))}" if judged.rules else ""
+    return f"candidate {candidate} {judged.verdict}{why}"
+
+
+def _scored(score: float | None) -> str:
+    return "failed" if score is None else f"scores {figure_text(score)}"
+
+
+_RECENT = 60
+"""Candidates that the pace is taken over."""
+
+_MOST_AT_ONCE = 200
+"""Happenings in one message."""
+
+Stamp = tuple[int, ...]
+"""Of a run's files: where it is the same, nothing was written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Happening:
+    """One row of the table `events`, for people."""
+
+    row: int
+    time: str
+    text: str
+    candidate: int | None
+
+    def document(self) -> dict[str, Any]:
+        return {"row": self.row, "time": self.time, "text": self.text, "candidate": self.candidate}
+
+
+class WatchedRun:
+    """Reads what is new whenever it is asked to `refresh`. May be used from several threads."""
+
+    def __init__(self, place: Path) -> None:
+        self.place = place
+        self.name = place.name
+        self.lock = threading.RLock()
+        """To be held while more than one thing is read that have to agree."""
+        self._forget()
+
+    def _forget(self) -> None:
+        self.record = RunRecord()
+        self.lines: list[dict[str, Any]] = []
+        """The candidates in short, in their order; `text` is what a filter looks at."""
+        self.happenings: list[Happening] = []
+        self.begun = self.last = ""
+        self.row = 0
+        self.costs = Costs()
+        self._best: Judged | None = None
+        self._verdicts: Counter[str] = Counter()
+        self._rules: Counter[str] = Counter()
+        self._judged_at: list[str] = []
+        self._stamp: Stamp = ()
+        self._summary: tuple[object, dict[str, Any]] | None = None
+
+    def refresh(self) -> None:
+        """Take in what was written since the last time. Raises UserError where the run cannot be read."""
+        with self.lock:
+            stamp = stamp_of(self.place)
+            if stamp == self._stamp:
+                return
+            if self._stamp and stamp[:1] != self._stamp[:1]:  # another file, as after a repair
+                self._forget()
+            with closing(open_store(self.place)) as store:
+                known = len(self.lines)
+                for row, time, event in store.numbered(self.row):
+                    self._add(row, time, event)
+                if new := self.lines[known:]:  # an answer is stored before what is read of it
+                    _name_models(new, store.answered_by(min(line["proposal"] for line in new)))
+                self.costs = Costs(*store.spent())
+            self._stamp = stamp
+
+    def _add(self, row: int, time: str, event: Event) -> None:
+        self.record.add(event)
+        self.row, self.last = row, time
+        self.begun = self.begun or time
+        if isinstance(event, Judged):
+            self._judged(event, time)
+        text = happening(event)
+        if text:
+            candidate = getattr(event, "candidate", None)
+            self.happenings.append(Happening(row, time, text, candidate))
+
+    def _judged(self, judged: Judged, time: str) -> None:
+        line = candidate_row(self.record, judged)
+        self.lines.append({**line, "operations": judged.operations, "rules": list(judged.rules)})
+        self._judged_at.append(time)
+        self._verdicts[judged.verdict] += 1
+        self._rules.update(judged.rules)
+        if judged.verdict == "scored" and judged.score is not None:
+            best = self._best.score if self._best else None
+            self._best = judged if best is None or judged.score > best else self._best
+
+    def standing(self) -> Standing:
+        """How the run stands now."""
+        return standing_of(self.place, self.record, holder_of(self.place))
+
+    def after(self, row: int) -> list[Happening]:
+        """The next happenings after a row, the oldest first: no more than a message can take."""
+        with self.lock:
+            low, high = 0, len(self.happenings)
+            while low < high:
+                middle = (low + high) // 2
+                low, high = (middle + 1, high) if self.happenings[middle].row <= row else (low, middle)
+            return self.happenings[low : low + _MOST_AT_ONCE]
+
+    def best(self) -> Judged | None:
+        """The winner, or as long as there is none the candidate of the highest score."""
+        if self.record.chosen is not None:
+            return self.record.candidates[self.record.chosen.candidate]
+        return self._best
+
+    def summary(self) -> dict[str, Any]:
+        """The run as the page shows it."""
+        standing = self.standing()
+        with self.lock:
+            key = (self.row, self.costs.calls, standing)
+            if self._summary is None or self._summary[0] != key:
+                self._summary = (key, self._made_summary(standing))
+            return self._summary[1]
+
+    def _made_summary(self, standing: Standing) -> dict[str, Any]:
+        record, config = self.record, self.record.config
+        best, baseline = self.best(), record.best_baseline("train")
+        verdicts = self._verdicts
+        return {
+            "run": self.name,
+            "place": str(self.place),
+            "task": config.get("task"),
+            "objective": config.get("objective"),
+            "model": list(config.get("model") or ()),
+            "strategy": config.get("strategy"),
+            "seed": config.get("seed"),
+            "begun": self.begun,
+            "last": self.last,
+            "row": self.row,
+            "standing": standing.document(),
+            "best": None
+            if best is None
+            else {"candidate": best.candidate, "score": best.score, "chosen": record.chosen is not None},
+            "baseline": None if baseline is None else {"policy": baseline.policy, "score": baseline.score},
+            "policies": self._policies(best),
+            "splits": [split for split in SPLITS if any(i.split == split for i in record.instances)],
+            "candidates": len(record.candidates),
+            "verdicts": {verdict: verdicts[verdict] for verdict in VERDICTS if verdict in verdicts},
+            "rules": dict(self._rules.most_common()),
+            "pace": self._pace() if standing.state == "running" else None,
+            "cost": {
+                "calls": self.costs.calls,
+                "tokens": self.costs.tokens_in + self.costs.tokens_out,
+                "dollars": self.costs.dollars,
+                "unpriced": self.costs.unpriced,
+            },
+            **self._limits(),
+        }
+
+    def _limits(self) -> dict[str, Any]:
+        """Of how much there is to do how much is done."""
+        done = proposals(self.record)
+        try:
+            config = SearchConfig.from_json(self.record.config)
+            limits, total = budgets_of(config), planned(config)
+        except UserError:  # nothing is written down yet, or a newer Vulcan wrote it
+            return {"budgets": {}, "proposals": done, "planned": None}
+        over = self.record.chosen is not None or bool(self.record.confirmed)
+        return {"budgets": limits, "proposals": done, "planned": done if over else total}
+
+    def _policies(self, best: Judged | None) -> list[dict[str, Any]]:
+        """The best candidate among the known policies, by their scores on train, the highest first."""
+        record = self.record
+        known: dict[str, dict[str, Any]] = {}
+        for (policy, split), measured in record.baselines.items():
+            line = known.setdefault(policy, {"policy": policy, "kind": measured.kind, "candidate": None, "scores": {}})
+            line["scores"][split] = measured.score
+        lines = list(known.values())
+        if best is not None:
+            scores = {split: score_of(record, best.candidate, split) for split in SPLITS}
+            lines.append(
+                {
+                    "policy": f"candidate {best.candidate}",
+                    "kind": "winner" if record.chosen is not None else "best so far",
+                    "candidate": best.candidate,
+                    "scores": scores,
+                }
+            )
+        return sorted(lines, key=lambda line: -(line["scores"].get("train") or 0.0))
+
+    def _pace(self) -> float | None:
+        """Candidates a minute, over the latest ones; None for too few."""
+        recent = self._judged_at[-_RECENT:]
+        if len(recent) < 2:
+            return None
+        seconds = (datetime.fromisoformat(recent[-1]) - datetime.fromisoformat(recent[0])).total_seconds()
+        return 60 * (len(recent) - 1) / seconds if seconds > 0 else None
+
+    def judged(self, candidate: int) -> Judged:
+        """Raises UserError for a candidate that there is not."""
+        with self.lock:
+            if candidate not in self.record.candidates:
+                raise UserError(f"{self.name} has no candidate {candidate}: they go from 1 to {len(self.lines)}")
+            return self.record.candidates[candidate]
+
+    def reply_to(self, judged: Judged) -> CallRecord | None:
+        """What the model answered that a candidate was read from; None for one that the search made itself."""
+        if judged.origin != "model":
+            return None
+        with closing(open_store(self.place)) as store:
+            return store.call(judged.proposal, judged.turn)
+
+    def children_of(self, candidate: int) -> list[int]:
+        """The candidates that were made from one."""
+        with self.lock:
+            return [line["candidate"] for line in self.lines if candidate in line["parents"]]
+
+    def line_of(self, candidate: int) -> Mapping[str, Any]:
+        """A candidate in short."""
+        return self.lines[candidate - 1]
+
+
+def _name_models(lines: Iterable[dict[str, Any]], models: Mapping[tuple[int, int], str]) -> None:
+    """Who wrote each candidate, and with that all that a filter looks at."""
+    for line in lines:
+        line["model"] = models.get((line["proposal"], line["turn"])) if line["origin"] == "model" else None
+        words = (line["candidate"], line["verdict"], line["operator"], line["origin"], line["model"] or "")
+        line["text"] = " ".join((*map(str, words), *line["rules"])).lower()
+
+
+def stamp_of(place: Path) -> Stamp:
+    """Of the run's file, and of the log of what is not yet in it. The first number is the file's own."""
+    found: list[int] = []
+    for name in (FILE, f"{FILE}-wal"):
+        try:
+            status = (place / name).stat()
+        except OSError:
+            found += [0, 0, 0]
+            continue
+        found += [status.st_ino, status.st_size, status.st_mtime_ns]
+    return tuple(found)

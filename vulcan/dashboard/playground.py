@@ -1,0 +1,209 @@
+"""Tries a policy that somebody writes by hand: what the checker says of it, and what it scores.
+
+The checker is the search's own. What scores is a jailed child as the search has it: no policy runs in this process.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from concurrent.futures import CancelledError, ThreadPoolExecutor
+from dataclasses import asdict
+from typing import Any
+
+from vulcan.anvil import Policy, Rejected
+from vulcan.anvil.diagnostics import Located, excerpt
+from vulcan.errors import UserError, nearest
+from vulcan.evaluator import Instance
+from vulcan.python_policy.dispatch import AnyPolicy, check_policy
+from vulcan.registry import find_task
+from vulcan.scoring import Job, Limits, Outcome, Setup, WorkerLost
+from vulcan.scoring.evaluator_process import JailedEvaluator
+from vulcan.searches.evidence import find_objective, make_scorer
+from vulcan.searches.reply import read_source
+from vulcan.searches.scorer import Scorer
+from vulcan.store import RunRecord
+from vulcan.store.events import InstanceMetrics
+from vulcan.task import Task
+
+SECONDS = 30.0
+"""The most that a policy may take on an instance, where the search itself gives no less."""
+
+SETUP_SECONDS = 120.0
+"""The most that reading the instance may take."""
+
+MOST_SOURCE = 64 << 10
+"""Characters of a program that are looked at; the checker itself takes less."""
+
+
+class Busy(UserError):
+    """One policy is scored at a time."""
+
+
+class Playground:
+    """Checks at once, scores one policy at a time. May be used from several threads."""
+
+    def __init__(self) -> None:
+        self._checking = threading.Lock()
+        self._scoring = threading.Lock()
+        # a child dies with the thread that started it: the thread lasts
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="vulcan-playground")
+        self._evaluator: JailedEvaluator | None = None
+
+    def check(self, record: RunRecord, source: str) -> dict[str, Any]:
+        """Whether the policy is in the language, what a call may take, and what to doubt in it. Raises UserError."""
+        _refuse_large(source)
+        task = find_task(record.config["task"])
+        with self._checking:
+            try:
+                policy = check_policy(source, task)
+            except Rejected as rejected:
+                return _verdict("rejected", [_finding(source, violation) for violation in rejected.violations])
+            reading = read_source(source, task)
+        about = {
+            "size": policy.size,
+            "parameters": policy.parameters,
+            "operations": _operations(policy, task),
+            "limit": task.operations,
+            "warnings": [_finding(source, warning) for warning in policy.warnings]
+            if isinstance(policy, Policy)
+            else [],
+        }
+        if reading.policy is None:
+            return {**_verdict("rejected", []), **about, "message": reading.feedback}
+        return {**_verdict("accepted", []), **about}
+
+    def score(self, record: RunRecord, source: str, instance: str) -> dict[str, Any]:
+        """What the policy scores on one of the run's training instances, beside what is known of others there.
+
+        One that the checker rejects is not scored, as in a search. Raises UserError, and Busy where another policy is
+        being scored.
+        """
+        chosen = instance_of(record, instance)
+        checked = self.check(record, source)
+        task = find_task(record.config["task"])
+        scorer = make_scorer(find_objective(task, record.config["objective"]), record)
+        limit = min(float(record.config["limit"]), SECONDS)
+        if checked["verdict"] == "rejected":
+            outcome = Outcome(0, "rejected", (), "the checker says why", 0.0)
+        else:
+            setup = Setup(record.config["task"], (chosen,), Limits(setup_seconds=SETUP_SECONDS))
+            outcome = self._alone(setup, Job(0, source, (chosen,), limit))
+        metrics = dict(outcome.metrics).get(chosen.name)
+        return {
+            "status": outcome.status,
+            "message": outcome.message,
+            "seconds": outcome.seconds,
+            "instance": chosen.name,
+            "score": None if metrics is None else scorer.on_instance("train", chosen.name, metrics),
+            "metrics": metrics,
+            "beside": _beside(record, scorer, chosen.name),
+        }
+
+    def _alone(self, setup: Setup, job: Job) -> Outcome:
+        if not self._scoring.acquire(blocking=False):
+            raise Busy("another policy is being scored: one at a time")
+        try:
+            return self._thread.submit(self._scored, setup, job).result()
+        except (CancelledError, RuntimeError) as error:  # the pool's, once it is closed
+            raise UserError("the page's process is ending") from error
+        finally:
+            self._scoring.release()
+
+    def _scored(self, setup: Setup, job: Job) -> Outcome:
+        if self._evaluator is None or self._evaluator.setup != setup:
+            if self._evaluator is not None:
+                self._evaluator.close()
+            self._evaluator = JailedEvaluator(setup)
+        try:
+            return self._evaluator.run(job)
+        except WorkerLost as error:
+            raise UserError(f"scoring failed by no fault of the policy: {error}; try again") from error
+
+    def close(self) -> None:
+        """End what is being scored, and take no more."""
+        self._thread.shutdown(wait=False, cancel_futures=True)
+        if self._evaluator is not None:
+            self._evaluator.interrupt()
+        self._thread.shutdown(wait=True)
+        if self._evaluator is not None:
+            self._evaluator.close()
+
+
+def instances_for(record: RunRecord) -> list[dict[str, str]]:
+    """What a policy can be tried on: what the search itself sees, cheaper versions first. Nothing that is held out."""
+    cheaper = [
+        {"name": i.name, "what": f"cheaper version {rung.name}"} for rung in record.rungs for i in rung.instances
+    ]
+    full = [{"name": i.name, "what": "training instance"} for i in record.instances if i.split == "train"]
+    known = {line["name"]: line for line in (*cheaper, *full)}  # a rung may have the instance itself
+    return list(known.values())
+
+
+def instance_of(record: RunRecord, name: str) -> Instance:
+    """One of these by its name. Raises UserError."""
+    known = {i.name: i for rung in record.rungs for i in rung.instances}
+    known |= {i.name: i for i in record.instances if i.split == "train"}
+    if name not in known:
+        raise UserError(f"no training instance {name[:80]!r}{nearest(name, known)}")
+    return known[name]
+
+
+def seed_of(record: RunRecord, candidate: int | None) -> str:
+    """What the editor begins with: a candidate's program, or the best one, or the task's first policy."""
+    if candidate is not None and candidate in record.candidates:
+        return record.candidates[candidate].source
+    ranked = record.ranked()
+    if ranked:
+        return ranked[0].source
+    return next(iter(find_task(record.config["task"]).seed_policies().values()), "")
+
+
+def _beside(record: RunRecord, scorer: Scorer, instance: str) -> list[dict[str, Any]]:
+    """What known policies, and the best candidate, score on an instance: the highest first."""
+    measured: list[tuple[str, str, InstanceMetrics]] = [
+        (b.policy, b.kind, b.metrics) for (_, split), b in record.baselines.items() if split == "train"
+    ]
+    measured += [(r.policy, "baseline", r.metrics) for r in record.references.values()]
+    measured += [(f"candidate {c.candidate}", "best so far", c.metrics) for c in record.ranked()[:1]]
+    lines: list[dict[str, Any]] = [
+        {"policy": policy, "kind": kind, "score": scorer.on_instance("train", instance, dict(metrics)[instance])}
+        for policy, kind, metrics in measured
+        if instance in dict(metrics)
+    ]
+    return sorted(lines, key=lambda line: -float(line["score"]))
+
+
+def _operations(policy: AnyPolicy, task: Task) -> list[dict[str, Any]]:
+    """The bound of each function; none of free Python, which has none before it runs."""
+    if not isinstance(policy, Policy):
+        return []
+    return [
+        {"function": declared.function, "operations": policy.function(declared.function).plan.operations}
+        for declared in task.functions
+    ]
+
+
+def _verdict(verdict: str, violations: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    return {
+        "verdict": verdict,
+        "violations": list(violations),
+        "message": "",
+        "warnings": [],
+        "operations": [],
+        "parameters": {},
+        "size": None,
+        "limit": None,
+    }
+
+
+def _finding(source: str, finding: Located) -> dict[str, Any]:
+    """A violation or a warning, with the line that it is about."""
+    text, _ = excerpt(source, finding.line, finding.column)
+    plain = asdict(finding)  # type: ignore[call-overload]  # both kinds are dataclasses
+    return {**{name: plain[name] for name in ("rule", "line", "column", "message", "hint")}, "excerpt": text.strip()}
+
+
+def _refuse_large(source: str) -> None:
+    if len(source) > MOST_SOURCE:
+        raise UserError(f"a program of {len(source):,} characters: at most {MOST_SOURCE:,} are looked at")

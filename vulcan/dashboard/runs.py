@@ -1,0 +1,117 @@
+"""The runs that the page shows, and a short line about each."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from vulcan.dashboard.control import standing_of
+from vulcan.dashboard.live_run import Stamp, WatchedRun, stamp_of
+from vulcan.dashboard.lock_holder import holder_of
+from vulcan.errors import UserError, nearest
+from vulcan.results.run import score_of
+from vulcan.store import RunRecord
+from vulcan.store.runs import run_directories
+
+_KEPT = 16
+"""Runs that are held in memory: those used last."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """What was read of a run, and of which state of its files."""
+
+    stamp: Stamp
+    record: RunRecord
+    line: dict[str, Any]
+
+
+class Runs:
+    """The runs in a directory, and one more that may lie elsewhere. May be used from several threads."""
+
+    def __init__(self, directory: Path, one: Path | None = None) -> None:
+        self.directory = directory
+        self._one = one
+        self._watched: OrderedDict[str, WatchedRun] = OrderedDict()
+        self._read: dict[str, _Read] = {}
+        self._asked: set[str] = set()
+        self._lock = threading.Lock()
+        self._reader = ThreadPoolExecutor(1, thread_name_prefix="vulcan-reader")
+
+    def places(self) -> dict[str, Path]:
+        """Every run by the name of its directory."""
+        found = {place.name: place for place in run_directories(self.directory)}
+        if self._one is not None:
+            found[self._one.name] = self._one
+        return found
+
+    def get(self, name: str) -> WatchedRun:
+        """A run, read as far as it is written. Raises UserError for one that there is not, or cannot be read."""
+        places = self.places()
+        if name not in places:
+            raise UserError(f"no run {name[:80]!r} in {self.directory}{nearest(name, places)}")
+        with self._lock:
+            run = self._watched.get(name) or WatchedRun(places[name])
+            self._watched[name] = run
+            self._watched.move_to_end(name)
+            while len(self._watched) > _KEPT:
+                self._watched.popitem(last=False)
+        run.refresh()
+        return run
+
+    def lines(self) -> list[dict[str, Any]]:
+        """A line about every run, the newest first. What is not read yet is read meanwhile, for the next time."""
+        found = [self._line(name, place) for name, place in self.places().items()]
+        return sorted(found, key=lambda line: (line["begun"] or "9", line["run"]), reverse=True)
+
+    def _line(self, name: str, place: Path) -> dict[str, Any]:
+        stamp = stamp_of(place)
+        with self._lock:
+            known = self._read.get(name)
+            if (known is None or known.stamp != stamp) and name not in self._asked:
+                self._asked.add(name)
+                self._reader.submit(self._take, name, stamp)
+        if known is None:
+            return _about(name, None, {"state": "reading", "message": "", "can_stop": False, "can_resume": False})
+        if known.line["standing"] is not None:  # one that cannot be read
+            return known.line
+        return {**known.line, "standing": standing_of(place, known.record, holder_of(place)).document()}
+
+    def _take(self, name: str, stamp: Stamp) -> None:
+        try:
+            run = self.get(name)
+            with run.lock:
+                small = RunRecord(config=run.record.config, stopped=run.record.stopped)
+                read = _Read(stamp, small, _about(name, run, None))
+        except UserError as error:  # one damaged run does not hide the others
+            standing = {"state": "damaged", "message": str(error), "can_stop": False, "can_resume": False}
+            read = _Read(stamp, RunRecord(), _about(name, None, standing))
+        with self._lock:
+            self._read[name] = read
+            self._asked.discard(name)
+
+    def close(self) -> None:
+        """Wait until nothing is read any more."""
+        self._reader.shutdown(wait=True, cancel_futures=True)
+
+
+def _about(name: str, run: WatchedRun | None, standing: dict[str, Any] | None) -> dict[str, Any]:
+    best = run.best() if run is not None else None
+    record = run.record if run is not None else RunRecord()
+    baseline = record.best_baseline("train")
+    return {
+        "run": name,
+        "begun": run.begun if run is not None else "",
+        "task": record.config.get("task"),
+        "model": list(record.config.get("model") or ()),
+        "candidates": len(record.candidates),
+        "best": None if best is None else best.candidate,
+        "train": None if best is None else best.score,
+        "test": None if best is None else score_of(record, best.candidate, "test"),
+        "baseline": None if baseline is None else {"policy": baseline.policy, "score": baseline.score},
+        "standing": standing,
+    }

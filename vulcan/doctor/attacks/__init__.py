@@ -1,0 +1,1 @@
+"""Attacks on the sandbox, the checkers, the score and the local Ray."""

@@ -1,0 +1,183 @@
+"""What an attack is, and what came of one.
+
+What attacks are aimed at: files, sockets, shared memory and a process, all made for the purpose.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import platform
+import secrets
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from vulcan.scoring.program_wire import HEADER, Kind
+from vulcan.scoring.sandbox.layers import Layer
+
+Form = Literal["forked", "evaluator", "source", "scoring", "ray"]
+"""Where it is tried: in a forked child, in the jailed evaluator, on the checkers, on the scoring itself, or on the
+local Ray that a search starts."""
+
+OWN_PROCESS = "a process of its own"
+REPLAY = "scored outside, from decisions alone"
+ONE_BLOCK = "told no more than is decided on"
+PLAIN_VALUES = "plain numbers only"
+TICKET = "ticket of the job"
+CHECKER = "language"
+INSTANCES = "scored on the instances alone"
+"""Layers that are not the operating system's: how Vulcan is built."""
+
+
+@dataclass(frozen=True)
+class Attack:
+    """Python to be run as a candidate would be that had broken out of its language.
+
+    The code reaches its end by `got(text)`, and finds what it needs in the mapping `given`. `stopped_by` has the layers
+    each of which is enough by itself, the one that is met first in front; `only_root` are those of them that hold only
+    where the user to be kept out of is root, and `landlock` is the version of Landlock that it takes.
+    """
+
+    name: str
+    code: str
+    stopped_by: tuple[Layer | str, ...]
+    landlock: int = 1
+    only_root: frozenset[Layer] = frozenset()
+    given: dict[str, object] = field(default_factory=dict)
+    harmless: dict[str, object] = field(default_factory=dict)
+    """What `given` has instead where the layers that stop it are left out."""
+    seconds: float = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What was seen of an attack: what it got, if anything, and otherwise what ended it.
+
+    `sign` is the name of an error number or of an exception, or `timeout`, `memory`, or the name of a signal.
+    """
+
+    got: str | None
+    sign: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One line of the table. `stopped_by` is None where the attack got through, or nobody can say what stopped it."""
+
+    attack: str
+    form: Form
+    stopped_by: str | None
+    detail: str
+
+    @property
+    def stopped(self) -> bool:
+        return self.stopped_by is not None
+
+
+_SIGNS: dict[Layer | str, tuple[str, ...]] = {
+    Layer.SECCOMP: ("EPERM", "SIGSYS"),
+    Layer.LANDLOCK: ("EACCES", "EPERM", "SIGKILL", "nothing"),
+    Layer.EMPTY_ROOT: ("ENOENT", "EPERM"),
+    Layer.UNPRIVILEGED: ("EACCES", "EPERM"),
+    Layer.NETWORK: ("ENETUNREACH", "ECONNREFUSED", "ENOENT", "EADDRNOTAVAIL"),
+    Layer.PROCESS_NAMESPACE: ("ESRCH", "nothing", "SIGKILL"),
+    Layer.SESSION: ("SIGKILL", "nothing"),
+    Layer.OPEN_FILES: ("EMFILE", "EBADF", "exit"),
+    Layer.FILE_SIZE: ("EFBIG", "SIGXFSZ"),
+    Layer.PROCESSES: ("EAGAIN",),
+    Layer.OTHER_LIMITS: ("ENOMEM",),
+    Layer.MEMORY: ("memory", "MemoryError", "ENOMEM"),
+    Layer.PROCESSOR: ("processor",),
+    Layer.WALL_CLOCK: ("timeout",),
+    Layer.MESSAGES: ("message",),
+    Layer.ENVIRONMENT: ("nothing",),
+    Layer.DESCRIPTORS: ("EBADF",),
+    OWN_PROCESS: ("exit", "SIGSEGV", "SIGABRT", "SIGBUS", "memory", "MemoryError", "RecursionError"),
+}
+
+
+def stopper(layers: tuple[Layer | str, ...], evidence: Evidence) -> str | None:
+    """The first of the layers that can have done what was seen; None where the attack got through, or none can."""
+    if evidence.got is not None:
+        return None
+    return next((str(layer) for layer in layers if evidence.sign in _SIGNS.get(layer, ())), None)
+
+
+KEY_VARIABLE = "VULCAN_ATTACK_API_KEY"
+"""A variable that stands for a model's key."""
+
+_OPENAT = {"x86_64": 257, "aarch64": 56}
+_VICTIM = "import sys\nx = object()\nprint(id(x), flush=True)\nsys.stdin.read()"
+_CREATE, _REMOVE = 0o1000, 0
+
+
+@contextmanager
+def targets() -> Iterator[dict[str, object]]:
+    """What attacks are `given`; all of it is gone at the end."""
+    with ExitStack() as until_done:
+        public = Path(tempfile.mkdtemp(prefix="vulcan-attack-"))
+        until_done.callback(shutil.rmtree, public, ignore_errors=True)
+        public.chmod(0o755)
+        private = public / "private"
+        private.mkdir(mode=0o700)
+        (public / "trace").write_text("1 2 3 of the future\n")
+        for name in ("store", "doomed"):
+            (private / name).write_text("a score of 0.5\n")
+            (private / name).chmod(0o600)
+        key = "sk-" + secrets.token_hex(8)
+        victim = until_done.enter_context(
+            subprocess.Popen(
+                [sys.executable, "-S", "-E", "-c", _VICTIM],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                env={KEY_VARIABLE: key},
+                start_new_session=True,
+            )
+        )
+        until_done.callback(victim.kill)
+        assert victim.stdout is not None
+        tcp, udp = socket.socket(), socket.socket(type=socket.SOCK_DGRAM)
+        unix = socket.socket(socket.AF_UNIX)
+        name = f"\0vulcan-attack-{secrets.token_hex(8)}"
+        for listener, address in ((tcp, ("127.0.0.1", 0)), (udp, ("127.0.0.1", 0)), (unix, name)):
+            until_done.callback(listener.close)
+            listener.bind(address)
+        tcp.listen(64)
+        unix.listen(64)
+        body = b'{"got": "an answer that it forged"}'
+        yield {
+            "store": str(private / "store"),
+            "doomed": str(private / "doomed"),
+            "filled": str(private / "filled"),
+            "trace": str(public / "trace"),
+            "directory": str(public),
+            "variable": KEY_VARIABLE,
+            "victim": victim.pid,
+            "address": int(victim.stdout.readline()),
+            "tcp": tcp.getsockname()[1],
+            "udp": udp.getsockname()[1],
+            "unix": name,
+            "shared_key": until_done.enter_context(_shared_memory()),
+            "openat": _OPENAT.get(platform.machine(), -1),
+            "forgery": (HEADER.pack(Kind.MESSAGE, len(body)) + body).decode("latin-1"),
+        }
+
+
+@contextmanager
+def _shared_memory() -> Iterator[int]:
+    """The key of a System V segment that everybody on this host may attach."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    key = int.from_bytes(os.urandom(3), "big") + 1
+    segment = libc.shmget(key, ctypes.c_size_t(4096), _CREATE | 0o666)
+    yield key
+    if segment >= 0:
+        libc.shmctl(segment, _REMOVE, None)

@@ -1,0 +1,41 @@
+"""Runs an attack's code: what stands in a child for a candidate that has broken out of its language."""
+
+from __future__ import annotations
+
+import errno
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from vulcan.scoring.foreign_code import Attempt
+from vulcan.scoring.program_wire import MessageChannel
+
+
+def carry_out(code: str, given: Mapping[str, Any], **names: object) -> dict[str, str]:
+    """What came of the code: `{"got": text}`, or `{"sign": what refused it}`."""
+    trophies: list[str] = []
+    attempt = Attempt()
+    with attempt:
+        exec(compile(code, "attack", "exec"), {"given": given, "got": lambda x: trophies.append(str(x)), **names})
+    if trophies:
+        return {"got": trophies[0][:100]}
+    match attempt.error:
+        case None:
+            return {"sign": "nothing", "detail": "it found nothing"}
+        case MemoryError():
+            return {"sign": "memory", "detail": "MemoryError"}
+        case OSError(errno=int(number)):
+            return {"sign": errno.errorcode.get(number, str(number)), "detail": str(attempt.error)}
+    return {"sign": type(attempt.error).__name__, "detail": attempt.failure or ""}
+
+
+def run(channel: MessageChannel) -> None:
+    """The runner of a fork server: a message has an attack's code and what it is given, or asks about nothing."""
+    while (message := channel.receive()) is not None:
+        order = json.loads(message)
+        if "code" in order:
+            given = order["given"] | {"channel": channel.descriptor}
+            result = carry_out(order["code"], given, channel=channel)
+        else:
+            result = {"pong": ""}
+        channel.send(json.dumps(result).encode())

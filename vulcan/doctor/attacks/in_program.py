@@ -1,0 +1,128 @@
+"""Attacks in a forked child: raw Python where a program would run, with no checker in between."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from vulcan.doctor.attacks.attack import OWN_PROCESS, Attack, Evidence
+from vulcan.scoring.job import Limits
+from vulcan.scoring.program_server_client import Ended, ForkServer, ServerLost
+from vulcan.scoring.sandbox.layers import ALL, Layer, Layers
+from vulcan.scoring.sandbox.lockdown import Defences
+
+RUNNER = "vulcan.doctor.attacks.breakout:run"
+_PATIENCE = 2.0
+"""Seconds after which an attack that nothing ends is taken to go on for ever."""
+_PATIENCE_WITH_LIMIT = 120.0
+"""The same, where a limit of one second of processor time should end it."""
+
+_MEMORY = 256 << 20
+_IN_PROCESS = """
+import json, sys
+from vulcan.doctor.attacks.breakout import carry_out
+order = json.loads(sys.stdin.read())
+carry_out(order["code"], order["given"])
+print("alive")
+"""
+
+
+class ForkedRange:
+    """Carries attacks out, each in a child of its own, under some layers."""
+
+    def __init__(self, given: Mapping[str, object], layers: Layers = ALL) -> None:
+        self._given = given
+        self._server = ForkServer(RUNNER, Limits(memory_bytes=_MEMORY, cpu_seconds=1), layers=layers)
+        self.layers = layers
+
+    def start(self) -> Defences:
+        return self._server.start()
+
+    def carry_out(self, attack: Attack) -> Evidence:
+        """What came of the attack; in its harmless form where a layer is left out."""
+        if self.layers.off:
+            order = {"code": attack.code, "given": {**self._given, **attack.given, **attack.harmless}}
+        else:
+            order = {"code": attack.code, "given": {**self._given, **attack.given}}
+        self.start()
+        Path(str(self._given["doomed"])).write_text("a score of 0.5\n", encoding="utf-8")
+        endless = Layer.WALL_CLOCK not in self.layers
+        to_be_ended = Layer.PROCESSOR in attack.stopped_by and Layer.PROCESSOR in self.layers
+        seconds = _PATIENCE_WITH_LIMIT if to_be_ended else _PATIENCE
+        patience = threading.Timer(seconds, self._server.interrupt)
+        if endless:
+            patience.start()
+        try:
+            return self._evidence(json.dumps(order).encode(), attack.seconds)
+        except ServerLost:
+            self._server.close()
+            what = f"still at it after {seconds:g} s" if endless else "the server is dead"
+            return Evidence(what, "", "")
+        finally:
+            patience.cancel()
+
+    def _evidence(self, order: bytes, seconds: float) -> Evidence:
+        with self._server.open(seconds) as child:
+            try:
+                first, second = child.ask(order), child.ask(b"{}")
+            except Ended as ended:
+                return _evidence_of_end(ended)
+        if len(first) > _MEMORY // 64:
+            return Evidence(f"{len(first)} bytes taken", "", "")
+        came, then = json.loads(first), json.loads(second)
+        if "pong" not in then:
+            return Evidence("an answer taken that was there before the question", "", "")
+        return Evidence(came.get("got"), came.get("sign", ""), came.get("detail", ""))
+
+    def close(self) -> None:
+        self._server.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def carry_out_in_process(attack: Attack, given: Mapping[str, object]) -> Evidence:
+    """The attack in the process of whoever asks, as if a candidate had none of its own: a stand-in for Vulcan's."""
+    assert OWN_PROCESS in attack.stopped_by
+    order = json.dumps({"code": attack.code, "given": {**given, **attack.given, **attack.harmless}})
+    done = subprocess.run(
+        [sys.executable, "-c", _IN_PROCESS],
+        input=order.encode(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        check=False,
+    )
+    if b"alive" in done.stdout:
+        return Evidence(None, "exit", "its host is alive")
+    return Evidence(f"its host is dead ({done.returncode})", "", "")
+
+
+def _evidence_of_end(ended: Ended) -> Evidence:
+    message = ended.message
+    if "exit code 99" in message:
+        return Evidence("it ran", "", message)
+    match ended.status:
+        case "timeout":
+            sign = "processor" if "processor" in message else "timeout"
+        case "memory":
+            sign = "memory"
+        case _ if "answered" in message or "spoke" in message:
+            sign = "message"
+        case _ if "killed by SIG" in message:
+            sign = message.rpartition(" ")[2]
+        case _:
+            sign = "exit"
+    return Evidence(None, sign, message)

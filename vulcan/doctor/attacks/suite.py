@@ -1,0 +1,46 @@
+"""All attacks, as `vulcan doctor --attack` and `make attack` carry them out."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from vulcan.doctor.attacks.attack import KEY_VARIABLE, Result, stopper, targets
+from vulcan.doctor.attacks.in_evaluator import evaluator_results
+from vulcan.doctor.attacks.in_program import ForkedRange
+from vulcan.doctor.attacks.local_ray import ray_results
+from vulcan.doctor.attacks.on_checker import source_results
+from vulcan.doctor.attacks.on_score import game_results
+from vulcan.doctor.attacks.outliving import lifetime_results
+from vulcan.doctor.attacks.system import SYSTEM_ATTACKS
+
+
+@contextmanager
+def key_in_environment() -> Iterator[None]:
+    """A key where keys are, for attacks to look for."""
+    before = os.environ.get(KEY_VARIABLE)
+    os.environ[KEY_VARIABLE] = "sk-of-the-attack-suite"
+    yield
+    if before is None:
+        del os.environ[KEY_VARIABLE]
+    else:
+        os.environ[KEY_VARIABLE] = before
+
+
+def results() -> Iterator[Result]:
+    """What became of each attack, one by one.
+
+    Raises UserError where no child can be started at all, and RayUnavailable where Ray does not start.
+    """
+    with key_in_environment(), targets() as given:
+        with ForkedRange(given) as arena:
+            for attack in SYSTEM_ATTACKS:
+                evidence = arena.carry_out(attack)
+                by = stopper(attack.stopped_by, evidence)
+                yield Result(attack.name, "forked", by, evidence.got or evidence.detail)
+        yield from evaluator_results(given)
+    yield from game_results()
+    yield from lifetime_results()
+    yield from source_results()
+    yield from ray_results()

@@ -1,0 +1,213 @@
+"""What `vulcan doctor` finds out about this host, as a document."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import socket
+from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from vulcan import __version__
+from vulcan.doctor.attacks.attack import Result
+from vulcan.doctor.attacks.local_ray import Listener, listeners
+from vulcan.doctor.defences import FOR_PROGRAMS, Trial, trials
+from vulcan.errors import UserError
+from vulcan.models.redact import shown_url
+from vulcan.paths import cache_directory, keep_compiled_kernels_in_cache
+from vulcan.searches.model_pool import OFFLINE
+
+_KEYS = (
+    *("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "MISTRAL_API_KEY", "GROQ_API_KEY"),
+    *("DEEPSEEK_API_KEY", "OPENROUTER_API_KEY", "TOGETHERAI_API_KEY", "AZURE_API_KEY"),
+)
+_PACKAGES = ("numba", "llvmlite", "numpy", "ray", "litellm", "openai", "z3-solver", "RestrictedPython")
+_PATIENCE = 3.0
+"""Seconds for a model's server to take a connection."""
+_LEAST_FREE = 1 << 30
+"""Bytes below which a disk is called full: a run of thousands of candidates takes tens of megabytes."""
+
+
+def host_document(runs: Path) -> dict[str, Any]:
+    """All of it. `ok` says whether what every search needs is there; `problems` what is not, and what to do."""
+    from vulcan.scoring.ray_executor import RayRuntime
+
+    with RayRuntime(workers=1) as runtime:  # comes up while the defences are tried
+        tried = list(trials())
+        ray = _ray(runtime)
+    disk, kernels, model = _disk(runs), _kernels(), _model()
+    problems = [*_problems_of(tried), *_problems_of_places(disk, kernels), *_problems_of_others(ray, model)]
+    return {
+        "ok": not any(problem["stops"] == "everything" for problem in problems),
+        "free_programs": not {trial.layer for trial in tried if not trial.holds} & FOR_PROGRAMS,
+        "defences": [
+            {"defence": t.layer.value, "holds": t.holds, "needed_for": t.needed_for, "tried": t.tried, "seen": t.seen}
+            for t in tried
+        ],
+        "ray": ray,
+        "model": model,
+        "model_keys": [{"variable": name, "set": name in os.environ} for name in _variables()],
+        "disk": disk,
+        "kernels": kernels,
+        "versions": dict(_versions()),
+        "problems": problems,
+    }
+
+
+def attacks_document(results: list[Result]) -> dict[str, Any]:
+    """What became of each attack."""
+    stopped = sum(result.stopped for result in results)
+    return {
+        "attacks": [
+            {"attack": r.attack, "form": r.form, "stopped": r.stopped, "stopped_by": r.stopped_by, "seen": r.detail}
+            for r in results
+        ],
+        "stopped": stopped,
+        "got_through": len(results) - stopped,
+    }
+
+
+def _problems_of(tried: list[Trial]) -> Iterator[dict[str, str]]:
+    for trial in tried:
+        if trial.holds:
+            continue
+        stops = {"policies": "everything", "free programs": "policies in free Python"}.get(trial.needed_for, "nothing")
+        what = f"{trial.layer.value} does not hold: {trial.seen}"
+        yield {"problem": what, "stops": stops, "advice": _ADVICE.get(trial.layer.value, "see SECURITY.md")}
+
+
+_ADVICE = {
+    "seccomp": "use a Linux kernel of 5.13 or newer on x86-64 or arm64, and a container profile that allows seccomp(2)",
+    "Landlock": "use a Linux kernel of 5.13 or newer, with Landlock among the security modules of its command line",
+    "network namespace": "allow unprivileged user namespaces, or unshare(2) in the container's profile",
+    "process namespace": "allow unprivileged user namespaces, or unshare(2) in the container's profile",
+    "empty file system": "allow unprivileged user namespaces, or unshare(2) and mount(2) in the container's profile",
+    "unprivileged user": "run Vulcan as a user who is not root",
+    "process limit": "run Vulcan as a user who is not root",
+}
+
+
+def _problems_of_places(disk: list[dict[str, Any]], kernels: dict[str, Any]) -> Iterator[dict[str, str]]:
+    for place in disk:
+        if not place["writable"]:
+            advice = "name another by --runs-dir or VULCAN_CACHE_DIR"
+            yield {"problem": f"{place['path']} cannot be written", "stops": "everything", "advice": advice}
+        elif place["free_bytes"] < _LEAST_FREE:
+            what = f"{place['path']} has {place['free_bytes'] >> 20} MiB left"
+            yield {"problem": what, "stops": "nothing", "advice": "make room before a long search"}
+    if kernels["trouble"]:
+        advice = "name another place by VULCAN_CACHE_DIR"
+        yield {"problem": kernels["trouble"], "stops": "everything", "advice": advice}
+    elif not kernels["files"]:
+        advice = "none: the first use of each evaluator compiles them, once"
+        yield {"problem": "no compiled kernels are kept yet", "stops": "nothing", "advice": advice}
+
+
+def _ray(runtime: Any) -> dict[str, Any]:
+    from vulcan.scoring.ray_executor import RayUnavailable
+
+    try:
+        ray = runtime.wait()
+    except RayUnavailable as error:
+        return {"up": False, "joined": runtime.joined, "processors": None, "ports": [], "trouble": str(error)}
+    return {
+        "up": True,
+        "joined": runtime.joined,
+        "processors": ray.cluster_resources().get("CPU"),
+        "ports": [] if runtime.joined else [_port(listener) for listener in listeners(os.getpid())],
+        "trouble": None,
+    }
+
+
+def _port(listener: Listener) -> dict[str, Any]:
+    return {
+        "process": listener.process,
+        "address": listener.address,
+        "port": listener.port,
+        "loopback": listener.loopback,
+    }
+
+
+def _model() -> dict[str, Any]:
+    """What a search asks where it is told nothing else; whether its server takes a connection. No key is sent."""
+    server = os.environ.get("VULCAN_API_BASE") or None
+    return {
+        "chosen": os.environ.get("VULCAN_MODEL") or OFFLINE,
+        "server": shown_url(server) if server else None,
+        "answers": _answers(server) if server else None,
+    }
+
+
+def _answers(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        port = parts.port or (443 if parts.scheme == "https" else 80)
+        socket.create_connection((parts.hostname or "", port), _PATIENCE).close()
+    except (OSError, ValueError):  # ValueError: a port that is none
+        return False
+    return True
+
+
+def _problems_of_others(ray: dict[str, Any], model: dict[str, Any]) -> Iterator[dict[str, str]]:
+    if not ray["up"]:
+        advice = "searches go on without it, or are told --executor local"
+        if ray["joined"]:
+            advice = f"see to the cluster at {ray['joined']}, leave RAY_ADDRESS unset, or search with --executor local"
+        yield {"problem": "Ray does not come up", "stops": "nothing", "advice": advice}
+    if exposed := [port for port in ray["ports"] if not port["loopback"]]:
+        what = f"{len(exposed)} ports of the local Ray can be reached from the network"
+        yield {"problem": what, "stops": "everything", "advice": "search with --executor local, and report this"}
+    if model["answers"] is False:
+        what = f"the model's server {model['server']} takes no connection"
+        yield {"problem": what, "stops": "nothing", "advice": "start it, or correct VULCAN_API_BASE"}
+
+
+def _variables() -> list[str]:
+    found = [name for name in os.environ if name.endswith("_API_KEY") and name not in _KEYS]
+    return [*_KEYS, *sorted(found)]
+
+
+def _disk(runs: Path) -> list[dict[str, Any]]:
+    return [_place("runs", runs), _place("cache", _cache())]
+
+
+def _cache() -> Path:
+    try:
+        return cache_directory()
+    except UserError:
+        return Path(os.environ.get("VULCAN_CACHE_DIR", ""))
+
+
+def _place(what: str, path: Path) -> dict[str, Any]:
+    there = next((place for place in (path.resolve(), *path.resolve().parents) if place.exists()), Path("/"))
+    return {
+        "place": what,
+        "path": str(path),
+        "writable": os.access(there, os.W_OK | os.X_OK),
+        "free_bytes": shutil.disk_usage(there).free,
+    }
+
+
+def _kernels() -> dict[str, Any]:
+    try:
+        keep_compiled_kernels_in_cache()
+    except UserError as error:
+        return {"path": None, "files": 0, "bytes": 0, "trouble": str(error)}
+    path = Path(os.environ["NUMBA_CACHE_DIR"])
+    files = [file for file in path.rglob("*.nb?") if file.is_file()]
+    return {"path": str(path), "files": len(files), "bytes": sum(f.stat().st_size for f in files), "trouble": None}
+
+
+def _versions() -> Iterator[tuple[str, str | None]]:
+    yield "vulcan", __version__
+    yield "python", platform.python_version()
+    yield "system", platform.platform()
+    for name in _PACKAGES:
+        try:
+            yield name, version(name)
+        except PackageNotFoundError:
+            yield name, None

@@ -1,0 +1,253 @@
+"""What is known of every value of a program that is to be computed in integers: bounds and typical magnitudes.
+
+The binary scale of each value in a fixed-point program: how many of its 63 bits stand behind the point.
+
+A value x of scale s is held as the integer nearest to x * 2**s. The bounds of the value and its typical magnitude
+decide. Where the bounds leave room for enough bits behind the leading one of a typical value, the scale is the finest
+with which nothing saturates. Else, as for the cube of a time whose declared range is years, it is the one that gives a
+typical value so many bits, and what is many times the typical saturates. What is certainly whole is kept whole.
+
+The typical magnitude of a feature is the geometric middle of its declared range; it follows the operations from there.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from vulcan.anvil import ir as p
+from vulcan.anvil.analysis.abstract_interpreter import follow
+from vulcan.anvil.analysis.intervals import ANYTHING, Interval, declared_bounds, point
+from vulcan.errors import UserError
+from vulcan.task import Feature, Signature
+
+BITS = 62
+"""Of 64: one is the sign, and one is left for the rounding of bounds."""
+TYPICAL_BITS = 28
+"""Bits behind the leading one of a typical value, at least; they leave 2**34 times the typical before it saturates."""
+MOST_SATURATING = 40
+"""The finest scale of what may saturate: however small it is taken to be, there is room up to 2**22."""
+LEAST, MOST = -60, 90
+"""Scales stay in between: coarser or finer ones are beyond 64-bit integers."""
+_LEAST_TYPICAL, _MOST_TYPICAL = -90.0, 90.0
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """Bounds of a value, and the binary logarithm of its typical magnitude."""
+
+    bounds: Interval
+    typical: float
+
+    def __or__(self, other: Kind) -> Kind:
+        return Kind(self.bounds | other.bounds, max(self.typical, other.typical))
+
+    @property
+    def scale(self) -> int:
+        room = BITS - integer_bits(self.bounds.magnitude)
+        wanted = min(math.ceil(TYPICAL_BITS - self.typical), MOST_SATURATING)
+        if self.bounds.whole:
+            return 0 if room >= 0 else max(min(0, max(room, wanted)), LEAST)
+        return min(max(room, wanted, LEAST), MOST)
+
+
+def integer_bits(magnitude: float) -> int:
+    """Bits before the point of the largest value, rounding included; negative where they begin behind it."""
+    return math.frexp(magnitude)[1] if magnitude > 0.0 else LEAST
+
+
+def limited(typical: float) -> float:
+    return min(max(typical, _LEAST_TYPICAL), _MOST_TYPICAL)
+
+
+def typical_of_feature(feature: Feature) -> float:
+    """The middle, on a logarithmic scale, of the magnitudes from the lowest (at least 1, if any are) to the highest."""
+    highest = max(abs(feature.low), abs(feature.high))
+    if highest == 0.0:
+        return 0.0
+    lowest = 0.0 if feature.low <= 0.0 <= feature.high else min(abs(feature.low), abs(feature.high))
+    lowest = max(lowest, min(1.0, highest / 16.0))
+    return limited((math.log2(lowest) + math.log2(highest)) / 2.0)
+
+
+def typical_of_number(value: float) -> float:
+    return limited(math.log2(abs(value))) if value != 0.0 else 0.0  # which says nothing of what it will become
+
+
+def typical_of_operation(operation: str, operands: list[Kind], bounds: Interval) -> float:
+    """The typical magnitude of a result; `bounds` are those of the result."""
+    first, last = operands[0].typical, operands[-1].typical
+    match operation:
+        case "multiply":
+            found = first + last
+        case "divide" | "floor_divide":
+            found = first - last
+        case "modulo" | "and":
+            found = last
+        case "min":
+            found = min(operand.typical for operand in operands)
+        case "add" | "subtract" | "max" | "or":
+            found = max(operand.typical for operand in operands)
+        case "sqrt":
+            found = first / 2.0
+        case "power":
+            exponent = operands[-1].bounds
+            found = first * exponent.low if exponent.low == exponent.high else first
+        case "exp" | "expm1":
+            found = _middle(bounds)
+        case "log" | "log2" | "log10" | "log1p":
+            found = 2.0
+        case "not" | "truth" | "tanh":
+            found = 0.0
+        case _:
+            found = first
+    if bounds.magnitude > 0.0:
+        found = min(found, math.log2(bounds.magnitude))
+    return limited(found)
+
+
+def _middle(bounds: Interval) -> float:
+    """Of a result that may lie anywhere between 2**-20 and 2**20 as far as is known, but for its bounds."""
+    low, high = (math.log2(b) if b > 0.0 else -20.0 for b in (bounds.low, bounds.high))
+    return (max(low, -20.0) + min(high, 20.0)) / 2.0
+
+
+def quantised(value: float, scale: int) -> int:
+    """The integer that stands for a number; never 0 where the number is not, for it may guard a division."""
+    scaled = round(math.ldexp(value, scale))
+    limit = 2**63 - 1
+    return min(max(scaled, -limit), limit) or (0 if value == 0.0 else int(math.copysign(1, value)))
+
+
+def scale_of_number(value: float) -> int:
+    """The finest scale that holds a number, less the zeros at its end; exact for what a double can say."""
+    if value == 0.0:
+        return 0
+    numerator, denominator = abs(value).as_integer_ratio()
+    exact = denominator.bit_length() - 1 if denominator > 1 else 0
+    if denominator == 1:
+        exact = min(0, BITS - numerator.bit_length())
+    return max(min(exact, BITS - integer_bits(value if value > 0 else -value)), -1000)
+
+
+def beyond(bounds: Interval) -> bool:
+    """Whether no value of it, but 0, could be held by 63 bits at any scale there is."""
+    return bounds.magnitude > 2.0 ** (BITS - LEAST) or bounds == ANYTHING
+
+
+_ROUNDS = 6
+_MOST_HELD = 2.0 ** (BITS - LEAST)
+_NOTHING = Kind(point(0.0), 0.0)
+
+
+def refusal(why: str, at: p.Position = (0, 0)) -> UserError:
+    where = f"line {at[0]}, column {at[1]}: " if at != (0, 0) else ""
+    return UserError(f"the policy cannot be written in bounded integers: {where}{why}")
+
+
+class Kinds:
+    """`of(e, function)` is the kind of an expression in a function; `locals` and `results` those of names.
+
+    A local has one kind throughout its function, the union of what is assigned to it, and so has an argument of a
+    helper, whatever calls it.
+    """
+
+    def __init__(self, program: p.Program, signature: Signature) -> None:
+        self.program = program
+        self.values: Mapping[int, Interval] = follow(program, signature, keep_values=True).values or {}
+        self.parameters = dict(program.parameters)
+        self.declared = dict(signature.features())
+        self.ranges = declared_bounds(program, signature)
+        self.locals: dict[tuple[str, str], Kind] = {}
+        self.results: dict[str, Kind] = {}
+        self.functions = {f.name: f for f in program.functions}
+        for _ in range(_ROUNDS):  # in which what is typical goes round loops and from callers to helpers
+            for function in program.functions:
+                self._block(function.body, function.name)
+
+    def feature(self, name: str) -> Kind:
+        """A feature, or what a history answers."""
+        bounds = self.ranges.features[name]
+        if name not in self.declared:
+            return Kind(bounds, 0.0 if bounds.high <= 1.0 else 13.0)
+        if bounds.magnitude > _MOST_HELD:
+            raise refusal(f"the feature {name} may be as large as {bounds.magnitude:g}")
+        return Kind(bounds | self.ranges.unknown[name], typical_of_feature(self.declared[name]))
+
+    def statistic(self, statistic: p.Statistic) -> Kind:
+        """What a statistic answers; of the same scale as the feature where it repeats an observation."""
+        return Kind(self.ranges.statistic(statistic), self.feature(statistic.feature).typical)
+
+    def local(self, name: str, function: str) -> Kind:
+        return self.locals.get((function, name), _NOTHING)
+
+    def bounds(self, e: p.Expression) -> Interval:
+        return self.values.get(id(e), ANYTHING)
+
+    def of(self, e: p.Expression, function: str) -> Kind:
+        match e:
+            case p.Number(value):
+                return self.number(value)
+            case p.Parameter(name):
+                return self.number(self.parameters[name])
+            case p.Local(name):
+                return self.local(name, function)
+            case p.Read(feature):
+                return self.feature(feature)
+            case p.Query(history, query):
+                return self.feature(f"{history}.{query}")
+            case p.Statistic():
+                return self.statistic(e)
+            case p.Occurrences() | p.Compare():
+                return Kind(self.ranges.of(e, {}), 0.0)
+            case p.Choose(_, then, otherwise):
+                return Kind(self.bounds(e), max(self.of(then, function).typical, self.of(otherwise, function).typical))
+            case p.Call(name, _):
+                return self.results.get(name, _NOTHING)
+            case p.Operate(operation, operands):
+                kinds = [self.of(operand, function) for operand in operands]
+                bounds = self.bounds(e)
+                return Kind(bounds, typical_of_operation(operation, kinds, bounds))
+
+    def number(self, value: float) -> Kind:
+        return Kind(point(value), typical_of_number(value))
+
+    # What is assigned
+
+    def _block(self, body: tuple[p.Statement, ...], function: str) -> None:
+        for e in p.expressions(body):
+            if isinstance(e, p.Call):
+                for argument, value in zip(self.functions[e.function].arguments, e.arguments, strict=True):
+                    self._assign(argument, value, e.function, function)
+        self._statements(body, function)
+
+    def _statements(self, body: tuple[p.Statement, ...], function: str) -> None:
+        for statement in body:
+            match statement:
+                case p.Assign(name, value):
+                    self._assign(name, value, function, function)
+                case p.If(_, then, otherwise):
+                    self._statements(then, function)
+                    self._statements(otherwise, function)
+                case p.Loop(name=name, body=inner):
+                    if statement.trips:
+                        turns = range(statement.start, statement.stop, statement.step)
+                        bounds = Interval(float(min(turns)), float(max(turns)), True)
+                        self._join((function, name), Kind(bounds, typical_of_number(bounds.magnitude)))
+                    self._statements(inner, function)
+                case p.Return(value) if id(value) in self.values:
+                    kind = self._evaluated(value, function)
+                    self.results[function] = self.results.get(function, kind) | kind
+                case _:
+                    pass
+
+    def _assign(self, name: str, value: p.Expression, owner: str, function: str) -> None:
+        if id(value) in self.values:  # else it is never reached
+            self._join((owner, name), self._evaluated(value, function))
+
+    def _evaluated(self, value: p.Expression, function: str) -> Kind:
+        return Kind(self.bounds(value), self.of(value, function).typical)
+
+    def _join(self, key: tuple[str, str], kind: Kind) -> None:
+        self.locals[key] = self.locals.get(key, kind) | kind

@@ -1,0 +1,77 @@
+"""Names in exported C: those of features and statistics, and a policy's own moved out of the way of C's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from vulcan.anvil import ir as p
+from vulcan.anvil.state_layout import Part
+from vulcan.task import Scalar, Signature
+
+_WORDS = """
+    alignas alignof asm auto bool break case char complex const constexpr continue default do double else enum extern
+    false float for goto if imaginary inline int linux long noreturn nullptr register restrict return short signed
+    sizeof static struct switch thread_local true typedef typeof union unix unsigned void volatile while i386 errno
+    stdin stdout stderr
+"""
+_KEYWORDS = frozenset(_WORDS.split())
+_OURS = frozenset({"features", "state", "entity"})
+
+
+def feature_name(name: str) -> str:
+    """What a feature, or a group of them, is called as a member of a struct."""
+    return f"{name}_" if name in _KEYWORDS else name
+
+
+def member_of(feature: str) -> str:
+    """The place of a feature in the struct: `obj.size`."""
+    return ".".join(map(feature_name, feature.split(".")))
+
+
+def flat(feature: str) -> str:
+    """A feature in one word: `obj_size`."""
+    return feature.replace(".", "_")
+
+
+def helper_name(name: str) -> str:
+    return f"policy_helper_{name}"
+
+
+def local_names(function: p.Function) -> Mapping[str, str]:
+    """What each local and argument is called. Macros and constants of C's headers are spelled in capitals."""
+    chosen = sorted(p.assigned_names(function.body) | set(function.arguments))
+    made: dict[str, str] = {}
+    taken = set(chosen)
+    for name in chosen:
+        new = name
+        if name in _KEYWORDS or name in _OURS or name.startswith(("_", "policy_")) or name != name.lower():
+            new = f"own_{name}"
+            while new in taken:
+                new += "_"
+        taken.add(new)
+        made[name] = new
+    return made
+
+
+def parameter_names(program: p.Program) -> Mapping[str, str]:
+    return {name: f"POLICY_PARAMETER_{name}" for name, _ in program.parameters}
+
+
+def part_names(parts: Mapping[Part, int], signature: Signature) -> Mapping[Part, str]:
+    """What each part of the statistics is called as a member of a struct."""
+    scalars = {a.name for a in signature.arguments if isinstance(a, Scalar)}
+    made: dict[Part, str] = {}
+    for part in parts:
+        # the feature `a_b` of none and the feature `b` of `a` may both be there
+        feature = part.feature if part.feature in scalars else part.feature.replace(".", "__")
+        name = "_".join(word for word in (feature, part.kind, spelled(part.argument)) if word)
+        made[part] = name
+    return made
+
+
+def spelled(argument: float) -> str:
+    """An argument of a statistic, in a name: 0.3 as `0_3`; nothing where there is none."""
+    if argument == 0.0:
+        return ""
+    text = str(int(argument)) if argument == int(argument) else repr(argument)
+    return text.replace(".", "_").replace("-", "m").replace("+", "")

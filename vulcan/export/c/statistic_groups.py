@@ -1,0 +1,80 @@
+"""What exported C keeps for the statistics of a plan: groups of parts that observe together.
+
+An entity has a group of its own. The system has one for what it observes at every event, and one for each occasion
+on which some of its features are observed instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from vulcan.anvil import ir as p
+from vulcan.anvil.plan import Plan
+from vulcan.anvil.state_layout import OBSERVATIONS, Base, Part, block_of
+from vulcan.task import Global, Signature
+
+
+@dataclass(frozen=True)
+class Group:
+    """Parts with their lengths, and the occasion on which they observe; None where at every event."""
+
+    base: Base
+    occasion: str | None
+    parts: Mapping[Part, int]
+
+    @property
+    def prefix(self) -> str:
+        """Before the names of its members."""
+        return f"{self.occasion}__" if self.occasion else ""
+
+    @property
+    def owner(self) -> str:
+        """The argument of the C functions that holds it."""
+        return "entity" if self.base == "entity" else "state"
+
+    def of_kind(self, *kinds: str) -> Iterator[Part]:
+        return (part for part in self.parts if part.kind in kinds)
+
+
+def occasions(signature: Signature) -> tuple[str, ...]:
+    """The occasions on which some statistics of the signature observe, in alphabetical order."""
+    named = (occasion_of(a) for a in signature.arguments if isinstance(a, Global))
+    return tuple(sorted({occasion for occasion in named if occasion is not None}))
+
+
+def occasion_of(argument: Global) -> str | None:
+    found: str | None = getattr(argument, "observed", None)
+    return found
+
+
+def groups_of(plan: Plan, signature: Signature) -> tuple[Group, ...]:
+    """The entity's group first where there is an entity, then the system's of every event, then those of occasions."""
+    groups = []
+    if signature.entity is not None:
+        groups.append(Group("entity", None, _parts(plan.statistics, "entity", plan, signature)))
+    for occasion in (None, *occasions(signature)):
+        own = [s for s in plan.statistics if _occasion_of_feature(s.feature, signature) == occasion]
+        groups.append(Group("system", occasion, _parts(own, "system", plan, signature)))
+    return tuple(groups)
+
+
+def group_of(statistic: p.Statistic, groups: tuple[Group, ...], signature: Signature) -> Group:
+    """The group in which a statistic of a stream is kept."""
+    occasion = _occasion_of_feature(statistic.feature, signature) if statistic.scope == "system" else None
+    base = "entity" if statistic.scope == "entity" else "system"
+    return next(group for group in groups if (group.base, group.occasion) == (base, occasion))
+
+
+def _occasion_of_feature(feature: str, signature: Signature) -> str | None:
+    owner = feature.partition(".")[0]
+    groups = (a for a in signature.arguments if isinstance(a, Global) and a.name == owner)
+    return next((occasion_of(group) for group in groups), None)
+
+
+def _parts(statistics: Iterable[p.Statistic], base: Base, plan: Plan, signature: Signature) -> dict[Part, int]:
+    parts = dict(block_of(statistics, base, plan.shapes(signature)).lengths)
+    parts = {part: length for part, length in parts.items() if part.kind != "table"}  # the ring is looked through
+    if parts and any(part.kind not in ("bucket", "population") for part in parts):
+        parts = {OBSERVATIONS: 1, **parts}
+    return parts

@@ -1,0 +1,41 @@
+"""Leaves out what a function computes and never uses; expressions have no effects, so nothing else changes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from vulcan.anvil import ir as p
+
+
+def without_unused(function: p.Function) -> p.Function:
+    """The function without assignments to names that it never reads, and without what is empty then."""
+    while True:
+        body = _block(function.body, _read_names(function.body))
+        if body == function.body:
+            return function
+        function = replace(function, body=body)
+
+
+def _read_names(body: tuple[p.Statement, ...]) -> frozenset[str]:
+    return frozenset(e.name for e in p.expressions(body) if isinstance(e, p.Local))
+
+
+def _block(body: tuple[p.Statement, ...], read: frozenset[str]) -> tuple[p.Statement, ...]:
+    return tuple(kept for statement in body if (kept := _statement(statement, read)) is not None)
+
+
+def _statement(statement: p.Statement, read: frozenset[str]) -> p.Statement | None:
+    match statement:
+        case p.Assign(name, _):
+            return statement if name in read else None
+        case p.If(test, then, otherwise):
+            then, otherwise = _block(then, read), _block(otherwise, read)
+            if not then and otherwise:
+                return p.If(p.Operate("not", (test,)), otherwise, ())
+            return p.If(test, then, otherwise) if then else None
+        case p.Loop():
+            body = _block(statement.body, read)
+            # a loop that assigns its counter for later use stays
+            return replace(statement, body=body) if statement.trips and (body or statement.name in read) else None
+        case _:
+            return statement

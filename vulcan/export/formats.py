@@ -1,0 +1,316 @@
+"""The contract of an exporter, and the exporters there are: Vulcan's own, and those that a task pack adds.
+
+Formats that a task pack adds to those of Vulcan: an exported Python module with more behind it.
+
+A pack may have a file `export/formats.toml`, with a table for each such format, by its name:
+
+    [mine]
+    summary = "a plug-in of Mine"        what it is, in a few words
+    needs = "mine"                       the package that it takes to run it, besides Python
+    modules = ["mine_cache.plug_in"]     Python modules that are written behind the policy, in this order
+    use = "from {module} import ..."     one line on how to use it; {module} is the name of the exported module
+
+Of each of these modules goes into the export what stands below the line that divides templates (see
+`vulcan.export.template`); it may use whatever the pack's `export/python.py` defines. What is above the line makes the
+file work as it is. `import NAME` there, at the start of a line, is written at the head of the exported module.
+
+A policy in every format that it can be written in.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from vulcan.anvil import Policy
+from vulcan.errors import UserError, nearest
+from vulcan.export.bpf import BpfExporter
+from vulcan.export.c.double_header import double_header
+from vulcan.export.c.fixed_header import fixed_header
+from vulcan.export.provenance import Provenance
+from vulcan.export.python.module import python_module
+from vulcan.export.python.program_module import program_module
+from vulcan.export.template import CUT, load_template
+from vulcan.python_policy.dispatch import AnyPolicy
+from vulcan.python_policy.policy import ProgramPolicy
+from vulcan.task import Task
+
+_TEXTS = ("summary", "needs", "use")
+_KEYS = (*_TEXTS, "modules")
+
+
+@dataclass(frozen=True, slots=True)
+class PackFormat:
+    """An exporter of a format that a task pack declares."""
+
+    format: str
+    summary: str
+    needs: str
+    use: str
+    modules: tuple[str, ...]
+    takes_programs: bool = False
+
+    def export(self, policy: Policy, provenance: Provenance) -> dict[str, str]:
+        """See `Exporter`: one Python module, named after the task and the format."""
+        imports: dict[str, None] = {}
+        texts = []
+        for module in self.modules:
+            above, text = _divided(module, policy.task, self.format)
+            imports |= dict.fromkeys(above)
+            texts.append(text)
+        behind = "\n\n\n".join(texts) + "\n"
+        text = python_module(
+            policy,
+            provenance,
+            load_template(policy.task),
+            imports=tuple(imports),
+            behind=behind,
+            needs=f"It needs Python and the package {self.needs}.",
+        )
+        return {f"{policy.task.name}_{self.format.replace('-', '_')}.py": text}
+
+    def how_to_use(self, file: str) -> str:
+        """See `Exporter`."""
+        return self.use.replace("{module}", Path(file).stem)
+
+
+def pack_formats(task: Task) -> dict[str, PackFormat]:
+    """The formats that the task's pack adds, by name. Raises UserError where they cannot be read."""
+    path = task.directory / "export" / "formats.toml"
+    if not path.is_file():
+        return {}
+    try:
+        tables = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:  # ValueError: no UTF-8, no TOML, or a number that int() refuses
+        raise UserError(f"task {task.name!r}: its formats in {path} cannot be read: {error}") from error
+    return {name: _format(name, table, path) for name, table in tables.items()}
+
+
+def _format(name: str, table: object, path: Path) -> PackFormat:
+    if not isinstance(table, Mapping):
+        raise UserError(f"{path}: {name!r} stands outside of a table; write [{name}]")
+    for key in table:
+        if key not in _KEYS:
+            raise UserError(
+                f"{path}: {name} has an unknown key {key!r}{nearest(key, _KEYS)} (one of {', '.join(_KEYS)})"
+            )
+    for key in _TEXTS:
+        if not isinstance(table.get(key), str) or not table[key]:
+            raise UserError(f"{path}: {name} needs {key}, a text")
+    modules = table.get("modules")
+    if not isinstance(modules, list) or not modules or not all(isinstance(module, str) for module in modules):
+        raise UserError(f"{path}: {name} needs modules, a list of names of Python modules")
+    return PackFormat(name, table["summary"], table["needs"], table["use"], tuple(modules))
+
+
+def _divided(module: str, task: Task, format: str) -> tuple[list[str], str]:
+    """What a module imports by itself, and what of it goes into exports."""
+    where = f"task {task.name!r}: the module {module} of its format {format}"
+    try:
+        found = importlib.util.find_spec(module)
+    except ModuleNotFoundError:
+        found = None
+    if found is None or found.origin is None or not found.origin.endswith(".py"):
+        raise UserError(f"{where} is not found: install the package that has it")
+    above, cut, text = Path(found.origin).read_text(encoding="utf-8").partition(f"\n{CUT}\n")
+    if not cut:
+        raise UserError(f"{where} lacks the line {CUT!r}")
+    return list(_imported(above)), text.strip("\n")
+
+
+def _imported(text: str) -> Iterator[str]:
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+
+
+class Exporter(Protocol):
+    """Turns a policy into files that run without Vulcan."""
+
+    @property
+    def format(self) -> str:
+        """The name that the exporter is chosen by."""
+
+    @property
+    def summary(self) -> str:
+        """What it writes, in a few words."""
+
+    @property
+    def takes_programs(self) -> bool:
+        """Whether policies that are free Python can be exported too."""
+
+    def export(self, policy: Policy, provenance: Provenance) -> dict[str, str]:
+        """The text of each file, by file name; the main one first. Raises UserError."""
+
+    def how_to_use(self, file: str) -> str:
+        """One line on how the main file, of that name, is used."""
+
+
+class PythonExporter:
+    """One Python module that imports nothing but `math`; of a program, nothing but modules of Python's own."""
+
+    format = "python"
+    summary = "a Python module"
+    takes_programs = True
+
+    def export(self, policy: AnyPolicy, provenance: Provenance) -> dict[str, str]:
+        """See `Exporter`: one file, named after the task."""
+        if isinstance(policy, ProgramPolicy):
+            return {f"{policy.task.name}.py": program_module(policy, provenance)}
+        return {f"{policy.task.name}.py": python_module(policy, provenance, load_template(policy.task))}
+
+    def how_to_use(self, file: str) -> str:
+        """See `Exporter`."""
+        return f"import {Path(file).stem}; it needs Python alone"
+
+
+class CExporter:
+    """One C header that computes in doubles."""
+
+    format = "c"
+    summary = "a C header in doubles"
+    takes_programs = False
+
+    def export(self, policy: Policy, provenance: Provenance) -> dict[str, str]:
+        """See `Exporter`: one file, `policy.h`."""
+        return {"policy.h": double_header(policy, provenance)}
+
+    def how_to_use(self, file: str) -> str:
+        """See `Exporter`."""
+        return f'#include "{file}", and link with -lm; its first comment says when to call what'
+
+
+class FixedCExporter:
+    """One C header that computes in 64-bit integers."""
+
+    format = "c-fixed"
+    summary = "a C header in 64-bit integers"
+    takes_programs = False
+
+    def export(self, policy: Policy, provenance: Provenance) -> dict[str, str]:
+        """See `Exporter`: one file, `policy.h`."""
+        return {"policy.h": fixed_header(policy, provenance)}
+
+    def how_to_use(self, file: str) -> str:
+        """See `Exporter`."""
+        return f'#include "{file}"; its first comment says when to call what'
+
+
+EXPORTERS: dict[str, Exporter] = {
+    exporter.format: exporter for exporter in (PythonExporter(), CExporter(), FixedCExporter(), BpfExporter())
+}
+
+
+def exporters_of(task: Task) -> dict[str, Exporter]:
+    """Every exporter for policies of a task, by format. Raises UserError where those of its pack cannot be read."""
+    added = pack_formats(task)
+    for format in added:
+        if format in EXPORTERS or format == "json":
+            raise UserError(
+                f"task {task.name!r}: its export/formats.toml has a format {format!r}, which is Vulcan's own"
+            )
+    return {**EXPORTERS, **added}
+
+
+def find_exporter(format: str, task: Task | None = None, others: Mapping[str, Exporter] | None = None) -> Exporter:
+    """The exporter of a format: Vulcan's own, or one of the task's pack, or one of `others`.
+
+    Raises UserError where there is none.
+    """
+    known = {**(EXPORTERS if task is None else exporters_of(task)), **(others or {})}
+    if format not in known:
+        raise UserError(f"no export format is called {format!r}{nearest(format, known)} (known: {', '.join(known)})")
+    return known[format]
+
+
+def export_policy(
+    policy: AnyPolicy, format: str, provenance: Provenance, others: Mapping[str, Exporter] | None = None
+) -> dict[str, str]:
+    """The text of each file, by file name; the main one first.
+
+    `others` are exporters besides those of the task. Raises UserError, also for a policy that is free Python where the
+    format takes none.
+    """
+    exporter = find_exporter(format, policy.task, others)
+    if isinstance(policy, ProgramPolicy) and not exporter.takes_programs:
+        raise UserError(
+            f"task {policy.task.name!r}: its policies are free Python, which cannot be exported as {format}; "
+            "use --format python"
+        )
+    return exporter.export(policy, provenance)  # type: ignore[arg-type]  # programs, where it takes them
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """A format, and the policy's files in it, by name and the main one first; or else why there are none."""
+
+    exporter: Exporter
+    files: Mapping[str, str] = field(default_factory=dict)
+    refusal: str = ""
+
+    @property
+    def format(self) -> str:
+        return self.exporter.format
+
+    @property
+    def use(self) -> str:
+        """One line on how it is used; empty where it was refused."""
+        return "" if self.refusal else self.exporter.how_to_use(next(iter(self.files)))
+
+
+def every_format(
+    policy: AnyPolicy, provenance: Provenance, others: Mapping[str, Exporter] | None = None
+) -> list[Attempt]:
+    """What comes of each format of the policy's task, and of `others`. Raises UserError where the pack is broken."""
+    return [
+        _attempt(policy, exporter, provenance, others)
+        for exporter in {**exporters_of(policy.task), **(others or {})}.values()
+    ]
+
+
+def _attempt(
+    policy: AnyPolicy, exporter: Exporter, provenance: Provenance, others: Mapping[str, Exporter] | None
+) -> Attempt:
+    try:
+        return Attempt(exporter, export_policy(policy, exporter.format, provenance, others))
+    except UserError as error:
+        return Attempt(exporter, refusal=str(error))
+
+
+def files_of(attempts: Sequence[Attempt], provenance: Provenance) -> dict[str, str]:
+    """The files of all formats, each format's in a folder of its name, by path; and a README.md that lists them."""
+    readme = "\n".join(_readme(attempts, provenance)) + "\n"
+    return {
+        "README.md": readme,
+        **{f"{made.format}/{name}": text for made in attempts for name, text in made.files.items()},
+    }
+
+
+def _readme(attempts: Sequence[Attempt], provenance: Provenance) -> Iterator[str]:
+    origin = f"{provenance.run}, candidate {provenance.candidate}" if provenance.candidate else provenance.run
+    yield f"# A policy of the task {provenance.task}"
+    yield ""
+    yield f"{origin}, in every format that it can be written in."
+    yield f"`vulcan eval FILE --task {provenance.task} ...` measures the policy that a file carries."
+    yield ""
+    yield "| format | files | use |"
+    yield "|---|---|---|"
+    for made in attempts:
+        if not made.refusal:
+            files = ", ".join(f"`{made.format}/{name}`" for name in made.files)
+            yield f"| {made.format}: {made.exporter.summary} | {files} | `{_cell(made.use)}` |"
+    refused = [made for made in attempts if made.refusal]
+    if refused:
+        yield ""
+        yield "Not written:"
+        yield ""
+        yield from (f"- {made.format}: {made.refusal}" for made in refused)
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")

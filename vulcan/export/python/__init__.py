@@ -1,0 +1,1 @@
+"""Python source of policies, for modules that run without Vulcan."""

@@ -1,0 +1,383 @@
+"""The functions of a policy as Python source, with Anvil's total arithmetic.
+
+The functions take the task's arguments. Plain features are read as attributes (`obj.size`), and so are statistics
+that are one number (`obj.count_ewma_0_3`); others are asked of a window, a tally or a population
+(`obj.size_last_8.mean()`, `cache.id_tally_512.contains(obj.id)`, `cache.size_percentile(0.9)`), and a history as it
+was in Anvil (`ghost.contains(obj.id)`). All of these have to be floats.
+
+Expressions of a program as Python's: plain operators where bounds show them safe, small functions elsewhere.
+
+What is written computes, on floats, exactly what `vulcan.anvil.semantics` defines.
+
+Names of an exported module: a policy's own, moved out of the way of what the module needs for itself.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import math
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from vulcan.anvil import ir as p
+from vulcan.anvil.analysis import intervals
+from vulcan.anvil.analysis.intervals import Bounds, Environment, Interval
+from vulcan.anvil.grammar import grammar
+from vulcan.anvil.semantics import LARGEST
+from vulcan.export.dead_code import without_unused
+from vulcan.export.python.line_breaking import fitted
+from vulcan.export.python.statistic_names import Spelling, StatisticNames
+from vulcan.export.quoting import docstring
+from vulcan.task import History, Scalar, Signature
+
+_COMPARISONS = {spelled: kind for kind, spelled in grammar.COMPARISONS.items()}
+_BINARY = {operation.name: kind for kind, operation in grammar.BINARY.items()}
+_ROUNDING = {"floor": "math.floor", "ceil": "math.ceil", "round": "round", "trunc": "int"}
+
+
+@dataclass
+class Expressions:
+    """Turns expressions into Python's syntax trees.
+
+    `names` are the program's own, as they are called in the module; `statistics` says how each statistic is
+    read. `runtime` collects the functions of `vulcan.export.python.runtime` that were needed.
+    """
+
+    signature: Signature
+    names: Mapping[str, str]
+    statistics: Mapping[p.Statistic, Spelling]
+    bounds: Bounds
+    environment: Environment = field(default_factory=dict)
+    runtime: set[str] = field(default_factory=set)
+
+    def bounds_of(self, e: p.Expression) -> Interval:
+        return self.bounds.of(e, self.environment)
+
+    def value(self, e: p.Expression) -> ast.expr:
+        """The expression where its value counts: always a float."""
+        match e:
+            case p.Number(value):
+                return _number(value)
+            case p.Parameter(name) | p.Local(name):
+                return ast.Name(self.names[name])
+            case p.Read(feature):
+                return _dotted(feature)
+            case p.Statistic():
+                return self.statistic(e)
+            case p.Occurrences(statistic, looked_for):
+                return self.statistic(statistic, self.value(looked_for))
+            case p.Query(history, query):
+                return _call(f"{history}.{query}", _dotted(self.key(history)))
+            case p.Choose(test, then, otherwise):
+                return ast.IfExp(self.truth(test), self.value(then), self.value(otherwise))
+            case p.Call(function, arguments):
+                return _call(self.names[function], *map(self.value, arguments))
+            case p.Compare() | p.Operate("not"):
+                return _call("float", self.truth(e))
+            case p.Operate("truth", (operand,)):
+                return _call("float", ast.Compare(self.value(operand), [ast.NotEq()], [_number(0.0)]))
+            case p.Operate(operation, operands):
+                result = self.bounds_of(e)
+                inner = [self.bounds_of(operand) for operand in operands]
+                return _WRITERS[operation](self, [self.value(operand) for operand in operands], inner, result)
+
+    def truth(self, e: p.Expression) -> ast.expr:
+        """The expression where only counts whether it is 0."""
+        match e:
+            case p.Compare(operators, operands):
+                first, *others = map(self.value, operands)
+                return ast.Compare(first, [_COMPARISONS[op]() for op in operators], others)
+            case p.Operate("and" | "or" as operation, operands):
+                return _boolean(operation, [self.truth(operand) for operand in operands])
+            case p.Operate("not", (operand,)):
+                return ast.UnaryOp(ast.Not(), self.truth(operand))
+            case p.Operate("truth", (operand,)):
+                return self.truth(operand)
+            case _:
+                return self.value(e)
+
+    def statistic(self, statistic: p.Statistic, *looked_for: ast.expr) -> ast.expr:
+        spelled = self.statistics[statistic]
+        if not spelled.is_call:
+            return _dotted(spelled.attribute)
+        kinds = grammar.STATISTICS[statistic.kind].arguments
+        numbers = (int(x) if kind.whole else x for x, kind in zip(spelled.arguments, kinds, strict=False))
+        return _call(spelled.attribute, *looked_for, *map(ast.Constant, numbers))
+
+    def key(self, history: str) -> str:
+        asked = next(a for a in self.signature.arguments if isinstance(a, History) and a.name == history)
+        entity = self.signature.entity
+        return f"{asked.entity}.{entity.key if entity else ''}"
+
+    def guarded(self, function: str, *operands: ast.expr) -> ast.expr:
+        """A call of a function of the runtime."""
+        self.runtime.add(function)
+        return _call(function, *operands)
+
+    def saturated(self, e: ast.expr, result: Interval) -> ast.expr:
+        return e if result.magnitude < LARGEST else self.guarded("_saturate", e)
+
+
+_Writer = Callable[[Expressions, list[ast.expr], list[Interval], Interval], ast.expr]
+
+
+def _arithmetic(operation: str) -> _Writer:
+    return lambda w, e, _, result: w.saturated(ast.BinOp(e[0], _BINARY[operation](), e[1]), result)
+
+
+def _by_divisor(operation: str) -> _Writer:
+    def write(w: Expressions, e: list[ast.expr], inner: list[Interval], result: Interval) -> ast.expr:
+        if inner[1].has_zero:
+            return w.guarded(f"_{operation}", *e)
+        plain = ast.BinOp(e[0], _BINARY[operation](), e[1])
+        return plain if operation == "modulo" else w.saturated(plain, result)
+
+    return write
+
+
+def _power(w: Expressions, e: list[ast.expr], inner: list[Interval], result: Interval) -> ast.expr:
+    base, exponent = inner
+    real = base.low > 0.0 or (base.low >= 0.0 and exponent.low >= 0.0)
+    if real and result.magnitude < LARGEST:
+        return ast.BinOp(e[0], ast.Pow(), e[1])
+    return w.guarded("_power", *e)
+
+
+def _fold(operation: str) -> _Writer:
+    return lambda w, e, *_: _boolean(operation, e)
+
+
+def _plain(function: str) -> _Writer:
+    return lambda w, e, *_: _call(function, *e)
+
+
+def _above(function: str, least: float) -> _Writer:
+    """A function of `math` that is 0 at and below `least`."""
+    return lambda w, e, inner, _: (
+        _call(f"math.{function}", *e) if inner[0].low > least else w.guarded(f"_{function}", *e)
+    )
+
+
+def _exponential(function: str) -> _Writer:
+    return lambda w, e, _, result: (
+        _call(f"math.{function}", *e) if result.magnitude < LARGEST else w.guarded(f"_{function}", *e)
+    )
+
+
+def _rounding(operation: str) -> _Writer:
+    def write(w: Expressions, e: list[ast.expr], inner: list[Interval], result: Interval) -> ast.expr:
+        if inner[0].whole:
+            return e[0]
+        if inner[0].low > 0.0:  # Python's integers have no -0
+            return _call("float", _call(_ROUNDING[operation], *e))
+        return w.guarded({"trunc": "_truncate"}.get(operation, f"_{operation}"), *e)
+
+    return write
+
+
+_WRITERS: dict[str, _Writer] = {
+    **{name: _arithmetic(name) for name in ("add", "subtract", "multiply")},
+    **{name: _by_divisor(name) for name in ("divide", "floor_divide", "modulo")},
+    "power": _power,
+    "negate": lambda w, e, *_: ast.UnaryOp(ast.USub(), e[0]),
+    "plus": lambda w, e, *_: e[0],
+    "and": _fold("and"),
+    "or": _fold("or"),
+    **{name: _plain(name) for name in ("min", "max", "abs")},
+    **{name: _rounding(name) for name in _ROUNDING},
+    **{name: _above(name, 0.0) for name in ("sqrt", "log", "log2", "log10")},
+    "log1p": _above("log1p", -1.0),
+    **{name: _exponential(name) for name in ("exp", "expm1")},
+    **{name: _plain(f"math.{name}") for name in ("tanh", "atan", "sin", "cos")},
+}
+
+
+def _number(value: float) -> ast.expr:
+    if value == math.pi:
+        return _dotted("math.pi")
+    if value == math.e:
+        return _dotted("math.e")
+    if math.copysign(1.0, value) < 0.0:
+        return ast.UnaryOp(ast.USub(), ast.Constant(-value))
+    return ast.Constant(float(value))
+
+
+def _dotted(name: str) -> ast.expr:
+    first, *rest = name.split(".")
+    expression: ast.expr = ast.Name(first)
+    for part in rest:
+        expression = ast.Attribute(expression, part)
+    return expression
+
+
+def _call(function: str, *arguments: ast.expr) -> ast.expr:
+    return ast.Call(_dotted(function), list(arguments), [])
+
+
+def _boolean(operation: str, operands: list[ast.expr]) -> ast.expr:
+    return ast.BoolOp(ast.And() if operation == "and" else ast.Or(), operands)
+
+
+_EASILY_MISREAD = frozenset({"l", "O", "I"})  # E741 of pycodestyle
+
+
+def renamed(program: p.Program, taken: Collection[str]) -> Mapping[str, str]:
+    """What each name that the program chose (parameters, helpers, arguments of helpers, locals) is called.
+
+    A name that is Python's, easily misread, or in `taken` gets underscores behind it; every other one stays.
+    """
+    reserved = {*dir(builtins), *_EASILY_MISREAD, *taken}
+    chosen = _chosen(program)
+    result: dict[str, str] = {}
+    for name in sorted(chosen):
+        new = name
+        if name.startswith("__") and name.endswith("__"):  # it could mean something to Python
+            new = name.strip("_") + "_"
+        while new in reserved or (new != name and new in chosen):
+            new += "_"
+        result[name] = new
+        reserved.add(new)
+    return result
+
+
+def _chosen(program: p.Program) -> set[str]:
+    names = {name for name, _ in program.parameters}
+    for function in program.functions:
+        names |= p.assigned_names(function.body)
+        if function not in program.entries:
+            names |= {function.name, *function.arguments}
+    return names
+
+
+_INDENT = "    "
+
+
+@dataclass(frozen=True, slots=True)
+class PythonSource:
+    """The text of a policy's functions, and the names of the runtime's functions that they call."""
+
+    parameters: str
+    functions: tuple[str, ...]
+    runtime: frozenset[str]
+
+
+def python_source(
+    program: p.Program,
+    statistics: StatisticNames,
+    signature: Signature,
+    *,
+    taken: Collection[str] = (),
+    annotations: Mapping[str, str] | None = None,
+    with_state: Collection[str] = (),
+) -> PythonSource:
+    """The source of a checked program.
+
+    No name that the policy chose will be one of `taken`. `annotations` are types of the task's arguments, by name; the
+    signature has those of all functions. Where a function asks for statistics of the system, and these belong to none
+    of its arguments, it takes one more, behind them; so do the functions in `with_state`, whether they ask or not.
+    """
+    types = {a.name: "float" for a in signature.arguments if isinstance(a, Scalar)} | dict(annotations or {})
+    shown = [argument.name for argument in signature.arguments]
+    if (statistics.has_state or with_state) and statistics.state not in shown:
+        shown.append(statistics.state)
+        types[statistics.state] = '"_Statistics"'
+    reserved = {*taken, "_", *shown, *(entry.name for entry in program.entries)}
+    expressions = Expressions(
+        signature, renamed(program, reserved), statistics.spelled, intervals.declared_bounds(program, signature)
+    )
+    functions = []
+    for function in (*program.helpers, program.entry, *program.entries[:-1]):
+        if function not in program.entries:
+            arguments = [f"{expressions.names[name]}: float" for name in function.arguments]
+        else:
+            taking = taken_by(function, statistics.state, function.name in with_state)
+            arguments = [f"{name}: {types[name]}" if name in types else name for name in taking]
+        functions.append("\n".join(_FunctionWriter(expressions, function).lines(arguments)))
+    parameters = [f"{expressions.names[name]} = {value!r}" for name, value in program.parameters]
+    return PythonSource("\n".join(parameters), tuple(functions), frozenset(expressions.runtime))
+
+
+def taken_by(entry: p.Function, state: str, always: bool = False) -> list[str]:
+    """The arguments of a function that the task names, as it is exported: `state` is among them where it asks for
+    statistics of the system, which are read of that, or `always`."""
+    asked = (e.statistic if isinstance(e, p.Occurrences) else e for e in p.expressions(entry.body))
+    asks = always or any(isinstance(e, p.Statistic) and e.scope != "entity" for e in asked)
+    return [*entry.arguments, *([state] if asks and state not in entry.arguments else [])]
+
+
+class _FunctionWriter:
+    """Writes one function; its walk keeps the bounds of the names, as the native compiler's does."""
+
+    def __init__(self, expressions: Expressions, function: p.Function) -> None:
+        self.expressions = expressions
+        self.function = without_unused(function)
+        self.names = expressions.names
+        self.goes_on = True
+        self.returned: Interval | None = None
+        expressions.environment = {}
+
+    def lines(self, arguments: list[str]) -> Iterator[str]:
+        name = self.names.get(self.function.name, self.function.name)
+        yield f"def {name}({', '.join(arguments)}) -> float:"
+        if self.function.documentation:
+            yield from docstring(self.function.documentation, _INDENT).split("\n")
+        yield from self.block(self.function.body, _INDENT)
+        helpers = self.expressions.bounds.helpers
+        self.expressions.bounds.helpers = {**helpers, self.function.name: self.returned or intervals.ANYTHING}
+
+    def block(self, body: tuple[p.Statement, ...], indent: str) -> Iterator[str]:
+        for statement in body:
+            if self.goes_on:
+                yield from self.statement(statement, indent)
+
+    def statement(self, statement: p.Statement, indent: str) -> Iterator[str]:
+        match statement:
+            case p.Assign(name, value):
+                yield from fitted(f"{indent}{self.names[name]} = ", self.expressions.value(value))
+                self.expressions.environment[name] = self.expressions.bounds_of(value)
+            case p.Return(value):
+                bounds = self.expressions.bounds_of(value)
+                self.returned = bounds if self.returned is None else self.returned | bounds
+                yield from fitted(f"{indent}return ", self.expressions.value(value))
+                self.goes_on = False
+            case p.If():
+                yield from self.branch(statement, indent, "if")
+            case p.Loop():
+                yield from self.loop(statement, indent)
+            case p.Break() | p.Continue():
+                yield indent + ("break" if isinstance(statement, p.Break) else "continue")
+                self.goes_on = False
+
+    def branch(self, statement: p.If, indent: str, word: str) -> Iterator[str]:
+        expressions = self.expressions
+        yield from fitted(f"{indent}{word} ", expressions.truth(statement.test), ":")
+        before = dict(expressions.environment)
+        yield from self.block(statement.then, indent + _INDENT)
+        then_goes_on, after_then = self.goes_on, expressions.environment
+        expressions.environment, self.goes_on = before, True
+        match statement.otherwise:
+            case (p.If() as following,):
+                yield from self.branch(following, indent, "elif")
+            case ():
+                pass
+            case otherwise:
+                yield indent + "else:"
+                yield from self.block(otherwise, indent + _INDENT)
+        if then_goes_on:
+            after = expressions.environment
+            expressions.environment = intervals.join(after_then, after) if self.goes_on else after_then
+        self.goes_on = self.goes_on or then_goes_on
+
+    def loop(self, loop: p.Loop, indent: str) -> Iterator[str]:
+        expressions = self.expressions
+        bounds = [loop.stop] if (loop.start, loop.step) == (0, 1) else [loop.start, loop.stop]
+        turns = f"range({', '.join(map(str, bounds if loop.step == 1 else [loop.start, loop.stop, loop.step]))})"
+        if any(isinstance(e, p.Local) and e.name == loop.name for e in p.expressions(self.function.body)):
+            yield f"{indent}for {self.names[loop.name]} in map(float, {turns}):"
+        else:
+            yield f"{indent}for _ in {turns}:"
+        expressions.environment = expressions.bounds.after_loop(loop, expressions.environment)
+        widened = dict(expressions.environment)
+        yield from self.block(loop.body, indent + _INDENT) if loop.body else [indent + _INDENT + "pass"]
+        expressions.environment, self.goes_on = widened, True

@@ -1,0 +1,95 @@
+"""Puts an exported Python module together, of a policy that is free Python."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from vulcan.errors import UserError
+from vulcan.export.provenance import Provenance
+from vulcan.export.quoting import docstring, quoted
+from vulcan.export.source import MARKER, POLICY
+from vulcan.export.template import CUT
+from vulcan.python_policy.allowed import MODULES, NO_MEANING_AT_RUN_TIME, SEED, WITHOUT_IMPORT
+from vulcan.python_policy.policy import ProgramPolicy
+from vulcan.task import Task
+
+FORMAT_VERSION = 1
+
+
+def program_module(policy: ProgramPolicy, provenance: Provenance) -> str:
+    """The text of a module that imports Python's own modules alone: the class, and what the task pack makes of it.
+
+    Raises UserError where the pack's `export/python.py` lacks the line that divides it.
+    """
+    tree = ast.parse(policy.source)
+    body = _without_imports(policy.source.replace("\r\n", "\n"), tree)
+    driver = _driver(policy.task)
+    about = ast.get_docstring(tree) or f"A policy of the task {provenance.task}."
+    parts = [
+        docstring("\n".join((about, "", *provenance.lines()))),
+        "\n".join(("from __future__ import annotations", "", *_imports(f"{body}\n{driver}"))),
+        f"{MARKER} = {FORMAT_VERSION}",
+        body.strip("\n"),
+        *([driver.strip("\n")] if driver else []),
+        "# The policy as it was searched; `vulcan eval` and `vulcan check` read it from here\n"
+        f"{POLICY} = {quoted(policy.source)}\n",
+    ]
+    return "\n\n\n".join(parts)
+
+
+def _driver(task: Task) -> str:
+    place = task.directory / "export" / "python.py"
+    if not place.is_file():
+        return ""
+    _, cut, text = place.read_text(encoding="utf-8").partition(CUT)
+    if not cut:
+        raise UserError(f"{place}: the line `{CUT}` is missing")
+    return text
+
+
+def _imports(code: str) -> Iterator[str]:
+    """What the code uses of the modules that a program is offered, as it is offered."""
+    used = {node.id for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Name)}
+    modules = sorted(name for name in MODULES if name in used and name != "random")
+    yield from (f"import {module}" for module in modules)
+    collected = sorted(name for name in (*WITHOUT_IMPORT, "namedtuple") if name in used)
+    if collected:
+        yield f"from collections import {', '.join(collected)}"
+    if "random" in used:
+        yield "from random import Random"
+        yield ""
+        yield f"random = Random({SEED})"
+
+
+def _without_imports(source: str, tree: ast.Module) -> str:
+    """The source without its docstring, and with assignments where it imports."""
+    lines = source.split("\n")
+    changed: list[ast.stmt] = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
+    if tree.body and ast.get_docstring(tree) is not None:
+        changed.append(tree.body[0])
+    for node in sorted(changed, key=lambda n: (n.lineno, n.col_offset), reverse=True):
+        first, last = node.lineno - 1, (node.end_lineno or node.lineno) - 1
+        before = lines[first].encode()[: node.col_offset].decode()
+        after = lines[last].encode()[node.end_col_offset or 0 :].decode()
+        kept = "; ".join(_assignments(node)) or ("pass" if node.col_offset or after.strip().startswith(";") else "")
+        lines[first : last + 1] = [before + kept + after]
+    return "\n".join(lines)
+
+
+def _assignments(node: ast.stmt) -> Iterator[str]:
+    match node:
+        case ast.ImportFrom(module=module) if module == "typing":
+            yield ast.unparse(node)
+        case ast.Import(names=aliases):
+            for alias in aliases:
+                if alias.name in NO_MEANING_AT_RUN_TIME:
+                    yield f"import {alias.name}"
+                elif alias.asname is not None and alias.asname != alias.name:
+                    yield f"{alias.asname} = {alias.name}"
+        case ast.ImportFrom(module=str(module), names=aliases) if module in MODULES:
+            for alias in aliases:
+                offered_by_itself = module == "collections"
+                value = alias.name if offered_by_itself else f"{module}.{alias.name}"
+                if (alias.asname or alias.name) != value:
+                    yield f"{alias.asname or alias.name} = {value}"

@@ -1,0 +1,168 @@
+"""How an exported module spells the statistics of a plan.
+
+What each entity keeps are attributes of the entity (`obj.count_ewma_0_3`); what is kept of the whole system, and the
+percentiles over the live entities, belong to one argument of the function, its state (`cache.size_avg`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from vulcan.anvil import ir as p
+from vulcan.anvil.grammar.grammar import Scope
+from vulcan.anvil.plan import Plan
+from vulcan.task import Global, Signature
+
+WINDOW = "_Window"
+TALLY = "_Tally"
+POPULATION = "_Population"
+"""The classes of the runtime that statistics are kept in."""
+
+_METHODS = {"window_avg": "mean", "window_percentile": "percentile"}
+"""What windows and tallies call the statistics that they do not call as the language does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What is kept of a feature's observations, in an attribute called `name`.
+
+    `what` is `latest`, `avg`, `min`, `max`, `ewma`, or the class of the runtime that it is kept in. `argument` is the
+    alpha of an average, the length of a window or tally, and 0 elsewhere.
+    """
+
+    feature: str
+    what: str
+    argument: float
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Spelling:
+    """How the policy reads a statistic: `attribute` of an argument, or a call of it, with the numbers that it takes."""
+
+    attribute: str
+    is_call: bool = False
+    arguments: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StatisticNames:
+    """The names in an exported module of what a plan's statistics need.
+
+    `state` is the argument that the system's statistics belong to. `kept` is what each entity and the system keep.
+    By feature, `buckets` are the attributes of the entity that say where its population counts it, `percentiles` the
+    methods of the state that ask that population. `observations` counts an entity's.
+    """
+
+    state: str
+    spelled: Mapping[p.Statistic, Spelling]
+    kept: Mapping[Scope, tuple[Kept, ...]]
+    buckets: Mapping[str, str]
+    percentiles: Mapping[str, str]
+    observations: str
+
+    @property
+    def has_state(self) -> bool:
+        """Whether anything is kept of the system or its population."""
+        return bool(self.kept["system"] or self.percentiles)
+
+    @property
+    def runtime(self) -> frozenset[str]:
+        """The classes of the runtime that are needed."""
+        kept = {k.what for scope in self.kept for k in self.kept[scope]} & {WINDOW, TALLY}
+        return frozenset(kept | ({POPULATION} if self.percentiles else set()))
+
+
+def state_argument(signature: Signature) -> str:
+    """The argument that the system's statistics belong to.
+
+    It is the population's where it is a group of features, else the first such group, else one that the task's
+    function does not have.
+    """
+    groups = [argument.name for argument in signature.arguments if isinstance(argument, Global)]
+    population = signature.entity.population if signature.entity is not None else None
+    if population in groups:
+        return str(population)
+    return groups[0] if groups else _free("statistics", {argument.name for argument in signature.arguments})
+
+
+def statistic_names(plan: Plan, signature: Signature) -> StatisticNames:
+    """The names for a plan; none is that of a feature."""
+    state = state_argument(signature)
+    owners = {"entity": signature.entity.name if signature.entity is not None else "", "system": state}
+    taken = {name.rpartition(".")[2] for name, _ in signature.features()}
+    spelled: dict[p.Statistic, Spelling] = {}
+    kept: dict[Scope, tuple[Kept, ...]] = {}
+    for scope in ("entity", "system"):
+        made: dict[tuple[str, str, float], Kept] = {}
+        recents = _longest_recents(plan.of_scope(scope))
+        for statistic in plan.of_scope(scope):
+            key = _key(statistic, recents)
+            if key not in made:
+                made[key] = Kept(*key, _free(_name(key, signature, state), taken))
+            spelled[statistic] = _spelling(statistic, f"{owners[scope]}.{made[key].name}", key[1])
+        kept[scope] = tuple(made.values())
+    short = {feature: _short(feature, signature, state) for feature in plan.populations}
+    percentiles = {feature: _free(f"{name}_percentile", taken) for feature, name in short.items()}
+    for statistic in plan.percentiles:
+        method = f"{state}.{percentiles[statistic.feature]}"
+        spelled[statistic] = Spelling(method, True, statistic.arguments)
+    return StatisticNames(
+        state,
+        spelled,
+        kept,
+        buckets={feature: _free(f"{name}_bucket", taken) for feature, name in short.items()},
+        percentiles=percentiles,
+        observations=_free("observations", taken),
+    )
+
+
+def _longest_recents(statistics: tuple[p.Statistic, ...]) -> Mapping[str, float]:
+    """For each feature the earliest of the recent observations asked for: one window serves them all."""
+    longest: dict[str, float] = {}
+    for statistic in statistics:
+        if statistic.kind == "recent":
+            longest[statistic.feature] = max(longest.get(statistic.feature, 0.0), *statistic.arguments)
+    return longest
+
+
+def _key(statistic: p.Statistic, recents: Mapping[str, float]) -> tuple[str, str, float]:
+    """The feature, what is kept of it, and the argument of that."""
+    match statistic.kind:
+        case "recent":
+            return statistic.feature, WINDOW, recents[statistic.feature]
+        case "count" | "contains" if statistic.scope == "system":
+            return statistic.feature, TALLY, statistic.arguments[-1]
+        case "window_avg" | "window_percentile" | "count" | "contains":
+            return statistic.feature, WINDOW, statistic.arguments[-1]
+        case kind:
+            return statistic.feature, kind, sum(statistic.arguments)
+
+
+def _spelling(statistic: p.Statistic, attribute: str, what: str) -> Spelling:
+    if what not in (WINDOW, TALLY):
+        return Spelling(attribute)
+    arguments = statistic.arguments if statistic.kind == "recent" else statistic.arguments[:-1]
+    return Spelling(f"{attribute}.{_METHODS.get(statistic.kind, statistic.kind)}", True, arguments)
+
+
+def _name(key: tuple[str, str, float], signature: Signature, state: str) -> str:
+    feature, what, argument = key
+    word = {WINDOW: "last", TALLY: "tally"}.get(what, what)
+    number = "_" + repr(argument).removesuffix(".0").replace(".", "_") if argument else ""
+    return f"{_short(feature, signature, state)}_{word}{number}"
+
+
+def _short(feature: str, signature: Signature, state: str) -> str:
+    """A feature without its owner where that is plain from where the statistic stands."""
+    owner, _, name = feature.partition(".")
+    plain = {state, signature.entity.name if signature.entity is not None else state}
+    return name if owner in plain and name else feature.replace(".", "_")
+
+
+def _free(name: str, taken: set[str]) -> str:
+    while name in taken:
+        name += "_"
+    taken.add(name)
+    return name

@@ -1,0 +1,169 @@
+"""Tells whether two expressions behave differently, by what they give for random features, before any scoring."""
+
+from __future__ import annotations
+
+import math
+import operator
+import random
+from collections.abc import Callable, Mapping
+
+from vulcan.anvil import ir as p
+from vulcan.anvil.grammar import grammar
+from vulcan.generator.vocabulary import Atom, Vocabulary
+from vulcan.task import Feature
+
+_GROUPS = 16
+_MEMBERS = 6
+_WIDEST = 1e7
+_EDGES = ("one", "other")
+"""Between these two made-up numbers each statistic of a feature has its place."""
+
+Behaviour = tuple[tuple[int, ...] | float, ...]
+"""For a RANK, the order of the entities in each group; for a VALUE, the clamped results."""
+
+_Function = Callable[[Mapping[str, float]], float]
+
+_COMPARE = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
+}
+
+
+class Probe:
+    """Groups of entities in made-up situations, the same ones for every expression of the task.
+
+    An entity's features are drawn log-uniformly from their ranges, those of the whole system once a group.
+    """
+
+    def __init__(self, words: Vocabulary) -> None:
+        self._words = words
+        rng = random.Random("probe")
+        self._groups = [self._group(rng) for _ in range(_GROUPS)]
+
+    def behaviour(self, e: p.Expression, parameters: Mapping[str, float]) -> Behaviour:
+        compute = _compiled(e, parameters)
+        found: list[tuple[int, ...] | float] = []
+        for group in self._groups:
+            values = [compute(features) for features in group]
+            bounds = self._words.result_range
+            if bounds is None:
+                ranks = {value: rank for rank, value in enumerate(sorted(set(values)))}
+                found.append(tuple(ranks[value] for value in values))
+            else:
+                found.extend(float(f"{min(max(value, bounds[0]), bounds[1]):.2g}") for value in values)
+        return tuple(found)
+
+    def is_flat(self, behaviour: Behaviour) -> bool:
+        """Whether it tells nothing apart: an order without any order, or one result for everything."""
+        if self._words.ranks:
+            return not any(any(order) for order in behaviour if isinstance(order, tuple))
+        return len(set(behaviour)) == 1
+
+    def _group(self, rng: random.Random) -> list[dict[str, float]]:
+        shared: dict[str, float] = {}
+        for atom in self._words.of("clock"):
+            shared[_key(atom)] = rng.uniform(0.1, 1.0) * min(atom.high, _WIDEST)
+        for atom in self._words.of("global", "scale"):
+            shared[_key(atom)] = _drawn(rng, atom)
+        for name, feature in self._words.task.signature.features():
+            known = self._words.atom(p.Read(name))
+            for place in (f"{name}.{scope}.{edge}" for scope in ("system", "population") for edge in _EDGES):
+                shared[place] = self._entity_value(rng, known, shared) if known else _any_value(rng, feature)
+        return [self._member(rng, shared) for _ in range(_MEMBERS)]
+
+    def _member(self, rng: random.Random, shared: Mapping[str, float]) -> dict[str, float]:
+        made = dict(shared)
+        for atom in self._words.of("entity", "instant", "flag"):
+            made[_key(atom)] = self._entity_value(rng, atom, shared)
+        for name, feature in self._words.task.signature.features():
+            if name not in made:  # an identity, or what a property rules out: a parent may read it all the same
+                made[name] = _any_value(rng, feature)
+            for edge in _EDGES:
+                made[f"{name}.entity.{edge}"] = made[name] * rng.uniform(0.5, 1.0)
+            for scope in ("entity", "system"):
+                made[f"{name}.{scope}.found"] = rng.random()
+        remembered = rng.random() < 0.4
+        for atom in self._words.of("history", "flag"):
+            if isinstance(atom.expression, p.Query):
+                value = 1.0 if atom.kind == "flag" else math.floor(_drawn(rng, atom)) + 1.0
+                made[_key(atom)] = value if remembered else 0.0
+        return made
+
+    def _entity_value(self, rng: random.Random, atom: Atom, shared: Mapping[str, float]) -> float:
+        if atom.kind == "flag":
+            return float(rng.random() < 0.5)
+        if atom.kind == "instant":
+            now = shared[_key(self._words.clocks_of(atom)[0])]
+            return max(atom.low, now - math.floor(math.exp(rng.uniform(0.0, math.log(max(now, 2.0))))))
+        return _drawn(rng, atom)
+
+
+def _key(atom: Atom) -> str:
+    e = atom.expression
+    return e.feature if isinstance(e, p.Read) else f"{e.history}.{e.query}"
+
+
+def _any_value(rng: random.Random, feature: Feature) -> float:
+    return rng.uniform(max(feature.low, -_WIDEST), min(feature.high, _WIDEST))
+
+
+def _drawn(rng: random.Random, atom: Atom) -> float:
+    low, high = max(atom.low, -_WIDEST), min(atom.high, _WIDEST)
+    if low >= 0.0 and high > 100.0:
+        value = math.exp(rng.uniform(math.log(max(low, 1.0)), math.log(high)))
+    else:
+        value = rng.uniform(low, high)
+    return math.floor(value) if atom.whole else value
+
+
+def _compiled(e: p.Expression, parameters: Mapping[str, float]) -> _Function:
+    """The expression as nested Python functions of the features: it is evaluated a hundred times."""
+    match e:
+        case p.Number(value):
+            return lambda _: value
+        case p.Parameter(name):
+            setting = parameters[name]
+            return lambda _: setting
+        case p.Read(name):
+            return operator.itemgetter(name)
+        case p.Statistic(kind, scope, name, arguments):
+            one, other = (f"{name}.{scope}.{edge}" for edge in _EDGES)
+            weight = random.Random(f"{kind} {arguments}").random()  # so that each of them is seen to matter
+            return lambda features: features[one] + weight * (features[other] - features[one])
+        case p.Occurrences(statistic):
+            return _found(statistic)
+        case p.Query(history, query):
+            return operator.itemgetter(f"{history}.{query}")
+        case p.Local() | p.Call():
+            raise ValueError(f"{e} has no value outside of its program")
+    parts = [_compiled(part, parameters) for part in p.children(e)]
+    if isinstance(e, p.Choose):
+        test, then, otherwise = parts
+        return lambda features: then(features) if test(features) != 0.0 else otherwise(features)
+    if isinstance(e, p.Compare):
+        return _comparison(e.operators, parts)
+    evaluate = grammar.OPERATIONS[e.operation].evaluate
+    if len(parts) == 2:
+        left, right = parts
+        return lambda features: evaluate(left(features), right(features))
+    return lambda features: evaluate(*(part(features) for part in parts))
+
+
+def _found(statistic: p.Statistic) -> _Function:
+    key, (n,) = f"{statistic.feature}.{statistic.scope}.found", statistic.arguments
+    if statistic.kind == "contains":
+        return lambda features: float(features[key] < n / (n + 32.0))
+    return lambda features: float(math.floor(n * features[key] ** 2.0))
+
+
+def _comparison(operators: tuple[str, ...], parts: list[_Function]) -> _Function:
+    def holds(features: Mapping[str, float]) -> float:
+        values = [part(features) for part in parts]
+        pairs = zip(operators, values, values[1:], strict=False)
+        return float(all(_COMPARE[name](a, b) for name, a, b in pairs))
+
+    return holds

@@ -1,0 +1,351 @@
+"""Generate and verify: from parents to one new valid policy that does not behave as they do.
+
+The expression of a program that is worked on, and the way back to a whole program.
+
+Turns an expression into a readable function body: repeated parts get names, outer choices become branches.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from vulcan.anvil import Policy, Rejected, check
+from vulcan.anvil import ir as p
+from vulcan.anvil.grammar import grammar
+from vulcan.anvil.rewrite.traversal import expression_size, with_children
+from vulcan.anvil.unparse import emit_source
+from vulcan.generator.behaviour import Behaviour, Probe
+from vulcan.generator.crossover import CROSSOVERS
+from vulcan.generator.draft import Draft
+from vulcan.generator.expression_tree import is_constant, is_larger, places
+from vulcan.generator.flatten import flatten
+from vulcan.generator.mutation import MUTATIONS
+from vulcan.generator.random_programs import fresh, simplest
+from vulcan.generator.tidy import has_idle_part, tidy
+from vulcan.generator.vocabulary import Vocabulary
+from vulcan.task import Signature
+
+_SMALLEST_NAMED = 3
+
+
+def arrange(e: p.Expression, parameters: dict[str, float], signature: Signature, documentation: str) -> p.Program:
+    """The program that returns the expression; parameters it does not use are left out."""
+    taken = {*parameters, *grammar.BUILT_IN_NAMES, signature.function, *(a.name for a in signature.arguments)}
+    body: list[p.Statement] = []
+    while (part := _most_repeated(e)) is not None:
+        name = _free(_name(part), taken)
+        taken.add(name)
+        body.append(p.Assign(name, part))
+        e = _put(e, part, p.Local(name))
+    body.extend(_returned(e))
+    statements = tuple(body)
+    used = {leaf.name for leaf in p.expressions(statements) if isinstance(leaf, p.Parameter)}
+    kept = tuple((name, value) for name, value in parameters.items() if name in used)
+    entry = p.Function(signature.function, tuple(a.name for a in signature.arguments), statements)
+    return p.Program(kept, (entry,), documentation)
+
+
+def _returned(e: p.Expression) -> tuple[p.Statement, ...]:
+    if isinstance(e, p.Choose):
+        return (p.If(e.test, _returned(e.then), ()), *_returned(e.otherwise))
+    return (p.Return(e),)
+
+
+def _most_repeated(e: p.Expression) -> p.Expression | None:
+    """The smallest part worth a name of its own, so that larger ones can use the name; the first of equals."""
+    counts = Counter(part for _, part in places(e))
+    found = [
+        part
+        for part, n in counts.items()
+        if n > 1 and expression_size(part) >= _SMALLEST_NAMED and not is_constant(part)
+    ]
+    return min(found, key=expression_size, default=None)
+
+
+def _put(e: p.Expression, old: p.Expression, new: p.Expression) -> p.Expression:
+    if e == old:
+        return new
+    return with_children(e, tuple(_put(part, old, new) for part in p.children(e)))
+
+
+def _free(name: str, taken: set[str]) -> str:
+    number, free = 1, name
+    while free in taken:
+        number += 1
+        free = f"{name}_{number}"
+    return free
+
+
+def _name(e: p.Expression) -> str:
+    match e:
+        case p.Operate("subtract", (p.Read(_), p.Read(feature) | p.Statistic(feature=feature))):
+            return f"since_{_short(feature)}"
+        case p.Operate("divide", (p.Read(over), p.Read(under))):
+            return f"{_short(over)}_per_{_short(under)}"
+        case p.Operate("add", (inner, p.Number(1.0))) if not isinstance(inner, p.Local):
+            return _name(inner)
+        case p.Operate("log" | "log1p", (p.Read(feature),)):
+            return f"log_{_short(feature)}"
+        case p.Compare() | p.Operate("and" | "or" | "not"):
+            return "holds"
+        case _:
+            return "part"
+
+
+def _short(feature: str) -> str:
+    return feature.rpartition(".")[2]
+
+
+@dataclass(frozen=True, slots=True)
+class Focus:
+    """One expression: of the whole program where `program` is None, else of its entry's statement number `index`."""
+
+    expression: p.Expression
+    program: p.Program | None = None
+    index: int = 0
+
+    def rebuilt(
+        self, e: p.Expression, parameters: dict[str, float], signature: Signature, documentation: str
+    ) -> p.Program:
+        """The program with another expression in this place, and as it was written everywhere else."""
+        if self.program is None:
+            return arrange(e, parameters, signature, documentation)
+        entry = self.program.entry
+        body = _Replacer(self.index, e).block(entry.body)
+        functions = (*self.program.functions[:-1], replace(entry, body=body))
+        return replace(
+            self.program, parameters=tuple(parameters.items()), functions=functions, documentation=documentation
+        )
+
+
+def parts_of(program: p.Program) -> list[Focus]:
+    """Each expression that a statement of the entry holds."""
+    held = enumerate(_held(program.entry.body))
+    return [Focus(e, program, index) for index, e in held]
+
+
+def names_of(program: p.Program) -> frozenset[str]:
+    """Locals, arguments and functions: what a new parameter may not be called."""
+    names: set[str] = set()
+    for function in program.functions:
+        names |= {function.name, *function.arguments, *p.assigned_names(function.body)}
+    return frozenset(names)
+
+
+def _held(body: tuple[p.Statement, ...]) -> Iterator[p.Expression]:
+    for statement in body:
+        match statement:
+            case p.Assign(_, value) | p.Return(value):
+                yield value
+            case p.If(test, then, otherwise):
+                yield test
+                yield from _held(then)
+                yield from _held(otherwise)
+            case p.Loop(body=inner):
+                yield from _held(inner)
+            case _:
+                pass
+
+
+class _Replacer:
+    def __init__(self, index: int, new: p.Expression) -> None:
+        self.left = index
+        self.new = new
+
+    def block(self, body: tuple[p.Statement, ...]) -> tuple[p.Statement, ...]:
+        return tuple(self.statement(statement) for statement in body)
+
+    def statement(self, statement: p.Statement) -> p.Statement:
+        match statement:
+            case p.Assign() | p.Return():
+                return replace(statement, value=self.next(statement.value))
+            case p.If(test, then, otherwise):
+                return p.If(self.next(test), self.block(then), self.block(otherwise))
+            case p.Loop():
+                return replace(statement, body=self.block(statement.body))
+            case _:
+                return statement
+
+    def next(self, old: p.Expression) -> p.Expression:
+        self.left -= 1
+        return self.new if self.left == -1 else old
+
+
+_TRIES = 40
+_LARGEST = 60
+"""Nodes of an expression that are welcome; a parent that has more may keep as many."""
+
+_FRESH_RANK = 0.03
+_FRESH_VALUE = 0.25
+_FRESH_AT_FIRST = 0.4
+_FRESH_HALVES = 20
+"""The share of new programs. It starts high, for the first parents may be poor, and half of what it has above its
+floor is gone 20 proposals on. For a VALUE the floor is higher: its scale counts, so that a wrong form rarely becomes
+the right one in steps that each improve it."""
+
+_STEERED = frozenset({"fresh", "mutate", "crossover"})
+
+_CROSSOVER = 0.22
+_FROM_BEST = 0.6
+
+
+@dataclass(frozen=True, slots=True)
+class Genome:
+    """A parent: its policy, and its expression and behaviour where it has one; `label` is for descriptions."""
+
+    policy: Policy
+    expression: p.Expression | None
+    behaviour: Behaviour | None
+    label: str = "a parent"
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        return self.policy.parameters
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    description: str
+    policy: Policy
+
+
+@dataclass(frozen=True, slots=True)
+class _Attempt:
+    """A new expression in its place, and how it came about; `excused` clashes of units are its parent's already."""
+
+    focus: Focus
+    expression: p.Expression
+    draft: Draft
+    excused: int
+    description: str
+
+
+class Breeder:
+    """Writes policies of one task."""
+
+    def __init__(self, words: Vocabulary) -> None:
+        self._words = words
+        self._probe = Probe(words)
+
+    def genome(self, source: str) -> Genome:
+        """What there is to work on in a policy's source. Raises Rejected."""
+        policy = check(source, self._words.task)
+        e = flatten(policy.program)
+        return Genome(policy, e, None if e is None else self._probe.behaviour(e, policy.parameters))
+
+    def write(self, rng: random.Random, parents: Sequence[Genome], proposal: int, operator: str = "") -> Written:
+        """A valid policy, unlike each of the parents, of which there may be none.
+
+        `operator` says how: "fresh" (a new program), "mutate" (change the only parent) or "crossover" (the first two);
+        for anything else the generator chooses, by `proposal`, which counts the proposals of the search from 0; then
+        `parents` has the best first.
+        """
+        if not parents:
+            operator = "fresh"
+        elif operator not in _STEERED or (operator == "mutate" and len(parents) > 1):
+            operator = self._chosen(rng, proposal)
+        prints = {g.policy.fingerprint for g in parents}
+        for tried in range(_TRIES):
+            if operator == "crossover" and tried == _TRIES // 2:
+                operator = "mutate"  # the two have nothing to give to one another
+            attempt = self._attempt(rng, [] if operator == "fresh" else parents, operator)
+            if attempt is None or not self._is_welcome(attempt, parents):
+                continue
+            written = self._checked(attempt)
+            if written is not None and written.policy.fingerprint not in prints:
+                return written
+        draft = Draft(rng, self._words)
+        written = self._checked(_new(draft, fresh(draft))) or self._checked(_new(draft, simplest(draft)))
+        if written is None:
+            raise AssertionError("reading a declared feature is a valid policy")
+        return written
+
+    def _chosen(self, rng: random.Random, proposal: int) -> str:
+        """New programs at first, and then more and more often something that is made of the parents."""
+        floor = _FRESH_RANK if self._words.ranks else _FRESH_VALUE
+        share = floor + _FRESH_AT_FIRST * 0.5 ** (proposal / _FRESH_HALVES)
+        return "fresh" if rng.random() < share else ""
+
+    def _attempt(self, rng: random.Random, parents: Sequence[Genome], operator: str) -> _Attempt | None:
+        if not parents:
+            draft = Draft(rng, self._words)
+            return _new(draft, tidy(draft, fresh(draft)))
+        if operator == "crossover" and len(parents) > 1 and parents[1].expression is not None:
+            return self._crossed(rng, parents[0], parents[1])
+        if operator:
+            return self._mutated(rng, parents[0])
+        best_first = [0, *sorted(range(1, len(parents)), key=lambda _: rng.random())]
+        if len(parents) > 1 and rng.random() > _FROM_BEST:
+            best_first[0], best_first[1] = best_first[1], best_first[0]
+        one, *others = (parents[index] for index in best_first)
+        if others and rng.random() < _CROSSOVER:
+            return self._crossed(rng, one, others[0])
+        return self._mutated(rng, one)
+
+    def _crossed(self, rng: random.Random, one: Genome, other: Genome) -> _Attempt | None:
+        if other.expression is None:
+            return None
+        focus, draft = self._begin(rng, one)
+        excused = draft.clashes(focus.expression)
+        _, done, crossover = draft.pick([(weight, (weight, name, f)) for weight, name, f in CROSSOVERS])
+        made = crossover(draft, focus.expression, other.expression, other.parameters)
+        if made is None:
+            return None
+        said = f"crossed {one.label} (the first) with {other.label} (the second): {done}"
+        if draft.chance(0.2):
+            _, also, mutation = draft.pick([(weight, (weight, name, f)) for weight, name, f in MUTATIONS])
+            changed = mutation(draft, made)
+            if changed is not None:
+                made, said = changed, f"{said}; then {also}"
+        return _Attempt(focus, tidy(draft, made), draft, excused, said)
+
+    def _mutated(self, rng: random.Random, one: Genome) -> _Attempt | None:
+        focus, draft = self._begin(rng, one)
+        excused = draft.clashes(focus.expression)
+        made, done = focus.expression, []
+        for _ in range(draft.pick(((6.0, 1), (2.5, 2), (0.5, 3)))):
+            _, name, mutation = draft.pick([(weight, (weight, name, f)) for weight, name, f in MUTATIONS])
+            changed = mutation(draft, made)
+            if changed is not None:
+                made = changed
+                done.append(name)
+        if not done:
+            return None
+        return _Attempt(focus, tidy(draft, made), draft, excused, f"changed {one.label}: {', then '.join(done)}")
+
+    def _begin(self, rng: random.Random, genome: Genome) -> tuple[Focus, Draft]:
+        if genome.expression is not None:
+            return Focus(genome.expression), Draft(rng, self._words, genome.parameters)
+        focus = rng.choice(parts_of(genome.policy.program))
+        return focus, Draft(rng, self._words, genome.parameters, names_of(genome.policy.program))
+
+    def _is_welcome(self, attempt: _Attempt, parents: Sequence[Genome]) -> bool:
+        """Whether it is small enough, mixes no more units than its parents, and does something of its own."""
+        e, draft = attempt.expression, attempt.draft
+        sizes = [expression_size(g.expression) for g in parents if g.expression is not None]
+        if attempt.focus.program is None and is_larger(e, max([_LARGEST, *sizes])):
+            return False
+        if draft.clashes(e) > attempt.excused or has_idle_part(e):
+            return False
+        if attempt.focus.program is not None:
+            return not is_larger(e, max(_LARGEST, expression_size(attempt.focus.expression)))
+        behaviour = self._probe.behaviour(e, draft.parameters)
+        return not self._probe.is_flat(behaviour) and behaviour not in [g.behaviour for g in parents]
+
+    def _checked(self, attempt: _Attempt) -> Written | None:
+        task = self._words.task
+        said = f"The offline generator (offline/evolve, not a language model) {attempt.description}."
+        program = attempt.focus.rebuilt(
+            attempt.expression, attempt.draft.parameters, task.signature, f"Written by {said[0].lower()}{said[1:]}"
+        )
+        try:
+            return Written(said, check(emit_source(program, task.signature), task))
+        except Rejected:
+            return None
+
+
+def _new(draft: Draft, e: p.Expression) -> _Attempt:
+    return _Attempt(Focus(e), e, draft, 0, "wrote a new program from the task's features")

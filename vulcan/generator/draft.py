@@ -1,0 +1,74 @@
+"""A program in the making: the random generator, the task's vocabulary, and the parameters so far."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from vulcan.anvil import ir as p
+from vulcan.generator.units import Unit, clashes, unit_of
+from vulcan.generator.vocabulary import Vocabulary
+
+T = TypeVar("T")
+
+
+@dataclass
+class Draft:
+    rng: random.Random
+    words: Vocabulary
+    parameters: dict[str, float] = field(default_factory=dict)
+    taken: frozenset[str] = frozenset()
+    """Names that a new parameter may not have: the locals and helpers of a program that is being edited."""
+
+    def parameter(self, stem: str, value: float) -> p.Parameter:
+        """A new parameter, of three digits, called as the stem says or that with a number."""
+        name, number = stem, 1
+        while name in self.parameters or name in self.taken:
+            number += 1
+            name = f"{stem}_{number}"
+        self.parameters[name] = rounded(value)
+        return p.Parameter(name)
+
+    def adopt(self, e: p.Expression, parameters: Mapping[str, float]) -> p.Expression:
+        """The expression of another program, its parameters taken over under names that are free here."""
+        from vulcan.anvil.rewrite.traversal import with_children
+
+        match e:
+            case p.Parameter(name):
+                value = parameters[name]
+                if self.parameters.get(name) == value:
+                    return e
+                return self.parameter(name.rstrip("0123456789").rstrip("_") or name, value)
+            case _:
+                return with_children(e, tuple(self.adopt(part, parameters) for part in p.children(e)))
+
+    def unit(self, e: p.Expression) -> Unit | None:
+        return unit_of(e, self.words.units, self.parameters)
+
+    def clashes(self, e: p.Expression) -> int:
+        return len(clashes(e, self.words.units, self.parameters))
+
+    def chance(self, probability: float) -> bool:
+        return self.rng.random() < probability
+
+    def pick(self, weighted: Sequence[tuple[float, T]]) -> T:
+        """One of them, by weight."""
+        return self.rng.choices([item for _, item in weighted], [weight for weight, _ in weighted])[0]
+
+    def lognormal(self, sigma: float) -> float:
+        return math.exp(self.rng.gauss(0.0, sigma))
+
+    def within(self, low: float, high: float) -> float:
+        """A number at a plausible scale of the range: log-uniform where it spans more than a factor of 100."""
+        low, high = max(low, -1e12), min(high, 1e12)
+        start = max(low, 1e-3 * min(high, 1.0)) if high > 0.0 else low
+        if low >= 0.0 and high > 0.0 and high / start > 100.0:
+            return math.exp(self.rng.uniform(math.log(start), math.log(high)))
+        return self.rng.uniform(low, high)
+
+
+def rounded(value: float) -> float:
+    return float(f"{value:.3g}")

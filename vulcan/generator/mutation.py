@@ -1,0 +1,230 @@
+"""Changes to one expression. Each gives the changed one, or None where it does not apply.
+
+A mutation that treats one part of the population apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from vulcan.anvil import ir as p
+from vulcan.anvil.rewrite.traversal import Path, replaced
+from vulcan.generator.draft import Draft, rounded
+from vulcan.generator.expression_tree import at, is_constant, operate, places
+from vulcan.generator.random_programs import alternative
+from vulcan.generator.statistics import alpha, changed, changed_occurrence, percentile, stream
+from vulcan.generator.terms import condition, factor, multiplied, of_unit, quantity, safe
+from vulcan.generator.vocabulary import Atom
+
+_WHOLE = 0.75
+
+
+def split_population(draft: Draft, e: p.Expression) -> p.Expression | None:
+    """The whole, or a part, times a constant for entities above or below some percentile of a feature.
+
+    A percentile needs no knowledge of the feature's scale, which the declaration does not tell.
+    """
+    if not draft.words.ranked:
+        return None
+    feature = draft.rng.choice(draft.words.ranked)
+    share = rounded(draft.rng.uniform(0.05, 0.95))
+    edge = p.Statistic("percentile", "population", feature, (share,))
+    test = p.Compare((draft.rng.choice(("<", ">")),), (p.Read(feature), edge))
+    parts = [path for path, part in places(e) if not is_constant(part) and not isinstance(part, p.Compare)]
+    path = () if not parts or draft.chance(_WHOLE) else draft.rng.choice(parts)
+    old = at(e, path)
+    if isinstance(old, p.Compare):
+        return None
+    scaled = operate("multiply", draft.parameter("FACTOR", draft.lognormal(1.0)), old)
+    return replaced(e, path, p.Choose(test, scaled, old))
+
+
+Mutation = Callable[[Draft, p.Expression], p.Expression | None]
+
+
+def adjust_constants(draft: Draft, e: p.Expression) -> p.Expression | None:
+    """One or two constants by log-normal steps; now and then a sign."""
+    found = [(path, c) for path, c in places(e) if isinstance(c, p.Parameter) or _is_tunable(e, path, c)]
+    if not found:
+        return None
+    for path, old in draft.rng.sample(found, min(len(found), draft.pick(((3.0, 1), (1.0, 2))))):
+        step = draft.lognormal(draft.rng.choice((0.15, 0.5, 1.2))) * (-1.0 if draft.chance(0.06) else 1.0)
+        if isinstance(old, p.Parameter):
+            value = draft.parameters[old.name]
+            draft.parameters[old.name] = rounded(value * step if value else draft.rng.gauss(0.0, 1.0))
+        elif isinstance(old, p.Number):
+            stem = "EXPONENT" if _role(e, path) == "power" else "CONSTANT"
+            e = replaced(e, path, draft.parameter(stem, (old.value or 1.0) * step))
+    return e
+
+
+def free_exponent(draft: Draft, e: p.Expression) -> p.Expression | None:
+    """A factor of a product, as it stands or under a root or logarithm, to a power of its own."""
+    found = [path for path, part in places(e) if path and _role(e, path) in ("multiply", "divide")]
+    found = [path for path in found if not is_constant(at(e, path)) and _operation(at(e, path)) != "power"]
+    if not found:
+        return None
+    path = draft.rng.choice(found)
+    part = at(e, path)
+    if isinstance(part, p.Operate) and part.operation in ("sqrt", "log1p", "log"):
+        part = part.operands[0]
+    return replaced(e, path, operate("power", part, draft.parameter("EXPONENT", draft.lognormal(0.5))))
+
+
+def replace_part(draft: Draft, e: p.Expression) -> p.Expression | None:
+    """A part, or the whole of a VALUE, by a new one of the same unit."""
+    path: Path | None = () if not draft.words.ranks and draft.chance(0.4) else _any_part(draft, e)
+    if path is None:
+        return None
+    old = at(e, path)
+    if isinstance(old, p.Compare):
+        return replaced(e, path, condition(draft))
+    unit = draft.unit(old)
+    new = of_unit(draft, unit) if unit is not None else None
+    return replaced(e, path, new) if new is not None else None
+
+
+def insert_factor(draft: Draft, e: p.Expression) -> p.Expression | None:
+    """Another factor: a power of an amount for a whole RANK, a number without a unit elsewhere."""
+    if draft.words.ranks and draft.chance(0.7):
+        term = quantity(draft)
+        if term is not None and draft.unit(e) is not None and not _is_additive(e):
+            return multiplied(draft, e, term)
+        if term is not None and draft.unit(e) == () and _is_additive(e):
+            weight = draft.parameter("WEIGHT", draft.lognormal(0.7))
+            part = operate("multiply", weight, operate("log", safe(draft, term)))
+            downward = term.direction < 0 or (term.direction == 0 and draft.chance(0.5))
+            return operate("subtract" if downward else "add", e, part)
+    path: Path | None = () if draft.chance(0.5) else _any_part(draft, e)
+    if path is None:
+        return None
+    return replaced(e, path, operate("multiply", at(e, path), factor(draft)))
+
+
+def insert_term(draft: Draft, e: p.Expression) -> p.Expression | None:
+    """A weighted amount of the same unit, added to a part or taken from it."""
+    path: Path | None = () if draft.chance(0.3) else _any_part(draft, e)
+    unit = draft.unit(at(e, path)) if path is not None else None
+    if path is None or unit is None:
+        return None
+    old = at(e, path)
+    history = [a.expression for a in draft.words.of("history") if a.unit == unit]
+    term: p.Expression | None = draft.rng.choice(history) if history and draft.chance(0.35) else of_unit(draft, unit)
+    if term is None:
+        return None
+    weighted = operate("multiply", draft.parameter("WEIGHT", draft.lognormal(1.3)), term)
+    return replaced(e, path, operate("add" if draft.chance(0.7) else "subtract", old, weighted))
+
+
+def delete_part(draft: Draft, e: p.Expression) -> p.Expression | None:
+    """A term, a factor, a function or a branch is left out."""
+    found = [path for path, part in places(e) if isinstance(part, p.Operate | p.Choose) and not is_constant(part)]
+    if not found:
+        return None
+    path = draft.rng.choice(found)
+    old = at(e, path)
+    kept = [part for part in p.children(old)[1 if isinstance(old, p.Choose) else 0 :] if not is_constant(part)]
+    return replaced(e, path, draft.rng.choice(kept)) if kept else None
+
+
+def wrap(draft: Draft, e: p.Expression) -> p.Expression | None:
+    """A part under a root, a logarithm or a power."""
+    path = _any_part(draft, e)
+    if path is None or isinstance(at(e, path), p.Compare):
+        return None
+    old = at(e, path)
+    form = draft.pick(((1.0, "sqrt"), (1.0, "log1p"), (1.5, "power")))
+    if form == "power":
+        return replaced(e, path, operate("power", old, draft.parameter("EXPONENT", draft.lognormal(0.6))))
+    return replaced(e, path, operate(form, old))
+
+
+def insert_branch(draft: Draft, e: p.Expression) -> p.Expression | None:
+    """Another result, of the whole or a part, where a condition holds."""
+    path: Path | None = () if draft.chance(0.7) else _any_part(draft, e)
+    if path is None or isinstance(at(e, path), p.Compare):
+        return None
+    old = at(e, path)
+    return replaced(e, path, p.Choose(condition(draft), alternative(draft, old), old))
+
+
+def swap_feature(draft: Draft, e: p.Expression) -> p.Expression | None:
+    """A feature by another of its unit."""
+    found = [(path, leaf) for path, leaf in places(e) if isinstance(leaf, p.Read | p.Statistic | p.Query)]
+    if not found:
+        return None
+    path, leaf = draft.rng.choice(found)
+    old = draft.words.atom(leaf)
+    if old is None:
+        return None
+    alike = [a for a in draft.words.atoms if a.unit == old.unit and a is not old]
+    similar: list[Atom] = [a for a in alike if a.kind == old.kind] or alike
+    return replaced(e, path, draft.rng.choice(similar).expression) if similar else None
+
+
+def change_statistic(draft: Draft, e: p.Expression) -> p.Expression | None:
+    """A statistic by the feature itself or with other arguments or of another kind; a feature by a statistic of it."""
+    words = draft.words
+    statistics = [(path, leaf) for path, leaf in places(e) if isinstance(leaf, p.Statistic | p.Occurrences)]
+    plain = [(path, leaf) for path, leaf in places(e) if isinstance(leaf, p.Read) and leaf.feature in words.streamed]
+    if statistics and draft.chance(0.6):
+        path, old = draft.rng.choice(statistics)
+        if isinstance(old, p.Occurrences):
+            return replaced(e, path, changed_occurrence(draft, old))
+        return replaced(e, path, p.Read(old.feature) if draft.chance(0.15) else changed(draft, old))
+    if not plain:
+        return None
+    path, read = draft.rng.choice(plain)
+    if read.feature in words.ranked and draft.chance(0.2):
+        return replaced(e, path, percentile(draft, read.feature))
+    scope = words.streamed[read.feature]
+    if draft.chance(0.7):
+        return replaced(e, path, p.Statistic("ewma", scope, read.feature, (alpha(draft),)))
+    return replaced(e, path, stream(draft, read.feature, scope))
+
+
+def add_scale(draft: Draft, e: p.Expression) -> p.Expression | None:
+    """A feature on the result's own scale, added to the whole."""
+    used = [leaf for _, leaf in places(e)]
+    scale = [a.expression for a in draft.words.of("scale") if a.expression not in used]
+    return operate("add", draft.rng.choice(scale), e) if scale else None
+
+
+MUTATIONS: tuple[tuple[float, str, Mutation], ...] = (
+    (3.5, "adjusted constants", adjust_constants),
+    (0.8, "freed an exponent", free_exponent),
+    (1.5, "replaced a part", replace_part),
+    (4.5, "inserted a factor", insert_factor),
+    (3.0, "inserted a term", insert_term),
+    (0.8, "left out a part", delete_part),
+    (1.5, "wrapped a part in a function", wrap),
+    (2.0, "inserted a branch", insert_branch),
+    (4.0, "treated a part of the population apart", split_population),
+    (0.8, "swapped a feature for one of its unit", swap_feature),
+    (0.8, "changed a statistic", change_statistic),
+    (0.3, "added a feature on the result's scale", add_scale),
+)
+
+
+def _any_part(draft: Draft, e: p.Expression) -> Path | None:
+    """The place of a random part that is not a constant."""
+    found = [path for path, part in places(e) if not is_constant(part)]
+    return draft.rng.choice(found) if found else None
+
+
+def _is_tunable(e: p.Expression, path: Path, c: p.Expression) -> bool:
+    """Whether a bare number is more than the 1 of a `+ 1` or of a `1 /`."""
+    return isinstance(c, p.Number) and (c.value not in (0.0, 1.0) or _role(e, path) == "power")
+
+
+def _role(e: p.Expression, path: Path) -> str:
+    """The operation that the part at the path is an operand of; empty at the root."""
+    return _operation(at(e, path[:-1])) if path else ""
+
+
+def _operation(e: p.Expression) -> str:
+    return e.operation if isinstance(e, p.Operate) else ""
+
+
+def _is_additive(e: p.Expression) -> bool:
+    return _operation(e) in ("add", "subtract", "negate")

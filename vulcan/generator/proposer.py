@@ -1,0 +1,282 @@
+"""The proposer `offline/evolve`: the offline generator, which is not a language model.
+
+Policies of several functions: one of them is worked on at a time, and the others stay as they are.
+
+Takes a program of several functions apart, and puts one together.
+"""
+
+from __future__ import annotations
+
+import functools
+import logging
+import random
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+from vulcan.anvil import Policy, Rejected, check
+from vulcan.anvil import ir as p
+from vulcan.anvil.grammar import grammar
+from vulcan.anvil.rewrite.traversal import from_below, in_block
+from vulcan.anvil.unparse import emit_source
+from vulcan.generator.breeder import Breeder, Genome, Written
+from vulcan.generator.vocabulary import vocabulary
+from vulcan.models.base import Parent, Reply, Request
+from vulcan.task import Signature, Task
+
+
+def part_of(program: p.Program, name: str) -> p.Program:
+    """The program of one of its functions: with the helpers and the parameters that it uses. Raises KeyError."""
+    part = program.of(name)
+    used = {e.name for f in part.functions for e in p.expressions(f.body) if isinstance(e, p.Parameter)}
+    return replace(part, parameters=tuple((name, value) for name, value in part.parameters if name in used))
+
+
+def join(parts: Sequence[p.Program], named: Sequence[str], interface: Signature, documentation: str) -> p.Program:
+    """One program with the functions of all parts, in the order of `named`.
+
+    Parameters and helpers that are the same in two parts are there once. Other names that two parts use for different
+    things are changed in the later one.
+    """
+    arguments = {argument.name for argument in interface.arguments}
+    parameters: dict[str, float] = {}
+    helpers: dict[str, p.Function] = {}
+    entries: dict[str, p.Function] = {}
+    locals_: set[str] = set()
+    for part in parts:
+        reserved = {*grammar.BUILT_IN_NAMES, *arguments, *named}
+        new = _renamed(part, reserved, parameters, helpers, locals_)
+        parameters |= dict(new.parameters)
+        helpers |= {helper.name: helper for helper in new.helpers}
+        entries[new.entry.name] = new.entry
+        locals_ |= _locals(new)
+    functions = (*helpers.values(), *(entries[name] for name in named))
+    return p.Program(tuple(parameters.items()), functions, documentation, len(named))
+
+
+def _renamed(
+    part: p.Program,
+    reserved: set[str],
+    parameters: Mapping[str, float],
+    helpers: Mapping[str, p.Function],
+    locals_: set[str],
+) -> p.Program:
+    """The part with names of its own where those before it mean something else by them."""
+    of_module = {*reserved, *parameters, *helpers}
+    changed: dict[str, str] = {}
+    for name in sorted(_locals(part) & of_module):
+        changed[name] = _free(name, {*of_module, *locals_, *_all(part), *changed.values()})
+    for name, value in part.parameters:
+        is_known = parameters.get(name) == value and name in parameters
+        if not is_known and name in {*of_module, *locals_}:
+            changed[name] = _free(name, {*of_module, *locals_, *_all(part), *changed.values()})
+    for helper in part.helpers:
+        if helpers.get(helper.name) == _with_names(helper, changed):
+            continue
+        if helper.name in {*of_module, *locals_}:
+            changed[helper.name] = _free(helper.name, {*of_module, *locals_, *_all(part), *changed.values()})
+    return replace(
+        part,
+        parameters=tuple((changed.get(name, name), value) for name, value in part.parameters),
+        functions=tuple(_with_names(function, changed) for function in part.functions),
+    )
+
+
+def _with_names(function: p.Function, changed: Mapping[str, str]) -> p.Function:
+    """The function with other names of parameters, helpers, arguments and locals."""
+
+    def change(e: p.Expression) -> p.Expression:
+        match e:
+            case p.Parameter(name) | p.Local(name):
+                return replace(e, name=changed.get(name, name))
+            case p.Call(name):
+                return replace(e, function=changed.get(name, name))
+            case _:
+                return e
+
+    body = _with_targets(in_block(function.body, lambda e: from_below(e, change)), changed)
+    arguments = tuple(changed.get(name, name) for name in function.arguments)
+    return replace(function, name=changed.get(function.name, function.name), arguments=arguments, body=body)
+
+
+def _with_targets(body: tuple[p.Statement, ...], changed: Mapping[str, str]) -> tuple[p.Statement, ...]:
+    """The statements with other names of what they assign."""
+    made: list[p.Statement] = []
+    for statement in body:
+        match statement:
+            case p.Assign(name):
+                made.append(replace(statement, name=changed.get(name, name)))
+            case p.If(_, then, otherwise):
+                then, otherwise = _with_targets(then, changed), _with_targets(otherwise, changed)
+                made.append(replace(statement, then=then, otherwise=otherwise))
+            case p.Loop(name, body=inner):
+                inner = _with_targets(inner, changed)
+                made.append(replace(statement, name=changed.get(name, name), body=inner))
+            case _:
+                made.append(statement)
+    return tuple(made)
+
+
+def _locals(part: p.Program) -> set[str]:
+    """Locals of all functions, and the arguments of helpers."""
+    assigned = {name for function in part.functions for name in p.assigned_names(function.body)}
+    return assigned | {name for helper in part.helpers for name in helper.arguments}
+
+
+def _all(part: p.Program) -> set[str]:
+    own = {name for name, _ in part.parameters} | {function.name for function in part.functions}
+    return own | _locals(part)
+
+
+def _free(name: str, taken: Iterable[str]) -> str:
+    """The name, with a number behind it that none of those taken has."""
+    reserved = set(taken)
+    stem = name.rstrip("0123456789").rstrip("_") or name
+    number, free = 2, name
+    while free in reserved:
+        free = f"{stem}_{number}"
+        number += 1
+    return free
+
+
+_TRIES = 20
+_WHOLE_FUNCTION = 0.3
+"""How often a crossover takes a whole function of the second parent, instead of mixing the two parents' one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Genomes:
+    """A parent, and each of its functions as a parent of a policy that has no other one, by name."""
+
+    policy: Policy
+    parts: dict[str, Genome]
+    label: str = "a parent"
+
+
+class SeveralBreeder:
+    """Writes policies of one task that declares several functions."""
+
+    def __init__(self, task: Task) -> None:
+        """Raises ValueError for a task that has a function which is shown nothing."""
+        self._task = task
+        self._alone = {declared.function: task.alone(declared.function) for declared in task.functions}
+        self._breeders = {name: Breeder(vocabulary(alone)) for name, alone in self._alone.items()}
+
+    def genome(self, source: str) -> Genomes:
+        """What there is to work on in a policy's source. Raises Rejected."""
+        policy = check(source, self._task)
+        parts = {name: breeder.genome(self._written(policy, name)) for name, breeder in self._breeders.items()}
+        return Genomes(policy, parts)
+
+    def _written(self, policy: Policy, name: str) -> str:
+        return emit_source(part_of(policy.program, name), self._alone[name].signature)
+
+    def write(self, rng: random.Random, parents: Sequence[Genomes], proposal: int, operator: str = "") -> Written:
+        """A valid policy, unlike each of the parents, of which there may be none; `operator` as `Breeder` has it."""
+        prints = {parent.policy.fingerprint for parent in parents}
+        for _ in range(_TRIES if parents and operator != "fresh" else 0):
+            written = self._changed(rng, parents, proposal, operator)
+            if written is not None and written.policy.fingerprint not in prints:
+                return written
+        found: Written | None = None
+        for _ in range(_TRIES):
+            found = self._fresh(rng, proposal) or found
+            if found is not None and found.policy.fingerprint not in prints:
+                break
+        if found is None:
+            raise AssertionError("functions that read a declared feature are a valid policy")
+        return found
+
+    def _fresh(self, rng: random.Random, proposal: int) -> Written | None:
+        made = [breeder.write(rng, [], proposal, "fresh").policy.program for breeder in self._breeders.values()]
+        return self._checked(made, "wrote a new program from the task's features")
+
+    def _changed(self, rng: random.Random, parents: Sequence[Genomes], proposal: int, operator: str) -> Written | None:
+        name = rng.choice(list(self._breeders))
+        one = parents[0]
+        if operator == "crossover" and len(parents) > 1 and rng.random() < _WHOLE_FUNCTION:
+            other = parents[1]
+            said = f"took {name} of {other.label} into {one.label}"
+            return self._put(one, name, other.parts[name].policy.program, said)
+        own = [replace(parent.parts[name], label=parent.label) for parent in parents]
+        written = self._breeders[name].write(rng, own, proposal, operator)
+        kept = "" if one.label in written.description else f", and kept the rest of {one.label}"
+        return self._put(one, name, written.policy.program, f"in {name}: {_done(written.description)}{kept}")
+
+    def _put(self, parent: Genomes, name: str, new: p.Program, said: str) -> Written | None:
+        """The parent with another program in place of one of its functions."""
+        parts = [new if other == name else part.policy.program for other, part in parent.parts.items()]
+        # the others first: their names stay
+        order = sorted(range(len(parts)), key=lambda index: parts[index] is new)
+        return self._checked([parts[index] for index in order], said)
+
+    def _checked(self, parts: Sequence[p.Program], done: str) -> Written | None:
+        said = f"The offline generator (offline/evolve, not a language model) {done}."
+        named = [declared.function for declared in (*self._task.others, self._task.signature)]
+        program = join(parts, named, self._task.interface, f"Written by {said[0].lower()}{said[1:]}")
+        try:
+            return Written(said, check(emit_source(program, self._task.interface), self._task))
+        except Rejected:
+            return None
+
+
+def _done(description: str) -> str:
+    """What the generator of one function says that it did."""
+    return description.partition("not a language model) ")[2].rstrip(".")
+
+
+NAME = "offline/evolve"
+
+log = logging.getLogger(__name__)
+
+
+class OfflineEvolve:
+    """Writes Anvil programs by itself, by typed mutation and crossover over a task's declared features.
+
+    It reads the task's signature and the request's parents and operator, and no messages. A reply follows from
+    `seed`, `proposal`, `turn`, `parents` and `operator` of its request alone. Safe to call from many threads.
+    """
+
+    def __init__(self, task: Task) -> None:
+        self._breeder: _Breeder = SeveralBreeder(task) if task.others else Breeder(vocabulary(task))
+        self._genome = functools.lru_cache(maxsize=64)(self._breeder.genome)  # a round's proposals share their parents
+
+    @property
+    def name(self) -> str:
+        return NAME
+
+    def propose(self, request: Request) -> Reply:
+        started = time.perf_counter()
+        rng = random.Random(f"{request.seed}:{request.proposal}:{request.turn}")
+        written = self._breeder.write(rng, self._genomes(request), request.proposal, request.operator)
+        text = f"{written.description}\n\n```python\n{written.policy.source}```\n"
+        return Reply(text, NAME, "stop", None, None, 0.0, time.perf_counter() - started)
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+    def _genomes(self, request: Request) -> list[Any]:
+        """The parents that are programs of this task: in their order for an operator that tells them apart."""
+        found: list[Any] = []
+        for parent in _in_order(request):
+            try:
+                genome: Any = self._genome(parent.source)
+            except Rejected as rejected:
+                log.warning("candidate %d cannot be a parent: %s", parent.candidate, rejected)
+                continue
+            found.append(replace(genome, label=f"candidate {parent.candidate}"))
+        return found
+
+
+class _Breeder(Protocol):
+    """What both breeders do; a genome is their own view of a parent, with a `label`."""
+
+    def genome(self, source: str) -> Any: ...
+    def write(self, rng: random.Random, parents: Sequence[Any], proposal: int, operator: str = "") -> Written: ...
+
+
+def _in_order(request: Request) -> Sequence[Parent]:
+    if request.operator == "crossover":
+        return request.parents
+    return sorted(request.parents, key=lambda parent: -parent.score)

@@ -1,0 +1,271 @@
+"""Terms that make sense by their units: quantities, powers, ratios, factors, conditions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from vulcan.anvil import ir as p
+from vulcan.generator.draft import Draft
+from vulcan.generator.expression_tree import operate
+from vulcan.generator.statistics import average, occurrence, percentile, stream
+from vulcan.generator.units import UNITLESS, Unit, times
+from vulcan.generator.vocabulary import Atom
+from vulcan.task import History
+
+_MOSTLY = 0.85
+"""How often a term goes the way that the task's properties say."""
+
+ONE = p.Number(1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """An expression with what is known of it; `unit` is never None."""
+
+    expression: p.Expression
+    unit: Unit
+    low: float
+    high: float
+    whole: bool
+    direction: int = 0
+
+
+def quantity(draft: Draft, unit: Unit | None = None, *, varying: bool = True) -> Term | None:
+    """A random amount, of the unit where one is given; `varying` prefers what differs from call to call of a RANK."""
+    made = [(weight, maker) for weight, maker in _makers(draft, varying) if unit is None or maker.unit == unit]
+    if not made:
+        return None
+    return _made(draft, draft.pick(made))
+
+
+@dataclass(frozen=True, slots=True)
+class _Maker:
+    """How to make an amount: an atom alone, or its distance from another."""
+
+    atom: Atom
+    unit: Unit
+    other: Atom | None = None
+
+
+def _makers(draft: Draft, varying: bool) -> list[tuple[float, _Maker]]:
+    words = draft.words
+    dull = 0.15 if varying and words.ranks else 1.0
+    found: list[tuple[float, _Maker]] = []
+    for atom in words.atoms:
+        if atom.unit is None:
+            continue
+        match atom.kind:
+            case "entity":
+                found.append((4.0, _Maker(atom, atom.unit)))
+            case "history":
+                found.append((0.5, _Maker(atom, atom.unit)))
+            case "instant":
+                found += [(5.0, _Maker(atom, atom.unit, clock)) for clock in words.clocks_of(atom)]
+                found += [(0.7, _Maker(atom, atom.unit, other)) for other in words.instants_like(atom)]
+            case "global":
+                found.append((2.0 * dull, _Maker(atom, atom.unit)))
+                alike = [a for a in words.of("global") if a is not atom and a.unit == atom.unit]
+                found += [(1.0 * dull / len(alike), _Maker(atom, atom.unit, other)) for other in alike]
+            case "clock":
+                found.append((0.2 * dull, _Maker(atom, atom.unit)))
+            case "flag" | "scale":
+                pass
+    return found
+
+
+def _made(draft: Draft, maker: _Maker) -> Term:
+    atom, other = maker.atom, maker.other
+    if other is not None and other.kind == "clock":
+        since = average(draft, atom.expression, 0.2)
+        return Term(
+            operate("subtract", other.expression, since),
+            maker.unit, 0.0, atom.high, atom.whole and isinstance(since, p.Read), -atom.direction,
+        )  # fmt: skip
+    if other is not None and atom.kind == "instant":
+        gap = operate("abs", operate("subtract", atom.expression, other.expression))
+        return Term(gap, maker.unit, 0.0, atom.high, atom.whole)
+    if other is not None:
+        difference = operate("subtract", atom.expression, other.expression)
+        span = max(atom.high - other.low, other.high - atom.low)
+        return Term(difference, maker.unit, -span, span, atom.whole and other.whole)
+    made = average(draft, atom.expression, 0.12)
+    low = atom.low if isinstance(made, p.Read | p.Query) else min(atom.low, _unknown(draft, atom))
+    plain = Term(made, maker.unit, low, atom.high, atom.whole, atom.direction)
+    remembered = [a for a in draft.words.of("history") if a.unit == maker.unit and _repeats(draft, a, atom)]
+    if remembered and draft.chance(0.3):
+        past: p.Expression = draft.rng.choice(remembered).expression
+        if draft.chance(0.6):
+            past = operate("multiply", draft.parameter("MEMORY", draft.lognormal(0.7)), past)
+        return Term(operate("add", plain.expression, past), plain.unit, plain.low, plain.high, False, plain.direction)
+    return plain
+
+
+def _repeats(draft: Draft, remembered: Atom, atom: Atom) -> bool:
+    """Whether the history's answer is the entity's own feature as it was on leaving."""
+    if not isinstance(remembered.expression, p.Query) or remembered.expression.query != "count":
+        return False
+    return any(
+        remembered.expression.history == a.name and atom.expression == p.Read(f"{a.entity}.{a.count_of}")
+        for a in draft.words.task.signature.arguments
+        if isinstance(a, History)
+    )
+
+
+def _unknown(draft: Draft, atom: Atom) -> float:
+    """What a statistic of the atom is before there are enough observations."""
+    declared = dict(draft.words.task.signature.features())
+    return declared[atom.expression.feature].unknown if isinstance(atom.expression, p.Read) else 0.0
+
+
+def safe(draft: Draft, term: Term) -> p.Expression:
+    """The term kept above zero, so that dividing by it, its logarithm and its powers make sense."""
+    if term.low > 0.0:
+        return term.expression
+    if term.low == 0.0 and term.whole:
+        return operate("add", term.expression, ONE)
+    floor = draft.parameter("FLOOR", 1.0 if term.whole or term.high > 1e3 else 0.01 * min(term.high, 1.0))
+    if term.low == 0.0:
+        return operate("add", term.expression, floor)
+    return operate("max", term.expression, floor)
+
+
+def sign(draft: Draft, direction: int) -> int:
+    """+1 or -1: mostly the direction, or a coin where there is none."""
+    if direction:
+        return direction if draft.chance(_MOSTLY) else -direction
+    return draft.rng.choice((1, -1))
+
+
+def magnitude(draft: Draft, base: p.Expression) -> p.Expression:
+    """The base to a positive power, which is mostly 1."""
+    form = draft.pick(((6.0, "plain"), (1.5, "root"), (1.0, "log"), (0.5, "square"), (3.0, "free")))
+    match form:
+        case "root":
+            return operate("sqrt", base)
+        case "log":
+            return operate("log1p", base)
+        case "square":
+            return operate("power", base, p.Number(2.0))
+        case "free":
+            return operate("power", base, draft.parameter("EXPONENT", draft.lognormal(0.6)))
+        case _:
+            return base
+
+
+def multiplied(draft: Draft, e: p.Expression | None, term: Term) -> p.Expression:
+    """The expression times or over a power of the term."""
+    power = magnitude(draft, safe(draft, term))
+    if sign(draft, term.direction) > 0:
+        return power if e is None else operate("multiply", e, power)
+    return operate("divide", ONE if e is None else e, power)
+
+
+def yardstick(draft: Draft, term: Term) -> p.Expression:
+    """Something that the term may be compared with: a percentile, another amount of its unit, or a constant."""
+    for feature in draft.words.ranked:
+        if term.expression == p.Read(feature) and draft.chance(0.6):
+            return percentile(draft, feature)
+    if isinstance(term.expression, p.Read) and draft.chance(0.15):
+        feature = term.expression.feature
+        if feature in draft.words.streamed:
+            return stream(draft, feature, "system" if feature in draft.words.ranked else draft.words.streamed[feature])
+    if draft.chance(0.45):
+        other = quantity(draft, term.unit, varying=False)
+        if other is not None and other.expression != term.expression:
+            if draft.chance(0.5):
+                return operate("multiply", draft.parameter("SHARE", draft.lognormal(1.0)), other.expression)
+            return other.expression
+    high = min(term.high, 2.0**24) if draft.words.ranks else term.high
+    return draft.parameter("THRESHOLD", draft.within(max(term.low, 0.0) if term.high > 0.0 else term.low, high))
+
+
+def condition(draft: Draft) -> p.Expression:
+    """A random test: a flag, or an amount against a yardstick."""
+    flags = draft.words.of("flag")
+    term = quantity(draft)
+    if draft.chance(0.08) and (found := occurrence(draft)) is not None:
+        return found
+    if term is None or (flags and draft.chance(0.3)):
+        flag: p.Expression = draft.rng.choice(flags or list(draft.words.atoms)).expression
+        return flag
+    return p.Compare((draft.rng.choice(("<", ">")),), (term.expression, yardstick(draft, term)))
+
+
+def ratio(draft: Draft) -> p.Expression:
+    """A number without a unit: one amount over another of the same unit, or the logarithm of an amount."""
+    flags = draft.words.of("flag")
+    if draft.chance(0.06) and (found := occurrence(draft)) is not None:
+        return operate("add", ONE, operate("multiply", draft.parameter("BONUS", draft.lognormal(1.0)), found))
+    if flags and draft.chance(0.2):
+        flag = draft.rng.choice(flags).expression
+        return operate("add", ONE, operate("multiply", draft.parameter("BONUS", draft.lognormal(1.0)), flag))
+    term = quantity(draft)
+    if term is None:
+        return draft.parameter("FACTOR", draft.lognormal(0.5))
+    if not term.unit:
+        return safe(draft, term)
+    other = quantity(draft, term.unit, varying=False)
+    if other is not None and other.expression != term.expression and draft.chance(0.75):
+        return operate("divide", term.expression, safe(draft, other))
+    return operate("log1p", operate("abs", term.expression) if term.low < 0.0 else term.expression)
+
+
+def factor(draft: Draft) -> p.Expression:
+    """A positive number without a unit that varies around 1, or a constant."""
+    form = draft.pick(((2.0, "constant"), (2.0, "power"), (2.0, "bonus")))
+    if form == "constant":
+        return draft.parameter("FACTOR", draft.lognormal(0.8))
+    part = ratio(draft)
+    if form == "bonus":
+        return operate("add", ONE, operate("multiply", draft.parameter("WEIGHT", draft.lognormal(1.0)), part))
+    return operate("power", operate("abs", part), draft.parameter("EXPONENT", draft.lognormal(0.6)))
+
+
+def of_unit(draft: Draft, unit: Unit, depth: int = 2) -> p.Expression | None:
+    """A random expression of that unit; None where the task's features make none.
+
+    It is an amount of the unit, or a product that comes to it, such as a rate times a time.
+    """
+    if unit == UNITLESS:
+        return ratio(draft)
+    whole = quantity(draft, unit)
+    if whole is not None and (depth == 0 or draft.chance(0.6)):
+        return whole.expression
+    made = _converted(draft, unit, depth) if depth else None
+    return made or (whole.expression if whole is not None else None)
+
+
+def _converted(draft: Draft, unit: Unit, depth: int) -> p.Expression | None:
+    """An amount whose unit has one in common with `unit`, times or over what is missing."""
+    term = quantity(draft)
+    shared = {name for name, _ in unit}
+    for _ in range(6):
+        if term is not None and term.unit != unit and shared & {name for name, _ in term.unit}:
+            break
+        term = quantity(draft)
+    else:
+        return _product_of_powers(draft, unit)
+    if term is None:
+        return None
+    missing = times(unit, term.unit, -1.0)
+    rest = of_unit(draft, missing, depth - 1)
+    if rest is not None:
+        return operate("multiply", term.expression, rest)
+    inverse = quantity(draft, times(UNITLESS, missing, -1.0))
+    return operate("divide", term.expression, safe(draft, inverse)) if inverse is not None else None
+
+
+def _product_of_powers(draft: Draft, unit: Unit) -> p.Expression | None:
+    made: p.Expression | None = None
+    for name, exponent in unit:
+        part = quantity(draft, ((name, 1.0),))
+        if part is None:
+            return None
+        power = safe(draft, part)
+        if abs(exponent) != 1.0:
+            power = operate("power", power, p.Number(abs(exponent)))
+        if exponent > 0.0:
+            made = power if made is None else operate("multiply", made, power)
+        else:
+            made = operate("divide", ONE if made is None else made, power)
+    return made

@@ -1,0 +1,191 @@
+"""The units of expressions, and where a program mixes them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from vulcan.anvil import ir as p
+from vulcan.task import Entity, Feature, History, Signature
+
+Unit = tuple[tuple[str, float], ...]
+"""Names of units with their exponents, in alphabetical order: bytes a request are (("bytes", 1), ("requests", -1))."""
+
+UNITLESS: Unit = ()
+
+_PLAIN = frozenset({"", "1", "none", "ratio", "share", "fraction", "probability", "bool", "flag", "percent"})
+_PER = re.compile(r"\s*/\s*|\s+(?:a|an|per)\s+")
+_KEEP = frozenset({"abs", "negate", "plus", "round", "trunc", "floor", "ceil"})
+_ALIKE = frozenset({"add", "subtract", "min", "max", "modulo"})
+_SCALED = frozenset({"multiply", "divide", "floor_divide", "power", "sqrt", "log", "log1p", "log2", "log10"})
+_LOGARITHMS = frozenset({"log", "log1p", "log2", "log10"})
+_TRUTHS = frozenset({"and", "or", "not", "truth"})
+
+
+@dataclass(frozen=True, slots=True)
+class Units:
+    """The unit of everything a program can read, by the name it is read by; None where any unit fits.
+
+    Any unit fits a feature on the result's own scale, such as the priority of what was evicted last: what the unit
+    of the result is, the program itself decides.
+    """
+
+    read: Mapping[str, Unit | None]
+    points: frozenset[str] = frozenset()
+    """Features whose zero means nothing, such as the time of an access: to be compared, subtracted and weighted by
+    constants, but not to be multiplied with anything or put under a root."""
+
+
+def declared_units(signature: Signature) -> Units:
+    read: dict[str, Unit | None] = {name: _declared(f, signature) for name, f in signature.features()}
+    for argument in signature.arguments:
+        if isinstance(argument, History):
+            owner = next(a for a in signature.arguments if isinstance(a, Entity) and a.name == argument.entity)
+            read[f"{argument.name}.contains"] = UNITLESS
+            read[f"{argument.name}.count"] = read[f"{owner.name}.{argument.count_of}"]
+            read[f"{argument.name}.age"] = named_unit(argument.age_unit)
+    return Units(read)
+
+
+def on_result_scale(feature: Feature, signature: Signature) -> bool:
+    """Whether the feature is declared in the unit of the result, which is named as the function is."""
+    return feature.unit == signature.function
+
+
+def _declared(feature: Feature, signature: Signature) -> Unit | None:
+    return None if on_result_scale(feature, signature) else named_unit(feature.unit)
+
+
+def named_unit(name: str) -> Unit:
+    """The unit that a declaration spells: `bytes`, `packets a second`, `bytes/s`, `packets per round`."""
+    over, *under = _PER.split(name.strip().lower())
+    made = times(UNITLESS, _single(over))
+    for part in under:
+        made = times(made, _single(part), -1.0)
+    return made
+
+
+def _single(name: str) -> Unit:
+    plain = name.strip()
+    if plain in _PLAIN:
+        return UNITLESS
+    return ((plain.removesuffix("s") if len(plain) > 2 else plain, 1.0),)
+
+
+def times(a: Unit, b: Unit, exponent: float = 1.0) -> Unit:
+    """a * b ** exponent."""
+    made = dict(a)
+    for name, power in b:
+        made[name] = round(made.get(name, 0.0) + exponent * power, 6)
+    return tuple(sorted((name, power) for name, power in made.items() if power))
+
+
+@dataclass
+class _Inference:
+    units: Units
+    parameters: Mapping[str, float]
+    clashes: list[p.Expression] = field(default_factory=list)
+
+    def of(self, e: p.Expression) -> Unit | None:
+        match e:
+            case p.Read(name) | p.Statistic(feature=name):
+                return self.units.read[name]
+            case p.Occurrences(statistic, value):
+                self.alike(e, [self.of(statistic), self.of(value)])
+                return UNITLESS
+            case p.Query(history, query):
+                return self.units.read[f"{history}.{query}"]
+            case p.Compare(_, operands):
+                self.alike(e, [self.of(o) for o in operands])
+                return UNITLESS
+            case p.Choose(test, then, otherwise):
+                self.of(test)
+                return self.alike(e, [self.of(then), self.of(otherwise)])
+            case p.Operate():
+                return self.operation(e)
+            case _:
+                for part in p.children(e):
+                    self.of(part)
+                return None
+
+    def operation(self, e: p.Operate) -> Unit | None:
+        found = [self.of(o) for o in e.operands]
+        first = found[0]
+        name = e.operation
+        if name in _SCALED and any(self.is_point(o) for o in e.operands) and not self.is_weighted(e):
+            self.clashes.append(e)
+        if name in _ALIKE:
+            return self.alike(e, found)
+        if name in _KEEP:
+            return first
+        if name in ("multiply", "divide", "floor_divide"):
+            return self.product(e, found)
+        if name == "sqrt":
+            return times(UNITLESS, first, 0.5) if first is not None else None
+        if name == "power":
+            return self.power(e, first, found[1])
+        if name not in _LOGARITHMS and name not in _TRUTHS and first:
+            self.clashes.append(e)  # such as the exponential of bytes
+        return UNITLESS
+
+    def is_point(self, e: p.Expression) -> bool:
+        return isinstance(e, p.Read | p.Statistic) and e.feature in self.units.points
+
+    def is_weighted(self, e: p.Operate) -> bool:
+        factors = [constant(o, self.parameters) for o in e.operands]
+        return (e.operation == "multiply" and any(f is not None for f in factors)) or (
+            e.operation == "divide" and factors[1] is not None
+        )
+
+    def alike(self, e: p.Expression, found: list[Unit | None]) -> Unit | None:
+        known = [unit for unit in found if unit is not None]
+        if any(unit != known[0] for unit in known):
+            self.clashes.append(e)
+            return None
+        return known[0] if known else None
+
+    def product(self, e: p.Operate, found: list[Unit | None]) -> Unit | None:
+        left, right = found
+        sign = 1.0 if e.operation == "multiply" else -1.0
+        if right is None:
+            return left
+        return times(left or UNITLESS, right, sign)
+
+    def power(self, e: p.Operate, base: Unit | None, exponent: Unit | None) -> Unit | None:
+        if exponent:
+            self.clashes.append(e)
+            return None
+        if not base:
+            return base
+        value = constant(e.operands[1], self.parameters)
+        if value is None:
+            self.clashes.append(e)
+            return None
+        return times(UNITLESS, base, value)
+
+
+def constant(e: p.Expression, parameters: Mapping[str, float]) -> float | None:
+    """The value of a number or a parameter, perhaps with a sign; None for anything else."""
+    match e:
+        case p.Number(value):
+            return value
+        case p.Parameter(name):
+            return parameters[name]
+        case p.Operate("negate", (operand,)):
+            inner = constant(operand, parameters)
+            return -inner if inner is not None else None
+        case _:
+            return None
+
+
+def unit_of(e: p.Expression, units: Units, parameters: Mapping[str, float]) -> Unit | None:
+    """The unit of an expression; None where any unit fits, as with a constant, or where it cannot be told."""
+    return _Inference(units, parameters).of(e)
+
+
+def clashes(e: p.Expression, units: Units, parameters: Mapping[str, float]) -> list[p.Expression]:
+    """The sums, comparisons, choices, powers and the like that take quantities of units that do not go together."""
+    inference = _Inference(units, parameters)
+    inference.of(e)
+    return inference.clashes

@@ -1,0 +1,161 @@
+"""What a task's declaration offers to build terms of: atoms with their units, ranges and directions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from vulcan.anvil import ir as p
+from vulcan.anvil.grammar.grammar import Scope
+from vulcan.generator.units import Unit, Units, declared_units, on_result_scale
+from vulcan.task import Entity, Feature, Global, History, Rank, Scalar, Task, Value
+
+Kind = Literal["entity", "global", "clock", "instant", "history", "scale", "flag"]
+
+
+@dataclass(frozen=True, slots=True)
+class Atom:
+    """One readable quantity.
+
+    `kind` tells what it is good for: a `clock` and the `instant`s on it (same unit and range) make sense as
+    differences; `scale` is on the result's own scale; `flag` is 0 or 1; `entity` and `history` differ between the
+    entities that are ranked, `global` does not. `direction` is +1 or -1 where a declared property says that the
+    result should not fall, or not rise, with it, else 0.
+    """
+
+    expression: p.Read | p.Query
+    kind: Kind
+    unit: Unit | None
+    low: float
+    high: float
+    whole: bool
+    direction: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """The atoms of a task, and what statistics may be asked of.
+
+    `streamed` are the features whose observations are worth following, each with the scope in which the statistic
+    stands for the feature as it is now; `ranked` are those that all live entities can be compared by. `key` is the
+    feature that identifies an entity, where it can be looked for among those observed.
+    """
+
+    task: Task
+    units: Units
+    atoms: tuple[Atom, ...]
+    streamed: Mapping[str, Scope]
+    ranked: tuple[str, ...]
+    key: str | None
+
+    def of(self, *kinds: Kind) -> list[Atom]:
+        return [atom for atom in self.atoms if atom.kind in kinds]
+
+    def clocks_of(self, instant: Atom) -> list[Atom]:
+        return [c for c in self.of("clock") if _same_axis(c, instant)]
+
+    def instants_like(self, instant: Atom) -> list[Atom]:
+        return [a for a in self.of("instant") if a is not instant and _same_axis(a, instant)]
+
+    def atom(self, e: p.Expression) -> Atom | None:
+        """The atom that the expression is, or is a statistic of."""
+        name = p.Read(e.feature) if isinstance(e, p.Statistic) else e
+        return next((atom for atom in self.atoms if atom.expression == name), None)
+
+    @property
+    def ranks(self) -> bool:
+        return isinstance(self.task.signature, Rank)
+
+    @property
+    def result_range(self) -> tuple[float, float] | None:
+        """The bounds of a VALUE's result; a RANK has none, for only the order of its results counts."""
+        signature = self.task.signature
+        return (signature.low, signature.high) if isinstance(signature, Value) else None
+
+
+def vocabulary(task: Task) -> Vocabulary:
+    """Raises ValueError for a task whose signature declares nothing to read."""
+    signature = task.signature
+    units = declared_units(signature)
+    entity = signature.entity
+    hidden = {f"{entity.name}.{entity.key}"} if entity is not None else set()
+    hidden |= {q.subject for q in task.properties if q.kind == "independent" and q.subject}
+    rising = {q.subject for q in task.properties if q.kind == "nondecreasing" and q.subject}
+    declared = {name: feature for name, feature in signature.features() if name not in hidden}
+    kinds = _kinds(task, declared)
+    atoms = [
+        Atom(p.Read(name), kinds[name], units.read[name], f.low, f.high, f.type != "float", int(name in rising))
+        for name, f in declared.items()
+    ]
+    for argument in signature.arguments:
+        if isinstance(argument, History):
+            atoms.extend(_answers(argument, declared, units))
+    if not atoms:
+        raise ValueError(f"task {task.name!r} declares nothing that a policy could read")
+    points = frozenset(name for name, kind in kinds.items() if kind == "instant")
+    own = [f"{entity.name}.{f.name}" for f in entity.features] if entity is not None else []
+    readable = tuple(name for name in own if name in declared and kinds[name] != "flag")
+    streamed: dict[str, Scope] = dict.fromkeys(readable, "entity")
+    if not isinstance(signature, Rank):  # among ranked entities, what they share tells nothing apart
+        streamed |= dict.fromkeys(
+            (name for name, kind in kinds.items() if name not in own and kind == "global"), "system"
+        )
+    is_population = entity is not None and entity.population in [a.name for a in signature.arguments]
+    return Vocabulary(
+        task,
+        Units(units.read, points),
+        tuple(atoms),
+        streamed,
+        ranked=readable if is_population else (),
+        key=f"{entity.name}.{entity.key}" if entity is not None and is_population else None,
+    )
+
+
+def _kinds(task: Task, declared: Mapping[str, Feature]) -> dict[str, Kind]:
+    owners = {argument.name: argument for argument in task.signature.arguments}
+    scalars = [name for name in declared if isinstance(owners.get(name), Scalar)]
+    grouped = [name for name in declared if isinstance(owners[name.partition(".")[0]], Entity | Global)]
+    kinds: dict[str, Kind] = {}
+    for name, feature in declared.items():
+        if feature.type == "bool":
+            kinds[name] = "flag"
+        elif on_result_scale(feature, task.signature):
+            kinds[name] = "scale"
+        elif name in scalars:
+            clock = any(_same_declaration(feature, declared[other]) for other in grouped)
+            kinds[name] = "clock" if clock else "global"
+        elif any(_same_declaration(feature, declared[other]) for other in scalars):
+            kinds[name] = "instant"
+        else:
+            kinds[name] = "entity" if isinstance(owners[name.partition(".")[0]], Entity) else "global"
+    return kinds
+
+
+def _same_declaration(a: Feature, b: Feature) -> bool:
+    return (a.unit, a.low, a.high) == (b.unit, b.low, b.high)
+
+
+def _same_axis(a: Atom, b: Atom) -> bool:
+    return (a.unit, a.low, a.high) == (b.unit, b.low, b.high)
+
+
+def _answers(history: History, declared: Mapping[str, Feature], units: Units) -> list[Atom]:
+    count = declared.get(f"{history.entity}.{history.count_of}")
+    high = count.high if count is not None else 2.0**40
+    unit = units.read
+    return [
+        Atom(p.Query(history.name, "contains"), "flag", unit[f"{history.name}.contains"], 0.0, 1.0, True),
+        Atom(p.Query(history.name, "count"), "history", unit[f"{history.name}.count"], 0.0, high, True),
+        Atom(p.Query(history.name, "age"), "history", unit[f"{history.name}.age"], 0.0, 2.0**40, True),
+    ]
+
+
+def near_result_range(atom: Atom, bounds: tuple[float, float]) -> bool:
+    """Whether the atom's range looks like the result's, as that of the present window does for the next window."""
+    if atom.kind == "scale":
+        return True
+    if atom.kind not in ("global", "entity"):
+        return False
+    return abs(math.log1p(abs(atom.high)) - math.log1p(abs(bounds[1]))) < math.log(4.0)

@@ -1,0 +1,121 @@
+"""Sort the errors of a call into permanent and passing ones."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import httpx
+import openai
+
+from vulcan.models.base import ModelRefused
+from vulcan.models.redact import SHORTEST_IN_REPLY, redact
+from vulcan.models.retry import PassingFault, seconds_asked
+
+_PASSING_STATUSES = frozenset({408, 409, 425, 429})
+_GAVE_UP_WAITING = frozenset({408, 499, 504, 524})
+_NEVER_CONNECTED = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
+_LONGEST_MESSAGE = 300
+# litellm puts its own class names before the server's words
+_PREFIX = re.compile(r"\A(litellm\.\w+: )?(\w+Error: )?(\w+Exception - )?")
+_NO_CREDIT = re.compile(r"insufficient[_ ](quota|balance|credit)|exceeded your current quota", re.IGNORECASE)
+_BAD_KEY = re.compile(r"api[_ -]?key", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who called whom, as error messages tell it: `model` at `endpoint`.
+
+    `credentials` says what to set where the server does not accept the key; `key` is never shown.
+    """
+
+    model: str
+    endpoint: str
+    credentials: str
+    key: str = ""
+
+    @property
+    def what(self) -> str:
+        return f"model {self.model!r} at {self.endpoint}"
+
+    def without_keys(self, reply: str) -> str:
+        """What a server says in its answer, without keys: it is kept, and shown."""
+        return redact(reply, self.key, shortest=SHORTEST_IN_REPLY)
+
+    def one_line(self, message: str) -> str:
+        """A server's message without keys, line breaks and excess."""
+        line = " ".join(redact(message, self.key).split())
+        return line if len(line) <= _LONGEST_MESSAGE else line[:_LONGEST_MESSAGE] + "..."
+
+
+def sort_fault(error: openai.OpenAIError, caller: Caller) -> ModelRefused | PassingFault:
+    """What to raise for an error of the `openai` package, from which litellm's errors derive as well."""
+    if isinstance(error, openai.APITimeoutError):
+        return PassingFault("the call timed out")
+    message = caller.one_line(_message(error))
+    if isinstance(error, openai.APIConnectionError):
+        cause = f": {caller.one_line(str(error.__cause__))}" if error.__cause__ else ""
+        return PassingFault(f"connection failed ({message}{cause})")
+    status = getattr(error, "status_code", None)  # litellm's APIError has one without being an APIStatusError
+    if not isinstance(status, int):
+        return PassingFault(message)
+    if status == 429 and _NO_CREDIT.search(message):
+        return _refused(caller, status, message, "the account has no credit left")
+    if status in _PASSING_STATUSES or status >= 500:
+        return PassingFault(f"status {status}: {message}", _retry_after(error))
+    return _refused(caller, status, message, _advice(status, message, caller))
+
+
+def may_be_paid(error: openai.OpenAIError) -> bool:
+    """Whether a model may have worked on the call, so that it may be charged though there is no answer.
+
+    That is no where no connection was made, or where the server itself answered with an error; but a gateway's
+    error that it waited too long tells nothing of the model behind it.
+    """
+    link: BaseException | None = error
+    while link is not None:
+        if isinstance(link, _NEVER_CONNECTED):
+            return False
+        link = link.__cause__ or link.__context__
+    # litellm makes up a status where there was no response, and then has no headers of one
+    answered = any(isinstance(headers, Mapping) and headers for headers in _headers(error))
+    return not answered or getattr(error, "status_code", None) in _GAVE_UP_WAITING
+
+
+def _refused(caller: Caller, status: int, message: str, advice: str) -> ModelRefused:
+    return ModelRefused(f"{caller.what} refused the call with status {status} ({message}); {advice}")
+
+
+def _advice(status: int, message: str, caller: Caller) -> str:
+    if status in (401, 403) or (status == 400 and _BAD_KEY.search(message)):
+        return caller.credentials
+    if status == 402:
+        return "the account has no credit left"
+    if status in (404, 410):
+        return "check the model's name and the server's address"
+    return "change the model or its settings so that the server accepts the request"
+
+
+def _message(error: openai.OpenAIError) -> str:
+    body = getattr(error, "body", None)
+    if isinstance(body, Mapping) and isinstance(body.get("message"), str):
+        return str(body["message"])
+    return _PREFIX.sub("", str(getattr(error, "message", error)))
+
+
+def _retry_after(error: openai.OpenAIError) -> float | None:
+    for headers in _headers(error):
+        if not isinstance(headers, Mapping):
+            continue
+        milliseconds = seconds_asked(headers.get("retry-after-ms"))  # OpenAI's and Azure's finer form
+        asked = milliseconds / 1000 if milliseconds is not None else seconds_asked(headers.get("retry-after"))
+        if asked is not None:
+            return asked
+    return None
+
+
+def _headers(error: openai.OpenAIError) -> tuple[object, object]:
+    # litellm's errors carry a made-up response, and the server's headers apart
+    response = getattr(error, "response", None)
+    return getattr(error, "litellm_response_headers", None), getattr(response, "headers", None)

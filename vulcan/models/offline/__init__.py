@@ -1,5 +1,0 @@
-"""The offline generator: writes and recombines Anvil programs by typed mutation and crossover. No language model."""
-
-from vulcan.models.offline.generator import OfflineEvolve
-
-__all__ = ["OfflineEvolve"]

@@ -1,0 +1,357 @@
+"""Takes the program out of a model's reply. Text is only read here, never run.
+
+A verdict on a reply: there is no program to be had from it.
+
+Changes to a program as blocks of lines to search for and lines to put in their place. Text is only read here.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import re
+import textwrap
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from vulcan.models.base import Reply
+
+
+class NoSource(Exception):
+    """The reply holds no program: `rule` names what is wrong, `hint` says what to do instead."""
+
+    def __init__(self, rule: str, message: str, hint: str) -> None:
+        super().__init__(f"{rule}: {message}; {hint}")
+        self.rule = rule
+        self.message = message
+        self.hint = hint
+
+
+_SEARCH = re.compile(r"([ \t]*)<{5,9}[ \t]*SEARCH\b.*\Z", re.IGNORECASE)
+_MIDDLE = re.compile(r"[ \t]*={5,9}[ \t]*\Z")
+_REPLACE = re.compile(r"[ \t]*>{5,9}[ \t]*REPLACE\b.*\Z", re.IGNORECASE)
+_LONGEST_QUOTE = 100
+_WHOLE = "or give the complete module in one Python code block"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One block: lines that are in the program, and those that take their place."""
+
+    search: tuple[str, ...]
+    replace: tuple[str, ...]
+
+
+def has_changes(text: str) -> bool:
+    """Whether a reply holds the beginning of a block."""
+    return any(_SEARCH.match(line) for line in text.split("\n"))
+
+
+def read_changes(text: str) -> tuple[Change, ...]:
+    """The blocks of a reply, in their order. Raises NoSource with the rule `diff-malformed`."""
+    found: list[Change] = []
+    search: list[str] = []
+    replace: list[str] = []
+    part, indent = "", ""
+    for line in text.split("\n"):
+        if (match := _SEARCH.match(line)) is not None:
+            if part:
+                raise _malformed(len(found) + 1, "begins before the block above it has ended")
+            part, indent, search, replace = "search", match[1], [], []
+        elif part == "search" and _MIDDLE.match(line):
+            part = "replace"
+        elif part and _REPLACE.match(line):
+            if part == "search":
+                raise _malformed(len(found) + 1, "has no line ======= between its two parts")
+            found.append(Change(tuple(search), tuple(replace)))
+            part = ""
+        elif part:
+            (search if part == "search" else replace).append(line.removeprefix(indent))
+    if part:
+        raise _malformed(len(found) + 1, "has no line >>>>>>> REPLACE at its end")
+    return tuple(found)
+
+
+def apply_changes(source: str, changes: Sequence[Change]) -> str:
+    """The program after all changes, made one after the other.
+
+    A change's lines must occur exactly once. Where they do not, lines that differ in their white space only are taken,
+    and the new lines are indented as those are. Raises NoSource with the rule `diff-empty-search`, `diff-no-match`,
+    `diff-ambiguous` or `diff-no-change`.
+    """
+    before = source.rstrip("\n").split("\n")
+    lines = before
+    for number, change in enumerate(changes, 1):
+        lines = _changed(lines, change, number)
+    if lines == before:
+        raise NoSource("diff-no-change", "the blocks leave the program as it was", f"change something, {_WHOLE}")
+    return "\n".join(lines) + "\n"
+
+
+def _changed(lines: list[str], change: Change, number: int) -> list[str]:
+    if not any(line.strip() for line in change.search):
+        raise NoSource(
+            "diff-empty-search",
+            f"block {number} has nothing to search for",
+            "to insert lines, search for the line before them and repeat it among the new ones",
+        )
+    places = _places(lines, change.search)
+    if len(places) == 1:
+        start = places[0]
+        return [*lines[:start], *change.replace, *lines[start + len(change.search) :]]
+    if places:
+        raise _ambiguous(number, len(places))
+    return _loosely_changed(lines, change, number)
+
+
+def _loosely_changed(lines: list[str], change: Change, number: int) -> list[str]:
+    """As `_changed`, by lines that agree but for their white space; empty ones at either end do not count."""
+    search, replace = _trimmed(change.search), _trimmed(change.replace)
+    places = _places([_plain(line) for line in lines], [_plain(line) for line in search])
+    if not places:
+        raise _no_match(lines, search, number)
+    if len(places) > 1:
+        raise _ambiguous(number, len(places))
+    start = places[0]
+    new = _indented(replace, _indent(search[0]), _indent(lines[start]))
+    return [*lines[:start], *new, *lines[start + len(search) :]]
+
+
+def _places(lines: Sequence[str], search: Sequence[str]) -> list[int]:
+    count = len(search)
+    wanted = list(search)
+    return [start for start in range(len(lines) - count + 1) if list(lines[start : start + count]) == wanted]
+
+
+def _trimmed(lines: Sequence[str]) -> list[str]:
+    filled = [index for index, line in enumerate(lines) if line.strip()]
+    return list(lines[filled[0] : filled[-1] + 1]) if filled else []
+
+
+def _plain(line: str) -> str:
+    return " ".join(line.split())
+
+
+def _indent(line: str) -> str:
+    return line[: len(line) - len(line.lstrip())]
+
+
+def _indented(lines: Sequence[str], old: str, new: str) -> list[str]:
+    """The lines with another indentation than the old one; one that lies further left stays where it can."""
+    moved: list[str] = []
+    for line in lines:
+        if not line.strip():
+            moved.append("")
+        elif line.startswith(old):
+            moved.append(new + line.removeprefix(old))
+        else:
+            moved.append(new[: max(0, len(new) - len(old) + len(_indent(line)))] + line.lstrip())
+    return moved
+
+
+def _no_match(lines: Sequence[str], search: Sequence[str], number: int) -> NoSource:
+    """Names the first line that is not in the program, with the one most like it, or else that the order differs."""
+    known = {_plain(line) for line in lines}
+    missing = next((line for line in search if _plain(line) and _plain(line) not in known), None)
+    if missing is None:
+        return NoSource(
+            "diff-no-match",
+            f"the lines that block {number} searches for do not stand together in this order",
+            f"copy consecutive lines as they are, {_WHOLE}",
+        )
+    near = difflib.get_close_matches(missing.strip(), [line.strip() for line in lines if line.strip()], 1, 0.6)
+    meant = f"; the nearest line is `{_quoted(near[0])}`" if near else ""
+    return NoSource(
+        "diff-no-match",
+        f"block {number} searches for `{_quoted(missing.strip())}`, which is not in the program{meant}",
+        f"copy the lines as they are, abbreviate nothing, {_WHOLE}",
+    )
+
+
+def _quoted(line: str) -> str:
+    return line if len(line) <= _LONGEST_QUOTE else f"{line[:_LONGEST_QUOTE]}..."
+
+
+def _ambiguous(number: int, count: int) -> NoSource:
+    return NoSource(
+        "diff-ambiguous",
+        f"the lines that block {number} searches for occur {count} times",
+        f"search for more lines, so that they occur once, {_WHOLE}",
+    )
+
+
+def _malformed(number: int, what: str) -> NoSource:
+    return NoSource(
+        "diff-malformed",
+        f"block {number} {what}",
+        f"write a line <<<<<<< SEARCH, the old lines, a line =======, the new lines, a line >>>>>>> REPLACE, {_WHOLE}",
+    )
+
+
+__all__ = ["LONGEST_REPLY", "NoSource", "extract_source"]
+
+LONGEST_REPLY = 256 * 1024
+"""Bytes of UTF-8; a policy's source is bounded to a sixteenth of it."""
+
+_LONGEST_BARE_SOURCE = 64 * 1024
+_FENCE = re.compile(r"([ \t]*)(`{3,}|~{3,})(.*)\Z")
+_LANGUAGE = re.compile(r"[\w+#-]+")
+_PYTHON = frozenset({"python", "python2", "python3", "py", "py3"})
+_THOUGHTS = ("think", "thinking", "thought", "reasoning")
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    language: str
+    source: str
+    closed: bool
+
+
+def extract_source(reply: Reply, function: str, parent: str | None = None, others: Sequence[str] = ()) -> str:
+    """The source of the program in the reply that defines `function`, and where there are `others` these too.
+
+    That is the only code block, or the last of several that defines the functions, or else the main one; blocks of
+    another language count only where there is none of Python or without a language. A reply with no code block may be
+    the program itself. Reasoning in `<think>` tags is passed over. A name that begins with a capital is a class's.
+
+    With the source of a `parent` the reply may instead be a diff against it, in blocks of SEARCH and REPLACE.
+
+    Raises NoSource, with the rule `reply-too-long`, `truncated-reply`, `no-code-block`, `missing-function` or one of
+    `vulcan.models.reply_parser`.
+    """
+    text = reply.text.replace("\r\n", "\n").replace("\r", "\n").lstrip("\ufeff")
+    text, endless = _without_thoughts(text)
+    _check_length(text)
+    blocks = [block for block in _blocks(text) if block.source.strip()]
+    if endless or reply.finish == "length" or not all(block.closed for block in blocks):
+        raise NoSource(
+            "truncated-reply",
+            "the reply was cut off before its end",
+            "write less before the code, keep the program short, and close the code block",
+        )
+    if parent is not None and has_changes(text):
+        return _finished(apply_changes(parent, read_changes(text)))
+    if not blocks:
+        return _bare_source(text, function)
+    return _choose(blocks, function, others)
+
+
+def _check_length(text: str) -> None:
+    size = len(text.encode("utf-8", "surrogatepass"))
+    if size > LONGEST_REPLY:
+        raise NoSource(
+            "reply-too-long",
+            f"the reply has {size} bytes, and {LONGEST_REPLY} is the most that is read",
+            "answer with one short Python code block",
+        )
+
+
+def _without_thoughts(text: str) -> tuple[str, bool]:
+    """The text without its reasoning, and whether the reasoning never ended."""
+    # The opening tag is missing where the server's chat template ends the prompt with it
+    first = text.find("</think>")
+    if first >= 0 and text.find("<think>", 0, first) < 0:
+        text = text[first + len("</think>") :]
+    for tag in _THOUGHTS:
+        opening, closing = f"<{tag}>", f"</{tag}>"
+        kept: list[str] = []
+        place = 0
+        for match in re.finditer(rf"^[ \t]*{opening}", text, re.MULTILINE):
+            if match.start() < place:
+                continue
+            end = text.find(closing, match.end())
+            if end < 0:
+                return "".join(kept) + text[place : match.start()], True
+            kept.append(text[place : match.start()])
+            place = end + len(closing)
+        text = "".join(kept) + text[place:]
+    return text, False
+
+
+def _blocks(text: str) -> list[_Block]:
+    """The fenced code blocks (CommonMark section 4.5, at any indentation); only the last can be unclosed."""
+    blocks: list[_Block] = []
+    indent = fence = language = ""
+    lines: list[str] = []
+    for line in text.split("\n"):
+        match = _FENCE.match(line)
+        if fence:
+            if match and match[2].startswith(fence) and not match[3].strip():
+                blocks.append(_Block(language, _unindented(lines, indent), True))
+                fence = ""
+            else:
+                lines.append(line)
+        elif match and not (match[2][0] == "`" and "`" in match[3]):  # else it is code in a line of prose
+            indent, fence, language = match[1], match[2], _language(match[3])
+            lines = []
+    if fence:
+        blocks.append(_Block(language, _unindented(lines, indent), False))
+    return blocks
+
+
+def _language(info: str) -> str:
+    match = _LANGUAGE.search(info)
+    return match[0].lower() if match else ""
+
+
+def _unindented(lines: list[str], indent: str) -> str:
+    """The lines without the fence's indentation, and without one that they all share."""
+    return textwrap.dedent("\n".join(line.removeprefix(indent) for line in lines))
+
+
+def _defines(source: str, function: str) -> bool:
+    keyword, end = ("class", "[(:]") if _is_class(function) else ("def", r"\(")
+    return re.search(rf"^{keyword}[ \t]+{re.escape(function)}[ \t]*{end}", source, re.MULTILINE) is not None
+
+
+def _is_class(name: str) -> bool:
+    """Whether that is what the reply is to define: functions have no capitals."""
+    return name[:1].isupper()
+
+
+def _head(name: str) -> str:
+    return f"class {name}" if _is_class(name) else f"def {name}(...)"
+
+
+def _choose(blocks: list[_Block], function: str, others: Sequence[str]) -> str:
+    likely = [block for block in blocks if not block.language or block.language in _PYTHON]
+    for group in (likely, blocks):
+        defining = [block for block in group if _defines(block.source, function)]
+        if defining:
+            whole = [block for block in defining if all(_defines(block.source, other) for other in others)]
+            return _finished((whole or defining)[-1].source)
+    if len(likely) == 1:
+        return _finished(likely[0].source)  # the checker says best what is missing in it
+    alone = len(blocks) == 1
+    blame = "the code block does not define" if alone else f"none of {len(blocks)} code blocks defines"
+    raise NoSource(
+        "missing-function",
+        f"{blame} {function}",
+        "answer with one Python code block that holds the whole program, with "
+        f"{' and '.join(map(_head, (function, *others)))} in it",
+    )
+
+
+def _bare_source(text: str, function: str) -> str:
+    if len(text) <= _LONGEST_BARE_SOURCE and _defines(text, function) and _parses(text):
+        return _finished(text)
+    raise NoSource(
+        "no-code-block",
+        "the reply holds no code block",
+        f"answer with one Python code block, between ```python and ```, that defines {function}",
+    )
+
+
+def _parses(text: str) -> bool:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what Python finds odd in a model's text is nobody's concern
+            ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return True
+
+
+def _finished(source: str) -> str:
+    return source.strip("\n") + "\n"

@@ -1,0 +1,379 @@
+"""Builds a library: fingerprints, clusters, a search a cluster, what every policy scores everywhere, and who stays.
+
+Which candidates earn a place in a library.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from vulcan import __version__
+from vulcan.anvil import Rejected, check
+from vulcan.errors import UserError
+from vulcan.evaluator import Instance, load_evaluator
+from vulcan.portfolio.candidates import distinct, of_file, of_run
+from vulcan.portfolio.cluster_search import Displays, search_cluster
+from vulcan.portfolio.features import (
+    Found,
+    clusters_of,
+    find_training,
+    identify,
+    instances_of_member,
+    measure_fingerprints,
+    offering,
+    openings_of_member,
+    standard,
+)
+from vulcan.portfolio.io import write_library
+from vulcan.portfolio.measure import Kept, Reference, measure_members
+from vulcan.portfolio.model import Earned, Fallback, Library, Matrix, Member, Method, Origin, Scores, Trained
+from vulcan.portfolio.select import choose_rule
+from vulcan.registry import find_task
+from vulcan.searches.config import SearchConfig
+from vulcan.searches.model_pool import ASK
+from vulcan.searches.session import Machines
+from vulcan.task import Json, Metrics
+
+
+def prune(
+    scores: Mapping[str, Scores], fallbacks: Mapping[str, Sequence[float]], margin: float, most: int
+) -> list[str]:
+    """The names of the members, in the order of the candidates.
+
+    `scores` are the candidates' and `fallbacks` those of the task's own policy that they would replace, by objective. A
+    candidate's gain on an instance is how much more it scores than every other that is left and than that policy. As
+    long as one gains no more than `margin` on any instance, the one with the smallest mean gain goes, of equals the
+    last; and then until `most` are left.
+    """
+    left = list(next(iter(scores.values())))
+    while left:
+        gains = {name: _gains(name, left, scores, fallbacks) for name in left}
+        idle = [name for name in left if max(gains[name]) <= margin]
+        if not idle and len(left) <= most:
+            break
+        among = idle or left
+        gone = min(reversed(among), key=lambda name: sum(gains[name]))
+        left.remove(gone)
+    return left
+
+
+def earned(
+    name: str, members: Sequence[str], scores: Mapping[str, Scores], fallbacks: Mapping[str, Sequence[float]],
+    instances: Sequence[str], margin: float,
+) -> tuple[Earned, ...]:  # fmt: skip
+    """The instances on which a member gains more than the margin, the largest gain first."""
+    gains = _gains(name, members, scores, fallbacks)
+    places = [(objective, instance) for objective in scores for instance in instances]
+    found = [Earned(*place, by=gain) for place, gain in zip(places, gains, strict=True) if gain > margin]
+    return tuple(sorted(found, key=lambda each: -each.by))
+
+
+def _gains(
+    name: str, left: Sequence[str], scores: Mapping[str, Scores], fallbacks: Mapping[str, Sequence[float]]
+) -> list[float]:
+    """On each instance under each objective: 0 where another one is as good."""
+    gains: list[float] = []
+    for objective, by_name in scores.items():
+        others = [by_name[other] for other in left if other != name]
+        best = [max(column) for column in zip(fallbacks[objective], *others, strict=True)]
+        gains += [max(0.0, mine - other) for mine, other in zip(by_name[name], best, strict=True)]
+    return gains
+
+
+FOLDER = "build"
+"""Inside the library's directory: the searches, and what was measured. It may be deleted when the library is done."""
+
+FIRST = 100_000
+MARGIN = 0.002
+MOST_MEMBERS = 8
+PER_SEARCH = 3
+
+
+@dataclass(frozen=True)
+class BuildConfig:
+    """What a library is made from.
+
+    `search` has the options of the searches, and the task's settings; `workloads` are as `find_workloads` gives them.
+    With `searching` false there are no searches, and `policies` (texts as `FILE@key=value`, with their sources) and
+    `runs` are the only candidates. `per_search` is how many policies of a search become candidates. `clusters` and
+    `method` are chosen by what the library is built from where they are None.
+    """
+
+    search: SearchConfig
+    workloads: tuple[str, ...]
+    objectives: tuple[str, ...]
+    searching: bool = True
+    policies: tuple[tuple[str, str], ...] = ()
+    runs: tuple[str, ...] = ()
+    clusters: int | None = None
+    method: Method | None = None
+    first: int = FIRST
+    margin: float = MARGIN
+    most: int = MOST_MEMBERS
+    per_search: int = PER_SEARCH
+
+    def __post_init__(self) -> None:
+        for name, value in (("prefix", self.first), ("members", self.most), ("per-search", self.per_search)):
+            if value < 1:
+                raise UserError(f"{name} is {value}: at least 1 is needed")
+        if self.clusters is not None and self.clusters < 1:
+            raise UserError(f"clusters is {self.clusters}: at least 1 is needed, or auto")
+        if not 0 <= self.margin < 1:
+            raise UserError(f"margin is {self.margin}: it must be from 0 to below 1")
+        if self.search.model == (ASK,):
+            raise UserError(
+                f"a build cannot wait for the replies of the model {ASK!r}: search with `vulcan search --model {ASK}`, "
+                "and give the run by --run"
+            )
+        if not self.searching and not self.policies and not self.runs:
+            raise UserError("there is nothing to build from: no search, no --policy and no --run")
+
+    def plan(self) -> dict[str, Any]:
+        """All that decides what comes out."""
+        return {
+            "version": __version__,
+            "search": self.search.to_json(),
+            "workloads": [[text, identify(text).sha256] for text in self.workloads],
+            "objectives": list(self.objectives),
+            "searching": self.searching,
+            "policies": [list(policy) for policy in self.policies],
+            "runs": list(self.runs),
+            "clusters": self.clusters,
+            "method": self.method,
+            "prefix": self.first,
+            "margin": self.margin,
+            "members": self.most,
+            "per_search": self.per_search,
+        }
+
+
+def build_library(
+    config: BuildConfig, place: Path, machines: Machines, displays: Displays, told: Callable[[str], None]
+) -> Library:
+    """Build a library in a directory, or go on with one whose building was stopped. Raises UserError.
+
+    `told` hears what is going on. The same configuration gives the same library.
+    """
+    folder = place / FOLDER
+    _begin(config, folder, write=False)
+    build = _Build(config, folder, machines, told)
+    _begin(config, folder, write=True)
+    told(f"{len(build.found)} instances of {len(config.workloads)} workloads, {build.clustering.clusters} clusters")
+    for cluster in range(build.clustering.clusters) if config.searching else ():
+        for objective in config.objectives:
+            build.search(cluster, objective, displays)
+    library = build.finish()
+    write_library(library, place)
+    return library
+
+
+def _begin(config: BuildConfig, folder: Path, *, write: bool) -> None:
+    """Write down what is to be built, where it makes sense so far. Raises UserError where something else was begun."""
+    plan = json.loads(json.dumps(config.plan()))
+    file = folder / "plan.json"
+    try:
+        if file.is_file():
+            begun = json.loads(file.read_text(encoding="utf-8"))
+            different = sorted(name for name in plan if begun.get(name) != plan[name])
+            if different:
+                raise UserError(
+                    f"{folder.parent} was begun with other options ({', '.join(different)}): give the same, or another "
+                    f"directory, or delete {folder}"
+                )
+        elif write:
+            folder.mkdir(parents=True, exist_ok=True)
+            file.write_text(json.dumps(plan, indent=1), encoding="utf-8")
+    except ValueError as error:
+        raise UserError(f"{file} cannot be read: {error}; delete {folder} to begin anew") from error
+    except OSError as error:
+        raise UserError(f"cannot write the library {folder.parent}: {error.strerror}") from error
+
+
+class _Build:
+    """A build after its fingerprints and clusters."""
+
+    def __init__(self, config: BuildConfig, folder: Path, machines: Machines, told: Callable[[str], None]) -> None:
+        self.config = config
+        self._folder = folder
+        self._machines = machines
+        self._told = told
+        self._task = find_task(config.search.task)
+        self._evaluator = offering(self._task, load_evaluator(self._task))
+        self._workload_setting = self._evaluator.workload_setting()
+        self._settings = {n: v for n, v in config.search.settings.items() if n != self._workload_setting}
+        self.found = find_training(config.search.task, self._settings, config.workloads)
+        self._instances = tuple(each.instance for each in self.found)
+        self._identities = {text: identify(text) for text in config.workloads}
+        told(f"fingerprints of {len(self.found)} instances")
+        self._names, self._rows = measure_fingerprints(self._task, self._instances, config.first)
+        self._centre, self._scale = standard(self._rows)
+        points = (self._rows - self._centre) / self._scale
+        self._clusters, self.clustering = clusters_of(points, config.clusters, config.search.seed)
+        self._others: dict[str, tuple[Instance, ...]] = {}
+
+    def _run(self, cluster: int, objective: str) -> Path:
+        return self._folder / "runs" / f"cluster_{cluster}_{objective}"
+
+    def _of_cluster(self, cluster: int) -> list[Found]:
+        return [f for f, number in zip(self.found, self._clusters, strict=True) if number == cluster]
+
+    def search(self, cluster: int, objective: str, displays: Displays) -> None:
+        """The search of a cluster, as far as it is not done yet."""
+        members = self._of_cluster(cluster)
+        workloads: list[Json] = list(dict.fromkeys(each.workload for each in members))
+        config = replace(
+            self.config.search,
+            settings={**self.config.search.settings, self._workload_setting: workloads},
+            objective=objective,
+        )
+        names = [each.instance.name for each in members]
+        self._told(f"cluster {cluster}, objective {objective}: {', '.join(names)}")
+        search_cluster(self._run(cluster, objective), config, names, self._machines, displays)
+
+    def _candidates(self, taken: Sequence[str]) -> list[Member]:
+        """Ready policies and runs come first: of equal policies the first is kept."""
+        found: list[Member] = []
+        for text, source in self.config.policies:
+            found.append(of_file(text, source, self.config.search.task))
+        own = {self._workload_setting, *_given(self._settings)}
+        for run in self.config.runs:
+            found += of_run(Path(run), own, self._settings, self.config.per_search)
+        for cluster in range(self.clustering.clusters) if self.config.searching else ():
+            workloads = dict.fromkeys(self._identities[f.workload].name for f in self._of_cluster(cluster))
+            for objective in self.config.objectives:
+                run_of = self._run(cluster, objective)
+                found += of_run(run_of, own, self._settings, self.config.per_search, tuple(workloads))
+        return distinct(found, taken)
+
+    def _instances_of(self, member: Member) -> tuple[Instance, ...]:
+        """The training instances as the member's own task and settings have them."""
+        key = json.dumps([member.task, dict(member.settings)], sort_keys=True)
+        if key not in self._others:
+            names = [instance.name for instance in self._instances]
+            self._others[key] = instances_of_member(member, self._settings, self.config.workloads, names)
+        return self._others[key]
+
+    def _openings_of(self, member: Member) -> tuple[Instance, ...]:
+        return openings_of_member(member, self._instances_of(member), self.config.first)
+
+    def _measured(self, members: Sequence[Member], *, openings: bool = False) -> dict[str, list[Metrics]]:
+        return measure_members(
+            members,
+            self._openings_of if openings else self._instances_of,
+            Kept(self._folder / "measured.jsonl"),
+            workers=self._machines.count,
+            limit=self.config.search.limit,
+            told=self._told,
+        )
+
+    def finish(self) -> Library:
+        """Measure every candidate on every instance, and keep those that earn it."""
+        config = self.config
+        own = self._own_policies()
+        known = list(load_evaluator(self._task).baselines())
+        candidates = self._candidates([*known, *(member.name for member in own)])
+        if not candidates:
+            raise UserError("no search found a policy: there is nothing to build a library of")
+        reference = Reference.of(self._task, self._instances, lambda name: self._told(f"baseline {name}"))
+        measured = self._measured(candidates)
+        own_measured = self._measured(own)
+        candidates = [member for member in candidates if member.name in measured]
+        if not candidates:
+            raise UserError("every candidate failed on a training instance: there is nothing to build a library of")
+        scores = {o: reference.scores(o, measured) for o in config.objectives}
+        baselines = {o: reference.known(o, "baseline") for o in config.objectives}
+        own_scores = {o: reference.scores(o, own_measured) for o in config.objectives}
+        fallbacks = {o: Fallback(_best(baselines[o]), _best(own_scores[o])) for o in config.objectives}
+        safe = {o: baselines[o][fallbacks[o].baseline] for o in config.objectives}
+        names = [i.name for i in self._instances]
+        # what a member has to be better than is what could be deployed in its place
+        instead = {o: own_scores[o][fallbacks[o].policy] for o in config.objectives}
+        stay = prune(scores, instead, config.margin, config.most)
+        members = tuple(
+            replace(m, earned=earned(m.name, stay, scores, instead, names, config.margin))
+            for m in candidates
+            if m.name in stay
+        )
+        instances = tuple(
+            Trained(f.instance.name, self._identities[f.workload].name, cluster, tuple(map(float, row)))
+            for f, cluster, row in zip(self.found, self._clusters, self._rows, strict=True)
+        )
+        rule = choose_rule(
+            self._names,
+            instances,
+            {o: {**_only(scores[o], stay), fallbacks[o].baseline: safe[o]} for o in config.objectives},
+            self._trials(members, {o: f.baseline for o, f in fallbacks.items()}),
+            {o: f.baseline for o, f in fallbacks.items()},
+            config.method,
+        )
+        gone = [m.name for m in candidates if m.name not in stay]
+        return Library(
+            task=config.search.task,
+            settings=self._settings,
+            objectives=config.objectives,
+            seed=config.search.seed,
+            first=config.first,
+            names=self._names,
+            centre=tuple(map(float, self._centre)),
+            scale=tuple(map(float, self._scale)),
+            clustering=self.clustering,
+            workloads=tuple(self._identities[text] for text in config.workloads),
+            instances=instances,
+            members=members,
+            fallbacks=fallbacks,
+            rule=rule,
+            margin=config.margin,
+            matrix={
+                o: Matrix(
+                    _only(scores[o], stay), baselines[o], reference.known(o, "bound"), own_scores[o],
+                    _only(scores[o], gone),
+                )
+                for o in config.objectives
+            },
+            version=__version__,
+        )  # fmt: skip
+
+    def _own_policies(self) -> list[Member]:
+        """The policies shipped with the task: what a fallback can be where baselines cannot run."""
+        found = []
+        for name, source in self._task.seed_policies().items():
+            try:
+                check(source, self._task)
+            except Rejected as rejected:
+                raise UserError(
+                    f"task {self._task.name!r}: its policy {name} is rejected: {rejected.violations[0]}"
+                ) from None
+            found.append(Member(name, source, self.config.search.task, {}, Origin("the task's author", "seed")))
+        if not found:
+            raise UserError(f"task {self._task.name!r} has no policy of its own, which a library falls back to")
+        return found
+
+    def _trials(self, members: Sequence[Member], fallbacks: Mapping[str, str]) -> dict[str, Scores]:
+        """What members and fallbacks score on the openings of the instances, by objective."""
+        openings = tuple(self._evaluator.opening(i, self.config.first) for i in self._instances)
+        needed = {*fallbacks.values(), *(r for o in fallbacks for r in self._task.objective(o).references)}
+        evaluator = load_evaluator(self._task)
+        kinds = dict(evaluator.baselines())
+        metrics = {name: [evaluator.evaluate_baseline(name, i) for i in openings] for name in kinds if name in needed}
+        reference = Reference(self._task, openings, kinds, metrics)
+        measured = self._measured(members, openings=True)
+        return {o: reference.scores(o, {**measured, fallbacks[o]: metrics[fallbacks[o]]}) for o in fallbacks}
+
+
+def _given(settings: Mapping[str, Json]) -> list[str]:
+    """The settings that say what instances there are: those that may be repeated."""
+    return [name for name, value in settings.items() if isinstance(value, list)]
+
+
+def _best(scores: Scores) -> str:
+    """The highest mean; of equals the first."""
+    return max(scores, key=lambda name: fmean(scores[name]))
+
+
+def _only(scores: Scores, names: Sequence[str]) -> dict[str, tuple[float, ...]]:
+    return {name: values for name, values in scores.items() if name in names}

@@ -1,0 +1,159 @@
+"""Policies that may become members: of files, and of runs."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from vulcan.anvil import Rejected, check
+from vulcan.errors import UserError
+from vulcan.portfolio.model import Member, Origin
+from vulcan.registry import find_task, task_reference
+from vulcan.searches.config import sort_options
+from vulcan.store import RunRecord
+from vulcan.store.events import Judged
+from vulcan.store.runs import open_store
+from vulcan.task import Json, Task
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """`FILE@key=value,...`: a policy's file, and the settings that it runs under, `task` among them."""
+
+    text: str
+
+    def path(self) -> Path:
+        return Path(self.text.partition("@")[0])
+
+    def options(self) -> dict[str, str]:
+        """Raises UserError for what is not of the form key=value."""
+        options: dict[str, str] = {}
+        for part in self.text.partition("@")[2].split(",") if "@" in self.text else []:
+            key, equals, value = part.partition("=")
+            if not equals or not key.strip() or not value.strip():
+                raise UserError(f"--policy {self.text}: {part!r} is not of the form key=value")
+            options[key.strip().replace("-", "_")] = value.strip()
+        return options
+
+
+def of_file(text: str, source: str, task_name: str) -> Member:
+    """The policy of a file, whose source was read already. Raises UserError where it is rejected."""
+    wanted = Wanted(text)
+    options = wanted.options()
+    task_name = options.pop("task", task_name)
+    task = find_task(task_name)
+    settings = read_settings(task, options, f"--policy {text}")
+    return _checked(
+        wanted.path().stem, source, task, task_name, settings, Origin("file", "file"), f"the policy {wanted.path()}"
+    )
+
+
+def read_settings(task: Task, options: Mapping[str, str], where: str) -> dict[str, Json]:
+    """Settings of a task that were written as text. Raises UserError."""
+    typed: dict[str, Json] = {}
+    known = {setting.name: setting for setting in task.settings}
+    for name, value in options.items():
+        kind = known[name].type if name in known else "text"
+        try:
+            typed[name] = {"int": int, "float": float}.get(kind, str)(value) if kind != "flag" else _flag(value)
+        except ValueError:
+            raise UserError(f"{where}: {name} is {value!r}, which is no {kind}") from None
+    searched, settings = sort_options(task, typed, where)
+    if searched:
+        raise UserError(f"{where}: {next(iter(searched))} is an option of searches, and not of the task {task.name}")
+    return settings
+
+
+def _flag(value: str) -> bool:
+    if value not in ("true", "false"):
+        raise ValueError(value)
+    return value == "true"
+
+
+def of_run(
+    place: Path,
+    left_out: Collection[str],
+    against: Mapping[str, Json],
+    best: int = 1,
+    workloads: Sequence[str] | None = None,
+) -> list[Member]:
+    """The winner of a run, and the next best up to so many policies in all.
+
+    Of the task's settings in that run those are kept that are not as in `against`, the library's own, without
+    `left_out`, such as the workloads. `workloads` are the names of what was searched on, where the caller knows them.
+    Raises UserError for a run that has nothing to offer.
+    """
+    with closing(open_store(place)) as store:
+        record = RunRecord.of(store.events())
+        ranked = record.ranked()
+        if not ranked:
+            raise UserError(f"{place} has no scored candidate: there is nothing to take from it")
+        first = record.candidates[record.chosen.candidate] if record.chosen else ranked[0]
+        chosen = [first, *(judged for judged in ranked if judged.candidate != first.candidate)][:best]
+        calls = [store.call(judged.proposal, judged.turn) for judged in chosen]
+    task_name = str(record.config["task"])
+    task = find_task(task_name)
+    defaults = {setting.name: setting.default for setting in task.settings}
+    settings = {
+        name: value
+        for name, value in record.config["settings"].items()
+        if name not in left_out and value != against.get(name, defaults.get(name))
+    }
+    searched_on = tuple(workloads) if workloads is not None else tuple(dict.fromkeys(i.name for i in record.instances))
+    members = []
+    for judged, call in zip(chosen, calls, strict=True):
+        origin = Origin(
+            call.model if call else "the task's author", judged.origin, searched_on, record.config.get("seed"),
+            place.name, judged.candidate, record.config,
+        )  # fmt: skip
+        name = f"{place.name}_{judged.candidate}"
+        members.append(_checked(name, judged.source, task, task_name, settings, origin, _spelled(place, judged)))
+    return members
+
+
+def _spelled(place: Path, judged: Judged) -> str:
+    return f"candidate {judged.candidate} of {place}"
+
+
+def _checked(
+    name: str, source: str, task: Task, task_name: str, settings: dict[str, Json], origin: Origin, where: str
+) -> Member:
+    try:
+        check(source, task)
+    except Rejected as rejected:
+        raise UserError(f"{where} is rejected: {rejected.violations[0]}") from None
+    return Member(identifier(name), source, task_reference(task_name), settings, origin)
+
+
+def identifier(text: str) -> str:
+    """A name that a file and a function may have."""
+    name = re.sub(r"\W+", "_", text, flags=re.ASCII).strip("_").lower() or "policy"
+    return f"p_{name}" if name[0].isdigit() else name
+
+
+def distinct(members: Sequence[Member], taken: Collection[str]) -> list[Member]:
+    """Each policy once, and each under a name of its own, which is none of `taken`."""
+    seen: set[str] = set()
+    names = set(taken)
+    found: list[Member] = []
+    for member in members:
+        if (mark := digest(member)) in seen:
+            continue
+        seen.add(mark)
+        name, number = member.name, 2
+        while name in names:
+            name, number = f"{member.name}_{number}", number + 1
+        names.add(name)
+        found.append(replace(member, name=name))
+    return found
+
+
+def digest(member: Member) -> str:
+    """Equal for the same policy under the same settings."""
+    text = json.dumps([member.source, member.task, dict(member.settings)], sort_keys=True)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

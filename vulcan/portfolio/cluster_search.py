@@ -1,0 +1,65 @@
+"""One search for each cluster of a library's training instances."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, closing
+from dataclasses import replace
+from pathlib import Path
+
+from vulcan.errors import UserError
+from vulcan.evaluator import load_evaluator, rungs_of
+from vulcan.registry import find_task
+from vulcan.searches.config import SearchConfig
+from vulcan.searches.evidence import Evidence
+from vulcan.searches.session import Display, Machines, check_config, run_search
+from vulcan.store import RunRecord, Store
+from vulcan.store.runs import CONTROL, FILE, alone_in, create_store, open_store
+
+Displays = Callable[[str], AbstractContextManager[Display]]
+"""Opens a display for a search, which is told in words."""
+
+
+def search_cluster(
+    place: Path, config: SearchConfig, instances: Sequence[str], machines: Machines, displays: Displays
+) -> None:
+    """Search on the instances of these names, in the directory `place`; go on with a search that was stopped there.
+
+    A search that came to its end is not repeated. Raises UserError, ModelRefused or WorkerLost.
+    """
+    task = find_task(config.task)
+    evidence = _only(check_config(task, config), instances, config)
+    with closing(_store(place)) as store:
+        record = RunRecord.of(store.events())
+        if record.config and SearchConfig.from_json(record.config) != config:
+            raise UserError(f"{place} is a search with other options: use another directory")
+        if record.instances and (record.instances, record.rungs) != (evidence.instances, evidence.rungs):
+            raise UserError(f"{place} cannot be gone on with: its workloads or its task have changed")
+        if record.stopped is not None and record.stopped.reason == "finished":
+            return
+        with alone_in(place), displays(place.name) as display:
+            run_search(task, config, store, evidence, machines, display, control=lambda: create_store(place, CONTROL))
+
+
+def _store(place: Path) -> Store:
+    """The store of the search, made where there is none: whole, or not at all where that is killed."""
+    if not (place / FILE).is_file():
+        unfinished = place.with_name(f"{place.name}.new")
+        try:
+            shutil.rmtree(unfinished, ignore_errors=True)
+            unfinished.mkdir(parents=True)
+            create_store(unfinished).close()
+            unfinished.rename(place)
+        except OSError as error:
+            raise UserError(f"cannot write the search {place}: {error.strerror}") from error
+    return open_store(place)
+
+
+def _only(evidence: Evidence, names: Sequence[str], config: SearchConfig) -> Evidence:
+    """The instances of the cluster: its workloads may have others under the same settings."""
+    instances = tuple(i for i in evidence.instances if i.name in names)
+    if not evidence.rungs:
+        return replace(evidence, instances=instances)
+    evaluator = load_evaluator(find_task(config.task))
+    return Evidence(instances, rungs_of(evaluator, [i for i in instances if i.split == "train"]))

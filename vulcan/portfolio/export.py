@@ -1,0 +1,199 @@
+"""Writes a library as one Python module that runs without Vulcan.
+
+The task's pack says how it is used, in a file `export/selector.py`: an ordinary Python module whose text below the line
+`# --- exported modules have the library above this line ---` goes into the module. Above it are stand-ins for what is
+written in their place:
+
+    CLASS = "Cache"          the class of `export/python.py` that a policy is used by (see `vulcan.export.template`)
+    FIRST, BASELINE          how many events a fingerprint is of; the name of the fallback, one of POLICIES
+    POLICIES                 for each policy by name a function that gives its class
+    TABLE                    a `vulcan.portfolio.decide.Table`, whose choices are names of POLICIES
+    everything that the evaluator's `fingerprint_source` defines
+
+The module imports what these texts import, which must be of the standard library.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import tokenize
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from vulcan.anvil import Rejected, check
+from vulcan.errors import UserError
+from vulcan.evaluator import OffersOnlineFingerprints, load_evaluator
+from vulcan.export import Provenance, find_exporter
+from vulcan.export.quoting import docstring
+from vulcan.export.template import load_template
+from vulcan.portfolio import decide
+from vulcan.portfolio.candidates import identifier
+from vulcan.portfolio.model import Library, Member
+from vulcan.registry import find_task
+from vulcan.task import Json, Task
+
+CUT = "# --- exported modules have the library above this line ---"
+
+
+@dataclass(frozen=True, slots=True)
+class SelectorModule:
+    """The text, the members that are in it, those that are not because their task has no class of that name for
+    policies, and the name of the fallback."""
+
+    text: str
+    members: tuple[str, ...]
+    left_out: tuple[str, ...]
+    baseline: str
+
+
+def selector_module(library: Library, objective: str) -> SelectorModule:
+    """The module for one objective. Raises UserError where the task or its evaluator does not support it."""
+    task = find_task(library.task)
+    used_by, template = _template(task)
+    evaluator = load_evaluator(task)
+    if not isinstance(evaluator, OffersOnlineFingerprints):
+        raise UserError(f"task {task.name!r}: its evaluator makes no fingerprints where a policy is in use")
+    baseline = library.fallbacks[objective].policy
+    members = [m for m in library.members if used_by in load_template(find_task(m.task)).names]
+    left_out = tuple(m.name for m in library.members if m not in members)
+    policies = {baseline: _policy(library, None, baseline), **{m.name: _policy(library, m, m.name) for m in members}}
+    table = library.table(objective, deployable=True)
+    table.scores = {name: values for name, values in table.scores.items() if name in policies}
+    texts = [
+        evaluator.fingerprint_source(),
+        Path(decide.__file__).read_text(encoding="utf-8"),
+        _constants(library, baseline, table),
+        *(_factory(name, text, used_by) for name, text in policies.items()),
+        "POLICIES = {\n" + "".join(f"    {name!r}: {_function(name)},\n" for name in policies) + "}\n",
+        template,
+    ]
+    parts = [_part(text) for text in texts]
+    imports = sorted({line for part in parts for line in part[0]})
+    about = _documentation(library, objective, baseline, members)
+    head = "\n\n".join([docstring(about), "from __future__ import annotations", "\n".join(imports)])
+    text = "\n\n\n".join([head, *(part[1] for part in parts)]) + "\n"
+    return SelectorModule(text, tuple(m.name for m in members), left_out, baseline)
+
+
+def _template(task: Task) -> tuple[str, str]:
+    """The class that policies are used by, and the text of the template. Raises UserError."""
+    path = task.directory / "export" / "selector.py"
+    if not path.is_file():
+        raise UserError(f"task {task.name!r} cannot export libraries: it has no file {path}")
+    try:
+        stand_ins, cut, text = path.read_text(encoding="utf-8").partition(f"\n{CUT}\n")
+        tree = ast.parse(stand_ins)
+        ast.parse(text)
+    except (OSError, SyntaxError, ValueError) as error:
+        raise UserError(f"task {task.name!r}: its template {path} cannot be read: {error}") from error
+    named = {
+        node.targets[0].id: node.value.value
+        for node in tree.body
+        if isinstance(node, ast.Assign)
+        and isinstance(node.targets[0], ast.Name)
+        and isinstance(node.value, ast.Constant)
+    }
+    if not cut or not isinstance(named.get("CLASS"), str):
+        raise UserError(f"task {task.name!r}: its template {path} lacks CLASS = ..., or the line {CUT!r}")
+    imports = [ast.unparse(node) for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
+    return str(named["CLASS"]), "\n".join([*imports, text])
+
+
+def _policy(library: Library, member: Member | None, name: str) -> str:
+    """The module that `vulcan export` writes for a policy: a member's, or one of the task's own. Raises UserError."""
+    task = find_task(library.task if member is None else member.task)
+    source = task.seed_policies()[name] if member is None else member.source
+    settings: dict[str, Json] = {**library.settings, **({} if member is None else member.settings)}
+    known = {setting.name: setting for setting in task.settings}
+    fitting = {
+        key: value
+        for key, value in settings.items()
+        if key in known and not isinstance(value, list) and not (known[key].choices and value not in known[key].choices)
+    }
+    try:
+        policy = check(source, task)
+    except Rejected as rejected:
+        raise UserError(f"the policy {name} is rejected: {rejected.violations[0]}") from None
+    proposer = "the task's author" if member is None else member.provenance.proposer
+    origin = Provenance(task.name, f"{name}.py", "", proposer, "", settings=fitting, version=library.version)
+    return next(iter(find_exporter("python").export(policy, origin).values()))
+
+
+def _function(name: str) -> str:
+    return f"_policy_{identifier(name)}"
+
+
+def _factory(name: str, module: str, used_by: str) -> str:
+    """A function that gives the class of a policy's module, whose names stay its own."""
+    return f"def {_function(name)}():\n{indented(module)}\n    return {used_by}\n"
+
+
+def indented(text: str) -> str:
+    """The lines of a module four columns to the right, but for those that a literal goes on in."""
+    inside: set[int] = set()
+    start = 0
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        kind = tokenize.tok_name[token.type]
+        if kind == "STRING":
+            inside.update(range(token.start[0] + 1, token.end[0] + 1))
+        elif kind == "FSTRING_START":
+            start = token.start[0]
+        elif kind == "FSTRING_END":
+            inside.update(range(start + 1, token.end[0] + 1))
+    lines = text.rstrip("\n").split("\n")
+    return "\n".join(line if n in inside or not line else f"    {line}" for n, line in enumerate(lines, 1))
+
+
+def _part(text: str) -> tuple[list[str], str]:
+    """The imports at the top of a text, and the text without them and without its docstring."""
+    tree = ast.parse(text)
+    imports: list[str] = []
+    gone: set[int] = set()
+    for number, node in enumerate(tree.body):
+        is_docstring = number == 0 and isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            if getattr(node, "module", "") != "__future__":
+                imports.append(ast.unparse(node))
+        elif not is_docstring:
+            continue
+        gone.update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+    lines = [line for number, line in enumerate(text.split("\n"), 1) if number not in gone]
+    return imports, "\n".join(lines).strip("\n")
+
+
+def _constants(library: Library, baseline: str, table: decide.Table) -> str:
+    arguments = {
+        "names": table.names, "centre": table.centre, "scale": table.scale, "points": table.points,
+        "clusters": table.clusters, "scores": table.scores, "fallback": table.fallback, "method": table.method,
+        "nearest": table.nearest, "reach": table.reach, "least": table.least,
+    }  # fmt: skip
+    written = "".join(f"    {name}={_literal(value)},\n" for name, value in arguments.items())
+    return f"FIRST = {library.first!r}\nBASELINE = {baseline!r}\nTABLE = Table(\n{written})\n"
+
+
+def _literal(value: object) -> str:
+    """A value, a list's lists and a mapping's values a line each."""
+    if isinstance(value, dict):
+        return "{\n" + "".join(f"        {key!r}: {each!r},\n" for key, each in value.items()) + "    }"
+    if isinstance(value, list) and value and isinstance(value[0], list):
+        return "[\n" + "".join(f"        {each!r},\n" for each in value) + "    ]"
+    return repr(value)
+
+
+def _documentation(library: Library, objective: str, baseline: str, members: Iterable[Member]) -> str:
+    lines = [
+        f"A library of policies of the task {library.task}, and the choice among them.",
+        "",
+        f"Written by Vulcan {library.version}. It needs Python alone.",
+        f"Objective: {objective}",
+        f"Baseline: {baseline}",
+        *(
+            f"Member {m.name}: {m.provenance.proposer}, {m.provenance.origin}, "
+            f"searched on {', '.join(m.provenance.workloads) or 'nothing that is known'}"
+            for m in members
+        ),
+        *(f"Trained on: {i.name}, cluster {i.cluster}" for i in library.instances),
+    ]
+    return "\n".join(lines)

@@ -1,0 +1,191 @@
+"""What a library is trained on: instances, what each of them is like, and which are alike.
+
+The workloads of a library: files of a directory, single files, and texts that describe one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from vulcan.errors import UserError
+from vulcan.evaluator import Evaluator, Instance, OffersFingerprints, load_evaluator
+from vulcan.portfolio.model import Clustering, Member, Workload
+from vulcan.registry import find_task
+from vulcan.searches.config import complete_settings
+from vulcan.task import Json, Task
+
+MOST_CLUSTERS = 8
+LEAST_SILHOUETTE = 0.1
+"""Below it the best division is hardly better than none, and everything is one cluster."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """An instance, all of it, and the workload that it is of as it was given."""
+
+    workload: str
+    instance: Instance
+
+
+def offering(task: Task, evaluator: Evaluator) -> OffersFingerprints:
+    """The evaluator, as one that offers fingerprints. Raises UserError where it does not."""
+    if not isinstance(evaluator, OffersFingerprints):
+        raise UserError(
+            f"task {task.name!r}: its evaluator offers no fingerprints (vulcan.evaluator.OffersFingerprints), which a "
+            "library chooses by"
+        )
+    return evaluator
+
+
+def find_training(task_name: str, settings: Mapping[str, Json], workloads: Sequence[str]) -> tuple[Found, ...]:
+    """The instances of each workload under these settings of the task. Raises UserError."""
+    task = find_task(task_name)
+    evaluator = load_evaluator(task)
+    workload_setting = offering(task, evaluator).workload_setting()
+    whole = replace(task.split, by="none")
+    found = []
+    for workload in workloads:
+        complete = complete_settings(task, {**settings, workload_setting: [workload]})
+        for instance in evaluator.instances(complete, whole):
+            found.append(Found(workload, replace(instance, split="train")))
+    names = [each.instance.name for each in found]
+    for each in found:
+        if names.count(each.instance.name) > 1:
+            raise UserError(
+                f"two instances are called {each.instance.name!r}: give each workload and each setting once, and files "
+                "names of their own"
+            )
+    return tuple(found)
+
+
+def shared_settings(task_name: str, settings: Mapping[str, Json]) -> dict[str, Json]:
+    """The settings of a library as far as another task has them."""
+    known = {setting.name: setting for setting in find_task(task_name).settings}
+    return {
+        name: value
+        for name, value in settings.items()
+        if name in known and not (known[name].choices and value not in known[name].choices)
+    }
+
+
+def instances_of_member(
+    member: Member, settings: Mapping[str, Json], workloads: Sequence[str], names: Sequence[str]
+) -> tuple[Instance, ...]:
+    """The instances of these names as the member's own task and settings have them. Raises UserError."""
+    found = find_training(member.task, {**shared_settings(member.task, settings), **member.settings}, workloads)
+    by_name = {each.instance.name: each.instance for each in found}
+    if not set(names) <= set(by_name):
+        raise UserError(f"{member.name}: its task or settings have other instances than the library")
+    return tuple(by_name[name] for name in names)
+
+
+def openings_of_member(member: Member, instances: Sequence[Instance], first: int) -> tuple[Instance, ...]:
+    """The first events of these instances, which are the member's own."""
+    task = find_task(member.task)
+    evaluator = offering(task, load_evaluator(task))
+    return tuple(evaluator.opening(instance, first) for instance in instances)
+
+
+def measure_fingerprints(
+    task: Task, instances: Sequence[Instance], first: int
+) -> tuple[tuple[str, ...], npt.NDArray[np.float64]]:
+    """The names of the fingerprint's values, and an instance a row. Raises UserError for what is no fingerprint."""
+    evaluator = offering(task, load_evaluator(task))
+    names: tuple[str, ...] = ()
+    rows = []
+    for instance in instances:
+        values = evaluator.fingerprint(instance, first)
+        names = names or tuple(values)
+        if tuple(values) != names or not all(map(math.isfinite, values.values())):
+            raise UserError(f"task {task.name!r}: the fingerprint of {instance.name} has not the same finite numbers")
+        rows.append(list(values.values()))
+    return names, np.array(rows, np.float64)
+
+
+def standard(rows: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """What centres and scales the columns: mean and standard deviation, 1 for a column that does not vary."""
+    scale = rows.std(axis=0)
+    return rows.mean(axis=0), np.where(scale > 1e-9, scale, 1.0)
+
+
+def clusters_of(points: npt.NDArray[np.float64], wanted: int | None, seed: int) -> tuple[tuple[int, ...], Clustering]:
+    """The cluster of each standardised fingerprint, numbered in order of first appearance.
+
+    k-means, the best of ten starts. The number is the one from 2 to 8 whose mean silhouette is the highest (Rousseeuw,
+    Journal of Computational and Applied Mathematics 20, 1987); 1 where that is below 0.1, or where there are fewer
+    than three different fingerprints. `wanted` says it instead. Raises UserError where there are not as many.
+    """
+    from sklearn.cluster import KMeans  # slow to load
+    from sklearn.metrics import silhouette_score
+
+    different = len(np.unique(points, axis=0))
+    if wanted is not None and wanted > different:
+        raise UserError(f"{wanted} clusters of {different} different fingerprints: at most as many are possible")
+
+    def divided(count: int) -> Any:
+        return KMeans(count, n_init=10, random_state=seed).fit_predict(points)
+
+    if wanted is not None:
+        return _numbered(divided(wanted)), Clustering(wanted)
+    tried: list[tuple[int, float]] = []
+    best: tuple[float, Any] = (LEAST_SILHOUETTE, np.zeros(len(points), np.int64))
+    for count in range(2, min(MOST_CLUSTERS, different - 1) + 1):
+        labels = divided(count)
+        silhouette = round(float(silhouette_score(points, labels)), 6)
+        tried.append((count, silhouette))
+        if silhouette > best[0]:
+            best = (silhouette, labels)
+    numbered = _numbered(best[1])
+    return numbered, Clustering(max(numbered) + 1, tuple(tried))
+
+
+def _numbered(labels: Any) -> tuple[int, ...]:
+    order = {label: number for number, label in enumerate(dict.fromkeys(int(label) for label in labels))}
+    return tuple(order[int(label)] for label in labels)
+
+
+def find_workloads(given: Sequence[str]) -> tuple[str, ...]:
+    """Every file below the directories that are given, in the order of their paths, and all else as it stands.
+
+    Hidden files are left out. Raises UserError for a directory without files, and for what is given twice.
+    """
+    found: list[str] = []
+    for text in given:
+        place = Path(text)
+        if not place.is_dir():
+            found.append(text)
+            continue
+        files = sorted(p for p in place.rglob("*") if p.is_file() and not _is_hidden(p.relative_to(place)))
+        if not files:
+            raise UserError(f"{place}: there is no file in this directory")
+        found += map(str, files)
+    if not found:
+        raise UserError("name what to learn from: --traces DIR, or a file")
+    for text in found:
+        if found.count(text) > 1:
+            raise UserError(f"{text} is given twice")
+    return tuple(found)
+
+
+def _is_hidden(path: Path) -> bool:
+    return any(part.startswith(".") for part in path.parts)
+
+
+def identify(text: str) -> Workload:
+    """The workload by its name and the checksum of its file. Raises UserError for a file that cannot be read."""
+    path = Path(text)
+    if not path.is_file():
+        return Workload(text, None)
+    try:
+        with path.open("rb") as file:
+            return Workload(path.name, hashlib.file_digest(file, "sha256").hexdigest())
+    except OSError as error:
+        raise UserError(f"cannot read {path}: {error.strerror}") from error

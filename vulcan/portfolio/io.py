@@ -1,0 +1,262 @@
+"""Libraries on disk: `library.json`, and a file for each member's policy."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from vulcan import __version__
+from vulcan.errors import UserError
+from vulcan.portfolio.model import (
+    METHODS,
+    Clustering,
+    Earned,
+    Fallback,
+    LeftOut,
+    Library,
+    Matrix,
+    Member,
+    Origin,
+    Rule,
+    Trained,
+    Workload,
+)
+
+FORMAT = 1
+FILE = "library.json"
+POLICIES = "policies"
+_LARGEST = 64 << 20
+
+
+def read_library(place: Path) -> Library:
+    """The library in a directory. Raises UserError, in one line, where there is none or it makes no sense."""
+    path = place / FILE
+    try:
+        if path.stat().st_size > _LARGEST:
+            raise UserError(f"{path} is larger than {_LARGEST:,} bytes: that is no library")
+        plain = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise UserError(f"no library at {place}: there is no {FILE} (`vulcan library build` makes one)") from None
+    except OSError as error:
+        raise UserError(
+            f"cannot read the library {path}: {error.strerror}; name a directory that `vulcan library build` wrote"
+        ) from error
+    except (ValueError, RecursionError) as error:
+        raise UserError(f"the library {path} is no JSON: {error}; build it anew with `vulcan library build`") from error
+    if not isinstance(plain, dict) or not isinstance(plain.get("format"), int):
+        raise UserError(f"{path} is no library: it has no number `format`")
+    if plain["format"] != FORMAT:
+        raise UserError(f"{path} has the format {plain['format']}, and this Vulcan reads {FORMAT}: build it again")
+    try:
+        library = _library(plain, place)
+    except KeyError as error:
+        raise UserError(f"the library {path} lacks {error}; build it anew with `vulcan library build`") from error
+    except (TypeError, ValueError, AttributeError, OverflowError) as error:
+        raise UserError(f"the library {path} makes no sense: {error}") from error
+    _check(library, path)
+    return library
+
+
+def write_library(library: Library, place: Path) -> None:
+    """Whole or not at all. Raises UserError where the directory cannot be written."""
+    try:
+        folder = place / POLICIES
+        folder.mkdir(parents=True, exist_ok=True)
+        for member in library.members:
+            (place / member.file).write_text(member.source, encoding="utf-8")
+        unfinished = place / f"{FILE}.{os.getpid()}"
+        text = json.dumps(to_json(library), indent=1, allow_nan=False)
+        unfinished.write_text(text + "\n", encoding="utf-8")
+        unfinished.replace(place / FILE)
+        kept = {Path(member.file).name for member in library.members}
+        for stale in folder.glob("*.py"):
+            if stale.name not in kept:
+                stale.unlink()
+    except OSError as error:
+        raise UserError(f"cannot write the library {place}: {error.strerror}") from error
+
+
+def to_json(library: Library) -> dict[str, Any]:
+    """The document; a member's source is in a file of its own."""
+    return {
+        "format": FORMAT,
+        "version": library.version or __version__,
+        "task": library.task,
+        "settings": dict(library.settings),
+        "objectives": list(library.objectives),
+        "seed": library.seed,
+        "prefix": library.first,
+        "fingerprint": {"names": list(library.names), "centre": list(library.centre), "scale": list(library.scale)},
+        "clustering": {
+            "criterion": "silhouette",
+            "clusters": library.clustering.clusters,
+            "tried": [{"clusters": n, "silhouette": s} for n, s in library.clustering.tried],
+        },
+        "workloads": [asdict(workload) for workload in library.workloads],
+        "instances": [
+            {"name": i.name, "workload": i.workload, "cluster": i.cluster, "fingerprint": list(i.fingerprint)}
+            for i in library.instances
+        ],
+        "members": [
+            {
+                "name": m.name,
+                "policy": m.file,
+                "task": m.task,
+                "settings": dict(m.settings),
+                "provenance": _origin_json(m.provenance),
+                "earned": [asdict(e) for e in m.earned],
+            }
+            for m in library.members
+        ],
+        "fallback": {objective: asdict(fallback) for objective, fallback in library.fallbacks.items()},
+        "confidence": {"reach": library.rule.reach, "least": library.rule.least},
+        "rule": {
+            "method": library.rule.method,
+            "neighbours": library.rule.nearest,
+            "left_out": [asdict(each) for each in library.rule.left_out],
+        },
+        "margin": library.margin,
+        "notes": list(library.notes),
+        "matrix": {
+            objective: {
+                kind: {name: list(values) for name, values in getattr(matrix, kind).items()}
+                for kind in ("members", "baselines", "bounds", "own", "dropped")
+            }
+            for objective, matrix in library.matrix.items()
+        },
+    }
+
+
+def _origin_json(origin: Origin) -> dict[str, Any]:
+    plain = asdict(origin)
+    return {**plain, "workloads": list(origin.workloads), "search": None if origin.search is None else plain["search"]}
+
+
+def _library(plain: Mapping[str, Any], place: Path) -> Library:
+    fingerprint, rule, clustering = plain["fingerprint"], plain["rule"], plain["clustering"]
+    return Library(
+        task=_text(plain["task"], "task"),
+        settings=dict(plain["settings"]),
+        objectives=tuple(_text(name, "objectives") for name in plain["objectives"]),
+        seed=int(plain["seed"]),
+        first=int(plain["prefix"]),
+        names=tuple(_text(name, "fingerprint.names") for name in fingerprint["names"]),
+        centre=_numbers(fingerprint["centre"], "fingerprint.centre"),
+        scale=_numbers(fingerprint["scale"], "fingerprint.scale"),
+        clustering=Clustering(
+            int(clustering["clusters"]),
+            tuple((int(t["clusters"]), float(t["silhouette"])) for t in clustering["tried"]),
+        ),
+        workloads=tuple(Workload(_text(w["name"], "workloads"), w["sha256"]) for w in plain["workloads"]),
+        instances=tuple(
+            Trained(
+                _text(i["name"], "instances"), _text(i["workload"], "instances"), int(i["cluster"]),
+                _numbers(i["fingerprint"], f"the fingerprint of {i['name']}"),
+            )
+            for i in plain["instances"]
+        ),
+        members=tuple(_member(m, place) for m in plain["members"]),
+        fallbacks={name: Fallback(f["baseline"], f["policy"]) for name, f in plain["fallback"].items()},
+        rule=Rule(
+            rule["method"], int(rule["neighbours"]), float(plain["confidence"]["reach"]),
+            float(plain["confidence"]["least"]), tuple(LeftOut(**each) for each in rule["left_out"]),
+        ),
+        margin=float(plain["margin"]),
+        matrix={
+            objective: Matrix(
+                *(
+                    {name: _numbers(values, f"the scores of {name}") for name, values in matrix[kind].items()}
+                    for kind in ("members", "baselines", "bounds", "own", "dropped")
+                )
+            )
+            for objective, matrix in plain["matrix"].items()
+        },
+        version=str(plain["version"]),
+        notes=tuple(map(str, plain.get("notes", ()))),
+    )  # fmt: skip
+
+
+def _member(plain: Mapping[str, Any], place: Path) -> Member:
+    name = _text(plain["name"], "members")
+    if not name.isidentifier():
+        raise ValueError(f"the member's name {name!r} is no identifier")
+    path = place / POLICIES / f"{name}.py"
+    if plain["policy"] != f"{POLICIES}/{name}.py":
+        raise ValueError(f"the policy of {name} must be {POLICIES}/{name}.py, not {plain['policy']!r}")
+    try:
+        source = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ValueError(f"the policy {path} cannot be read ({error})") from error
+    origin = plain["provenance"]
+    return Member(
+        name, source, _text(plain["task"], name), dict(plain["settings"]),
+        Origin(**{**origin, "workloads": tuple(origin.get("workloads", ()))}),
+        tuple(Earned(**each) for each in plain["earned"]),
+    )  # fmt: skip
+
+
+def _text(value: object, where: str) -> str:
+    if not isinstance(value, str) or not value:
+        raise ValueError(f"{where}: {value!r} is no name")
+    return value
+
+
+def _numbers(values: object, where: str) -> tuple[float, ...]:
+    if not isinstance(values, list) or not all(
+        isinstance(v, int | float) and not isinstance(v, bool) and abs(v) <= sys.float_info.max for v in values
+    ):
+        raise ValueError(f"{where}: a list of finite numbers is needed")
+    return tuple(map(float, values))
+
+
+def _check(library: Library, path: Path) -> None:
+    """Raises UserError where the parts do not fit together."""
+    problem = next(_problems(library), None)
+    if problem is not None:
+        raise UserError(f"the library {path} makes no sense: {problem}")
+
+
+def _problems(library: Library) -> Any:
+    width, count = len(library.names), len(library.instances)
+    if not width or len(library.centre) != width or len(library.scale) != width:
+        yield f"the fingerprint has {width} names, {len(library.centre)} centres and {len(library.scale)} scales"
+    if any(scale <= 0 for scale in library.scale):
+        yield "a scale of the fingerprint is not above 0"
+    if not count:
+        yield "it has no training instance"
+    for instance in library.instances:
+        if len(instance.fingerprint) != width:
+            yield f"the fingerprint of {instance.name} has {len(instance.fingerprint)} numbers, not {width}"
+    if library.rule.method not in METHODS:
+        yield f"no method {library.rule.method!r} (known: {', '.join(METHODS)})"
+    if library.rule.nearest < 1 or library.rule.reach < 0 or not 0 <= library.rule.least <= 1 or library.first < 1:
+        yield "its rule, confidence or prefix is out of range"
+    names = [member.name for member in library.members]
+    if len(set(names)) != len(names):
+        yield "two members share a name"
+    for objective in library.objectives:
+        matrix, fallback = library.matrix.get(objective), library.fallbacks.get(objective)
+        if matrix is None or fallback is None:
+            yield f"it has no matrix or no fallback for the objective {objective}"
+            return
+        yield from _matrix_problems(objective, matrix, fallback, names, count)
+
+
+def _matrix_problems(objective: str, matrix: Matrix, fallback: Fallback, names: Sequence[str], count: int) -> Any:
+    for name in names:
+        if name not in matrix.members:
+            yield f"the matrix of {objective} lacks the member {name}"
+    for name in (fallback.baseline, fallback.policy):
+        if name in names:
+            yield f"the member {name} is called like a fallback"
+    if fallback.baseline not in matrix.baselines or fallback.policy not in matrix.own:
+        yield f"the matrix of {objective} lacks the fallback {fallback.baseline} or {fallback.policy}"
+    for scores in (matrix.members, matrix.baselines, matrix.bounds, matrix.own, matrix.dropped):
+        for name, values in scores.items():
+            if len(values) != count:
+                yield f"{name} has {len(values)} scores under {objective} for {count} instances"

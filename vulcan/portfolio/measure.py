@@ -1,0 +1,128 @@
+"""What policies score on instances, kept beside the library while it is built."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from vulcan.errors import UserError
+from vulcan.evaluator import Instance, load_evaluator
+from vulcan.portfolio.candidates import digest
+from vulcan.portfolio.model import Member
+from vulcan.scoring import Job, LocalExecutor, Setup
+from vulcan.searches.evidence import find_objective, measure_baselines
+from vulcan.searches.scorer import Scorer
+from vulcan.task import Metrics, Task
+
+log = logging.getLogger(__name__)
+
+
+@dataclass
+class Kept:
+    """Measurements in a file, a line each, so that a build that was stopped goes on. Without a file nothing is kept."""
+
+    file: Path | None = None
+    _known: dict[str, list[Metrics]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.file is None or not self.file.is_file():
+            return
+        for line in self.file.read_text(encoding="utf-8").splitlines():
+            try:
+                plain = json.loads(line)
+            except ValueError:
+                continue  # the line that was being written when the build was stopped
+            self._known[plain["key"]] = plain["metrics"]
+
+    def get(self, key: str) -> list[Metrics] | None:
+        return self._known.get(key)
+
+    def put(self, key: str, metrics: list[Metrics]) -> None:
+        self._known[key] = metrics
+        if self.file is not None:
+            with self.file.open("a", encoding="utf-8") as file:
+                file.write(json.dumps({"key": key, "metrics": metrics}) + "\n")
+
+
+InstancesOf = Callable[[Member], tuple[Instance, ...]]
+
+
+def measure_members(
+    members: Sequence[Member],
+    instances_of: InstancesOf,
+    kept: Kept,
+    *,
+    workers: int,
+    limit: float,
+    told: Callable[[str], None] = lambda _: None,
+) -> dict[str, list[Metrics]]:
+    """The metrics of each member on each instance; those that fail on one have none at all, and are told of.
+
+    Instances depend on the member's task and settings. `limit` is the seconds a member may take on all of them.
+    """
+    found: dict[str, list[Metrics]] = {}
+    waiting: dict[str, list[tuple[Member, str]]] = {}
+    for member in members:
+        instances = instances_of(member)
+        mark = json.dumps([[i.name, dict(i.parameters)] for i in instances], sort_keys=True)
+        key = hashlib.sha256(f"{digest(member)} {mark}".encode("utf-8", "surrogatepass")).hexdigest()
+        known = kept.get(key)
+        if known is not None:
+            found[member.name] = known
+        else:
+            waiting.setdefault(json.dumps([member.task, mark]), []).append((member, key))
+    for group in waiting.values():
+        instances = instances_of(group[0][0])
+        told(f"{len(group)} policies on {len(instances)} instances")
+        with LocalExecutor(Setup(task=group[0][0].task, instances=instances), workers) as executor:
+            jobs = [executor.submit(Job(n, m.source, instances, limit)) for n, (m, _) in enumerate(group)]
+            for (member, key), job in zip(group, jobs, strict=True):
+                outcome = job.result()
+                if outcome.status != "scored":
+                    log.warning("%s cannot be a member: %s: %s", member.name, outcome.status, outcome.message)
+                    continue
+                measured = dict(outcome.metrics)
+                found[member.name] = [measured[instance.name] for instance in instances]
+                kept.put(key, found[member.name])
+    return {member.name: found[member.name] for member in members if member.name in found}
+
+
+@dataclass(frozen=True)
+class Reference:
+    """The known policies on the instances: their kinds and metrics, by name."""
+
+    task: Task
+    instances: tuple[Instance, ...]
+    kinds: Mapping[str, str]
+    metrics: Mapping[str, list[Metrics]]
+
+    @classmethod
+    def of(cls, task: Task, instances: Sequence[Instance], told: Callable[[str], None] = lambda _: None) -> Reference:
+        evaluator = load_evaluator(task)
+        measured = measure_baselines(evaluator, instances, told)
+        by_name: dict[str, list[Metrics]] = {
+            policy: [results[i.split, i.name] for i in instances] for policy, results in measured.items()
+        }
+        return cls(task, tuple(instances), dict(evaluator.baselines()), by_name)
+
+    def scores(self, objective: str, measured: Mapping[str, Sequence[Metrics]]) -> dict[str, tuple[float, ...]]:
+        """The score on each instance, by policy. Raises UserError."""
+        chosen = find_objective(self.task, objective)
+        scorer = Scorer(chosen, self.instances)
+        for policy in chosen.references:
+            if policy not in self.metrics:
+                raise UserError(f"objective {objective!r} compares with {policy!r}, which is no baseline")
+            pairs = tuple((i.name, dict(m)) for i, m in zip(self.instances, self.metrics[policy], strict=True))
+            scorer.add_reference(policy, "train", pairs)
+        return {
+            name: tuple(scorer.on_instance("train", i.name, m) for i, m in zip(self.instances, metrics, strict=True))
+            for name, metrics in measured.items()
+        }
+
+    def known(self, objective: str, kind: str) -> dict[str, tuple[float, ...]]:
+        """The scores of the baselines, or of the bounds."""
+        return self.scores(objective, {n: m for n, m in self.metrics.items() if self.kinds[n] == kind})

@@ -1,0 +1,74 @@
+"""Which display a search gets."""
+
+from __future__ import annotations
+
+import sys
+from types import TracebackType
+from typing import Any, Protocol, Self, runtime_checkable
+
+from vulcan.errors import UserError, nearest
+from vulcan.progress.json_lines import JsonLines
+from vulcan.progress.plain import PlainLines, Silent
+from vulcan.progress.run_opened import Opened
+from vulcan.searches.options import PROGRESS
+from vulcan.searches.session import Display
+from vulcan.terminal_text import printable
+
+
+@runtime_checkable
+class ShownDisplay(Display, Protocol):
+    """A display that is opened and closed, and is told how a run begins and ends."""
+
+    def opened(self, opened: Opened) -> None:
+        """A run was opened, before anything happens in it."""
+
+    def ended(self, summary: dict[str, Any]) -> None:
+        """The run came to its end, and to this: the document of `vulcan show RUN --json`."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None: ...
+
+
+def check_form(form: str) -> str:
+    """Raises UserError for a form of progress that there is not."""
+    if form not in PROGRESS:
+        raise UserError(f"no form of progress {form!r}{nearest(form, PROGRESS)} (known: {', '.join(PROGRESS)})")
+    return form
+
+
+def open_display(form: str) -> ShownDisplay:
+    """The display of a form: `auto`, `rich`, `plain`, `json` or `none`.
+
+    All but `json` write to standard error. `auto` draws on a terminal, or in a notebook, and writes plain lines
+    elsewhere: into a file or a pipe, and where TERM is `dumb`. `rich` does too, and says so. Raises UserError.
+    """
+    match check_form(form):
+        case "none":
+            return Silent()
+        case "json":
+            return JsonLines(_out)
+        case "plain":
+            return PlainLines(_aside)
+    from rich.console import Console
+
+    from vulcan.progress.rich import Drawn, can_be_drawn_on
+
+    console = Console(stderr=True)
+    if can_be_drawn_on(console):
+        return Drawn(console)
+    if form == "rich":
+        _aside("nothing can be drawn here, for standard error is no terminal that can: progress in plain lines")
+    return PlainLines(_aside)
+
+
+def _aside(line: str) -> None:
+    sys.stderr.write(printable(line) + "\n")
+    sys.stderr.flush()
+
+
+def _out(line: str) -> None:
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()

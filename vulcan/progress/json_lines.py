@@ -1,0 +1,84 @@
+"""A JSON document a line, as things happen: for programs that follow a search while it runs."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from dataclasses import asdict
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from vulcan.progress.run_opened import Opened
+from vulcan.progress.state import Tally
+from vulcan.store.events import Event
+
+if TYPE_CHECKING:
+    from vulcan.searches.study import Study
+
+KINDS = ("Opened", "Preparing", "Begun", "Ended", "Failed")
+"""Kinds of lines beside those of the run's events, which are in `vulcan.store.events.EVENTS`."""
+
+
+class JsonLines:
+    """See `vulcan.searches.session.Display`. Every line has the keys `kind`, `seconds`, `data` and `standing`."""
+
+    def __init__(self, write: Callable[[str], None]) -> None:
+        """`write` is given each line without its end, and must pass it on at once."""
+        self._write = write
+        self._tally = Tally()
+
+    def opened(self, opened: Opened) -> None:
+        """See `vulcan.progress.display.ShownDisplay`."""
+        self._line("Opened", opened.document())
+
+    def preparing(self, what: str) -> None:
+        """See `Display`."""
+        self._line("Preparing", {"what": what})
+
+    def begin(self, study: Study) -> None:
+        """See `Display`."""
+        self._tally.begin(study)
+        self._line("Begun", {"settled": study.settled, "total": study.total})
+
+    def __call__(self, event: Event) -> None:
+        self._tally.add(event)
+        self._line(type(event).__name__, asdict(event))
+
+    def ended(self, summary: dict[str, Any]) -> None:
+        """See `vulcan.progress.display.ShownDisplay`."""
+        self._line("Ended", summary)
+
+    def _line(self, kind: str, data: Any) -> None:
+        """Write a line. A number that is not finite, such as a score that a task made so, is null."""
+        standing = self._tally.standing()
+        document = {
+            "kind": kind,
+            "seconds": round(self._tally.seconds, 3),
+            "data": data,
+            "standing": None if standing is None else standing.document(),
+        }
+        self._write(json.dumps(_finite(document), allow_nan=False))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if isinstance(error, KeyboardInterrupt):
+            self._line("Failed", {"reason": "interrupted", "message": ""})
+        elif error is not None:
+            self._line("Failed", {"reason": "error", "message": " ".join(str(error).split())})
+
+
+def _finite(value: Any) -> Any:
+    match value:
+        case float():
+            return value if math.isfinite(value) else None
+        case dict():
+            return {key: _finite(inner) for key, inner in value.items()}
+        case list() | tuple():
+            return [_finite(inner) for inner in value]
+        case _:
+            return value

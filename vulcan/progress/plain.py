@@ -1,0 +1,130 @@
+"""Lines of text, where nothing can be drawn: at each improvement, and now and then.
+
+Nothing is shown.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from vulcan.progress.run_opened import Opened
+from vulcan.progress.state import Standing, Tally, failure_parts, progress_parts, score_parts
+from vulcan.store.events import Chosen, Confirmed, Event, Refined
+
+if TYPE_CHECKING:
+    from vulcan.searches.study import Study
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from vulcan.searches.study import Study
+
+
+AT_MOST_EVERY = 2.0
+"""Seconds between two lines, at least: the beginning of a search improves many times a second."""
+AT_LEAST_EVERY = 15.0
+"""Seconds after which a line is written though nothing improved."""
+
+
+class PlainLines:
+    """See `vulcan.searches.session.Display`. Each line goes to `write` when it is due."""
+
+    def __init__(self, write: Callable[[str], None], clock: Callable[[], float] = time.monotonic) -> None:
+        self._write = write
+        self._clock = clock
+        self._tally = Tally(clock)
+        self._last: float | None = None
+        self._due = False
+        self._written: tuple[object, ...] = ()
+
+    def opened(self, opened: Opened) -> None:
+        """See `vulcan.progress.display.ShownDisplay`."""
+        self._write(opened.words())
+
+    def ended(self, summary: dict[str, Any]) -> None:
+        """See `vulcan.progress.display.ShownDisplay`: whoever wants to see the summary prints it."""
+
+    def preparing(self, what: str) -> None:
+        """See `Display`: it says nothing worth a line."""
+
+    def begin(self, study: Study) -> None:
+        """See `Display`."""
+        self._tally.begin(study)
+        if (standing := self._tally.standing()) is not None and self._last is None:
+            self._last = self._clock() - AT_MOST_EVERY
+            self._written = _news(standing)
+
+    def __call__(self, event: Event) -> None:
+        self._due |= self._tally.add(event)
+        if (said := told(event)) is not None:
+            self._say_standing(at_once=True)
+            self._write(said)
+        else:
+            self._say_standing()
+
+    def _say_standing(self, *, at_once: bool = False) -> None:
+        """Write how the search stands, where it is time to, or `at_once`: then only if there is news."""
+        standing = self._tally.standing()
+        if standing is None or self._last is None:
+            return
+        passed = self._clock() - self._last
+        news = at_once and _news(standing) != self._written
+        if not (news or (self._due and passed >= AT_MOST_EVERY) or passed >= AT_LEAST_EVERY):
+            return
+        first, *rest = progress_parts(standing)
+        self._write(" | ".join((first, *score_parts(standing), *rest, *failure_parts(standing))))
+        self._written, self._last, self._due = _news(standing), self._clock(), False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._say_standing(at_once=True)
+
+
+def _news(standing: Standing) -> tuple[object, ...]:
+    """What a line is worth writing for: time goes by without that."""
+    return standing.settled, standing.best
+
+
+def told(event: Event) -> str | None:
+    """A line about an event that has one of its own."""
+    match event:
+        case Refined(candidate, by, _, result) if result is not None:
+            return f"candidate {candidate} {by}: it became candidate {result}"
+        case Confirmed(candidate, "test", score):
+            shown = "failed" if score is None else f"{score:.4f}"
+            return f"candidate {candidate} scores {shown} on the split test"
+        case Chosen(candidate, split):
+            return f"candidate {candidate} is the winner, chosen on the split {split}"
+        case _:
+            return None
+
+
+class Silent:
+    """See `vulcan.searches.session.Display`."""
+
+    def opened(self, opened: Opened) -> None:
+        """See `vulcan.progress.display.ShownDisplay`."""
+
+    def ended(self, summary: dict[str, Any]) -> None:
+        """See `vulcan.progress.display.ShownDisplay`."""
+
+    def preparing(self, what: str) -> None:
+        """See `Display`."""
+
+    def begin(self, study: Study) -> None:
+        """See `Display`."""
+
+    def __call__(self, event: Event) -> None: ...
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None: ...

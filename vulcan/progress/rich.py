@@ -1,0 +1,117 @@
+"""A few lines that are kept up to date on a terminal, or in a notebook."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib.util import find_spec
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from rich.cells import cell_len, set_cell_size
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from vulcan.progress.plain import told
+from vulcan.progress.run_opened import Opened
+from vulcan.progress.state import Tally, failure_parts, progress_parts, score_parts
+from vulcan.store.events import Event
+from vulcan.terminal_text import printable
+
+if TYPE_CHECKING:
+    from vulcan.searches.study import Study
+
+_BETWEEN = "   "
+_NARROWEST_BAR, _WIDEST_BAR = 8, 30
+_A_SECOND = 4
+"""How often it is drawn."""
+
+
+class Drawn:
+    """See `vulcan.searches.session.Display`. Draws on a rich console, and takes away what it drew when it is left."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._tally = Tally()
+        self._preparing = "preparing"
+        self._live: Live | None = None
+
+    def opened(self, opened: Opened) -> None:
+        """See `vulcan.progress.display.ShownDisplay`."""
+        self._say(opened.words())
+
+    def ended(self, summary: dict[str, Any]) -> None:
+        """See `vulcan.progress.display.ShownDisplay`: whoever wants to see the summary prints it."""
+
+    def _say(self, text: str) -> None:
+        """A line that stays, above what is drawn."""
+        self._console.print(printable(text), highlight=False, markup=False)
+
+    def preparing(self, what: str) -> None:
+        """See `Display`."""
+        self._preparing = f"preparing {what}"
+
+    def begin(self, study: Study) -> None:
+        """See `Display`."""
+        self._tally.begin(study)
+
+    def __call__(self, event: Event) -> None:
+        self._tally.add(event)
+        if (said := told(event)) is not None:
+            self._say(said)
+
+    def __rich_console__(self, _console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
+        width = options.max_width
+        standing = self._tally.standing()
+        if standing is None:
+            yield Text(fitted([self._preparing], width), no_wrap=True)
+            return
+        words = fitted(progress_parts(standing), width)
+        room = width - cell_len(words) - 1
+        if room >= _NARROWEST_BAR:
+            bar = ProgressBar(max(1, standing.total), standing.settled, width=min(room, _WIDEST_BAR))
+            row = Table.grid(padding=(0, 1, 0, 0))
+            row.add_row(bar, Text(words, no_wrap=True))
+            yield row
+        else:
+            yield Text(words, no_wrap=True)
+        if scores := score_parts(standing):
+            better = standing.gap is not None and standing.gap > 0
+            yield Text(fitted(scores, width), style="bold" if better else "", no_wrap=True)
+        if failures := failure_parts(standing):
+            yield Text(fitted(failures, width), style="dim", no_wrap=True)
+
+    def __enter__(self) -> Self:
+        self._live = Live(self, console=self._console, refresh_per_second=_A_SECOND, transient=True)
+        self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if self._live is not None:
+            self._live.stop()
+            self._live = None
+
+
+def fitted(parts: list[str], width: int) -> str:
+    """The parts that fit into so many columns, earlier ones first; the first is cut off where it does not."""
+    line, *rest = parts
+    if cell_len(line) > width:
+        return set_cell_size(line, max(0, width - 1)) + "…" if width > 0 else ""
+    for part in rest:
+        if cell_len(line) + len(_BETWEEN) + cell_len(part) <= width:
+            line += _BETWEEN + part
+    return line
+
+
+def can_be_drawn_on(console: Any) -> bool:
+    """Whether lines that are there can be written over: not in a file, nor on a terminal that can only go on.
+
+    In a notebook rich needs ipywidgets for it.
+    """
+    if console.is_jupyter:
+        return find_spec("ipywidgets") is not None
+    return bool(console.is_terminal and not console.is_dumb_terminal)

@@ -1,0 +1,230 @@
+"""How a search stands while it runs: what every display shows, counted as the events come in.
+
+How a search stands, in words for people.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from vulcan.store.events import Event, Judged
+
+if TYPE_CHECKING:
+    from vulcan.searches.config import SearchConfig
+    from vulcan.searches.study import Study
+
+
+NO_FAILURES = ("scored", "stopped", "duplicate", "same-decisions")
+"""Verdicts that nothing is wrong with."""
+
+RECENT = 120.0
+"""Seconds that the pace is measured over: it changes as a search goes on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A search at one moment.
+
+    `best` is a candidate and its score on the split train, `baseline` the strongest known policy there, `gap` how much
+    the first is above the second, in units of the objective. `verdicts` and `rules` (those of the language that were
+    broken, once a candidate) have the most frequent first. `seconds` and `seconds_left` are of this session; the latter
+    is until the plan or the first budget is through, at the pace of the last two minutes.
+    """
+
+    settled: int
+    total: int
+    best: tuple[int, float] | None
+    baseline: tuple[str, float] | None
+    per_minute: float | None
+    verdicts: Mapping[str, int]
+    rules: Mapping[str, int]
+    dollars: float
+    budget_dollars: float | None
+    tokens: int
+    unpriced: int
+    seconds: float
+    seconds_left: float | None
+
+    @property
+    def gap(self) -> float | None:
+        return None if self.best is None or self.baseline is None else self.best[1] - self.baseline[1]
+
+    def document(self) -> dict[str, Any]:
+        """The same as JSON; docs/json.md has its shape."""
+        best, baseline = self.best, self.baseline
+        return {
+            "settled": self.settled,
+            "total": self.total,
+            "best": None if best is None else {"candidate": best[0], "score": best[1]},
+            "best_baseline": None if baseline is None else {"policy": baseline[0], "score": baseline[1]},
+            "gap": self.gap,
+            "candidates_a_minute": self.per_minute,
+            "verdicts": dict(self.verdicts),
+            "rules": dict(self.rules),
+            "dollars": self.dollars,
+            "tokens": self.tokens,
+            "calls_of_unknown_price": self.unpriced,
+            "seconds_left": self.seconds_left,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class _Moment:
+    at: float
+    settled: int
+    dollars: float
+    tokens: int
+
+
+class Tally:
+    """Counts what happens in a search. May be read by another thread than the one that counts."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        """`clock` gives seconds."""
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._study: Study | None = None
+        self._best: tuple[int, float] | None = None
+        self._baseline: tuple[str, float] | None = None
+        self._verdicts: Counter[str] = Counter()
+        self._rules: Counter[str] = Counter()
+        self._moments: deque[_Moment] = deque()
+        self._began = clock()
+
+    @property
+    def seconds(self) -> float:
+        """Since the display was opened."""
+        return self._clock() - self._began
+
+    def begin(self, study: Study) -> None:
+        """Take up what a run holds already."""
+        best, baseline = study.record.ranked()[:1], study.record.best_baseline("train")
+        with self._lock:
+            self._study = study
+            self._best = (best[0].candidate, best[0].score or 0.0) if best else None
+            self._baseline = (baseline.policy, baseline.score) if baseline else None
+            self._verdicts = Counter(c.verdict for c in study.record.candidates.values())
+            self._rules = Counter(rule for c in study.record.candidates.values() for rule in set(c.rules))
+            self._moments.clear()
+            self._moments.append(self._now(study))
+
+    def add(self, event: Event) -> bool:
+        """Take an event in; whether it brought a new best candidate."""
+        with self._lock:
+            if self._study is None or not isinstance(event, Judged):
+                return False
+            self._verdicts[event.verdict] += 1
+            self._rules.update(set(event.rules))
+            now = self._now(self._study)
+            if now.settled == self._moments[0].settled:  # the task's own policies, which are no part of the pace
+                self._moments.clear()
+            self._moments.append(now)
+            if event.verdict != "scored" or event.score is None:
+                return False
+            if self._best is not None and event.score <= self._best[1]:
+                return False
+            self._best = (event.candidate, event.score)
+            return True
+
+    def standing(self) -> Standing | None:
+        """How the search stands now; None before it has begun."""
+        with self._lock:
+            study = self._study
+            if study is None:
+                return None
+            now = self._now(study)
+            while len(self._moments) > 1 and self._moments[1].at < now.at - RECENT:
+                self._moments.popleft()
+            before = self._moments[0]
+            elapsed = now.at - before.at
+            per_second = (now.settled - before.settled) / elapsed if elapsed > 1 else 0.0
+            left = min(_seconds_left(study, before, now, now.at - self._began), default=None)
+            return Standing(
+                settled=now.settled,
+                total=study.total,
+                best=self._best,
+                baseline=self._baseline,
+                per_minute=60 * per_second or None,
+                verdicts=dict(self._verdicts.most_common()),
+                rules=dict(self._rules.most_common()),
+                dollars=now.dollars,
+                budget_dollars=study.config.budget_dollars,
+                tokens=now.tokens,
+                unpriced=study.costs.unpriced,
+                seconds=now.at - self._began,
+                seconds_left=left,
+            )
+
+    def _now(self, study: Study) -> _Moment:
+        costs = study.costs
+        return _Moment(self._clock(), study.settled, costs.dollars, costs.tokens_in + costs.tokens_out)
+
+
+def _seconds_left(study: Study, before: _Moment, now: _Moment, session: float) -> Iterator[float]:
+    """Until the plan is through, and until each budget is, as far as that can be told."""
+    elapsed = now.at - before.at
+    config: SearchConfig = study.config
+    used: list[tuple[float, float, float | None]] = [
+        (now.settled - before.settled, now.settled, study.total),
+        (now.dollars - before.dollars, now.dollars, config.budget_dollars),
+        (now.tokens - before.tokens, now.tokens, config.budget_tokens),
+    ]
+    for recently, so_far, limit in used:
+        if limit is not None and recently > 0 and elapsed > 1:
+            yield max(0.0, (limit - so_far) * elapsed / recently)
+    if config.budget_minutes is not None:
+        yield max(0.0, 60 * config.budget_minutes - session)
+
+
+MOST_RULES = 3
+"""Rules of the language that are named beside the number of rejections, the most frequent."""
+
+
+def progress_parts(standing: Standing) -> list[str]:
+    """How far it is, how fast, what it has cost and how long it will take, the most important first."""
+    parts = [f"{standing.settled}/{standing.total} candidates"]
+    if standing.per_minute is not None:
+        parts.append(f"{standing.per_minute:.0f} a minute")
+    if standing.seconds_left is not None and standing.settled < standing.total:
+        parts.append(f"{duration(standing.seconds_left)} left")
+    if standing.dollars or standing.unpriced or standing.budget_dollars is not None:
+        budget = "" if standing.budget_dollars is None else f" of ${standing.budget_dollars:.2f}"
+        unknown = f" + {standing.unpriced} calls of unknown price" if standing.unpriced else ""
+        parts.append(f"${standing.dollars:.2f}{budget}{unknown}")
+    return parts
+
+
+def score_parts(standing: Standing) -> list[str]:
+    """The best candidate beside the strongest baseline."""
+    parts = []
+    if standing.best is not None:
+        parts.append(f"best {standing.best[1]:.4f} (candidate {standing.best[0]})")
+    if standing.baseline is not None:
+        parts.append(f"best baseline {standing.baseline[1]:.4f} ({standing.baseline[0]})")
+    if standing.gap is not None:
+        parts.append(f"gap {standing.gap:+.4f}")
+    return parts
+
+
+def failure_parts(standing: Standing) -> list[str]:
+    """What came to no score, the most frequent first, and the rules that the most rejections were for."""
+    parts = []
+    for verdict, count in standing.verdicts.items():
+        if verdict in NO_FAILURES:
+            continue
+        rules = ", ".join(f"{rule} {n}" for rule, n in list(standing.rules.items())[:MOST_RULES])
+        parts.append(f"{count} {verdict} ({rules})" if verdict == "rejected" and rules else f"{count} {verdict}")
+    return parts
+
+
+def duration(seconds: float) -> str:
+    """Roughly, as `40 s`, `12 min` or `3 h 10 min`."""
+    if seconds < 99.5:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 100 else f"{minutes // 60} h {minutes % 60} min"

@@ -1,0 +1,235 @@
+"""From source text to a checked program. Nothing of it runs here.
+
+A program without what means nothing when it runs, and a digest that tells whether two are the same.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import hashlib
+import marshal
+import warnings
+from collections.abc import Collection, Iterator, Set
+from dataclasses import replace
+from typing import cast
+
+from vulcan.anvil.parse import Bounds, parse
+from vulcan.anvil.rejection import Rejected, Violation
+from vulcan.python_policy.allowed import METHODS, MODULES, NAMES
+from vulcan.python_policy.parameters import parameters_of
+from vulcan.python_policy.policy import ProgramPolicy
+from vulcan.python_policy.restrict import Restricted
+from vulcan.python_policy.rules import DEEPEST_TREE, LARGEST_SOURCE, LARGEST_TREE, RULES, broken
+from vulcan.python_policy.runner import FILE
+from vulcan.task import Program, Record, Task
+
+
+def plain(tree: ast.Module) -> ast.Module:
+    """The same tree, changed in place."""
+    return cast(ast.Module, ast.fix_missing_locations(_Plain().visit(tree)))
+
+
+class _Plain(ast.NodeTransformer):
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.stmt:
+        if node.value is None:
+            return ast.copy_location(ast.Pass(), node)
+        made = ast.Assign([self.visit(node.target)], self.visit(node.value))
+        return ast.copy_location(made, node)
+
+    def visit_arg(self, node: ast.arg) -> ast.arg:
+        node.annotation = None
+        return node
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        node.returns = None
+        return self._body(node)
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+        return self._body(node)
+
+    def visit_Module(self, node: ast.Module) -> ast.AST:
+        return self._body(node)
+
+    def _body(self, node: ast.FunctionDef | ast.ClassDef | ast.Module) -> ast.AST:
+        if ast.get_docstring(node, clean=False) is not None:
+            node.body = node.body[1:] or [ast.copy_location(ast.Pass(), node.body[0])]
+        return self.generic_visit(node)
+
+
+def fingerprint_of(tree: ast.Module, kept: Collection[str]) -> str:
+    """A digest that is equal for programs that differ only in layout and in the names that they choose.
+
+    `tree` is plain, and is changed. `kept` are the names that the task gives a meaning; those of what is offered have
+    one too.
+    """
+    fixed = NAMES | METHODS | set(kept) | {name for names in MODULES.values() for name in names}
+    return hashlib.sha256(ast.dump(_Renamed(fixed, tree).visit(tree)).encode()).hexdigest()
+
+
+def size_of(tree: ast.AST) -> int:
+    """Nodes of the tree that mean something by themselves."""
+    idle = (ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop, ast.Pass)
+    return sum(not isinstance(node, idle) for node in ast.walk(tree))
+
+
+class _Renamed(ast.NodeTransformer):
+    """Names in order of appearance: those of a function's own by function, all others alike wherever they stand."""
+
+    def __init__(self, fixed: Set[str], tree: ast.AST) -> None:
+        # what is passed by its name means its argument, whichever function that is of
+        self.fixed = fixed | {n.arg for n in ast.walk(tree) if isinstance(n, ast.keyword) and n.arg is not None}
+        self.shared: dict[str, str] = {}
+        self.scopes: list[dict[str, str]] = []
+
+    def name(self, name: str) -> str:
+        if name in self.fixed or name.startswith("__"):
+            return name
+        return self.shared.setdefault(name, f"v{len(self.shared)}")
+
+    def local(self, name: str) -> str:
+        for scope in reversed(self.scopes):
+            if name in scope:
+                return scope[name]
+        return self.name(name)
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        node.name = self.local(node.name)
+        return self._function(node)
+
+    def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
+        return self._function(node)
+
+    def _function(self, node: ast.FunctionDef | ast.Lambda) -> ast.AST:
+        elsewhere = {name for n in ast.walk(node) if isinstance(n, ast.Global | ast.Nonlocal) for name in n.names}
+        own: dict[str, str] = {}
+        for part in ast.walk(node):
+            match part:
+                case ast.arg(arg=name) | ast.Name(id=name, ctx=ast.Store() | ast.Del()):
+                    if name not in elsewhere and name not in self.fixed:
+                        own.setdefault(name, f"l{len(self.scopes)}.{len(own)}")
+        self.scopes.append(own)
+        made = self.generic_visit(node)
+        self.scopes.pop()
+        return made
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        node.id = self.local(node.id)
+        return node
+
+    def visit_arg(self, node: ast.arg) -> ast.AST:
+        node.arg = self.local(node.arg)
+        return node
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        node.attr = self.name(node.attr)
+        return self.generic_visit(node)
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+        node.name = self.local(node.name)
+        return self.generic_visit(node)
+
+    def visit_ExceptHandler(self, node: ast.ExceptHandler) -> ast.AST:
+        node.name = self.local(node.name) if node.name is not None else None
+        return self.generic_visit(node)
+
+    def visit_alias(self, node: ast.alias) -> ast.AST:
+        node.asname = self.local(node.asname) if node.asname is not None else None
+        return node
+
+    def visit_Global(self, node: ast.Global) -> ast.AST:
+        node.names = [self.name(name) for name in node.names]
+        return node
+
+
+BOUNDS = Bounds(LARGEST_SOURCE, LARGEST_TREE, DEEPEST_TREE)
+
+
+def check_program(source: str, task: Task) -> ProgramPolicy:
+    """The policy that the source defines for a task that takes PROGRAM. Raises Rejected, saying where and why."""
+    interface = task.signature
+    assert isinstance(interface, Program)
+    try:
+        tree = parse(source, BOUNDS)
+    except Rejected as rejected:
+        raise Rejected(tuple(replace(v, hint=RULES[v.rule].hint) for v in rejected.violations)) from None
+    tunable = parameters_of(tree) if source.isascii() and "\r" not in source else ()
+    tree = plain(tree)
+    hooks, violations = _hooks(tree, interface)
+    kept = _kept(interface)
+    fingerprint, size = fingerprint_of(copy.deepcopy(tree), kept), size_of(tree)
+    restricted = Restricted(tree, kept)
+    tree = restricted.visit(tree)
+    violations += restricted.violations
+    if violations:
+        raise Rejected(tuple(sorted(dict.fromkeys(violations), key=lambda v: (v.line, v.column))))
+    return ProgramPolicy(source, task, _compiled(tree), hooks, fingerprint, size, tunable)
+
+
+def _compiled(tree: ast.Module) -> bytes:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return marshal.dumps(compile(tree, FILE, "exec", dont_inherit=True, optimize=0))
+    except SyntaxError as error:  # such as a `return` outside of a function
+        where = (error.lineno or 1, max(error.offset or 1, 1))
+        raise Rejected((broken("syntax", *where, error.msg),)) from None
+    except (RecursionError, MemoryError):
+        raise Rejected((broken("too-deep", 1, 1, "nested too deeply for Python's own compiler"),)) from None
+
+
+def _kept(interface: Program) -> frozenset[str]:
+    """The names that the declaration gives a meaning."""
+    names = {interface.function, *(hook.name for hook in interface.hooks)}
+    for hook in interface.hooks:
+        for argument in hook.arguments:
+            if isinstance(argument, Record):
+                names |= {feature.name for feature in argument.features}
+    return frozenset(names)
+
+
+def _hooks(tree: ast.Module, interface: Program) -> tuple[frozenset[str], list[Violation]]:
+    """Which hooks the class defines, and what is wrong with them."""
+    classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
+    made = classes.get(interface.function)
+    if made is None:
+        return frozenset(), [broken("no-class", 1, 1, f"no class {interface.function} is defined at the top level")]
+    methods: dict[str, ast.FunctionDef] = {}
+    for each in _lineage(made, classes):
+        for node in each.body:
+            if isinstance(node, ast.FunctionDef):
+                methods.setdefault(node.name, node)
+    wanted = [("__init__", tuple(a.name for a in interface.arguments), False)]
+    wanted += [(hook.name, tuple(a.name for a in hook.arguments), hook.optional) for hook in interface.hooks]
+    violations = []
+    for name, arguments, optional in wanted:
+        spelled = f"def {name}({', '.join(('self', *arguments))}):"
+        if name not in methods:
+            if not optional:
+                message = f"class {made.name} has no `{spelled}`"
+                violations.append(broken("no-hook", made.lineno, made.col_offset + 1, message))
+        elif not _takes(methods[name].args, 1 + len(arguments)):
+            method = methods[name]
+            message = f"{name} has to be `{spelled}`"
+            violations.append(broken("arguments", method.lineno, method.col_offset + 1, message))
+    return frozenset(hook.name for hook in interface.hooks if hook.name in methods), violations
+
+
+def _lineage(made: ast.ClassDef, classes: dict[str, ast.ClassDef]) -> Iterator[ast.ClassDef]:
+    """The class and those that it extends, each once."""
+    waiting, seen = [made], {made.name}
+    while waiting:
+        each = waiting.pop(0)
+        yield each
+        for base in each.bases:
+            if isinstance(base, ast.Name) and base.id in classes and base.id not in seen:
+                seen.add(base.id)
+                waiting.append(classes[base.id])
+
+
+def _takes(arguments: ast.arguments, count: int) -> bool:
+    """Whether a call with so many positional arguments, `self` among them, fits."""
+    positional = len(arguments.posonlyargs) + len(arguments.args)
+    least = positional - len(arguments.defaults)
+    needs_keyword = any(default is None for default in arguments.kw_defaults)
+    return not needs_keyword and least <= count and (arguments.vararg is not None or count <= positional)

@@ -1,0 +1,224 @@
+"""What runs in the child: a program, called as its parent says.
+
+The process is locked down before this begins, and imported nothing of Vulcan's but this and `offered`. Everything here
+may be changed by a program that breaks out of its language, so nothing here is trusted by the parent: it checks each
+decision against what it knows itself. `vulcan.python_policy.policy` says what the messages are.
+"""
+
+from __future__ import annotations
+
+import gc
+import marshal
+import struct
+import sys
+from collections import Counter, OrderedDict, defaultdict, deque, namedtuple
+from collections.abc import Callable, Sequence
+from types import CodeType, TracebackType
+from typing import Any, Protocol, Self
+
+from vulcan.python_policy.allowed import namespace
+
+WIDTH = 4
+"""Numbers in a row: the hook's, and at most three that it is called with."""
+ROW = struct.Struct(f"<{WIDTH}q")
+OK, ERROR, MEMORY = range(3)
+LONGEST_TEXT = 1000
+FILE = "<policy>"
+"""What a program's code is said to come from."""
+_DEEPEST = 900
+_CONTAINERS = frozenset({dict, list, deque, OrderedDict, defaultdict, Counter})
+
+
+class Channel(Protocol):
+    """The child's end: a message in, and exactly one out."""
+
+    def receive(self) -> bytes | None: ...
+
+    def send(self, message: bytes) -> None: ...
+
+
+class Instance:
+    """What every class of a program extends. Its text has no address in it, and an instance is no key.
+
+    Both would differ from run to run, and with them decisions.
+    """
+
+    __slots__ = ()
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}>"
+
+
+def make_class(name: str, bases: tuple[type, ...], body: dict[str, Any]) -> type:
+    """Stands for the metaclass of a program's classes."""
+    return type(name, bases or (Instance,), body)
+
+
+def write_guard(owner: Any) -> Any:
+    """What a program stores to or deletes from. Raises TypeError for what is not its own, such as a module."""
+    kind = type(owner)
+    if kind in _CONTAINERS or isinstance(owner, Instance):
+        return owner
+    raise TypeError(f"a {kind.__name__} cannot be changed")
+
+
+class Loaded:
+    """A program's instance, and what serves batches with its hooks."""
+
+    def __init__(self, message: bytes) -> None:
+        """Runs the module and makes the instance: raises whatever the program raises."""
+        code, class_name, declared, given, loop = marshal.loads(message)
+        program: CodeType = marshal.loads(code)
+        scope: dict[str, Any] = {
+            "__builtins__": {**namespace(), "__build_class__": __build_class__},
+            "__metaclass__": make_class,
+            "__name__": "policy",
+            "_write_": write_guard,
+        }
+        exec(program, scope)
+        instance = scope[class_name](*given)
+        hooks = {name: getattr(instance, name) for name, _, _ in declared if hasattr(instance, name)}
+        self.decisions: Callable[[bytes], Sequence[int]]
+        if loop is None:
+            self.decisions = _one_at_a_time(
+                [_call(hooks.get(name), groups, returns) for name, groups, returns in declared]
+            )
+        else:
+            self.decisions = _in_blocks(loop, hooks, declared, given)
+
+
+def _one_at_a_time(calls: Sequence[Callable[[tuple[int, ...]], int]]) -> Callable[[bytes], Sequence[int]]:
+    """Makes the calls that the rows are; the result of the last one."""
+
+    def decisions(batch: bytes) -> Sequence[int]:
+        result = 0
+        for row in ROW.iter_unpack(batch):
+            result = calls[row[0]](row)
+        return (result,)
+
+    return decisions
+
+
+def _in_blocks(
+    loop: bytes, hooks: dict[str, Callable[..., Any]], declared: Sequence[Any], given: Sequence[int]
+) -> Callable[[bytes], Sequence[int]]:
+    """Has the evaluator's own loop call the hooks; all its decisions."""
+    scope: dict[str, Any] = {"__name__": "loop"}
+    exec(marshal.loads(loop), scope)
+    records = {name: _maker(groups[0]) for name, groups, _ in declared if len(groups) == 1 and groups[0]}
+    served = scope["Loop"](hooks, records, given)
+    return lambda batch: served.decisions(ROW.iter_unpack(batch), _whole)
+
+
+def _call(
+    method: Callable[..., Any] | None, groups: Sequence[tuple[str, ...] | None], returns: str
+) -> Callable[[tuple[int, ...]], int]:
+    """From a row to a number that an int64 can hold."""
+    if method is None:
+        return lambda row: 0
+    called = _of_one_record(method, groups[0]) if len(groups) == 1 and groups[0] else _general(method, groups)
+    if returns == "nothing":
+
+        def told(row: tuple[int, ...]) -> int:
+            called(row)
+            return 0
+
+        return told
+    if returns == "bool":
+        return lambda row: 1 if called(row) else 0
+    return lambda row: _whole(called(row))
+
+
+def _of_one_record(method: Callable[..., Any], fields: Sequence[str]) -> Callable[[tuple[int, ...]], Any]:
+    make = _maker(fields)
+    return lambda row: method(make(row))
+
+
+def _maker(fields: Sequence[str]) -> Callable[[tuple[int, ...]], Any]:
+    """From a row to the record behind the hook's number."""
+    record, end, new = _record(fields), 1 + len(fields), tuple.__new__
+    return lambda row: new(record, row[1:end])
+
+
+def _general(method: Callable[..., Any], groups: Sequence[tuple[str, ...] | None]) -> Callable[[tuple[int, ...]], Any]:
+    records = [None if fields is None else _record(fields) for fields in groups]
+
+    def called(row: tuple[int, ...]) -> Any:
+        arguments: list[Any] = []
+        place = 1
+        for record, fields in zip(records, groups, strict=True):
+            if record is None or fields is None:
+                arguments.append(row[place])
+                place += 1
+            else:
+                arguments.append(tuple.__new__(record, row[place : place + len(fields)]))
+                place += len(fields)
+        return method(*arguments)
+
+    return called
+
+
+def _record(fields: Sequence[str]) -> type[tuple[int, ...]]:
+    made: type[tuple[int, ...]] = namedtuple("Record", fields)  # type: ignore[misc]
+    return made
+
+
+def _whole(answer: object) -> int:
+    """The answer. Raises TypeError or OverflowError where an int64 cannot hold it as it is."""
+    if type(answer) is not int:
+        raise TypeError(f"it returned {'None' if answer is None else f'a {type(answer).__name__}'}, not a whole number")
+    if not -(2**63) <= answer < 2**63:
+        raise OverflowError("it returned a number of more than 64 bits")
+    return answer
+
+
+class _Caught:
+    """Keeps whatever error ends a block: a program may raise anything, and to its parent it is all the same."""
+
+    error: BaseException | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> bool:
+        self.error = error
+        return True
+
+
+def run(channel: Channel) -> None:
+    """Serve one program until the parent hangs up."""
+    sys.setrecursionlimit(_DEEPEST)
+    gc.freeze()  # what is there already is not looked at again
+    loaded: Loaded | None = None
+    while (message := channel.receive()) is not None:
+        reply = bytes([OK])
+        with (caught := _Caught()):
+            if loaded is None:
+                loaded = Loaded(message)
+            else:
+                made = loaded.decisions(message)
+                reply += struct.pack(f"<{len(made)}q", *made)
+        channel.send(reply if caught.error is None else _failure(caught.error))
+
+
+def _failure(error: BaseException) -> bytes:
+    if isinstance(error, MemoryError):
+        return bytes([MEMORY])
+    with (caught := _Caught()):
+        return bytes([ERROR]) + _described(error).encode("utf-8", errors="replace")[:LONGEST_TEXT]
+    return bytes([ERROR]) + type(caught.error).__name__.encode()  # its own text cannot be written down
+
+
+def _described(error: BaseException) -> str:
+    """Type and message, and where in the program it was raised."""
+    text = str(error)
+    place, traceback = "", error.__traceback__
+    while traceback is not None:
+        frame = traceback.tb_frame
+        if frame.f_code.co_filename == FILE:
+            place = f" (line {traceback.tb_lineno}, in {frame.f_code.co_name})"
+        traceback = traceback.tb_next
+    return f"{type(error).__name__}{': ' + text[:800] if text else ''}{place}"

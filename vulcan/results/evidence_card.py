@@ -1,0 +1,278 @@
+"""The evidence card: a policy with all that is known of where it comes from and how good it is, as one JSON document.
+
+The same run gives the same bytes on the same host: keys are sorted, and the only time in it is when the run began.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import vulcan
+from vulcan.anvil import Policy
+from vulcan.anvil.diagnostics import explained
+from vulcan.anvil.proofs import claim_of, verify
+from vulcan.export.bundle import find_candidate
+from vulcan.export.formats import export_policy
+from vulcan.export.provenance import Provenance
+from vulcan.export.source import CARD, source_text
+from vulcan.python_policy.dispatch import AnyPolicy
+from vulcan.python_policy.policy import ProgramPolicy
+from vulcan.registry import built_in_directory
+from vulcan.results.candidate import candidate_row, lineage, metric_rows
+from vulcan.results.report.data import Report, models
+from vulcan.results.run import interval_of, score_of
+from vulcan.searches.costs import Costs
+from vulcan.searches.evidence import SPLITS
+from vulcan.store.events import Judged
+from vulcan.task import Task
+
+FORMAT_VERSION = 1
+_PACKAGES = ("numpy", "numba", "llvmlite", "ray", "z3-solver")
+_PACK = ("task.py", "prompt.md.j2", "*.py", "policies/*")
+
+
+@dataclass(frozen=True, slots=True)
+class CardExporter:
+    """Writes cards of the candidates of the run at `place`, or, without one, of policies of which nothing is known.
+
+    Each property that the task declares gets `seconds` to be proved.
+    """
+
+    place: Path | None = None
+    seconds: float = 5.0
+    format: str = "json"
+    summary: str = "the evidence card"
+    takes_programs: bool = True
+
+    def export(self, policy: AnyPolicy, provenance: Provenance) -> dict[str, str]:
+        """See `vulcan.export.formats.Exporter`: one file, named after the task."""
+        report = None if self.place is None else Report.of(self.place)
+        card = evidence_card(policy, provenance, report, self.seconds)
+        text = json.dumps(card, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
+        return {f"{policy.task.name}_card.json": text}
+
+    def how_to_use(self, file: str) -> str:
+        """See `vulcan.export.formats.Exporter`."""
+        return "evidence to keep beside the policy; docs/exports.md says what stands where"
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """A candidate, and the text of each file by its name, the main one first."""
+
+    candidate: int
+    files: dict[str, str]
+
+
+def export_candidate(run: Path, format: str, candidate: int | None = None) -> Exported:
+    """A candidate of a run, the winner where none is named, in any format that there is. Raises UserError."""
+    chosen = find_candidate(run, candidate)
+    card = CardExporter(run)
+    return Exported(chosen.number, export_policy(chosen.policy, format, chosen.provenance, {card.format: card}))
+
+
+def evidence_card(policy: AnyPolicy, provenance: Provenance, report: Report | None, seconds: float) -> dict[str, Any]:
+    """The card as docs/exports.md has it; what only a run can tell is None without one."""
+    source = policy.source if isinstance(policy, ProgramPolicy) else source_text(policy)
+    judged = None if report is None else report.record.candidates[int(provenance.candidate)]
+    return {
+        CARD: FORMAT_VERSION,
+        "task": _task(policy.task, provenance),
+        "policy": {
+            "source": source,
+            "sha256": _digest(source.encode("utf-8", errors="surrogateescape")),
+            "fingerprint": policy.fingerprint,
+            "parameters": dict(policy.parameters),
+            "operations": policy.plan.operations if isinstance(policy, Policy) else None,
+            "notes": _notes(policy),
+        },
+        "licence": _licence(policy.task, source, report, judged),
+        "proofs": list(_proofs(policy, seconds)),
+        "versions": {"run": None if report is None else {"vulcan": report.record.version}, "card": dict(_versions())},
+        **(_of_nothing() if report is None or judged is None else _of_run(report, judged)),
+    }
+
+
+def _task(task: Task, provenance: Provenance) -> dict[str, Any]:
+    files = sorted({file for pattern in _PACK for file in task.directory.glob(pattern) if file.is_file()})
+    digests = {file.relative_to(task.directory).as_posix(): _digest_of_file(file) for file in files}
+    wanted = [o for o in task.objectives if o.name == provenance.objective]
+    return {
+        "name": task.name,
+        "files": digests,
+        "sha256": _digest(json.dumps(digests, sort_keys=True).encode()),
+        "evaluator": task.evaluator,
+        "objective": {"name": wanted[0].name, "metric": wanted[0].metric, "meaning": wanted[0].meaning}
+        if wanted
+        else None,
+        "settings": dict(provenance.settings),
+    }
+
+
+def _of_nothing() -> dict[str, Any]:
+    return dict.fromkeys(("run", "instances", "files", "scores", "measured", "baselines", "lineage", "models", "cost"))
+
+
+def _of_run(report: Report, judged: Judged) -> dict[str, Any]:
+    record, number = report.record, judged.candidate
+    costs = Costs.of(report.told.calls)
+    named = [text for instance in record.instances for text in _texts(dict(instance.parameters))]
+    return {
+        "run": {
+            "run": report.place.name,
+            "begun": report.rows.all[0].time,
+            "candidate": number,
+            "winner": None if record.chosen is None else record.chosen.candidate,
+            "chosen_on": None if record.chosen is None else record.chosen.split,
+            "configuration": record.config,
+        },
+        "instances": [
+            {"instance": i.name, "split": i.split, "parameters": dict(i.parameters)} for i in record.instances
+        ],
+        "files": list(_files(dict.fromkeys(named))),
+        "scores": {split: _score(report, number, split) for split in SPLITS},
+        "measured": metric_rows(record, number),
+        "baselines": [
+            {"policy": policy, "kind": b.kind, "split": split, "score": b.score, "metrics": dict(b.metrics)}
+            for (policy, split), b in record.baselines.items()
+        ],
+        "lineage": list(_lineage(report, number)),
+        "models": [
+            {key: value for key, value in model.items() if key != "seconds"} for model in models(report.told.calls)
+        ],
+        "cost": {
+            "calls": costs.calls,
+            "tokens_in": costs.tokens_in,
+            "tokens_out": costs.tokens_out,
+            "dollars": costs.dollars,
+            "calls_of_unknown_price": costs.unpriced,
+        },
+    }
+
+
+def _score(report: Report, candidate: int, split: Any) -> dict[str, Any] | None:
+    score = score_of(report.record, candidate, split)
+    if score is None:
+        return None
+    interval = interval_of(report.record, report.scorer, candidate, split)
+    best = report.record.best_baseline(split)
+    return {
+        "score": score,
+        "interval": interval and {"low": interval.low, "high": interval.high, "confidence": interval.confidence},
+        "best_baseline": best and {"policy": best.policy, "score": best.score},
+    }
+
+
+def _lineage(report: Report, candidate: int) -> Iterator[dict[str, Any]]:
+    """The candidate and what it was made from, the oldest first; who wrote each, by its server's name."""
+    record = report.record
+    wrote = {(call.proposal, call.turn): call.model for call in report.told.calls}
+    line = [*(c for generation in reversed(lineage(record, candidate)) for c in generation), candidate]
+    for number in line:
+        judged = record.candidates[number]
+        yield {
+            **candidate_row(record, judged),
+            "derived_from": judged.derived_from,
+            "model": wrote.get((judged.proposal, judged.turn)) if judged.origin == "model" else None,
+            "sha256": _digest(judged.source.encode("utf-8", errors="surrogateescape")),
+        }
+
+
+def _licence(task: Task, source: str, report: Report | None, judged: Judged | None) -> dict[str, Any]:
+    """What is known of the terms of the policy's text."""
+    while report is not None and judged is not None and judged.derived_from is not None:
+        judged = report.record.candidates[judged.derived_from]
+    is_seed = judged.origin == "seed" if judged is not None else source in task.seed_policies().values()
+    if is_seed and task.directory.parent == built_in_directory():
+        return {"spdx": "Apache-2.0", "known": "a policy that comes with Vulcan, or that with other constants"}
+    if is_seed:
+        return {"spdx": None, "known": f"a policy of the task pack {task.name}: the pack's terms apply"}
+    if report is None or judged is None:
+        return {"spdx": None, "known": "a file of the user's: nothing is known"}
+    call = next((c for c in report.told.calls if (c.proposal, c.turn) == (judged.proposal, judged.turn)), None)
+    writer = call.model if call is not None else "a model that the run does not name"
+    return {
+        "spdx": None,
+        "known": f"written by {writer}, shown the policies in `lineage`: Vulcan claims nothing of it, and the terms of "
+        "the model's provider may apply",
+    }
+
+
+def _notes(policy: AnyPolicy) -> list[str]:
+    if isinstance(policy, ProgramPolicy):
+        return []
+    return ["\n".join(explained(policy.source, warning)) for warning in policy.warnings]
+
+
+def _proofs(policy: AnyPolicy, seconds: float) -> Iterator[dict[str, Any]]:
+    """The verdict on each property, without the time that it took."""
+    if isinstance(policy, ProgramPolicy):
+        return
+    for verdict in verify(policy, list(policy.task.properties), seconds):
+        document = {key: value for key, value in verdict.document().items() if key != "seconds"}
+        yield {**document, "claim": claim_of(verdict.property)}
+
+
+def _texts(value: Any) -> Iterator[str]:
+    match value:
+        case str():
+            yield value
+        case Mapping():
+            for inner in value.values():
+                yield from _texts(inner)
+        case list() | tuple():
+            for inner in value:
+                yield from _texts(inner)
+        case _:
+            pass
+
+
+def _files(named: Mapping[str, None]) -> Iterator[dict[str, Any]]:
+    """The files among these texts, with checksums; None for one that is not there any more."""
+    for text in named:
+        path = Path(text)
+        try:
+            is_file = path.is_file()
+        except (OSError, ValueError):  # no name of a file
+            continue
+        if is_file:
+            yield {"file": text, "bytes": path.stat().st_size, "sha256": _digest_of_file(path)}
+        elif path.is_absolute() and not path.exists():
+            yield {"file": text, "bytes": None, "sha256": None}
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def _digest_of_file(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _versions() -> Iterator[tuple[str, str | None]]:
+    yield "vulcan", vulcan.__version__
+    yield "python", platform.python_version()
+    yield "system", platform.platform()
+    yield "processor", _processor()
+    for name in _PACKAGES:
+        try:
+            yield name, version(name)
+        except PackageNotFoundError:
+            yield name, None
+
+
+def _processor() -> str:
+    """Its model, as Linux tells it."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        lines = []
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), platform.machine())

@@ -1,0 +1,313 @@
+"""All that is known of a run, in one document: what the report shows in any of its forms.
+
+Where in a run's store a number stands: the row of the table `events` that it was read from.
+"""
+
+from __future__ import annotations
+
+import difflib
+import platform
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import vulcan
+from vulcan.anvil import Policy, Rejected, check
+from vulcan.anvil.diagnostics import explained
+from vulcan.anvil.proofs import claim_of, verify
+from vulcan.evaluator import SplitName
+from vulcan.registry import find_task
+from vulcan.results.candidate import candidate_row, lineage
+from vulcan.results.run import metrics_of, run_document, scorer_of
+from vulcan.searches.costs import Costs
+from vulcan.searches.evidence import SPLITS
+from vulcan.searches.scorer import Scorer
+from vulcan.store import RunRecord
+from vulcan.store.events import (
+    BaselineMeasured,
+    CallRecord,
+    Chosen,
+    Confirmed,
+    Controlled,
+    Event,
+    Judged,
+    Prepared,
+    Started,
+)
+from vulcan.store.runs import CONTROL, FILE, open_store
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """An event, the number of its row, and when it was appended, in ISO 8601."""
+
+    number: int
+    time: str
+    event: Event
+
+    def document(self) -> dict[str, Any]:
+        return {"row": self.number, "time": self.time, "kind": type(self.event).__name__, "data": asdict(self.event)}
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """All rows of a run, and which of them says what."""
+
+    all: tuple[Row, ...]
+    started: int | None
+    prepared: int | None
+    chosen: int | None
+    control: int | None
+    judged: dict[int, int] = field(default_factory=dict)
+    confirmed: dict[tuple[int, SplitName], int] = field(default_factory=dict)
+    baselines: dict[tuple[str, SplitName], int] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, numbered: Iterable[tuple[int, str, Event]]) -> Rows:
+        every = tuple(Row(*row) for row in numbered)
+        judged, confirmed, baselines = {}, {}, {}
+        single: dict[type, int] = {}
+        for row in every:
+            match row.event:
+                case Judged(candidate):
+                    judged[candidate] = row.number
+                case Confirmed(candidate, split):
+                    confirmed[candidate, split] = row.number
+                case BaselineMeasured(policy, _, split):
+                    baselines[policy, split] = row.number
+                case Started() | Prepared() | Chosen() | Controlled():
+                    single[type(row.event)] = row.number
+                case _:
+                    pass
+        started, prepared, chosen, control = (single.get(kind) for kind in (Started, Prepared, Chosen, Controlled))
+        return cls(every, started, prepared, chosen, control, judged, confirmed, baselines)
+
+    def of_candidate(self, candidate: int, split: SplitName) -> int | None:
+        """The row that holds a candidate's scores on a split."""
+        return self.judged.get(candidate) if split == "train" else self.confirmed.get((candidate, split))
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a store tells of a search: its events by row, what they amount to, and the calls of models."""
+
+    rows: Rows
+    record: RunRecord
+    calls: tuple[CallRecord, ...]
+
+    @classmethod
+    def of(cls, place: Path, file: str = FILE) -> Told:
+        """Raises UserError where there is no run, or it cannot be read."""
+        with closing(open_store(place, file)) as store:
+            rows, calls = Rows.of(store.numbered()), tuple(store.calls())
+        return cls(rows, RunRecord.of(row.event for row in rows.all), calls)
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A run read back whole, with the search that it is compared with, where there is one."""
+
+    place: Path
+    told: Told
+    control: Told | None
+    scorer: Scorer | None
+
+    @classmethod
+    def of(cls, place: Path) -> Report:
+        """Raises UserError where the run, or its task, cannot be read."""
+        told = Told.of(place)
+        control = Told.of(place, CONTROL) if (place / CONTROL).is_file() else None
+        return cls(place, told, control, scorer_of(told.record))
+
+    @property
+    def record(self) -> RunRecord:
+        return self.told.record
+
+    @property
+    def rows(self) -> Rows:
+        return self.told.rows
+
+    @property
+    def winner(self) -> Judged | None:
+        chosen = self.record.chosen
+        return self.record.candidates[chosen.candidate] if chosen else None
+
+
+def report_document(report: Report, seconds: float) -> dict[str, Any]:
+    """The report as docs/json.md has it; each property of the winner gets `seconds` to be proved.
+
+    Raises UserError where the run's task is not to be found.
+    """
+    record = report.record
+    return {
+        **run_document(report.place, record, Costs.of(report.told.calls)),
+        "objective": record.config.get("objective"),
+        "made_by": {"vulcan": record.version, "begun": report.rows.all[0].time if report.rows.all else None},
+        "reported_by": {"vulcan": vulcan.__version__, "python": platform.python_version()},
+        "configuration": record.config,
+        "measured_on": list(measured_on(record)),
+        "rows": {
+            "started": report.rows.started,
+            "instances": report.rows.prepared,
+            "chosen": report.rows.chosen,
+            "control": report.rows.control,
+        },
+        "progress": list(progress(report.told)),
+        "scores": list(scores_by_instance(report)),
+        "winner": None if report.winner is None else _winner(report.winner, record, seconds),
+        "history": list(history(report)),
+        "failures": failures(record),
+        "models": models(report.told.calls),
+        "every_candidate": list(every_candidate(report.told)),
+    }
+
+
+def measured_on(record: RunRecord) -> Iterator[dict[str, Any]]:
+    """Every instance, in the run's order."""
+    for instance in record.instances:
+        yield {"instance": instance.name, "split": instance.split, "parameters": dict(instance.parameters)}
+
+
+def every_candidate(told: Told) -> Iterator[dict[str, Any]]:
+    """Every candidate in short, with the row of the store that says so."""
+    for number, judged in told.record.candidates.items():
+        row = told.rows.judged[number]
+        yield {**candidate_row(told.record, judged), "operations": judged.operations, "row": row}
+
+
+def progress(told: Told) -> Iterator[dict[str, Any]]:
+    """The best score on train after each candidate, and the dollars that it had taken by then; unknown prices are 0."""
+    price = {(call.proposal, call.turn): call.dollars or 0.0 for call in told.calls}
+    spent = 0.0
+    best: float | None = None
+    for judged in told.record.candidates.values():
+        spent += sum(price.pop((judged.proposal, turn), 0.0) for turn in range(judged.turn + 1))
+        if judged.verdict == "scored" and judged.score is not None:
+            best = judged.score if best is None else max(best, judged.score)
+        yield {
+            "candidate": judged.candidate,
+            "score": judged.score if judged.verdict == "scored" else None,
+            "best": best,
+            "dollars": spent,
+            "row": told.rows.judged[judged.candidate],
+        }
+
+
+def scores_by_instance(report: Report) -> Iterator[dict[str, Any]]:
+    """The winner, every baseline and every bound on every instance, with the row of the store that says so."""
+    record, scorer = report.record, report.scorer
+    if scorer is None:
+        return
+    for split in SPLITS:
+        if report.winner is not None:
+            number = report.winner.candidate
+            for instance, metrics in metrics_of(record, number, split):
+                yield {
+                    "policy": f"candidate {number}",
+                    "kind": "candidate",
+                    "split": split,
+                    "instance": instance,
+                    "score": scorer.on_instance(split, instance, metrics),
+                    "row": report.rows.of_candidate(number, split),
+                }
+        for (policy, where), measured in record.baselines.items():
+            for instance, metrics in measured.metrics if where == split else ():
+                yield {
+                    "policy": policy,
+                    "kind": measured.kind,
+                    "split": split,
+                    "instance": instance,
+                    "score": scorer.on_instance(split, instance, metrics),
+                    "row": report.rows.baselines[policy, where],
+                }
+
+
+def history(report: Report) -> Iterator[dict[str, Any]]:
+    """The winner and what it was made from, the oldest first, each with its difference to its first parent."""
+    if report.winner is None:
+        return
+    number = report.winner.candidate
+    line = [*(c for generation in reversed(lineage(report.record, number)) for c in generation), number]
+    for candidate in line:
+        judged = report.record.candidates[candidate]
+        yield {
+            "candidate": candidate,
+            "parents": list(report.record.parents_of(candidate)),
+            "origin": judged.origin,
+            "score": judged.score,
+            "row": report.rows.judged[candidate],
+            "difference": difference(report.record, candidate),
+        }
+
+
+def difference(record: RunRecord, candidate: int) -> str:
+    """A candidate against its first parent, as a unified diff; empty where it has none."""
+    parents = record.parents_of(candidate)
+    if not parents:
+        return ""
+    parent, child = record.candidates[parents[0]], record.candidates[candidate]
+    return "\n".join(
+        difflib.unified_diff(
+            parent.source.splitlines(),
+            child.source.splitlines(),
+            f"candidate {parent.candidate}",
+            f"candidate {candidate}",
+            lineterm="",
+        )
+    )
+
+
+def failures(record: RunRecord) -> dict[str, dict[str, int]]:
+    """How many candidates came to each verdict that is no score, and how often each rule of the language was broken."""
+    verdicts = Counter(c.verdict for c in record.candidates.values() if c.verdict not in ("scored", "stopped"))
+    rules = Counter(rule for c in record.candidates.values() for rule in c.rules)
+    return {"verdicts": dict(verdicts.most_common()), "rules": dict(rules.most_common())}
+
+
+def models(calls: tuple[CallRecord, ...]) -> list[dict[str, Any]]:
+    """What each model, by its server's name, was asked and took. `dollars` is None where a price is not known."""
+    found = []
+    for name in sorted({call.model for call in calls}):
+        own = [call for call in calls if call.model == name]
+        costs = Costs.of(own)
+        found.append(
+            {
+                "model": name,
+                "calls": costs.calls,
+                "tokens_in": costs.tokens_in,
+                "tokens_out": costs.tokens_out,
+                "dollars": None if costs.unpriced else costs.dollars,
+                "seconds": sum(call.seconds for call in own),
+            }
+        )
+    return found
+
+
+def _winner(winner: Judged, record: RunRecord, seconds: float) -> dict[str, Any]:
+    """What the checker and the prover say of the winner."""
+    try:
+        policy = check(winner.source, find_task(record.config["task"]))
+    except Rejected as rejected:  # the task was changed since
+        return {
+            "accepted": False,
+            "violations": [asdict(violation) for violation in rejected.violations],
+            "notes": [],
+            "properties": [],
+            "operations": winner.operations,
+        }
+    return {
+        "accepted": True,
+        "violations": [],
+        "notes": ["\n".join(explained(policy.source, warning)) for warning in policy.warnings],
+        "properties": list(_proofs(policy, seconds)),
+        "operations": policy.plan.operations,
+    }
+
+
+def _proofs(policy: Policy, seconds: float) -> Iterator[dict[str, Any]]:
+    for verdict in verify(policy, list(policy.task.properties), seconds):
+        shown = None if verdict.counterexample is None else str(verdict.counterexample)
+        yield {**verdict.document(), "claim": claim_of(verdict.property), "counterexample": shown}

@@ -1,0 +1,197 @@
+"""A run as a whole: its winner on each split beside what there was before, and what the search took.
+
+How a run stands, and a candidate in it, as far as its events alone say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from vulcan.evaluator import BaselineKind, SplitName
+from vulcan.registry import find_task
+from vulcan.searches.bootstrap import Interval, mean_interval
+from vulcan.searches.costs import Costs
+from vulcan.searches.evidence import SPLITS, find_objective, make_scorer
+from vulcan.searches.scorer import Scorer
+from vulcan.store import RunRecord
+from vulcan.store.events import VERDICTS, InstanceMetrics
+
+
+def state_of(record: RunRecord) -> str:
+    """`finished`, `interrupted`, `error`, or `open` where nothing says that it stopped."""
+    return record.stopped.reason if record.stopped else "open"
+
+
+def score_of(record: RunRecord, candidate: int, split: SplitName) -> float | None:
+    """The mean objective of a candidate on a split; None where it was not measured there, or failed."""
+    if split == "train":
+        return record.candidates[candidate].score
+    confirmed = record.confirmed.get((candidate, split))
+    return confirmed.score if confirmed else None
+
+
+def metrics_of(record: RunRecord, candidate: int, split: SplitName) -> InstanceMetrics:
+    """What a candidate measured on each instance of a split; empty where it has no score there."""
+    if score_of(record, candidate, split) is None:
+        return ()
+    return record.candidates[candidate].metrics if split == "train" else record.confirmed[candidate, split].metrics
+
+
+def gap(record: RunRecord, candidate: int | None, split: SplitName) -> float | None:
+    """How much worse a candidate is on a split that the search did not see than on `train`."""
+    if candidate is None:
+        return None
+    seen, unseen = score_of(record, candidate, "train"), score_of(record, candidate, split)
+    return None if seen is None or unseen is None else seen - unseen
+
+
+def proposals(record: RunRecord) -> int:
+    """How many candidates, or pieces of advice, were asked for and settled."""
+    return sum(p.round > 0 for p in record.proposals.values())
+
+
+def refined(record: RunRecord, by: str) -> dict[str, int]:
+    """How often the search refined a candidate itself, what that took, and how often something better came of it."""
+    done = [r for r in record.refined if r.by == by]
+    better = sum(r.result is not None for r in done)
+    return {"candidates": len(done), "evaluations": sum(r.evaluations for r in done), "better": better}
+
+
+Named = tuple[str, float]
+"""A policy and its score."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """The winner's score on one instance, beside the best of the baselines and of the bounds there."""
+
+    instance: str
+    split: SplitName
+    winner: float | None
+    best_baseline: Named | None
+    bound: Named | None
+
+
+def run_document(run: Path, record: RunRecord, costs: Costs) -> dict[str, Any]:
+    """The summary of a run, as docs/json.md has it. Raises UserError where its task is not to be found."""
+    winner = record.chosen.candidate if record.chosen else None
+    scorer = scorer_of(record)
+    return {
+        "run": str(run),
+        "task": record.config.get("task"),
+        "state": state_of(record),
+        "best": None if winner is None else _best(record, winner),
+        **{split: _split(record, scorer, split, winner) for split in SPLITS},
+        "gap": {split: gap(record, winner, split) for split in ("validation", "test")},
+        "by_instance": [_compared(row) for row in compared(record, scorer)],
+        "control": None if record.control is None else _control(record),
+        "proposals": proposals(record),
+        "candidates": {verdict: record.verdicts().get(verdict, 0) for verdict in VERDICTS},
+        "tuned": refined(record, "tuned"),
+        "simplified": refined(record, "simplified"),
+        "cost": {
+            "calls": costs.calls,
+            "tokens_in": costs.tokens_in,
+            "tokens_out": costs.tokens_out,
+            "dollars": costs.dollars,
+            "calls_of_unknown_price": costs.unpriced,
+        },
+    }
+
+
+def scorer_of(record: RunRecord) -> Scorer | None:
+    """The scorer of a run; None before it has instances. Raises UserError where its task is not to be found."""
+    if not record.instances:
+        return None
+    return make_scorer(find_objective(find_task(record.config["task"]), record.config["objective"]), record)
+
+
+def interval_of(record: RunRecord, scorer: Scorer | None, candidate: int, split: SplitName) -> Interval | None:
+    """Where the mean objective lies, by the bootstrap over instances; None for too few of them."""
+    metrics = metrics_of(record, candidate, split)
+    if scorer is None or not metrics:
+        return None
+    return mean_interval([scorer.on_instance(split, name, measured) for name, measured in metrics])
+
+
+def compared(record: RunRecord, scorer: Scorer | None) -> Iterator[Compared]:
+    """The winner on every instance, split by split; without a winner what it has to beat."""
+    for split in SPLITS if scorer is not None else ():
+        assert scorer is not None
+        winner = record.chosen.candidate if record.chosen else None
+        own = dict(metrics_of(record, winner, split)) if winner is not None else {}
+        for instance in scorer.of(split):
+            name = instance.name
+            yield Compared(
+                instance=name,
+                split=split,
+                winner=scorer.on_instance(split, name, own[name]) if name in own else None,
+                best_baseline=_best_known(record, scorer, split, name, "baseline"),
+                bound=_best_known(record, scorer, split, name, "bound"),
+            )
+
+
+def _best_known(record: RunRecord, scorer: Scorer, split: SplitName, instance: str, kind: BaselineKind) -> Named | None:
+    """The highest score that a known policy of this kind has on an instance; of equals the first."""
+    known = [
+        (policy, scorer.on_instance(split, instance, dict(event.metrics)[instance]))
+        for (policy, where), event in record.baselines.items()
+        if where == split and event.kind == kind
+    ]
+    return max(known, key=lambda named: named[1], default=None)
+
+
+def _best(record: RunRecord, winner: int) -> dict[str, Any]:
+    chosen = record.candidates[winner]
+    return {
+        "candidate": chosen.candidate,
+        "source": chosen.source,
+        "chosen_on": record.chosen and record.chosen.split,
+        "origin": chosen.origin,
+        "derived_from": chosen.derived_from,
+    }
+
+
+def _split(record: RunRecord, scorer: Scorer | None, split: SplitName, winner: int | None) -> dict[str, Any] | None:
+    if not any(instance.split == split for instance in record.instances):
+        return None
+    best = record.best_baseline(split)
+    interval = None if winner is None else interval_of(record, scorer, winner, split)
+    return {
+        "score": score_of(record, winner, split) if winner is not None else None,
+        "interval": None
+        if interval is None
+        else {"low": interval.low, "high": interval.high, "confidence": interval.confidence},
+        "instances": [instance.name for instance in record.instances if instance.split == split],
+        "best_baseline": None if best is None else {"policy": best.policy, "score": best.score},
+        "baselines": {p: b.score for (p, s), b in record.baselines.items() if s == split and b.kind == "baseline"},
+        "bounds": {p: b.score for (p, s), b in record.baselines.items() if s == split and b.kind == "bound"},
+    }
+
+
+def _compared(row: Compared) -> dict[str, Any]:
+    return {
+        "instance": row.instance,
+        "split": row.split,
+        "winner": row.winner,
+        "best_baseline": _named(row.best_baseline),
+        "bound": _named(row.bound),
+    }
+
+
+def _named(known: Named | None) -> dict[str, Any] | None:
+    return None if known is None else {"policy": known[0], "score": known[1]}
+
+
+def _control(record: RunRecord) -> dict[str, Any]:
+    assert record.control is not None
+    scores = dict(record.control.scores)
+    return {
+        "strategy": "best-of-n",
+        "candidates": record.control.candidates,
+        "source": record.control.source,
+        "scores": {split: scores.get(split) for split in SPLITS},
+    }

@@ -1,0 +1,147 @@
+"""Two metrics of every policy against one another, as a page that opens without a network."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from vulcan.errors import UserError
+from vulcan.results.report.html import plotly_script
+from vulcan.task import Metrics, Picture
+
+_SYMBOLS = {"candidate": "star", "baseline": "circle", "bound": "diamond-open"}
+_SIZES = {"candidate": 18, "baseline": 11, "bound": 12}
+_MEAN = "mean of all instances"
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A policy's metrics on each instance, in the order of the instances; `kind` is candidate, baseline or bound."""
+
+    policy: str
+    kind: str
+    metrics: Sequence[Metrics]
+
+
+def write_pictures(
+    place: Path, pictures: Sequence[Picture], instances: Sequence[str], measured: Sequence[Measured], title: str
+) -> None:
+    """A page with each picture: one point a policy, for the mean of the instances or for one that is chosen.
+
+    A mean is of the metric itself, not of a score. Raises UserError where there is no picture or the file cannot be
+    written, and where a metric of a picture was not measured.
+    """
+    if not pictures:
+        raise UserError("the task declares no picture to plot; give it pictures=(Picture(...),) in its task.py")
+    figures = [
+        figure_of(picture, instances, measured).to_html(
+            include_plotlyjs=False, full_html=False, div_id=f"picture-{number}", config={"displaylogo": False}
+        )
+        for number, picture in enumerate(pictures, 1)
+    ]
+    heading = html.escape(title)
+    page = (
+        f'<!doctype html>\n<html lang="en">\n<head><meta charset="utf-8"><title>{heading}</title>\n'
+        f"<script>{plotly_script()}</script>\n"
+        "<style>body { font: 15px sans-serif; margin: 1.5rem; max-width: 72rem }</style></head>\n"
+        f"<body>\n<h1>{heading}</h1>\n{''.join(figures)}\n</body>\n</html>\n"
+    )
+    unfinished = place.with_name(place.name + ".part")
+    try:
+        unfinished.write_text(page, encoding="utf-8")
+        unfinished.replace(place)
+    except OSError as error:
+        raise UserError(f"{place}: cannot be written: {error.strerror or error}") from error
+
+
+def figure_of(picture: Picture, instances: Sequence[str], measured: Sequence[Measured]) -> Any:
+    """The plotly figure of one picture, with a choice of the instance where there are several."""
+    from plotly import graph_objects as go
+
+    views = _views(picture, instances, measured)
+    least = _least(picture, views)
+    figure = go.Figure()
+    for number, (_, points) in enumerate(views.items()):
+        for policy, (x, y) in zip(measured, points, strict=True):
+            shown = max(x, least) if picture.x_log else x
+            figure.add_trace(
+                go.Scatter(
+                    x=[shown],
+                    y=[y],
+                    name=policy.policy,
+                    text=[policy.policy],
+                    mode="markers+text",
+                    textposition="top center",
+                    visible=number == 0,
+                    marker={"symbol": _SYMBOLS.get(policy.kind, "circle"), "size": _SIZES.get(policy.kind, 11)},
+                    hovertemplate=f"{html.escape(policy.policy)} ({policy.kind})<br>{html.escape(picture.x_label)}: "
+                    f"{x:.4g}<br>{html.escape(picture.y_label)}: {y:.4g}<extra></extra>",
+                )
+            )
+    figure.update_layout(
+        title=_titled(picture, next(iter(views))),
+        template="plotly_white",
+        height=640,
+        colorway=["#c0392b", "#2c6fbb", "#2e8b57", "#8e44ad", "#d4841c", "#16828a", "#7f5539", "#5c6b73", "#b0307a"],
+        margin={"t": 110},
+    )
+    figure.update_xaxes(
+        title=picture.x_label,
+        type="log" if picture.x_log else "linear",
+        autorange="reversed" if picture.x_reversed else True,
+    )
+    figure.update_yaxes(title=picture.y_label, rangemode="tozero")
+    if len(views) > 1:
+        figure.update_layout(updatemenus=[_menu(picture, list(views), len(measured))])
+    return figure
+
+
+def _views(
+    picture: Picture, instances: Sequence[str], measured: Sequence[Measured]
+) -> Mapping[str, list[tuple[float, float]]]:
+    """The points of all policies, by what they are of: the mean of several instances first."""
+    for policy in measured:
+        for name in (picture.x, picture.y):
+            if any(name not in metrics for metrics in policy.metrics):
+                raise UserError(f"picture {picture.name!r}: {policy.policy} has no metric {name!r}")
+    single = {
+        instance: [(p.metrics[number][picture.x], p.metrics[number][picture.y]) for p in measured]
+        for number, instance in enumerate(instances)
+    }
+    if len(instances) == 1:
+        return single
+    mean = [(fmean(m[picture.x] for m in p.metrics), fmean(m[picture.y] for m in p.metrics)) for p in measured]
+    return {f"{_MEAN} ({len(instances)})": mean, **single}
+
+
+def _least(picture: Picture, views: Mapping[str, Sequence[tuple[float, float]]]) -> float:
+    """Where a point of 0 is drawn on a logarithmic axis: at half of the smallest number that is not."""
+    return min((x for points in views.values() for x, _ in points if x > 0), default=1.0) / 2
+
+
+def _menu(picture: Picture, views: Sequence[str], policies: int) -> dict[str, Any]:
+    return {
+        "x": 1.0,
+        "xanchor": "right",
+        "y": 1.14,
+        "yanchor": "bottom",
+        "buttons": [
+            {
+                "label": html.escape(view),
+                "method": "update",
+                "args": [
+                    {"visible": [chosen == number for number in range(len(views)) for _ in range(policies)]},
+                    {"title.text": _titled(picture, view)},
+                ],
+            }
+            for chosen, view in enumerate(views)
+        ],
+    }
+
+
+def _titled(picture: Picture, view: str) -> str:
+    return f"{html.escape(picture.name)}: {html.escape(view)}"

@@ -1,0 +1,242 @@
+"""The sandboxed evaluator process, `python -m vulcan.scoring.evaluator_child DESCRIPTOR`.
+
+Started by `vulcan.scoring.evaluator_process`.
+
+It is told a set-up, loads the evaluator, warms up all that a job will touch, gives up every right it can, and
+then serves jobs until its parent closes the other end of the socket.
+
+Where the programs of a PROGRAM task run: each in a process of its own, forked by a server that knows no evidence.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import signal
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from numbers import Real
+from typing import Any, cast
+
+from vulcan.anvil import Policy, Rejected
+from vulcan.errors import UserError, nearest
+from vulcan.evaluator import Evaluator, Instance, OffersFingerprints, decisions_of, load_evaluator
+from vulcan.python_policy.dispatch import AnyPolicy, check_policy
+from vulcan.python_policy.policy import ProgramFailed, ProgramPolicy
+from vulcan.registry import find_task
+from vulcan.scoring.foreign_code import Attempt, one_line
+from vulcan.scoring.job import Setup
+from vulcan.scoring.program_server_client import Ended, ForkedChild, ForkServer, ServerLost
+from vulcan.scoring.sandbox.exit_causes import out_of_memory
+from vulcan.scoring.sandbox.layers import Layer, Layers
+from vulcan.scoring.sandbox.linux import adopt_orphans
+from vulcan.scoring.sandbox.lockdown import die_with_parent, lock_down
+from vulcan.scoring.sandbox.processes import guard_helpers
+from vulcan.scoring.wire import LARGEST_REPLY, LONGEST_SIGNATURE, Channel, decode, encode
+from vulcan.task import Program, Task
+
+RUNNER = "vulcan.python_policy.runner:run"
+
+SHARE_OF_TIME = 0.95
+"""What a candidate may use of its time: the rest is left for saying so, and for the next one to find all ready."""
+
+
+class Programs:
+    """The fork server of a jailed evaluator; none where the task's policies are not programs."""
+
+    def __init__(self, task: Task, setup: Setup) -> None:
+        """To be made before the evaluator loads any evidence, and before the process is locked down.
+
+        Raises UserError where this host cannot hold free Python, unless the set-up allows that.
+        """
+        self._server: ForkServer | None = None
+        if isinstance(task.signature, Program):
+            self._server = ForkServer(RUNNER, setup.limits, allow_unsandboxed=setup.allow_unsandboxed)
+            self._server.start()
+
+    def placed(self, policy: AnyPolicy, seconds: float) -> AnyPolicy:
+        """The policy, to be run within so many seconds of wall clock from now if it is a program."""
+        if not isinstance(policy, ProgramPolicy):
+            return policy
+        return policy.within(self._opener(time.monotonic() + SHARE_OF_TIME * seconds))
+
+    def _opener(self, deadline: float) -> Callable[[], ForkedChild]:
+        server = self._server
+        assert server is not None
+        return lambda: server.open(max(deadline - time.monotonic(), 1e-3))
+
+
+WARM_UP_EVENTS = 2000
+"""As much of an instance as a warm-up runs on, where the evaluator can cut one: whole ones may take minutes."""
+
+Reply = dict[str, Any]
+
+
+class Worker:
+    """The task and its evaluator, ready to score candidates."""
+
+    def __init__(self, setup: Setup) -> None:
+        """Raises UserError where the task or its evaluator does not load or prepare."""
+        self.setup = setup
+        self.task = find_task(setup.task)
+        self.programs = Programs(self.task, setup)
+        self.evaluator: Evaluator = load_evaluator(self.task)
+        self._settle(f"{self.task.evaluator!r} does not prepare", self._prepare)
+        self._settle("its warm-up run fails", self._warm_up)
+
+    def _settle(self, trouble: str, step: Callable[[], None]) -> None:
+        attempt = Attempt()
+        with attempt:
+            step()
+        if isinstance(attempt.error, UserError):
+            raise attempt.error
+        if attempt.error is not None:
+            raise UserError(f"task {self.task.name!r}: {trouble}: {attempt.failure}")
+
+    def _prepare(self) -> None:
+        self.evaluator.prepare(self.setup.instances)
+
+    def _warm_up(self) -> None:
+        """Go once through all that a job does: what is loaded late would need files, and have none."""
+        for source in self.task.seed_policies().values():
+            check_policy(source, self.task)
+        limit = self.setup.limits.setup_seconds
+        instance = self.setup.instances[0]
+        if isinstance(self.evaluator, OffersFingerprints):
+            instance = self.evaluator.opening(instance, WARM_UP_EVENTS)
+        if self.task.seed_policies() or not isinstance(self.task.signature, Program):
+            reply = self._score(warm_up_policy(self.task), [instance], probe=True, limit=limit)
+            if reply["status"] != "scored":
+                raise UserError(f"task {self.task.name!r}: its warm-up run is {reply['status']}: {reply['message']}")
+        self._score("import os", [instance], probe=False, limit=limit)
+        nearest("", [""])  # hints of the checker load difflib when the first is given
+
+    def serve(self, request: Mapping[str, Any]) -> Reply:
+        """The reply to a job. Ends the process where the evaluator does."""
+        instances = [self.setup.instances[number] for number in request["instances"]]
+        scored = self._score(request["source"], instances, request["probe"], request["limit"])
+        reply = scored | {"ticket": request["ticket"]}
+        if len(encode(reply)) <= LARGEST_REPLY:
+            return reply
+        return _bad("failed", f"its reply takes more than {LARGEST_REPLY} bytes") | {"ticket": request["ticket"]}
+
+    def _score(self, source: str, instances: Sequence[Instance], probe: bool, limit: float) -> Reply:
+        attempt = Attempt()
+        with attempt:
+            # to an evaluator of programs a policy is one, and to any other it is in Anvil
+            policy = cast(Policy, self.programs.placed(check_policy(source, self.task), limit))
+        if attempt.error is not None:
+            return self._ended_by(attempt, "the checker")
+        signature = None
+        if probe:
+            with attempt:
+                signature = plain_signature(decisions_of(self.evaluator, policy))
+            if attempt.error is not None:
+                return self._ended_by(attempt, "its decisions")
+        metrics = []
+        for instance in instances:
+            with attempt:
+                metrics.append(plain_metrics(self.evaluator.evaluate(policy, instance)))
+            if attempt.error is not None:
+                return self._ended_by(attempt, instance.name)
+        return {"status": "scored", "metrics": metrics, "message": "", "signature": signature}
+
+    def _ended_by(self, attempt: Attempt, where: str) -> Reply:
+        match attempt.error:
+            case MemoryError():
+                return _bad("memory", out_of_memory(self.setup.limits))
+            case Rejected():
+                return _bad("rejected", str(attempt.error))
+            case ProgramFailed(status=status, message=message):
+                return _bad(status, out_of_memory(self.setup.limits) if status == "memory" else f"{where}: {message}")
+            case Ended(status=status, message=message):
+                return _bad(status, message if status == "memory" else f"{where}: {message}")
+            case ServerLost():
+                signal.raise_signal(signal.SIGKILL)  # no fault of the candidate's: it is run again in a new process
+                return _bad("crashed", f"{where}: {attempt.failure}")
+            case _:
+                return _bad("failed", f"{where}: {attempt.failure}")
+
+
+def _bad(status: str, message: str) -> Reply:
+    return {"status": status, "metrics": [], "message": message}
+
+
+def warm_up_policy(task: Task) -> str:
+    """The first of the task's seed policies, or one whose functions answer 0."""
+    simplest = "".join(
+        f"def {declared.function}({', '.join(a.name for a in declared.arguments)}):\n    return 0.0\n"
+        for declared in task.functions
+    )
+    return next(iter(task.seed_policies().values()), simplest)
+
+
+class BadSignature(Exception):
+    """An evaluator gave something that is not a digest of decisions."""
+
+
+def plain_signature(signature: object) -> str | None:
+    """The digest as it is. Raises BadSignature where it is anything but a text of a modest length, or None."""
+    if signature is None:
+        return None
+    if not isinstance(signature, str):
+        raise BadSignature(f"a {type(signature).__name__} is not a text")
+    if not 0 < len(signature) <= LONGEST_SIGNATURE:
+        raise BadSignature(f"{len(signature)} characters, and from 1 to {LONGEST_SIGNATURE} are possible")
+    return signature
+
+
+class BadMetrics(Exception):
+    """An evaluator gave something that is not a mapping of finite numbers by name."""
+
+
+def plain_metrics(metrics: object) -> dict[str, float]:
+    """The metrics as floats. Raises BadMetrics where they are anything but finite numbers by name."""
+    if not isinstance(metrics, Mapping):
+        raise BadMetrics(f"a {type(metrics).__name__} is not a mapping of metrics")
+    return {_name(name): _number(name, value) for name, value in metrics.items()}
+
+
+def _name(name: object) -> str:
+    if not isinstance(name, str):
+        raise BadMetrics(f"the name of a metric is a {type(name).__name__}, not a text")
+    return name
+
+
+def _number(name: str, value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise BadMetrics(f"{name} is a {type(value).__name__}, not a number")
+    try:
+        number = float(value)
+    except OverflowError as error:
+        raise BadMetrics(f"{name} is larger than a float can be") from error
+    if not math.isfinite(number):
+        raise BadMetrics(f"{name} is {number}")
+    return number
+
+
+def main(descriptor: int) -> None:
+    channel = Channel(descriptor)
+    message = channel.receive()
+    if message is None:
+        return
+    setup, layers = Setup.from_json(message.decode()), Layers.from_json(json.loads(message)["layers"])
+    parent_death_signal = Layer.PARENT_DEATH in layers and die_with_parent()
+    if sys.platform == "linux":
+        adopt_orphans()
+    try:
+        worker = Worker(setup)
+    except UserError as error:
+        channel.send({"error": one_line(str(error), 2000)})
+        return
+    guard_helpers()
+    defences = lock_down(setup.limits, parent_death_signal=parent_death_signal, layers=layers)
+    channel.send({"defences": asdict(defences)})
+    while (request := channel.receive()) is not None:
+        channel.send(worker.serve(decode(request)))
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))

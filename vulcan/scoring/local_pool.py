@@ -1,0 +1,214 @@
+"""What executors share: workers, and threads that feed them in the order jobs come.
+
+Scoring on this machine: a pool of jailed evaluators, up in a second.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import deque
+from collections.abc import Sequence
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from functools import partial
+from queue import SimpleQueue
+from types import TracebackType
+from typing import Protocol, Self
+
+from vulcan.errors import UserError
+from vulcan.scoring.evaluator_process import JailedEvaluator
+from vulcan.scoring.executor import WorkerGone, WorkerLost
+from vulcan.scoring.job import Job, Outcome, Request, Setup
+from vulcan.scoring.sandbox.lockdown import Defences
+
+logger = logging.getLogger(__name__)
+
+TRIES = 3
+"""How many workers a job may lose before it is given up."""
+
+
+class Worker(Protocol):
+    """Something that scores one candidate at a time. Threads of the pool call all but `interrupt`."""
+
+    def start(self) -> Defences:
+        """Be ready for jobs. Raises UserError where the set-up fails."""
+
+    def serve(self, request: Request) -> Outcome:
+        """Run a job. Raises WorkerLost where it was the worker that failed; it may be used again, unless WorkerGone.
+
+        Raises UserError where the worker cannot be set up any more, which may be a matter of the worker's alone.
+        """
+
+    def interrupt(self) -> None:
+        """End what runs, soon and for good."""
+
+    def close(self) -> None:
+        """Wait until nothing is left of the worker."""
+
+
+@dataclass(frozen=True, eq=False)
+class Waiting:
+    """A job that was submitted, and who waits for it."""
+
+    request: Request
+    future: Future[Outcome] = field(default_factory=Future)
+
+
+class Pool:
+    """An `Executor` over a fixed number of workers.
+
+    The first worker is started at once, and fills the caches on disk that the others find when their first
+    job starts them. A job travels to its worker alone, unless a kind of pool has several travel together.
+    """
+
+    def __init__(self, name: str, setup: Setup, workers: Sequence[Worker]) -> None:
+        """Raises UserError where the set-up fails."""
+        self.name = name
+        self.workers = len(workers)
+        self.setup = setup
+        self._all = tuple(workers)
+        self._free: SimpleQueue[Worker] = SimpleQueue()
+        for worker in workers:
+            self._free.put(worker)
+        self._waiting: deque[Waiting] = deque()
+        self._taking = threading.Lock()
+        self._left = len(workers)
+        self._counting = threading.Lock()
+        self._closing = False
+        # the threads last as long as the pool: a child dies with the thread that started it
+        self._threads = ThreadPoolExecutor(len(workers), thread_name_prefix=f"vulcan-{name}")
+        with ExitStack() as on_failure:
+            on_failure.callback(self.close)
+            self.defences = self._threads.submit(self._started, workers[0]).result()
+            on_failure.pop_all()
+
+    def submit(self, job: Job) -> Future[Outcome]:
+        """Queue a job. Raises ValueError for one that does not fit the set-up, RuntimeError once closed."""
+        waiting, turn = Waiting(self.setup.request(job)), list[Waiting]()
+        with self._taking:
+            self._threads.submit(self._run, turn).add_done_callback(partial(_pass_on_failure, turn))
+            self._waiting.append(waiting)
+        return waiting.future
+
+    def close(self) -> None:
+        """Kill what runs, cancel what waits. May be called twice."""
+        self._closing = True
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        with self._taking:
+            left = list(self._waiting)
+            self._waiting.clear()
+        for waiting in left:
+            waiting.future.cancel()
+        for worker in self._all:
+            worker.interrupt()
+        self._threads.shutdown(wait=True)
+        for worker in self._all:
+            worker.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _started(self, worker: Worker) -> Defences:
+        for left in range(TRIES - 1, -1, -1):
+            try:
+                return worker.start()
+            except WorkerLost as error:
+                if self._closing:
+                    raise CancelledError from error
+                if not left:
+                    raise
+                logger.warning("a worker was lost as it began: %s", error)
+        raise AssertionError  # the last try returns or raises
+
+    def size_of_batch(self, waiting: Sequence[Request]) -> int:
+        """How many of the jobs that wait, from the first on, go to a worker in one call."""
+        return 1
+
+    def serve_on(self, worker: Worker, requests: Sequence[Request]) -> list[Outcome]:
+        """Run jobs on a worker, in their order. Raises as `Worker.serve` does."""
+        return [worker.serve(request) for request in requests]
+
+    def _run(self, turn: list[Waiting]) -> None:
+        """A turn of one thread for each job: where a job went with an earlier one, there is one turn too many."""
+        with self._taking:
+            if self._waiting:
+                size = self.size_of_batch([waiting.request for waiting in self._waiting])
+                turn += [self._waiting.popleft() for _ in range(min(size, len(self._waiting)))]
+        jobs = [waiting for waiting in turn if waiting.future.set_running_or_notify_cancel()]
+        served = self._served_together(jobs) if len(jobs) > 1 else None
+        for number, waiting in enumerate(jobs):
+            try:
+                waiting.future.set_result(served[number] if served else self._served(waiting.request))
+            except (WorkerLost, UserError) as error:
+                waiting.future.set_exception(error)
+
+    def _served_together(self, jobs: Sequence[Waiting]) -> list[Outcome] | None:
+        """The outcomes; None where the worker failed: then each job is run alone, for any may be to blame."""
+        worker = self._free.get()
+        gone = False
+        try:
+            return self.serve_on(worker, [waiting.request for waiting in jobs])
+        except (WorkerLost, UserError) as error:
+            if self._closing:
+                raise CancelledError from error
+            gone = isinstance(error, WorkerGone)
+            logger.warning("a worker was lost with %d jobs, which are run again: %s", len(jobs), error)
+            return None
+        finally:
+            self._give_back(worker, gone)
+
+    def _served(self, request: Request) -> Outcome:
+        lost = 0
+        while True:
+            worker, gone = self._free.get(), False
+            try:
+                return self.serve_on(worker, [request])[0]
+            except (WorkerLost, UserError) as error:
+                if self._closing:
+                    raise CancelledError from error
+                lost += 1
+                gone = isinstance(error, WorkerGone)
+                logger.warning("a worker was lost at job %d (%d of %d): %s", request.job, lost, TRIES, error)
+                if lost == TRIES:
+                    raise
+            finally:
+                self._give_back(worker, gone)
+
+    def _give_back(self, worker: Worker, gone: bool) -> None:
+        if not (gone and self._retire()):
+            self._free.put(worker)
+
+    def _retire(self) -> bool:
+        """Do without a worker from now on; False for the last one, without which every job would wait for ever."""
+        with self._counting:
+            if self._left == 1:
+                return False
+            self._left -= 1
+            logger.warning("a worker does not come back: going on with %d", self._left)
+            return True
+
+
+def _pass_on_failure(turn: Sequence[Waiting], over: Future[None]) -> None:
+    """Whatever ended a turn is told to those whose jobs it had."""
+    error = None if over.cancelled() else over.exception()
+    if error is not None:
+        for waiting in turn:
+            if not waiting.future.done():
+                waiting.future.set_exception(error)
+
+
+class LocalExecutor(Pool):
+    """An `Executor` whose workers are children of this process.
+
+    Raises UserError where the task, its evaluator or an instance cannot be set up.
+    """
+
+    def __init__(self, setup: Setup, workers: int) -> None:
+        super().__init__("local", setup, [JailedEvaluator(setup) for _ in range(workers)])

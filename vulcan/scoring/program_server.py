@@ -1,0 +1,136 @@
+"""The fork server, `python -m vulcan.scoring.program_server DESCRIPTOR`.
+
+Started by `vulcan.scoring.program_server_client`.
+
+It imports what candidates need, leaves all that it can of the host, and forks a child for each candidate. It never runs
+any of a candidate's code, and reads nothing of what a child says but the length: that is for the one who asked.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import json
+import os
+import signal
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from vulcan.scoring.foreign_code import Attempt
+from vulcan.scoring.job import Limits
+from vulcan.scoring.program_child import Child, Host
+from vulcan.scoring.program_wire import Frames, Hangup, Kind
+from vulcan.scoring.sandbox import linux
+from vulcan.scoring.sandbox.layers import Layer, Layers
+from vulcan.scoring.sandbox.linux import ProcessNamespaces
+from vulcan.scoring.sandbox.lockdown import Notes, address_space_allowed, die_with_parent, isolate
+
+_FIRST_SECONDS = 60.0
+"""Wall clock of the child that shows, before any candidate comes, which defences hold."""
+
+
+@dataclass(slots=True)
+class Server:
+    """Answers the frames of one handle, in order."""
+
+    control: Frames
+    host: Host
+    defences: bytes
+    child: Child | None = None
+
+    def serve(self) -> None:
+        """Until the handle is closed."""
+        while True:
+            kind, body = self.control.receive()
+            self.control.send(*self._answer(kind, body))
+
+    def _answer(self, kind: Kind, body: bytes) -> tuple[Kind, bytes]:
+        match kind:
+            case Kind.OPEN:
+                return self._open(float(json.loads(body)["seconds"]))
+            case Kind.MESSAGE if self.child is not None:
+                answer = self.child.answer(body)
+                return (Kind.ENDED, self.child.report()) if answer is None else (Kind.MESSAGE, answer)
+            case Kind.END if self.child is not None:
+                self.child.end("ended", "told to end")
+                return Kind.ENDED, self.child.report()
+        return Kind.ERROR, b"a frame out of turn"
+
+    def _open(self, seconds: float) -> tuple[Kind, bytes]:
+        if self.child is not None:
+            self.child.end("ended", "told to end")
+        self.child = Child(self.host, seconds)
+        defences = self.child.answer(None)
+        if defences is None:
+            return Kind.ENDED, self.child.report()
+        if defences != self.defences:
+            self.child.end("ended", "told to end")
+            return Kind.ERROR, b"a child's defences are not those of the first"
+        return Kind.READY, b""
+
+
+def main(descriptor: int) -> None:
+    parent_death_signal = die_with_parent()
+    control = Frames(descriptor)
+    try:
+        kind, body = control.receive()
+        assert kind is Kind.SET_UP
+        _serve(control, json.loads(body), parent_death_signal)
+    except Hangup:
+        return
+
+
+def _serve(control: Frames, set_up: dict[str, Any], parent_death_signal: bool) -> None:
+    limits, layers = Limits(**set_up["limits"]), Layers.from_json(set_up["layers"])
+    runner: list[Callable[..., object]] = []
+    attempt = Attempt()
+    with attempt:
+        module, _, name = set_up["runner"].partition(":")
+        runner.append(getattr(importlib.import_module(module), name))
+    if attempt.error is not None:
+        control.send(Kind.ERROR, f"it does not load: {attempt.failure}".encode())
+        return
+    # what is there already never changes: neither collected nor, page by page, copied in a child
+    gc.collect()
+    gc.freeze()
+    notes = Notes()
+    address_space = address_space_allowed(limits, notes) if Layer.MEMORY in layers else None
+    isolation = isolate(layers, notes, processes=True)
+    if Layer.PARENT_DEATH in layers:
+        parent_death_signal = die_with_parent()
+        if not parent_death_signal:
+            notes.lines.append("parent-death signal: not on this system")
+    if sys.platform == "linux":
+        linux.adopt_orphans()
+    if "pid" in isolation.namespaces and (first := os.fork()):
+        os.close(control.descriptor)
+        _stand_in_for(first)
+    if Layer.PARENT_DEATH in layers:
+        die_with_parent()
+    namespaces = ProcessNamespaces() if "pid" in isolation.namespaces else None
+    host = Host(control.descriptor, runner[0], limits, layers, isolation, tuple(notes.lines), address_space, namespaces)
+    if sys.platform == "linux" and isolation.unprivileged:
+        linux.allow_own_proc_files(False)
+    child = Child(host, _FIRST_SECONDS)
+    defences = child.answer(None)
+    if defences is None:
+        control.send(Kind.ERROR, f"its first child {json.loads(child.report())['message']}".encode())
+        return
+    child.end("ended", "told to end")
+    control.send(Kind.READY, defences)
+    Server(control, host, defences).serve()
+
+
+def _stand_in_for(first: int) -> NoReturn:
+    """Wait for the process that is the first in the new namespace, and end as it does."""
+    _, status = os.waitpid(first, 0)
+    if os.WIFSIGNALED(status):
+        signal.signal(os.WTERMSIG(status), signal.SIG_DFL)
+        os.kill(os.getpid(), os.WTERMSIG(status))
+    os._exit(os.waitstatus_to_exitcode(status) & 0xFF)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))

@@ -1,0 +1,257 @@
+"""The handle of a fork server: a locked-down process of its own for each candidate that is free Python."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from types import TracebackType
+from typing import Literal, NoReturn, Self
+
+from vulcan.errors import UserError
+from vulcan.scoring.foreign_code import one_line
+from vulcan.scoring.job import Limits
+from vulcan.scoring.program_wire import LARGEST_MESSAGE, Frames, Hangup, Kind, MessageChannel
+from vulcan.scoring.sandbox.environment import child_environment
+from vulcan.scoring.sandbox.layers import ALL, Layer, Layers
+from vulcan.scoring.sandbox.lockdown import Defences
+from vulcan.scoring.sandbox.processes import kill_descendants
+
+__all__ = ["Ended", "ForkServer", "ForkedChild", "MessageChannel", "ServerLost"]
+
+End = Literal["timeout", "memory", "crashed", "ended"]
+_LIMITS = Limits()
+
+
+@dataclass(eq=False)  # not frozen: `contextlib` sets an error's traceback
+class Ended(Exception):
+    """How a candidate's process ended.
+
+    `status` is `timeout`, `memory` or `crashed` where it ended by its own doing, and `ended` where it was told to;
+    `message` says why in one line. `seconds` is wall clock, `cpu_seconds` processor time, and `peak_bytes` the most
+    memory that was resident at one time.
+    """
+
+    status: End
+    message: str
+    seconds: float
+    cpu_seconds: float
+    peak_bytes: int
+
+    def __str__(self) -> str:
+        return self.message
+
+
+class ServerLost(Exception):
+    """The server itself is gone, by no fault of a candidate's."""
+
+
+class ForkServer:
+    """A warm, single-threaded process that forks a locked-down one for each candidate.
+
+    `runner` is `module:function`. The module is imported once, in the server; the function is called in each child with
+    a `MessageChannel`, after the child has given up every right: it can open nothing, import nothing from disk, start
+    nothing and reach nobody but through that channel.
+
+    `start`, `interrupt` and `close` need an ordinary process. What lies between needs no call but `read` and `write`,
+    and so works in a jailed evaluator that has started the server before it was locked down. One thread uses a server
+    and its children; any may call `interrupt`. On Linux a server dies with the *thread* that starts it.
+    """
+
+    def __init__(
+        self,
+        runner: str,
+        limits: Limits = _LIMITS,
+        *,
+        allow_unsandboxed: bool = False,
+        layers: Layers = ALL,
+        directory: str | None = None,
+    ) -> None:
+        """`limits` bounds the server's start and, by memory and processor time, each child.
+
+        With `allow_unsandboxed`, a host that cannot hold free Python is no error. `layers` is for tests alone.
+        """
+        self.runner = runner
+        self.limits = limits
+        self.allow_unsandboxed = allow_unsandboxed
+        self.layers = layers
+        self.directory = directory or os.getcwd()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._frames = Frames(-1)
+        self._defences = Defences()
+        self._current: ForkedChild | None = None
+        self._lock = threading.Lock()
+
+    @property
+    def pid(self) -> int | None:
+        """The process id of the server, which is its group's too; None while it is not there."""
+        return self._process.pid if self._process else None
+
+    def start(self) -> Defences:
+        """Start the server if it is not there, and wait until a first child has shown which defences hold.
+
+        Raises UserError where the runner does not load, and where the host's defences are too few for free Python.
+        """
+        if self._process is not None:
+            return self._defences
+        mine, servers = socket.socketpair()
+        try:
+            self._process = self._exec(servers)
+        except OSError as error:
+            mine.close()
+            raise UserError(f"cannot start a fork server in {self.directory}: {error.strerror}") from error
+        finally:
+            servers.close()
+        self._frames = Frames(mine.detach())
+        set_up = {"runner": self.runner, "limits": asdict(self.limits), "layers": self.layers.to_json()}
+        watchdog = threading.Timer(self.limits.setup_seconds, self.interrupt)
+        watchdog.daemon = True
+        watchdog.start()
+        try:
+            kind, body = self._exchange(Kind.SET_UP, json.dumps(set_up).encode())
+        except ServerLost:
+            self._refuse(self._last_words())
+        finally:
+            watchdog.cancel()
+        if kind is not Kind.READY:
+            self._refuse(body.decode(errors="replace"))
+        self._defences = Defences.from_json(json.loads(body))
+        self._refuse_what_cannot_be_held()
+        return self._defences
+
+    def open(self, seconds: float) -> ForkedChild:
+        """A process for one candidate, locked down. It is killed `seconds` of wall clock from now, whatever it does.
+
+        Starts the server if it is not there. Raises ServerLost, ValueError while another child is open, and UserError
+        as `start` does.
+        """
+        if self._current is not None:
+            raise ValueError("a fork server has one child at a time: end the one that is open first")
+        self.start()
+        kind, body = self._exchange(Kind.OPEN, json.dumps({"seconds": seconds}).encode())
+        if kind is Kind.ERROR:
+            raise ServerLost(body.decode(errors="replace"))
+        self._current = ForkedChild(self, _ended(body) if kind is Kind.ENDED else None)
+        return self._current
+
+    def interrupt(self) -> None:
+        """Kill the server and all that it has started."""
+        with self._lock:
+            if self._process is not None and self._process.returncode is None:
+                kill_descendants(self._process.pid)
+                with suppress(ProcessLookupError, PermissionError):
+                    os.killpg(self._process.pid, signal.SIGKILL)
+
+    def close(self) -> None:
+        """Kill the server and all that it has started, and wait for its end. The next `start` starts another."""
+        if self._process is None:
+            return
+        self.interrupt()
+        with self._lock:
+            self._process.wait()
+        if self._process.stderr is not None:
+            self._process.stderr.close()
+        os.close(self._frames.descriptor)
+        self._process, self._current = None, None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _exec(self, servers: socket.socket) -> subprocess.Popen[bytes]:
+        descriptor = servers.fileno()
+        environment: Mapping[str, str] = child_environment()
+        if Layer.ENVIRONMENT not in self.layers:
+            environment = {**os.environ, **environment}
+        return subprocess.Popen(
+            # -P: a file in the working directory must not stand in for a module
+            [sys.executable, "-P", "-m", "vulcan.scoring.program_server", str(descriptor)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            env=environment,
+            cwd=self.directory,
+            process_group=0,
+            close_fds=True,
+            pass_fds=(descriptor,),
+        )
+
+    def _exchange(self, kind: Kind, body: bytes) -> tuple[Kind, bytes]:
+        """A frame to the server, and its answer. Raises ServerLost."""
+        try:
+            self._frames.send(kind, body)
+            return self._frames.receive()
+        except Hangup as error:
+            raise ServerLost("the fork server is gone") from error
+
+    def _last_words(self) -> str:
+        assert self._process is not None and self._process.stderr is not None
+        self.interrupt()
+        lines = self._process.stderr.read().decode(errors="replace").strip().splitlines()
+        return lines[-1] if lines else f"it was not ready after {self.limits.setup_seconds:g} s, or was killed"
+
+    def _refuse(self, trouble: str) -> NoReturn:
+        self.close()
+        raise UserError(f"fork server for {self.runner!r}: {one_line(trouble)}")
+
+    def _refuse_what_cannot_be_held(self) -> None:
+        missing = self._defences.missing_for_free_programs
+        if missing and not self.allow_unsandboxed and not self.layers.off:
+            self.close()
+            raise UserError(
+                f"free Python is not run here, for this host lacks: {', '.join(missing)} (`vulcan doctor` says more); "
+                "--allow-unsandboxed runs it all the same, with your rights"
+            )
+
+
+class ForkedChild:
+    """A candidate's process. Always `end` it."""
+
+    def __init__(self, server: ForkServer, ended: Ended | None) -> None:
+        self._server = server
+        self._ended = ended
+
+    def ask(self, message: bytes) -> bytes:
+        """The child's answer. Raises Ended where it gives none, ServerLost, and ValueError for too long a message."""
+        if len(message) > LARGEST_MESSAGE:
+            raise ValueError(f"{len(message)} bytes, and a message has at most {LARGEST_MESSAGE}")
+        if self._ended is not None:
+            raise self._ended
+        kind, body = self._server._exchange(Kind.MESSAGE, message)
+        if kind is Kind.ENDED:
+            self._ended = _ended(body)
+            raise self._ended
+        return body
+
+    def end(self) -> Ended:
+        """Kill the child and all that it has started; how it ended. May be called again. Raises ServerLost."""
+        if self._ended is None:
+            _, body = self._server._exchange(Kind.END, b"")
+            self._ended = _ended(body)
+        if self._server._current is self:
+            self._server._current = None
+        return self._ended
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        with suppress(ServerLost):
+            self.end()
+
+
+def _ended(body: bytes) -> Ended:
+    return Ended(**json.loads(body))

@@ -1,0 +1,103 @@
+"""What parent and child say to each other: JSON objects, each behind its length in four bytes.
+
+JSON and not pickle, for a pickle from the child would run code of its choice in the parent.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import struct
+from collections.abc import Mapping
+from typing import Any, NoReturn
+
+from vulcan.scoring.job import Outcome, Request
+
+HEADER = struct.Struct("!I")
+LARGEST_REPLY = 1 << 20
+"""Bytes of the longest message that a parent reads."""
+LONGEST_SIGNATURE = 256
+"""Characters of the longest digest of decisions; it is kept with every candidate."""
+
+
+class MalformedMessage(Exception):
+    """The other side sent something that is not the message expected."""
+
+
+def encode(message: Mapping[str, Any]) -> bytes:
+    body = json.dumps(message).encode()
+    return HEADER.pack(len(body)) + body
+
+
+def decode(body: bytes) -> dict[str, Any]:
+    """The message in `body`. Raises MalformedMessage for anything but a JSON object."""
+    try:
+        message = json.loads(body, parse_constant=_refuse)
+    except (ValueError, RecursionError) as error:
+        raise MalformedMessage("not JSON") from error
+    if not isinstance(message, dict):
+        raise MalformedMessage("not an object")
+    return message
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(constant)
+
+
+def outcome_of(
+    reply: Mapping[str, Any], ticket: str, request: Request, names: tuple[str, ...], seconds: float
+) -> Outcome:
+    """The outcome in a child's reply; nothing in it is taken on trust. Raises MalformedMessage.
+
+    `ticket` is what the request was sent with: a reply prepared before the request cannot know it.
+    """
+    status, message = reply.get("status"), reply.get("message", "")
+    if reply.get("ticket") != ticket or not isinstance(message, str):
+        raise MalformedMessage("not the reply to this job")
+    match status:
+        case "rejected" | "failed" | "memory" | "timeout" | "crashed":
+            return Outcome(request.job, status, (), message, seconds)
+        case "scored":
+            metrics = reply.get("metrics")
+            if not isinstance(metrics, list) or len(metrics) != len(names) or not all(map(_are_metrics, metrics)):
+                raise MalformedMessage("not one mapping of finite numbers an instance")
+            signature = reply.get("signature")
+            if not (signature is None or (request.probe and _is_signature(signature))):
+                raise MalformedMessage("not a digest of decisions that was asked for")
+            return Outcome(request.job, "scored", tuple(zip(names, metrics, strict=True)), "", seconds, signature)
+    raise MalformedMessage("no status")
+
+
+def _are_metrics(metrics: object) -> bool:
+    return isinstance(metrics, dict) and all(isinstance(v, float) and math.isfinite(v) for v in metrics.values())
+
+
+def _is_signature(signature: object) -> bool:
+    return isinstance(signature, str) and 0 < len(signature) <= LONGEST_SIGNATURE
+
+
+class Channel:
+    """The child's end. Plain `read` and `write`, the only calls on it that the jail lets through."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+    def receive(self) -> bytes | None:
+        """The body of the next message; None where the parent has closed its end."""
+        header = self._read(HEADER.size)
+        return None if header is None else self._read(HEADER.unpack(header)[0])
+
+    def send(self, message: Mapping[str, Any]) -> None:
+        left = memoryview(encode(message))
+        while left:
+            left = left[os.write(self._descriptor, left) :]
+
+    def _read(self, count: int) -> bytes | None:
+        chunks = bytearray()
+        while len(chunks) < count:
+            chunk = os.read(self._descriptor, count - len(chunks))
+            if not chunk:
+                return None
+            chunks += chunk
+        return bytes(chunks)

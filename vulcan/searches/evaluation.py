@@ -1,0 +1,218 @@
+"""One program on its way from the cheapest score to the full one.
+
+When a candidate is not worth more machine time, from scores alone: a resumed search decides as it would have.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from statistics import fmean
+
+import numpy as np
+
+from vulcan.evaluator import Instance, Rung
+from vulcan.scoring import Executor, Job, Outcome
+from vulcan.searches.bootstrap import draws, quantile, standard_error, studentised
+from vulcan.searches.scorer import Scorer
+from vulcan.store.events import InstanceMetrics, Verdict
+
+WINDOW = 60
+"""How many of the candidates settled last a rung's score is compared with: a search improves, and its standard too."""
+
+FEWEST_EARLIER = 10
+"""With fewer to compare with, every candidate passes a rung."""
+
+FEWEST_PAIRS = 5
+"""Instances on which two candidates must have been compared before one is given up."""
+
+_RESAMPLES = 2000
+
+
+def passes(score: float, earlier: Sequence[float], keep: float, window: int = WINDOW) -> bool:
+    """Whether a score on a rung is among the best `keep` of the last `window` ones there, the latest at the end.
+
+    One that ties with the last to pass does so too. While a search improves, more than `keep` of its candidates pass,
+    for they are compared with worse ones; fewer do with a shorter window. Raises ValueError for a share outside of
+    (0, 1] or a window of nothing.
+    """
+    if window < 1:
+        raise ValueError(f"window is {window}: at least 1 is needed")
+    if not 0 < keep <= 1:
+        raise ValueError(f"keep is {keep}: a share above 0 and at most 1 is needed")
+    recent = earlier[-window:]
+    better = sum(other > score for other in recent)
+    return len(recent) < FEWEST_EARLIER or better < keep * len(recent)
+
+
+def will_not_reach(
+    candidate: Sequence[float], incumbent: Sequence[float], confidence: float = 0.95, seed: int = 1
+) -> bool:
+    """Whether the candidate's mean over all instances will, with this confidence, be below the incumbent's.
+
+    `incumbent` has a score for every instance, `candidate` those of the first of them, in the same order. What the
+    candidate will lose or gain on the rest is predicted from the differences seen so far, by a studentised bootstrap
+    (Mojirsheibani and Tibshirani, Canadian Journal of Statistics 1996); so the test is about the mean, which is what
+    the archive ranks by, and not about how many instances are lost. Never with fewer than `FEWEST_PAIRS` instances,
+    unless those are all there are: then the two means decide. The same scores and seed give the same answer. Raises
+    ValueError for more scores than the incumbent has, or a confidence outside of (0, 1).
+    """
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence {confidence}: a share between 0 and 1 is needed")
+    seen, rest = len(candidate), len(incumbent) - len(candidate)
+    if rest < 0:
+        raise ValueError(f"{seen} scores of the candidate for {len(incumbent)} of the incumbent")
+    if rest == 0:
+        return math.fsum(candidate) < math.fsum(incumbent)
+    if seen < FEWEST_PAIRS:
+        return False
+    differences = np.subtract(candidate, incumbent[:seen], dtype=np.float64)
+    mean = float(differences.mean())
+    error = standard_error(differences)
+    if mean >= 0 or error == 0:
+        return mean < 0
+    chosen = draws(seed, (_RESAMPLES, seen + rest), seen)
+    resampled, predicted = differences[chosen[:, :seen]], differences[chosen[:, seen:]]
+    # of the mean over the rest around the mean seen, in standard errors of the latter
+    spread = math.sqrt(1 + seen / rest)
+    errors = resampled.std(axis=1, ddof=1) / math.sqrt(seen) * spread
+    highest = quantile(studentised(predicted.mean(axis=1) - resampled.mean(axis=1), errors), confidence)
+    return seen * mean + rest * (mean + highest * error * spread) < 0
+
+
+def stages(count: int, seed: int = 1) -> tuple[tuple[int, ...], ...]:
+    """Which of `count` instances are run first, and which only by those that `will_not_reach` does not give up.
+
+    Two halves of a shuffle, for the first is to be like the second, which the order that a user names traces in seldom
+    is; the first has at least `FEWEST_PAIRS`. One stage where that would leave the second with a single instance.
+    """
+    order = list(range(count))
+    random.Random(seed).shuffle(order)
+    first = max(FEWEST_PAIRS, (count + 1) // 2)
+    return (tuple(order),) if count - first < 2 else (tuple(order[:first]), tuple(order[first:]))
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """What a program is measured on: cheaper versions of the instances, then the instances, part after part.
+
+    `parts` are indices into `instances`: of many instances some come first, after which a program that is plainly
+    worse than it must be is stopped.
+    """
+
+    rungs: tuple[Rung, ...]
+    instances: tuple[Instance, ...]
+    parts: tuple[tuple[int, ...], ...]
+
+    @classmethod
+    def of(cls, rungs: Sequence[Rung], instances: Sequence[Instance], *, races: bool) -> Course:
+        if not races:
+            return cls((), tuple(instances), (tuple(range(len(instances))),))
+        return cls(tuple(rungs), tuple(instances), stages(len(instances)))
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What had settled when the program was asked for: all that decides whether it goes on.
+
+    `earlier` has the recent scores on each rung, `to_reach` the scores on each instance of a candidate that it must
+    come near, and `same_decisions` finds a candidate by its signature. `stops` is off for what must be scored fully.
+    """
+
+    earlier: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    to_reach: tuple[float, ...] | None = None
+    same_decisions: Callable[[str], int | None] = lambda _: None
+    stops: bool = True
+
+
+@dataclass
+class Trial:
+    """Runs the stages of a course one after the other; `advance` takes in what is done and goes on."""
+
+    number: int
+    source: str
+    course: Course
+    known: Known
+    scorer: Scorer
+    executor: Executor
+    limit: float
+    verdict: Verdict | None = None
+    feedback: str = ""
+    score: float | None = None
+    metrics: InstanceMetrics = ()
+    rungs: tuple[tuple[str, float], ...] = ()
+    signature: str | None = None
+    of: int | None = None
+    running: Future[Outcome] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._stages = [rung.instances for rung in self.course.rungs]
+        self._stages += [tuple(self.course.instances[i] for i in part) for part in self.course.parts]
+        self._stage = 0
+        self._measured: dict[str, dict[str, float]] = {}
+        self._submit()
+
+    def _submit(self) -> None:
+        probe = self._stage == 0
+        self.running = self.executor.submit(Job(self.number, self.source, self._stages[self._stage], self.limit, probe))
+
+    @property
+    def finished(self) -> bool:
+        return self.verdict is not None
+
+    def advance(self) -> None:
+        """Go on as far as results are there. Raises what the executor raises."""
+        while not self.finished and self.running.done():
+            self._take(self.running.result())
+
+    def wait(self) -> None:
+        """Go on to the end."""
+        while not self.finished:
+            self._take(self.running.result())
+
+    def _take(self, outcome: Outcome) -> None:
+        if self._stage == 0 and outcome.signature is not None:
+            self.signature = outcome.signature
+            self.of = self.known.same_decisions(outcome.signature)
+        if outcome.status != "scored":
+            self.verdict = "failed" if outcome.status == "rejected" else outcome.status
+            self.feedback = outcome.message
+        elif self.of is not None:
+            self.verdict = "same-decisions"
+            self.feedback = f"it decides as candidate {self.of} does"
+        else:
+            self._score(outcome)
+
+    def _score(self, outcome: Outcome) -> None:
+        scores = self.scorer.on_each(self._stages[self._stage], outcome.metrics)
+        if self._stage < len(self.course.rungs):
+            rung = self.course.rungs[self._stage]
+            score = fmean(scores)
+            self.rungs += ((rung.name, score),)
+            if self.known.stops and not passes(score, self.known.earlier.get(rung.name, ()), rung.keep):
+                self._stop(f"it scored {score:.4f} on {rung.name}, not among the best {rung.keep:.0%} of late")
+                return
+        else:
+            self._measured |= dict(outcome.metrics)
+            if len(self._measured) == len(self.course.instances):
+                self.verdict = "scored"
+                self.metrics = tuple((i.name, self._measured[i.name]) for i in self.course.instances)
+                self.score = self.scorer.mean("train", self.metrics)
+                return
+            if self.known.stops and self.known.to_reach is not None and self._falls_short(scores):
+                self._stop(f"on the first {len(scores)} instances it was plainly worse than the best candidates")
+                return
+        self._stage += 1
+        self._submit()
+
+    def _falls_short(self, scores: Sequence[float]) -> bool:
+        """Whether the scores of the first part say that it will not come near the candidate it must."""
+        assert self.known.to_reach is not None
+        in_order = [self.known.to_reach[i] for part in self.course.parts for i in part]
+        return will_not_reach(scores, in_order)
+
+    def _stop(self, why: str) -> None:
+        self.verdict, self.feedback = "stopped", why

@@ -1,0 +1,153 @@
+"""Opening a run: what it is measured on, and what it is compared with."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+
+from vulcan import __version__
+from vulcan.errors import UserError, nearest
+from vulcan.evaluator import Evaluator, Instance, Rung, SplitName, load_evaluator, rungs_of
+from vulcan.searches.config import SearchConfig
+from vulcan.searches.scorer import Scorer
+from vulcan.store import RunRecord, Store
+from vulcan.store.events import BaselineMeasured, Event, Prepared, ReferenceMeasured, Started
+from vulcan.task import Json, Objective, Task
+
+SPLITS: tuple[SplitName, ...] = ("train", "validation", "test")
+
+
+def find_objective(task: Task, name: str) -> Objective:
+    """The task's objective of that name. Raises UserError."""
+    try:
+        return task.objective(name)
+    except KeyError:
+        known = [objective.name for objective in task.objectives]
+        raise UserError(
+            f"task {task.name!r} has no objective {name!r}{nearest(name, known)} (known: {', '.join(known)})"
+        ) from None
+
+
+def find_instances(task: Task, config: SearchConfig, evaluator: Evaluator) -> tuple[Instance, ...]:
+    """What the configuration measures on. Raises UserError, also where there is nothing to search on."""
+    split = task.split if config.split == "task" else replace(task.split, by="none")
+    found = tuple(evaluator.instances(config.settings, split))
+    if split == replace(split, by="none"):
+        found = tuple(replace(instance, split="train") for instance in found)
+    names = [(instance.split, instance.name) for instance in found]
+    twice = {name for name in names if names.count(name) > 1}
+    if twice:
+        raise UserError(f"two instances are called {min(twice)[1]!r}: give each trace and cache size once")
+    if not any(instance.split == "train" for instance in found):
+        raise UserError(f"task {task.name!r}: no instance is left to search on")
+    return found
+
+
+def measure_baselines(
+    evaluator: Evaluator, instances: Sequence[Instance], told: Callable[[str], None] = lambda _: None
+) -> dict[str, dict[tuple[SplitName, str], dict[str, float]]]:
+    """The metrics of every known policy on every instance, by policy, split and instance."""
+    measured: dict[str, dict[tuple[SplitName, str], dict[str, float]]] = {}
+    with ThreadPoolExecutor(os.cpu_count() or 1) as threads:
+        for policy in evaluator.baselines():
+            told(policy)
+            results = threads.map(lambda i, p=policy: evaluator.evaluate_baseline(p, i), instances)
+            measured[policy] = {
+                (instance.split, instance.name): dict(metrics)
+                for instance, metrics in zip(instances, results, strict=True)
+            }
+    return measured
+
+
+def baseline_events(
+    objective: Objective, evaluator: Evaluator, instances: Sequence[Instance], told: Callable[[str], None]
+) -> Iterator[BaselineMeasured]:
+    """Each known policy on each split, references of the objective first."""
+    measured = measure_baselines(evaluator, instances, told)
+    missing = [name for name in objective.references if name not in measured]
+    if missing:
+        raise UserError(f"objective {objective.name!r} compares with {missing[0]!r}, which is no baseline")
+    scorer = Scorer(objective, instances)
+    for policy, results in measured.items():
+        for (split, name), metrics in results.items():
+            scorer.add_reference(policy, split, ((name, metrics),))
+    for policy, kind in evaluator.baselines().items():
+        for split in SPLITS:
+            metrics_of = tuple((i.name, measured[policy][split, i.name]) for i in scorer.of(split))
+            if metrics_of:
+                score = scorer.mean(split, metrics_of)
+                yield BaselineMeasured(policy, kind, split, score, metrics_of)
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What a search measures on: its instances, and cheaper versions of those of the split `train`."""
+
+    instances: tuple[Instance, ...]
+    rungs: tuple[Rung, ...] = ()
+
+    @property
+    def everything(self) -> tuple[Instance, ...]:
+        """Each instance once: what an executor has to be ready for."""
+        cheaper = [instance for rung in self.rungs for instance in rung.instances]
+        return tuple({(i.name, i.split): i for i in (*self.instances, *cheaper)}.values())
+
+
+def find_evidence(task: Task, config: SearchConfig, evaluator: Evaluator) -> Evidence:
+    """What the configuration measures on, with rungs where candidates race or are tuned. Raises UserError."""
+    instances = find_instances(task, config, evaluator)
+    training = [i for i in instances if i.split == "train"]
+    return Evidence(instances, rungs_of(evaluator, training) if config.racing or config.tune else ())
+
+
+def reference_events(
+    objective: Objective, evaluator: Evaluator, rungs: Sequence[Rung], told: Callable[[str], None]
+) -> Iterator[ReferenceMeasured]:
+    """What the objective compares with, on each rung."""
+    for rung in rungs:
+        for policy in objective.references:
+            told(f"{policy} on {rung.name}")
+            metrics = tuple((i.name, dict(evaluator.evaluate_baseline(policy, i))) for i in rung.instances)
+            yield ReferenceMeasured(policy, rung.name, metrics)
+
+
+def open_run(
+    task: Task, config: SearchConfig, store: Store, evidence: Evidence, told: Callable[[str], None]
+) -> tuple[Event, ...]:
+    """Write the beginning of a run to its store, as far as it is not there yet; the events that were added."""
+    record = RunRecord.of(store.events())
+    added: list[Event] = []
+    if not record.config:
+        added.append(Started(config.to_json(), __version__))
+    if not record.instances:
+        rungs: tuple[dict[str, Json], ...] = tuple(
+            {"name": r.name, "instances": [_plain(i) for i in r.instances], "keep": r.keep, "cost": r.cost}
+            for r in evidence.rungs
+        )
+        added.append(Prepared(tuple(map(_plain, evidence.instances)), rungs))
+    store.append(*added)
+    if not record.baselines:
+        objective, evaluator = find_objective(task, config.objective), load_evaluator(task)
+        measured: tuple[Event, ...] = (
+            *baseline_events(objective, evaluator, evidence.instances, told),
+            *reference_events(objective, evaluator, evidence.rungs, told),
+        )
+        store.append(*measured)
+        added.extend(measured)
+    return tuple(added)
+
+
+def _plain(instance: Instance) -> dict[str, Json]:
+    return {"name": instance.name, "split": instance.split, "parameters": dict(instance.parameters)}
+
+
+def make_scorer(objective: Objective, record: RunRecord) -> Scorer:
+    """The scorer of a run that is open."""
+    scorer = Scorer(objective, record.instances)
+    for event in record.baselines.values():
+        scorer.add_baseline(event)
+    for reference in record.references.values():
+        scorer.add_reference(reference.policy, "train", reference.metrics)
+    return scorer

@@ -1,0 +1,223 @@
+"""How a search ends: on evidence that it did not see.
+
+What the search makes of its best candidates without a model: tuned constants, and simpler programs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+from vulcan.evaluator import Instance, SplitName
+from vulcan.scoring import Executor, Job, Outcome
+from vulcan.searches.config import SearchConfig
+from vulcan.searches.reply import read_source
+from vulcan.searches.scorer import Scorer
+from vulcan.searches.simplify import simplify
+from vulcan.searches.tuning import MOST_CONFIRMATIONS, tune
+from vulcan.store import RunRecord
+from vulcan.store.events import Chosen, Confirmed, Event, Judged, Refined
+from vulcan.task import Program, Task
+
+TOLERANCE = 1e-4
+"""How much of its score a simpler program may lose: what separates policies on real traces is ten times that."""
+
+AT_THE_END = 3
+"""How many times as many evaluations the winner is tuned with as a new best candidate before."""
+
+Refinement = Literal["tuned", "simplified"]
+
+
+class Refining:
+    """Each new best candidate is tuned, as long as tuning costs no more than scoring each candidate fully would.
+
+    On a cheaper rung many settings are tried for the price of a few full scores, so that the first best candidates are
+    tuned early, where the search can still build on them.
+    """
+
+    def __init__(self, task: Task, config: SearchConfig, record: RunRecord, scorer: Scorer, executor: Executor) -> None:
+        self._task = task
+        self._config = config
+        self._record = record
+        self._scorer = scorer
+        self._executor = executor
+        self._full = scorer.of("train")
+        self._rung = record.rungs[-1] if record.rungs else None
+
+    def of_new_best(self, settled: int) -> list[Event]:
+        """What came of tuning the best candidate, if it was not tuned before and the search is far enough on."""
+        spent = math.fsum(r.evaluations if r.cost is None else r.cost for r in self._record.refined if r.by == "tuned")
+        next_one = self._config.tune * self._rung.cost + MOST_CONFIRMATIONS if self._rung else self._config.tune
+        return self._tuned(self._config.tune) if spent + next_one <= settled else []
+
+    def at_the_end(self) -> list[Event]:
+        """The same, with more evaluations and however far the search is on."""
+        return self._tuned(AT_THE_END * self._config.tune)
+
+    def _tuned(self, evaluations: int) -> list[Event]:
+        best = self._best("tuned")
+        if best is None or not evaluations:
+            return []
+        full = self._on(self._full)
+        cheap = self._on(self._rung.instances) if self._rung else None
+        found = tune(
+            best.source,
+            self._task,
+            cheap or full,
+            confirm=full if cheap else None,
+            evaluations=evaluations,
+            seed=_seed(self._config.seed, best.candidate),
+        )
+        return self._events(best, "tuned", found.source if found else None, full, cheap)
+
+    def simplified(self) -> list[Event]:
+        """A simpler program of the best candidate."""
+        best = self._best("simplified")
+        if best is None or best.score is None or not self._config.simplify or isinstance(self._task.signature, Program):
+            return []  # what may be left out of free Python nobody can tell
+        full = self._on(self._full)
+        found = simplify(
+            best.source,
+            self._task,
+            best.score,
+            full,
+            evaluations=self._config.simplify,
+            tolerance=TOLERANCE,
+        )
+        return self._events(best, "simplified", found.source if found else None, full)
+
+    def _best(self, by: Refinement) -> Judged | None:
+        """The best candidate, unless it was refined so, or came of it, already.
+
+        What was simplified is not tuned any more: it is the last that is done, and also before an interruption.
+        """
+        ranked = self._record.ranked()
+        done = {c for r in self._record.refined if r.by == by for c in (r.candidate, r.result)}
+        done |= {r.result for r in self._record.refined if r.by == "simplified"}
+        return ranked[0] if ranked and ranked[0].candidate not in done else None
+
+    def _on(self, instances: tuple[Instance, ...]) -> _Evaluate:
+        return _Evaluate(instances, self._scorer, self._executor, self._config.limit)
+
+    def _events(
+        self, of: Judged, by: Refinement, source: str | None, full: _Evaluate, cheap: _Evaluate | None = None
+    ) -> list[Event]:
+        judged = self._judged(of, by, source, full.outcome(source)) if source is not None else None
+        cheaply = cheap.count if cheap else 0
+        cost = full.count + cheaply * self._rung.cost if cheaply and self._rung else None
+        refined = Refined(of.candidate, by, full.count + cheaply, judged.candidate if judged else None, cost)
+        return [judged, refined] if judged else [refined]
+
+    def _judged(self, of: Judged, by: Refinement, source: str, outcome: Outcome) -> Judged | None:
+        policy = read_source(source, self._task).policy
+        if policy is None or self._record.candidate_with(policy.fingerprint) is not None or outcome.status != "scored":
+            return None
+        return Judged(
+            candidate=len(self._record.candidates) + 1,
+            proposal=of.proposal,
+            turn=of.turn,
+            source=source,
+            fingerprint=policy.fingerprint,
+            verdict="scored",
+            feedback="",
+            rules=(),
+            operations=policy.operations,
+            size=policy.size,
+            of=None,
+            score=self._scorer.mean("train", outcome.metrics),
+            metrics=outcome.metrics,
+            warnings=tuple(map(str, policy.warnings)),
+            origin=by,
+            derived_from=of.candidate,
+        )
+
+
+class _Evaluate:
+    """Mean objectives of programs on some instances, side by side; None where one failed."""
+
+    def __init__(self, instances: tuple[Instance, ...], scorer: Scorer, executor: Executor, limit: float) -> None:
+        self._instances = instances
+        self._scorer = scorer
+        self._executor = executor
+        self._limit = limit
+        self.outcomes: dict[str, Outcome] = {}
+
+    @property
+    def count(self) -> int:
+        return len(self.outcomes)
+
+    def outcome(self, source: str) -> Outcome:
+        """That of a program of which the score is known; measured now where it is that of an equal one."""
+        if source not in self.outcomes:
+            self([source])
+        return self.outcomes[source]
+
+    def __call__(self, sources: Sequence[str]) -> list[float | None]:
+        running = [self._executor.submit(Job(i, s, self._instances, self._limit)) for i, s in enumerate(sources)]
+        outcomes = [future.result() for future in running]
+        self.outcomes.update(zip(sources, outcomes, strict=True))
+        return [
+            self._scorer.mean_on(self._instances, outcome.metrics) if outcome.status == "scored" else None
+            for outcome in outcomes
+        ]
+
+
+def _seed(seed: int, candidate: int) -> int:
+    """A seed of the tuner, which takes 32 bits."""
+    digest = hashlib.sha256(f"{seed}:tune:{candidate}".encode()).digest()
+    return int.from_bytes(digest[:4], "big") >> 1
+
+
+class Ending:
+    """Refines the best candidate, measures the finalists on `validation`, and the winner, once, on `test`."""
+
+    def __init__(
+        self,
+        config: SearchConfig,
+        record: RunRecord,
+        scorer: Scorer,
+        executor: Executor,
+        refining: Refining,
+        emit: Callable[..., None],
+    ) -> None:
+        self._config = config
+        self._record = record
+        self._scorer = scorer
+        self._executor = executor
+        self._refining = refining
+        self._emit = emit
+
+    def run(self) -> None:
+        if self._record.chosen is None and self._record.ranked():
+            if not self._record.confirmed:
+                self._emit(*self._refining.at_the_end())
+                self._emit(*self._refining.simplified())
+            self._choose()
+        if self._record.chosen is not None and self._scorer.of("test"):
+            self._confirm([self._record.chosen.candidate], "test")
+
+    def _choose(self) -> None:
+        ranked = self._record.ranked()
+        winner: int = ranked[0].candidate
+        split: SplitName = "train"
+        if self._scorer.of("validation"):
+            finalists = ranked[: self._config.finalists]
+            confirmed = self._confirm([c.candidate for c in finalists], "validation")
+            scored = [(c, s) for c in finalists if (s := confirmed[c.candidate]) is not None]
+            if scored:  # of equals the shorter, then the better on train
+                best, _ = max(scored, key=lambda pair: (pair[1], -(pair[0].size or 0)))
+                winner, split = best.candidate, "validation"
+        self._emit(Chosen(winner, split))
+
+    def _confirm(self, candidates: Sequence[int], split: SplitName) -> dict[int, float | None]:
+        """Scores on a split that the search does not see, in the order of the candidates."""
+        instances, limit = self._scorer.of(split), self._config.limit
+        todo = [c for c in candidates if (c, split) not in self._record.confirmed]
+        jobs = {c: self._executor.submit(Job(c, self._record.candidates[c].source, instances, limit)) for c in todo}
+        for candidate, future in jobs.items():
+            outcome = future.result()
+            score = self._scorer.mean(split, outcome.metrics) if outcome.status == "scored" else None
+            self._emit(Confirmed(candidate, split, score, outcome.metrics))
+        return {c: self._record.confirmed[c, split].score for c in candidates}

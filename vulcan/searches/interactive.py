@@ -1,0 +1,216 @@
+"""A study whose prompts somebody else answers: a person, or an agent with a command line or an MCP client.
+
+What somebody who answers the prompts of a search is told.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from vulcan.errors import UserError
+from vulcan.models import Reply
+from vulcan.scoring import WorkerLost
+from vulcan.searches.model_pool import ASK
+from vulcan.searches.proposal import ADVICE, Proposal
+from vulcan.searches.reply import Reading
+from vulcan.searches.session import Display, Machines, open_study, written_down
+from vulcan.searches.study import Study
+from vulcan.store.events import Judged, Verdict
+from vulcan.store.runs import alone_in, open_store
+
+PATIENCE = 300.0
+"""Seconds that a question or a reply waits for others to the same run, of whoever answers it beside this process."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What became of a reply. `verdict` is None where advice was asked for; `settled` whether all before it are told.
+
+    A program that is rejected comes back for repair (`repair`) while its proposal has turns left.
+    """
+
+    proposal: str
+    verdict: Verdict | None
+    score: float | None
+    feedback: str
+    warnings: tuple[str, ...]
+    candidate: int | None
+    repair: bool
+    settled: bool
+
+
+class Conversation:
+    """Gives out proposals by name (`12`, and `12.1` for its first repair), and takes each one's reply once.
+
+    Every question and answer is in the store before it is returned, so that another process can go on.
+    """
+
+    def __init__(self, study: Study, place: Path) -> None:
+        self.study = study
+        self._place = place
+        if not self.finished:
+            study.restore()
+            study.begin()
+
+    @property
+    def finished(self) -> bool:
+        """Whether the winner is chosen, so that nothing is asked or told any more."""
+        stopped = self.study.record.stopped
+        return stopped is not None and stopped.reason == "finished"
+
+    def _check_open(self) -> None:
+        if self.finished:
+            raise UserError(f"{self._place} is finished: `vulcan show {shlex.quote(str(self._place))}` has the winner")
+
+    def open(self) -> list[Proposal]:
+        """The proposals that were given out and have no reply."""
+        return self.study.open()
+
+    def ask(self) -> Proposal | None:
+        """The next proposal; None where the search has made all, or waits for replies to open ones.
+
+        Raises UserError where the search is finished, as `find` and `tell` do.
+        """
+        self._check_open()
+        proposal = self.study.ask()
+        if proposal is None:  # a reply may have been told by a process that did not live to score it
+            self.study.wait_for_scores()
+            proposal = self.study.ask()
+        if proposal is not None:
+            self.study.store.keep_asked(proposal.number, proposal.turn)
+        return proposal
+
+    def find(self, name: str) -> Proposal:
+        """An open proposal by its name. Raises UserError for one that is not open."""
+        self._check_open()
+        for proposal in self.open():
+            if name_of(proposal) == name:
+                return proposal
+        known = ", ".join(map(name_of, self.open())) or "none"
+        if any(name == _name(n, t) for n, t in self.study.store.asked()):
+            raise UserError(f"proposal {name} has its reply already; open are: {known}")
+        raise UserError(f"no proposal {name!r} was given out; open are: {known}")
+
+    def tell(self, name: str, text: str, model: str) -> Told:
+        """Take the reply to an open proposal, and wait for its verdict. Raises UserError for one that is not open."""
+        proposal = self.find(name)
+        try:
+            reading = self.study.tell(proposal, Reply(text, model, "unknown", None, None, None, 0.0))
+            if reading is None:
+                return Told(name, None, None, "the advice is kept", (), None, False, True)
+            self.study.wait_for_scores()
+        except UserError as error:
+            if self.study.store.call(proposal.number, proposal.turn) is None:
+                raise
+            raise UserError(f"the reply is kept, and scored by the next command that can: {error}") from error
+        judged = self._judged(proposal)
+        if judged is not None:
+            return Told(
+                name, judged.verdict, judged.score, judged.feedback, judged.warnings, judged.candidate, False, True
+            )
+        return self._unsettled(name, proposal, reading)
+
+    def _judged(self, proposal: Proposal) -> Judged | None:
+        for judged in reversed(self.study.record.candidates.values()):
+            if (judged.proposal, judged.turn, judged.origin) == (proposal.number, proposal.turn, "model"):
+                return judged
+        return None
+
+    def _unsettled(self, name: str, proposal: Proposal, reading: Reading) -> Told:
+        """The verdict on a program that waits for earlier proposals to be told, or that is to be repaired."""
+        if reading.policy is None:
+            repair = proposal.turn < self.study.config.repairs
+            return Told(name, "rejected", None, reading.feedback, (), None, repair, False)
+        warnings = tuple(map(str, reading.policy.warnings))
+        trial = self.study.trial_of(proposal.number)
+        if trial is None:
+            return Told(name, "duplicate", None, "", warnings, None, False, False)
+        return Told(name, trial.verdict, trial.score, trial.feedback, warnings, None, False, False)
+
+    @property
+    def over(self) -> bool:
+        """Whether every proposal is made and settled."""
+        return not self.open() and self.study.settled >= self.study.total
+
+    def finish(self) -> None:
+        """Choose the winner from what is there, and measure it on what the search did not see; once."""
+        if not self.finished:
+            self.study.give_up()
+            self.study.finish()
+            self.study.close("finished")
+
+
+@contextmanager
+def open_conversation(place: Path, display: Display, *, allow_unsandboxed: bool = False) -> Iterator[Conversation]:
+    """Go on with a run that was begun with the model `ask`, one process at a time. What scores starts when needed.
+
+    With `allow_unsandboxed`, free Python is run also where the host cannot hold it: whoever starts this process says
+    so each time, and no run and no reply can.
+
+    Raises UserError where that cannot be done, and for a run whose prompts a model answers.
+    """
+    with closing(open_store(place)) as store, alone_in(place, PATIENCE):
+        task, config, evidence = written_down(place, store)
+        if config.model != (ASK,):
+            raise UserError(
+                f"the prompts of {place} are answered by {', '.join(config.model)}: "
+                f"`vulcan resume {shlex.quote(str(place))}` goes on with it"
+            )
+        machines = Machines("local", allow_unsandboxed=allow_unsandboxed)
+        try:
+            with open_study(task, config, store, evidence, machines, display) as study:
+                yield Conversation(study, place)
+        except WorkerLost as error:
+            raise UserError(f"scoring failed by no fault of a reply, which is kept: {error}; try again") from error
+
+
+def name_of(proposal: Proposal) -> str:
+    """How a proposal is called outside."""
+    return _name(proposal.number, proposal.turn)
+
+
+def _name(number: int, turn: int) -> str:
+    return f"{number}.{turn}" if turn else str(number)
+
+
+def asks_for_advice(proposal: Proposal) -> bool:
+    return proposal.draft.operator == ADVICE
+
+
+def asked_document(conversation: Conversation, given: Proposal | None) -> dict[str, Any]:
+    """A proposal that was given out, or why there is none: `open` are those that wait for a reply."""
+    return {
+        **(_NOTHING if given is None else _proposal(given)),
+        "open": [name_of(proposal) for proposal in conversation.open()],
+        "settled": conversation.study.settled,
+        "total": conversation.study.total,
+        "over": conversation.over,
+    }
+
+
+def told_document(conversation: Conversation, told: Told) -> dict[str, Any]:
+    """What became of a reply, and the best candidate so far."""
+    best = conversation.study.record.ranked()[:1]
+    leader = {"candidate": best[0].candidate, "score": best[0].score} if best else None
+    return {**asdict(told), "warnings": list(told.warnings), "best": leader}
+
+
+_NOTHING: dict[str, Any] = {
+    "proposal": None, "wants": None, "operator": None, "form": None, "parents": [], "messages": [],
+}  # fmt: skip
+
+
+def _proposal(given: Proposal) -> dict[str, Any]:
+    return {
+        "proposal": name_of(given),
+        "wants": "advice" if asks_for_advice(given) else "policy",
+        "operator": given.draft.operator,
+        "form": given.draft.form,
+        "parents": [member.candidate for member in given.draft.parents],
+        "messages": [asdict(message) for message in given.messages],
+    }

@@ -1,0 +1,48 @@
+"""From a reply to a policy, or to what the model should be told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from vulcan.anvil import Policy, Rejected
+from vulcan.anvil.diagnostics import explain
+from vulcan.models import NoSource, Reply, extract_source
+from vulcan.python_policy.dispatch import AnyPolicy, check_policy
+from vulcan.task import Task
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What one reply held. Without a policy, `feedback` says what was wrong and `rules` names it."""
+
+    source: str
+    policy: AnyPolicy | None
+    feedback: str = ""
+    rules: tuple[str, ...] = ()
+
+
+def read_reply(reply: Reply, task: Task, diff_of: str | None = None) -> Reading:
+    """Take the program out of a reply, which may be a diff against another one, and check it."""
+    try:
+        source = extract_source(reply, task.signature.function, diff_of, [other.function for other in task.others])
+    except NoSource as missing:
+        return Reading("", None, f"- [{missing.rule}] {missing.message}; {missing.hint}", (missing.rule,))
+    return read_source(source, task)
+
+
+def read_source(source: str, task: Task) -> Reading:
+    """Check a program, and what its task requires of every policy."""
+    try:
+        policy = check_policy(source, task)
+    except Rejected as rejected:
+        rules = tuple(violation.rule for violation in rejected.violations)
+        return Reading(source, None, explain(source, rejected.violations), rules)
+    if policy.constant is not None:
+        return Reading(source, None, f"[constant-result] {policy.constant}", ("constant-result",))
+    if isinstance(policy, Policy) and any(p.required for p in task.properties):
+        from vulcan.anvil.proofs import refuted_required  # loads z3, which few searches need
+
+        refuted = refuted_required(policy)
+        if refuted is not None:
+            return Reading(source, None, refuted.feedback, ("property",))
+    return Reading(source, policy)

@@ -1,0 +1,322 @@
+"""Tunes the numbers of a policy by CMA-ES, which costs evaluations and no call of a model.
+
+Hansen, "The CMA Evolution Strategy: A Tutorial", 2016, by the package `cmaes`; the covariance is kept diagonal (Ros and
+Hansen, "A Simple Modification in CMA-ES", 2008), which learns faster from as few evaluations as a search pays. Scores
+that count events are step functions with plateaus: of equal points the one nearest to the best so far is ranked first,
+and a generation in which nothing differs doubles the step (the remedy of the tutorial for a flat function). After three
+generations without gain it starts again from the best point, after six it stops.
+
+The scales on which a tuner moves numbers: steps of one size mean about the same everywhere.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from vulcan.anvil import Policy, Rejected, check
+from vulcan.anvil import ir as p
+from vulcan.anvil.rewrite.lift_constants import Adjustable, Knob, adjustable, lift, lowered
+from vulcan.anvil.unparse import emit_source
+from vulcan.python_policy.dispatch import check_policy
+from vulcan.python_policy.policy import ProgramPolicy
+from vulcan.task import Task
+
+DIGITS = 3
+"""Significant digits of every number that a scale gives: more would be noise."""
+
+_LARGEST_EXPONENT = 690.0
+_EDGE = 0.02
+
+
+class Scale(Protocol):
+    """A number as a place on the real line, and back."""
+
+    def place(self, value: float) -> float: ...
+
+    def value(self, place: float) -> float: ...
+
+
+def scale_of(knob: Knob) -> Scale:
+    """The scale for a number: by its bounds where it has some, else by its magnitude and sign."""
+    if knob.is_bounded:
+        return Share(knob.low, knob.high)
+    return Magnitude(math.copysign(1.0, knob.value)) if knob.value else AroundZero()
+
+
+def rounded(value: float) -> float:
+    return float(f"{value:.{DIGITS}g}")
+
+
+@dataclass(frozen=True, slots=True)
+class Magnitude:
+    """Logarithmic: a step is a factor, and the sign stays."""
+
+    sign: float
+
+    def place(self, value: float) -> float:
+        return math.log(abs(value))
+
+    def value(self, place: float) -> float:
+        return self.sign * rounded(math.exp(min(max(place, -_LARGEST_EXPONENT), _LARGEST_EXPONENT)))
+
+
+@dataclass(frozen=True, slots=True)
+class AroundZero:
+    """For what starts at 0: linear within 1 of it, and logarithmic beyond."""
+
+    def place(self, value: float) -> float:
+        return math.asinh(value)
+
+    def value(self, place: float) -> float:
+        return rounded(math.sinh(min(max(place, -_LARGEST_EXPONENT), _LARGEST_EXPONENT)))
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """The logit of the share of the way from `low` to `high`, so that the bounds are never left."""
+
+    low: float
+    high: float
+
+    def place(self, value: float) -> float:
+        share = (value - self.low) / (self.high - self.low)
+        inner = min(max(share, _EDGE), 1.0 - _EDGE)
+        return math.log(inner / (1.0 - inner))
+
+    def value(self, place: float) -> float:
+        share = 0.5 * (1.0 + math.tanh(0.5 * place))
+        return min(max(rounded(self.low + (self.high - self.low) * share), self.low), self.high)
+
+
+Evaluate = Callable[[Sequence[str]], Sequence[float | None]]
+"""Sources to their mean objectives, higher being better, in the same order; None for one that failed."""
+
+FEWEST_EVALUATIONS = 8
+MOST_CONFIRMATIONS = 4
+"""Of one tuning: the policy itself and the best three found."""
+
+_FEWEST_DIMENSIONS = 2
+"""The package `cmaes` takes no fewer: a single number is accompanied by one that stands for nothing."""
+
+_STEP = 0.7
+_WIDEST_STEP = 3.0
+_PATIENCE = 6
+_GROWTH = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What became of one number; `name` is as in `vulcan.anvil.rewrite.lift_constants.Knob`."""
+
+    name: str
+    before: float
+    after: float
+
+
+@dataclass(frozen=True, slots=True)
+class Tuned:
+    """A policy that scores higher than the one it was made from (`before`), both by `confirm` where there is one.
+
+    `evaluations` counts the sources given to `evaluate`, and `confirmations` those given to `confirm`.
+    """
+
+    source: str
+    score: float
+    before: float
+    evaluations: int
+    confirmations: int
+    changes: tuple[Change, ...]
+
+
+def tune(
+    source: str,
+    task: Task,
+    evaluate: Evaluate,
+    *,
+    evaluations: int,
+    seed: int,
+    confirm: Evaluate | None = None,
+) -> Tuned | None:
+    """The best setting found of the policy's numbers; None where none is better than what it has, or it has none.
+
+    Changed are the module's parameters, the magnitudes in its body (which become parameters, but those that stay as
+    they were) and the alpha and p of its statistics. Magnitudes keep their sign and move on a logarithmic scale. What
+    is evaluated is what is returned: every number that changes has at most three significant digits. Comments are
+    lost, docstrings kept.
+
+    At most `evaluations` sources are given to `evaluate`, the policy itself among them. `confirm` measures exactly
+    where `evaluate` is a cheaper stand-in: it is asked once, for the policy itself and the best three found. The
+    result follows from the arguments alone. Raises Rejected where the source is not a policy of the task.
+    """
+    policy = check_policy(source, task)
+    numbers: _Numbers = _OfProgram(policy) if isinstance(policy, ProgramPolicy) else _OfAnvil(policy, _numbers(policy))
+    if not numbers.knobs or evaluations < FEWEST_EVALUATIONS:
+        return None
+    search = _Search(source, numbers, evaluate, evaluations)
+    if not search.run(seed):
+        return None
+    return search.best(confirm)
+
+
+def _numbers(policy: Policy) -> Adjustable:
+    """The policy with its numbers lifted, but where it would then be too large for the language."""
+    signature = policy.task.interface
+    lifted = lift(policy.program, signature)
+    try:
+        check(emit_source(lifted, signature), policy.task)
+    except Rejected:
+        return adjustable(policy.program)
+    return adjustable(lifted)
+
+
+class _Numbers(Protocol):
+    """The numbers of a policy, and its source with others in their place."""
+
+    @property
+    def knobs(self) -> tuple[Knob, ...]: ...
+
+    def written(self, values: tuple[float, ...]) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _OfAnvil:
+    policy: Policy
+    numbers: Adjustable
+
+    @property
+    def knobs(self) -> tuple[Knob, ...]:
+        return self.numbers.knobs
+
+    def written(self, values: tuple[float, ...]) -> str:
+        """What was lifted and has not changed is put back where it was."""
+        own = self.policy.parameters
+        idle = (k.name for k, v in zip(self.numbers.knobs, values, strict=True) if k.name not in own and k.value == v)
+        program: p.Program = lowered(self.numbers.with_values(values), frozenset(idle))
+        return emit_source(program, self.policy.task.interface)
+
+
+@dataclass(frozen=True, slots=True)
+class _OfProgram:
+    """The constants at the top of free Python; all else stays as it is, comments too."""
+
+    policy: ProgramPolicy
+
+    @property
+    def knobs(self) -> tuple[Knob, ...]:
+        return tuple(Knob(name, value) for name, value in self.policy.parameters.items())
+
+    def written(self, values: tuple[float, ...]) -> str:
+        return self.policy.source_with(dict(zip(self.policy.parameters, values, strict=True)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Point:
+    """Something evaluated: the values of the knobs, and where they stand on the scales of the search."""
+
+    place: tuple[float, ...]
+    values: tuple[float, ...]
+    source: str
+
+
+class _Search:
+    def __init__(self, source: str, numbers: _Numbers, evaluate: Evaluate, evaluations: int) -> None:
+        self.source = source
+        self.numbers = numbers
+        self.evaluate = evaluate
+        self.left = evaluations
+        self.scales: tuple[Scale, ...] = tuple(scale_of(knob) for knob in numbers.knobs)
+        self.scores: dict[str, float | None] = {}
+        self.points: list[_Point] = []
+        values = tuple(knob.value for knob in numbers.knobs)
+        self.origin = _Point(self.placed(values), values, source)
+
+    def placed(self, values: Sequence[float]) -> tuple[float, ...]:
+        return tuple(scale.place(value) for scale, value in zip(self.scales, values, strict=True))
+
+    def point(self, place: Sequence[float]) -> _Point:
+        values = tuple(scale.value(float(x)) for scale, x in zip(self.scales, place, strict=True))
+        return _Point(tuple(float(x) for x in place), values, self.numbers.written(values))
+
+    def measure(self, points: Sequence[_Point]) -> list[_Point]:
+        """Have evaluated what was not yet: those of the points, from the first on, that the evaluations go to."""
+        new: dict[str, None] = {}
+        known: list[_Point] = []
+        for point in points:
+            if point.source not in self.scores and point.source not in new:
+                if len(new) == self.left:
+                    break
+                new[point.source] = None
+            known.append(point)
+        if new:
+            self.scores.update(zip(new, self.evaluate(list(new)), strict=True))
+            self.left -= len(new)
+        self.points += known
+        return known
+
+    def rank(self, point: _Point, towards: _Point) -> tuple[float, float]:
+        """Smaller is better: the score, and of equals what is nearest to a point."""
+        return (-self.score(point), math.dist(point.place, towards.place))
+
+    def score(self, point: _Point) -> float:
+        score = self.scores[point.source]
+        return -math.inf if score is None else score
+
+    def run(self, seed: int) -> bool:
+        """Use the evaluations up, or stop once nothing gets better. False where the policy itself failed."""
+        import numpy as np  # these two take time to load
+        from cmaes import SepCMA
+
+        best, step, idle, starts = self.origin, _STEP, 0, 0
+        idle_places = [0.0] * (_FEWEST_DIMENSIONS - len(self.scales))
+        generation: SepCMA | None = None
+        while self.left > 0 and idle < _PATIENCE:
+            if generation is None:
+                mean = np.array([*best.place, *idle_places])
+                generation = SepCMA(mean=mean, sigma=step, seed=(seed + starts) % 2**32)
+                starts += 1
+            drawn = [generation.ask() for _ in range(generation.population_size)]
+            measured = self.measure([self.origin, *(self.point(place[: len(self.scales)]) for place in drawn)])[1:]
+            if self.scores[self.source] is None:
+                return False
+            if len(measured) < len(drawn):
+                break
+            ranked = sorted(zip(measured, drawn, strict=True), key=lambda pair: self.rank(pair[0], best))
+            first, last = ranked[0][0], ranked[-1][0]
+            flat = self.score(first) == self.score(last)
+            improved = self.score(first) > self.score(best)
+            idle = 0 if improved else idle + 1
+            best = first if improved else best
+            if flat:
+                generation, step = None, min(step * _GROWTH, _WIDEST_STEP)
+            elif idle == _PATIENCE // 2:
+                generation, step = None, _STEP
+            else:
+                generation.tell([(place, float(rank)) for rank, (_, place) in enumerate(ranked)])
+        return True
+
+    def best(self, confirm: Evaluate | None) -> Tuned | None:
+        """The best of all, if it is better than the policy itself."""
+        before = self.score(self.origin)
+        better = [point for point in dict.fromkeys(self.points) if self.score(point) > before]
+        better.sort(key=lambda point: self.rank(point, self.origin))
+        asked = list(dict.fromkeys(point.source for point in (self.origin, *better)))
+        scores, confirmations = self.scores, 0
+        if confirm is not None and better:
+            asked = asked[:MOST_CONFIRMATIONS]
+            scores, confirmations = dict(zip(asked, confirm(asked), strict=True)), len(asked)
+        own = scores[self.source]
+        if own is None:
+            return None
+        found = [(score, source) for source in asked if (score := scores[source]) is not None and score > own]
+        if not found:
+            return None
+        score, source = max(found, key=lambda pair: pair[0])
+        point = next(point for point in better if point.source == source)
+        return Tuned(source, score, own, len(self.scores), confirmations, self.changes(point))
+
+    def changes(self, point: _Point) -> tuple[Change, ...]:
+        pairs = zip(self.numbers.knobs, point.values, strict=True)
+        return tuple(Change(knob.name, knob.value, value) for knob, value in pairs if value != knob.value)

@@ -1,0 +1,121 @@
+"""That a score is the same in another process, and in the jail where searches make it.
+
+Measures in a process of its own, `python -m vulcan.testing.isolation_checks FILE`, given the request on standard input.
+
+It is no jail: what differs here from the process that asks differs because it is another process.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from vulcan.anvil import check
+from vulcan.evaluator import Instance, load_evaluator
+from vulcan.registry import find_task, task_reference
+from vulcan.scoring.evaluator_child import plain_metrics
+from vulcan.testing.check import NOT_IN_THIS_PROCESS, Broken, Subject
+
+HASH_SEED = "4242"
+"""Sets and dictionaries of texts have another order there than here."""
+
+Table = dict[str, list[dict[str, float]]]
+
+
+class Elsewhere(Exception):
+    """The other process ended badly: the last that it said."""
+
+
+def measure_elsewhere(reference: str, sources: Mapping[str, str], instances: Sequence[Instance]) -> Table:
+    """What each policy measures on each instance in another process. Raises Elsewhere."""
+    wanted = {
+        "task": task_reference(reference),
+        "sources": dict(sources),
+        "instances": [{**asdict(i), "parameters": dict(i.parameters)} for i in instances],
+    }
+    paths = os.pathsep.join(os.path.abspath(entry) for entry in sys.path)
+    environment = {**os.environ, "PYTHONHASHSEED": HASH_SEED, "PYTHONPATH": paths}
+    with tempfile.TemporaryDirectory() as directory:
+        answer = Path(directory) / "metrics.json"
+        ended = subprocess.run(
+            [sys.executable, "-m", "vulcan.testing.isolation_checks", str(answer)],
+            input=json.dumps(wanted), text=True, env=environment, capture_output=True, check=False,
+        )  # fmt: skip
+        if ended.returncode != 0:
+            raise Elsewhere((ended.stderr.strip().splitlines() or [f"exit code {ended.returncode}"])[-1])
+        found: Table = json.loads(answer.read_text(encoding="utf-8"))
+        return found
+
+
+def main(answer: Path) -> None:
+    wanted = json.load(sys.stdin)
+    task = find_task(wanted["task"])
+    evaluator = load_evaluator(task)
+    instances = [Instance(**plain) for plain in wanted["instances"]]
+    evaluator.prepare(instances)
+    found = {
+        name: [plain_metrics(evaluator.evaluate(check(source, task), instance)) for instance in instances]
+        for name, source in wanted["sources"].items()
+    }
+    answer.write_text(json.dumps(found), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
+
+
+def another_process(subject: Subject) -> str:
+    """What a policy measures is the same in another process, where texts hash otherwise."""
+    if subject.is_program:
+        return NOT_IN_THIS_PROCESS
+    try:
+        found = measure_elsewhere(subject.reference, subject.sources, subject.measured)
+    except Elsewhere as error:
+        raise Broken(
+            f"measuring in another process ends with: {error}",
+            "have `prepare` do all that `evaluate` needs, from the instances' parameters alone",
+        ) from None
+    for name, rows in found.items():
+        for instance, metrics in zip(subject.measured, rows, strict=True):
+            mine = subject.of_seeds[name][instance.split, instance.name]
+            if metrics != mine:
+                raise Broken(
+                    f"policies/{name}.py measures {mine} on {instance.name} here, and {metrics} in another process",
+                    "depend on nothing but the instance's parameters: not on `hash`, the order of a set, the time or "
+                    "the process",
+                )
+    return f"{len(found)} policies"
+
+
+def sandbox(subject: Subject) -> str:
+    """A policy's score survives the sandbox: the jailed child, which may open no file, measures the same."""
+    instances = subject.measured
+    outcomes = subject.jailed(subject.sources.values(), instances)
+    for name, outcome in zip(subject.sources, outcomes, strict=True):
+        if outcome.status == "rejected":
+            raise Broken(f"policies/{name}.py is rejected: {outcome.message}", "mend it")
+        if outcome.status != "scored":
+            raise Broken(
+                f"policies/{name}.py ends in the sandbox with {outcome.status}: {outcome.message}",
+                "have `prepare` open and compile all that `evaluate` needs: afterwards it may open no file",
+            )
+        if subject.is_program:
+            continue
+        for instance, (_, metrics) in zip(instances, outcome.metrics, strict=True):
+            mine = subject.of_seeds[name][instance.split, instance.name]
+            if metrics != mine:
+                raise Broken(
+                    f"policies/{name}.py measures {mine} on {instance.name} here, and {metrics} in the sandbox",
+                    "depend on nothing but the instance's parameters: not on the environment, the time or the process",
+                )
+    if subject.is_program:
+        again = subject.jailed(subject.sources.values(), instances)
+        if [o.metrics for o in again] != [o.metrics for o in outcomes]:
+            raise Broken("a policy measures something else in a second sandbox", "seed whatever is drawn")
+    return f"{len(outcomes)} policies"

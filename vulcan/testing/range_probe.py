@@ -1,0 +1,248 @@
+"""A policy that notes which features are shown to it outside of their declared ranges.
+
+Of plain Python the callable is watched. Machine code is called through a few instructions of its own, which look at
+every slot that the layout has a feature in: an evaluator's kernel runs as fast as ever, and cannot tell.
+"""
+
+from __future__ import annotations
+
+import copy
+import ctypes
+import itertools
+import struct
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from vulcan.anvil import Layout, Policy
+from vulcan.anvil import ir as p
+from vulcan.anvil.interpreter import Features, Reference
+from vulcan.anvil.plan import Plan
+from vulcan.anvil.policy import PolicyFunction
+from vulcan.task import Feature, Signature, Task
+
+if TYPE_CHECKING:
+    from vulcan.anvil.native.compile import Native
+
+MOST_DISTINCT = float(2**62)
+_serial = itertools.count()
+
+
+@dataclass
+class Violations:
+    """For each feature, how often it was out of its range, and one value that was."""
+
+    count: dict[str, int] = field(default_factory=dict)
+    value: dict[str, float] = field(default_factory=dict)
+    looks: int = 0
+    machine: list[Machine] = field(default_factory=list)
+
+    def look(self, name: str, feature: Feature, value: float) -> None:
+        self.looks += 1
+        if not fits(feature, value):
+            self.count[name] = self.count.get(name, 0) + 1
+            self.value[name] = value
+
+    def gather(self) -> None:
+        """Take in what machine code has noted."""
+        for watch in self.machine:
+            self.looks += watch.take_looks()
+            for i, name in enumerate(watch.names):
+                if watch.counts[i]:
+                    self.count[name] = self.count.get(name, 0) + int(watch.counts[i])
+                    self.value[name] = float(watch.values[i])
+
+
+def fits(feature: Feature, value: float) -> bool:
+    """Whether the feature may have that value: within its range, and whole where it is declared so."""
+    number = float(value)
+    if not feature.low <= number <= feature.high:
+        return False
+    if feature.type == "bool":
+        return number in (0.0, 1.0)
+    return feature.type == "float" or abs(number) >= MOST_DISTINCT or number.is_integer()
+
+
+@dataclass(frozen=True)
+class WatchedPolicy(Policy):
+    """A policy whose runs note what they are shown."""
+
+    seen: Violations = field(default_factory=Violations)
+
+    @classmethod
+    def of(cls, policy: Policy) -> WatchedPolicy:
+        return cls(policy.source, policy.task, policy.program, policy.plan)
+
+    def native(self, layout: Layout, hurried: bool = False) -> Native:
+        return self._watch_native(super().native(layout, hurried), layout)
+
+    def reference(self) -> Reference:
+        return WatchedReference(self.program, self.plan, self.task, self.seen)
+
+    def function(self, name: str | None = None) -> PolicyFunction:
+        alone = super().function(name)
+        return WatchedFunction(alone.task, alone.signature, alone.program, alone.plan, self)
+
+    def _watch_native(self, native: Native, layout: Layout) -> Native:
+        """The same machine code, entered through a watch."""
+        made = copy.copy(native)
+        interface = self.task.interface
+        declared, occasions = dict(interface.features()), interface.occasions
+        at_events = {name: f for name, f in declared.items() if name not in occasions}
+
+        def watch(address: int, features: Mapping[str, Feature], gives: str) -> int:
+            if address == 0:
+                return 0
+            watching = Machine(address, features, layout, gives)
+            self.seen.machine.append(watching)
+            return watching.address
+
+        made.scores = {
+            name: watch(address, dict(self.task.function(name).features()), "double")
+            for name, address in native.scores.items()
+        }
+        made.score = made.scores.get(self.task.signature.function) or watch(native.score, declared, "double")
+        made.enter = watch(native.enter, at_events, "void")
+        made.update = watch(native.update, at_events, "void")
+        made.occasions = {
+            occasion: watch(address, {n: declared[n] for n, o in occasions.items() if o == occasion}, "void")
+            for occasion, address in native.occasions.items()
+        }
+        return made
+
+
+@dataclass(frozen=True)
+class WatchedFunction(PolicyFunction):
+    """One function of a watched policy alone."""
+
+    of: WatchedPolicy
+
+    def native(self, layout: Layout, hurried: bool = False) -> Native:
+        return self.of._watch_native(super().native(layout, hurried), layout)
+
+    def reference(self) -> Reference:
+        return WatchedReference(self.program, self.plan, self.task, self.of.seen)
+
+
+class WatchedReference(Reference):
+    """A policy as an ordinary callable, that notes what it is shown."""
+
+    def __init__(self, program: p.Program, plan: Plan, task: Task, seen: Violations) -> None:
+        super().__init__(program, plan, task.interface)
+        self._task = task
+        self._seen = seen
+        self._occasions_of = task.interface.occasions
+        self._of_function = {f.function: dict(f.features()) for f in task.functions}
+        self._all = dict(task.interface.features())
+
+    def __call__(self, features: Features, key: Hashable = None) -> float:
+        self._look(self._of_function.get(self._program.entry.name, self._all), features)
+        return super().__call__(features, key)
+
+    def ask(self, function: str, features: Features, key: Hashable = None) -> float:
+        self._look(self._of_function[function], features)
+        return super().ask(function, features, key)
+
+    def observe(self, key: Hashable, features: Features) -> None:
+        self._look({n: f for n, f in self._all.items() if n not in self._occasions_of and n in features}, features)
+        super().observe(key, features)
+
+    def observe_occasion(self, occasion: str, features: Features) -> None:
+        self._look({n: self._all[n] for n, o in self._occasions_of.items() if o == occasion}, features)
+        super().observe_occasion(occasion, features)
+
+    def _look(self, declared: Mapping[str, Feature], features: Features) -> None:
+        for name, feature in declared.items():
+            self._seen.look(name, feature, features[name])
+
+
+class Machine:
+    """A function that looks at features in memory, and goes on to the one that it stands before."""
+
+    def __init__(self, address: int, features: Mapping[str, Feature], layout: Layout, gives: str) -> None:
+        from vulcan.anvil.native import jit
+
+        placed = {name: feature for name, feature in features.items() if name in layout.features}
+        self.names = list(placed)
+        self.counts = np.zeros(len(placed) + 1, np.int64)  # the last: how often it was called
+        self.values = np.zeros(len(placed) + 1)
+        self._taken = 0
+        name = f"watch{next(_serial)}"  # the linker wants a name of its own for each
+        self._library = jit.link(self._text(name, address, placed, layout, gives), (name,))
+        self.address: int = self._library[name]
+
+    def take_looks(self) -> int:
+        """Features looked at since this was asked last."""
+        fresh, self._taken = int(self.counts[-1]) - self._taken, int(self.counts[-1])
+        return fresh * len(self.names)
+
+    def _text(self, name: str, address: int, placed: Mapping[str, Feature], layout: Layout, gives: str) -> str:
+        lines = [f"define {gives} @{name}(ptr %globals, ptr %entity, ptr %statistics, double %key) {{"]
+        calls = _at(self.counts, len(placed))
+        lines += [f"%n = load i64, ptr {calls}", "%m = add i64 %n, 1", f"store i64 %m, ptr {calls}"]
+        for i, (reads, feature) in enumerate(placed.items()):
+            slot = layout.features[reads]
+            if slot.base == "key":
+                lines.append(f"%v{i} = fadd double %key, {_double(0.0)}")
+            else:
+                lines.append(f"%p{i} = getelementptr double, ptr %{slot.base}, i64 {slot.index}")
+                lines.append(f"%v{i} = load double, ptr %p{i}")
+            lines += _fits(i, feature)
+            lines += [
+                f"br i1 %ok{i}, label %good{i}, label %bad{i}",
+                f"bad{i}:",
+                f"store double %v{i}, ptr {_at(self.values, i)}",
+                f"%c{i} = load i64, ptr {_at(self.counts, i)}",
+                f"%d{i} = add i64 %c{i}, 1",
+                f"store i64 %d{i}, ptr {_at(self.counts, i)}",
+                f"br label %good{i}",
+                f"good{i}:",
+            ]
+        target = f"inttoptr (i64 {address} to ptr)"
+        call = f"call {gives} {target}(ptr %globals, ptr %entity, ptr %statistics, double %key)"
+        lines += [call, "ret void"] if gives == "void" else [f"%result = {call}", "ret double %result"]
+        return "\n".join([*lines, "}"]) + "\n"
+
+
+def _fits(i: int, feature: Feature) -> Iterable[str]:
+    """The same as `fits`, on %v."""
+    yield f"%low{i} = fcmp oge double %v{i}, {_double(feature.low)}"
+    yield f"%high{i} = fcmp ole double %v{i}, {_double(feature.high)}"
+    yield f"%in{i} = and i1 %low{i}, %high{i}"
+    if feature.type == "float":
+        yield f"%ok{i} = and i1 %in{i}, %in{i}"
+        return
+    most = 1.0 if feature.type == "bool" else MOST_DISTINCT
+    yield f"%safe{i} = select i1 %in{i}, double %v{i}, double {_double(0.0)}"
+    yield f"%over{i} = fcmp oge double %safe{i}, {_double(most)}"
+    yield f"%under{i} = fcmp ole double %safe{i}, {_double(-most)}"
+    yield f"%far{i} = or i1 %over{i}, %under{i}"
+    yield f"%near{i} = select i1 %far{i}, double {_double(0.0)}, double %safe{i}"
+    yield f"%int{i} = fptosi double %near{i} to i64"
+    yield f"%back{i} = sitofp i64 %int{i} to double"
+    yield f"%whole{i} = fcmp oeq double %near{i}, %back{i}"
+    yield f"%ok{i} = and i1 %in{i}, %whole{i}"
+
+
+def _double(value: float) -> str:
+    """A constant, by its bits."""
+    return f"0x{struct.unpack('>Q', struct.pack('>d', value))[0]:016X}"
+
+
+def _at(array: np.ndarray[Any, Any], index: int) -> str:
+    """The address of an element, as a constant pointer."""
+    address = ctypes.c_void_p(array.ctypes.data).value
+    assert address is not None
+    return f"inttoptr (i64 {address + 8 * index} to ptr)"
+
+
+def reading_everything(declared: Signature, answer: str) -> str:
+    """The text of a function that reads each of its features, and returns the answer (an expression in `total`)."""
+    arguments = ", ".join(argument.name for argument in declared.arguments)
+    lines = [f"def {declared.function}({arguments}):", "    total = 0.0"]
+    lines += [f"    total = total + {name}" for name, _ in declared.features()]
+    # what is read must matter, or it would be left out
+    lines += ["    if total > 1e299:", "        return 0.5", f"    return {answer}"]
+    return "\n".join(lines) + "\n"
