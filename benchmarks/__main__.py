@@ -19,8 +19,8 @@ from typing import Any
 
 from benchmarks.harness import LEFT_OUT, machine
 from benchmarks.page import PAGE, with_tables
-from vulcan.benchmark import Table, machine_line
-from vulcan.errors import nearest
+from vulcan.benchmark import BenchmarkTable, machine_line
+from vulcan.errors import did_you_mean
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -85,7 +85,7 @@ def _chosen(parser: argparse.ArgumentParser, names: Sequence[str], quick: bool) 
     known = {suite.name: suite for suite in SUITES}
     for name in names:
         if name not in known:
-            parser.error(f"no suite {name!r}{nearest(name, known)} (known: {', '.join(known)})")
+            parser.error(f"no suite {name!r}{did_you_mean(name, known)} (known: {', '.join(known)})")
     return [known[name] for name in names] or [suite for suite in SUITES if suite.in_quick or not quick]
 
 
@@ -111,7 +111,7 @@ def _lines(found: Mapping[str, Any]) -> list[str]:
         return [f"FAILED {found['error']}"]
     lines = list(found.get("text", ()))
     for table in found.get("tables", ()):
-        lines += [*Table.from_json(table).text(), ""]
+        lines += [*BenchmarkTable.from_json(table).text(), ""]
     lines += [f"left out: {what}" for what in found.get("left_out", ())]
     lines += [goal["line"] for goal in found["goals"]]
     return [*lines, f"({found['run_seconds']:.0f} s)"] if "run_seconds" in found else lines

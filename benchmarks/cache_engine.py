@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from benchmarks.harness import DATA, Findings, Goal, Table, run_suite
+from benchmarks.harness import DATA, BenchmarkResult, BenchmarkTable, Goal, run_suite
 from vulcan.anvil import check
 from vulcan.generator import OfflineEvolve
 from vulcan.models import Request, extract_source
@@ -43,14 +43,14 @@ REAL = {
 }
 
 
-def measure(quick: bool) -> Findings:
+def measure(quick: bool) -> BenchmarkResult:
     findings = engine.measure(TASK, quick)
     compile_ms = compile_milliseconds(20 if quick else CANDIDATES)
     goal = Goal("milliseconds to check and compile a candidate, median", statistics.median(compile_ms), COMPILE_GOAL,
                 at_least=False, margin=0.5)  # fmt: skip
     grid, left_out = ([], []) if quick else on_real_traces()
     tables = [
-        Table(f"{table.title}: {name}", table.columns, table.rows)
+        BenchmarkTable(f"{table.title}: {name}", table.columns, table.rows)
         for name, found in grid
         for table in [engine.speed_table(found)]
     ]
@@ -59,7 +59,9 @@ def measure(quick: bool) -> Findings:
         "compile_ms": compile_ms,
         "real": [engine.to_json(one) for _, found in grid for one in found],
     }
-    return Findings((*findings.tables, *tables), (*findings.goals, goal), document, (*findings.left_out, *left_out))
+    return BenchmarkResult(
+        (*findings.tables, *tables), (*findings.goals, goal), document, (*findings.left_out, *left_out)
+    )
 
 
 def on_real_traces() -> tuple[list[tuple[str, list[engine.Measured]]], list[str]]:

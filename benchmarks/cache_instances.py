@@ -25,8 +25,8 @@ from benchmarks.harness import Goal, arguments, finish
 from benchmarks.instance_peers import peers
 from benchmarks.instance_traces import (
     DATA,
-    LEAST_HEADROOM,
-    LEAST_OBJECTS,
+    MIN_HEADROOM,
+    MIN_OBJECTS,
     NEARLY_ALL_COLD,
     OBJECTIVES,
     SIZES,
@@ -35,11 +35,11 @@ from benchmarks.instance_traces import (
     split,
 )
 from vulcan.anvil import check
-from vulcan.baseline_cache import kept_metrics
+from vulcan.baseline_cache import cached_metrics
 from vulcan.evaluator import Evaluator, Instance, load_evaluator
 from vulcan.portfolio.candidates import digest
 from vulcan.portfolio.io import read_library
-from vulcan.portfolio.model import Library, Member
+from vulcan.portfolio.model import Library, LibraryMember
 from vulcan.portfolio.select import Choice, select, shipped_library
 from vulcan.registry import find_task
 from vulcan.searches.config import complete_settings
@@ -54,7 +54,7 @@ SHARE_SEEN = 5
 """At most one in so many of a trace's requests is shown to the library before it chooses."""
 
 QUICK_REQUESTS = 400_000
-MOST_RESAMPLES = 10_000
+MAX_RESAMPLES = 10_000
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ def instance_of(source: Source, size: str, evaluator: Evaluator, task: str, sett
     return replace(instance, split="train")
 
 
-def member_metrics(member: Member, source: Source, size: str, opening: int | None = None) -> Metrics:
+def member_metrics(member: LibraryMember, source: Source, size: str, opening: int | None = None) -> Metrics:
     """What a member does on an instance, or on its first requests; kept on disk."""
     task = find_task(member.task)
     evaluator = load_evaluator(task)
@@ -117,7 +117,7 @@ def member_metrics(member: Member, source: Source, size: str, opening: int | Non
         evaluator.prepare([instance])
         return evaluator.evaluate(check(member.source, task), instance)
 
-    return kept_metrics(["library member", digest(member), known], measure)
+    return cached_metrics(["library member", digest(member), known], measure)
 
 
 def improvement(fifo: float, ratio: float) -> float:
@@ -135,7 +135,7 @@ def scored(source: Source, size: str, metrics: Metrics, metric: str) -> float:
 def counts(ratios: Mapping[str, float], objects: float) -> bool:
     """Whether an instance counts; `ratios` are FIFO's and the bounds', `objects` of mean size what the cache holds."""
     lowest = min(ratios[bound] for bound in BOUNDS)
-    return objects >= LEAST_OBJECTS and ratios["fifo"] > (1 + LEAST_HEADROOM) * lowest
+    return objects >= MIN_OBJECTS and ratios["fifo"] > (1 + MIN_HEADROOM) * lowest
 
 
 def choose(library: Library, source: Source, size: str, objective: str, instance: Instance, requests: int) -> Choice:
@@ -212,7 +212,7 @@ def interval(cases: Sequence[Case], figure: Any) -> tuple[float, float]:
     by_trace = {t: [c for c in cases if c.trace == t] for t in dict.fromkeys(c.trace for c in cases)}
     values = {t: [figure(c) for c in cs] for t, cs in by_trace.items()}
     sums = np.array([[sum(v), len(v)] for v in values.values()], dtype=float)
-    drawn = sums[rng.integers(0, len(sums), (MOST_RESAMPLES, len(sums)))].sum(axis=1)
+    drawn = sums[rng.integers(0, len(sums), (MAX_RESAMPLES, len(sums)))].sum(axis=1)
     low, high = np.quantile(drawn[:, 0] / drawn[:, 1], (0.025, 0.975))
     return float(low), float(high)
 

@@ -30,14 +30,14 @@ from vulcan_cache.simulate import simulate
 
 RECORDED = Path(__file__).with_name("recorded_ratios.json")
 
-MOST_LOST = 0.15
+MAX_LOST = 0.15
 """An engine of the cache may take so much longer than recorded, as a share."""
 
 MORE_ROOM = 2.0
 """As many times that for the other simulators, whose code is larger than the first cache: beside another busy process
 their ratios came out up to 16 % higher."""
 
-MOST_LOST_ELSEWHERE = 0.60
+MAX_LOST_ELSEWHERE = 0.60
 """The same on a processor that nothing is recorded of: its ratios are others."""
 
 ROUNDS, TURNS = 6, 30
@@ -152,8 +152,8 @@ def recorded(cpu: str) -> tuple[dict[str, float], float]:
     """The ratios to compare with on this processor, and how much longer an engine may take."""
     known = json.loads(RECORDED.read_text(encoding="utf-8"))
     if cpu in known:
-        return known[cpu]["ratios"], MOST_LOST
-    return next(iter(known.values()))["ratios"], MOST_LOST_ELSEWHERE
+        return known[cpu]["ratios"], MAX_LOST
+    return next(iter(known.values()))["ratios"], MAX_LOST_ELSEWHERE
 
 
 def lost(watch: Watch, known: Mapping[str, float], allowed: float, rounds: int = ROUNDS) -> list[Lost]:

@@ -13,9 +13,15 @@ from vulcan.generator import OfflineEvolve
 from vulcan.models import Reply, Request
 from vulcan.registry import find_task
 from vulcan.searches.config import SearchConfig, complete_settings
-from vulcan.searches.evidence import Evidence, baseline_events, find_evidence, find_objective, reference_events
+from vulcan.searches.evidence import (
+    EvaluationSet,
+    baseline_events,
+    find_objective,
+    load_evaluation_set,
+    reference_events,
+)
 from vulcan.store import RunRecord, Store
-from vulcan.store.events import Prepared, Started
+from vulcan.store.events import InstancesPrepared, RunStarted
 
 TASK = find_task("cache_eviction")
 W106 = DATA / "cache" / "caffeine" / "cloud_physics" / "w106.trace.xz"
@@ -31,7 +37,7 @@ class Ground:
 
     name: str
     config: SearchConfig
-    evidence: Evidence
+    evidence: EvaluationSet
     evaluator: Evaluator
 
     @property
@@ -58,8 +64,8 @@ def ground(mechanism: str, **options: Any) -> Ground:
         **{"tune": 0, "simplify": 0, "islands": 1, **options},
     )  # fmt: skip
     evaluator = load_evaluator(TASK)
-    found = find_evidence(TASK, config, evaluator)
-    evidence = Evidence(tuple(i for i in found.instances if i.split == "train"), found.rungs)
+    found = load_evaluation_set(TASK, config, evaluator)
+    evidence = EvaluationSet(tuple(i for i in found.instances if i.split == "train"), found.rungs)
     evaluator.prepare(evidence.everything)
     return Ground("w106" if there else "generated Zipf requests", config, evidence, evaluator)
 
@@ -87,8 +93,8 @@ def opened(on: Ground, store: Store) -> RunRecord:
         for r in on.evidence.rungs
     )
     store.append(
-        Started(on.config.to_json(), __version__),
-        Prepared(tuple(map(_plain, on.evidence.instances)), rungs),
+        RunStarted(on.config.to_json(), __version__),
+        InstancesPrepared(tuple(map(_plain, on.evidence.instances)), rungs),
         *baseline_events(objective, evaluator, on.evidence.instances, lambda _: None),
         *reference_events(objective, evaluator, on.evidence.rungs, lambda _: None),
     )

@@ -10,14 +10,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from vulcan.benchmark import Findings, Goal, LeftOut, Table, interleaved, machine, ratio
+from vulcan.benchmark import BenchmarkResult, BenchmarkTable, Goal, NotMeasurable, interleaved, machine, ratio
 
 __all__ = [
     "DATA",
-    "Findings",
+    "BenchmarkResult",
+    "BenchmarkTable",
     "Goal",
-    "LeftOut",
-    "Table",
+    "NotMeasurable",
     "arguments",
     "finish",
     "interleaved",
@@ -42,12 +42,12 @@ def arguments(description: str) -> argparse.Namespace:
     return parser.parse_args()
 
 
-def run_suite(description: str, measure: Callable[[bool], Findings]) -> None:
+def run_suite(description: str, measure: Callable[[bool], BenchmarkResult]) -> None:
     """The main function of a suite: measure, print, and exit as `--check` asks."""
     options = arguments(description)
     try:
         findings = measure(options.quick)
-    except LeftOut as reason:
+    except NotMeasurable as reason:
         leave_out(str(reason))
     document = findings.to_json(options.quick)
     _finish(options, document, list(findings.lines(options.quick)), findings.goals)

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from vulcan.baseline_cache import kept_metrics
+from vulcan.baseline_cache import cached_metrics
 from vulcan.task import Metrics
 from vulcan_traces import Trace
 
@@ -39,7 +39,7 @@ def peers() -> dict[str, Callable[[Trace, int], Metrics]]:
 
 def _kept(policy: str, trace: Trace, capacity: int) -> Metrics:
     """Empty where the policy did not come to its end."""
-    return kept_metrics(
+    return cached_metrics(
         ["libcachesim", version("libcachesim"), policy, trace.digest, capacity, SECONDS],
         lambda: _run(policy, trace, capacity),
     )

@@ -23,14 +23,14 @@ OBJECTIVES = ("object", "byte")
 
 SPLIT_SEED = 1
 
-MOST_COLD = 0.95
+MAX_COLD = 0.95
 """A trace with a higher share of first requests is left out as a whole: no policy can win anything on it."""
 
-LEAST_HEADROOM = 0.01
+MIN_HEADROOM = 0.01
 """An instance is left out where FIFO misses at most this share more than the bound: Belady's MIN, or where sizes differ
 the lower one of it and its version by sampled sizes."""
 
-LEAST_OBJECTS = 10
+MIN_OBJECTS = 10
 """An instance is left out where the cache holds fewer objects of the trace's mean size: there is nothing to choose."""
 
 
@@ -90,7 +90,7 @@ SOURCES = (
 )
 
 NEARLY_ALL_COLD = ("mq_wsrch", "mq_tpcc", "tcbs_1360")
-"""What MOST_COLD leaves out, by the published share of cold misses; named, for the split reads no trace."""
+"""What MAX_COLD leaves out, by the published share of cold misses; named, for the split reads no trace."""
 
 
 def split() -> Mapping[str, str]:

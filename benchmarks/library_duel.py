@@ -21,7 +21,17 @@ from pathlib import Path
 from typing import Any
 
 from vulcan.portfolio.export import selector_module
-from vulcan.portfolio.model import Clustering, Fallback, Library, Matrix, Member, Origin, Rule, Trained, Workload
+from vulcan.portfolio.model import (
+    Clustering,
+    Fallback,
+    FingerprintedInstance,
+    Library,
+    LibraryMember,
+    Matrix,
+    Origin,
+    SelectionRule,
+    Workload,
+)
 from vulcan.registry import find_task
 from vulcan_cache.evaluator import CacheEvaluator
 from vulcan_traces import load_trace
@@ -57,13 +67,23 @@ def library(members: dict[str, str]) -> Library:
     found = evaluator.fingerprint(instance, 1000)
     one = dict.fromkeys(members, (0.0,))
     return Library(
-        task="cache_eviction", settings=settings, objectives=("object",), seed=1, first=20_000, names=tuple(found),
-        centre=tuple(0.0 for _ in found), scale=tuple(1.0 for _ in found), clustering=Clustering(1),
-        workloads=(Workload("none", None),), instances=(Trained("none", "none", 0, tuple(found.values())),),
-        members=tuple(Member(n, s, "cache_eviction", {}, Origin("by hand", "file")) for n, s in members.items()),
-        fallbacks={"object": Fallback("lru", "lru")}, rule=Rule("neighbours", 1, 1e9, 0.0), margin=0.0,
+        task="cache_eviction",
+        settings=settings,
+        objectives=("object",),
+        seed=1,
+        first=20_000,
+        names=tuple(found),
+        centre=tuple(0.0 for _ in found),
+        scale=tuple(1.0 for _ in found),
+        clustering=Clustering(1),
+        workloads=(Workload("none", None),),
+        instances=(FingerprintedInstance("none", "none", 0, tuple(found.values())),),
+        members=tuple(LibraryMember(n, s, "cache_eviction", {}, Origin("by hand", "file")) for n, s in members.items()),
+        fallbacks={"object": Fallback("lru", "lru")},
+        rule=SelectionRule("neighbours", 1, 1e9, 0.0),
+        margin=0.0,
         matrix={"object": Matrix(one, {"lru": (0.0,)}, {}, {"lru": (0.0,)}, {})},
-    )  # fmt: skip
+    )
 
 
 def exported(text: str, folder: Path) -> Any:
@@ -138,10 +158,11 @@ def main() -> None:
         leaders = selector._duel.share if selector._duel else 1.0
         bound = (0.01 * n + 2 * selector._held + 1 / leaders) / n
         print(
-            f"{name:24s} {n:9d} " + " ".join(f"{ratio:10.4f}" for ratio in alone)
+            f"{name:24s} {n:9d} "
+            + " ".join(f"{ratio:10.4f}" for ratio in alone)
             + f" {found:10.4f} {found - alone[0]:8.4f} {bound:8.4f} {selector.switches:7d}",
             flush=True,
-        )  # fmt: skip
+        )
 
 
 if __name__ == "__main__":

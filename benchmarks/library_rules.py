@@ -26,15 +26,15 @@ import numpy as np
 from benchmarks.instance_traces import DATA, SIZES, SOURCES, counted, split
 from vulcan.portfolio import decide
 from vulcan.portfolio.features import clusters_of, standard
-from vulcan.portfolio.model import Rule, Trained, make_table
-from vulcan.portfolio.select import LEAST, reach_of
+from vulcan.portfolio.model import FingerprintedInstance, SelectionRule, make_table
+from vulcan.portfolio.select import MIN, reach_of
 from vulcan.registry import find_task
 from vulcan.searches.config import complete_settings
 from vulcan.task import Split
 from vulcan_cache.evaluator import CacheEvaluator
 
 FIRST = 100_000
-LEAST_TO_WIN = 0.005
+MIN_TO_WIN = 0.005
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ def measured(side: str) -> list[Measured]:
                 }
                 for each in (instance, opening, whole)
             ]
-            if instance.parameters["capacity"] > 3 and max(by_policy[0].values()) > LEAST_TO_WIN:  # type: ignore[operator]
+            if instance.parameters["capacity"] > 3 and max(by_policy[0].values()) > MIN_TO_WIN:  # type: ignore[operator]
                 found.append(
                     Measured(
                         f"{source.name}@{instance.name.partition('@')[2]}", source.unit,
@@ -102,9 +102,10 @@ def chosen(found: list[Measured], number: int, rule: str, nearest: int, share: f
     points = (rows - centre) / scale
     labels = clusters_of(points, None, 1)[0] if rule == "clusters" else (0,) * len(others)
     instances = tuple(
-        Trained(m.name, m.unit, label, tuple(m.fingerprint.values())) for m, label in zip(others, labels, strict=True)
+        FingerprintedInstance(m.name, m.unit, label, tuple(m.fingerprint.values()))
+        for m, label in zip(others, labels, strict=True)
     )
-    method = Rule(rule, nearest, reach_of(points, [m.unit for m in others]), LEAST)  # type: ignore[arg-type]
+    method = SelectionRule(rule, nearest, reach_of(points, [m.unit for m in others]), MIN)  # type: ignore[arg-type]
     table = make_table(
         names, tuple(map(float, centre)), tuple(map(float, scale)), instances,
         {p: [m.scores[p] for m in others] for p in policies}, single, method,

@@ -23,14 +23,14 @@ import httpx
 
 from benchmarks.harness import Goal, arguments, finish, interleaved
 
-sys.path.append(str(Path(__file__).resolve().parents[1] / "tests" / "ui"))
+sys.path.append(str(Path(__file__).resolve().parents[1] / "tests" / "dashboard"))
 
 from live import MANY, Server, make_large
 
-from vulcan.store.events import Judged, Proposed
+from vulcan.store.events import CandidateJudged, CandidateProposed
 from vulcan.store.runs import open_store
 
-MOST_MILLISECONDS = 200.0
+MAX_MILLISECONDS = 200.0
 AT_ONCE = 4
 ADDRESSES = {
     "list of runs": "/api/runs",
@@ -52,14 +52,14 @@ class Writer:
     def __init__(self, run: Path) -> None:
         self._run = run
         with closing(open_store(run)) as store:
-            self._model = next(e for e in store.events() if isinstance(e, Judged) and e.score is not None)
+            self._model = next(e for e in store.events() if isinstance(e, CandidateJudged) and e.score is not None)
         self._next = MANY + 1
 
     def __call__(self) -> None:
         with closing(open_store(self._run)) as store:
             for number in range(self._next, self._next + AT_ONCE):
                 judged = replace(self._model, candidate=number, proposal=number, fingerprint=str(number))
-                store.append(Proposed(number, 1, "mutate", (number // 2,), number, "toy"), judged)
+                store.append(CandidateProposed(number, 1, "mutate", (number // 2,), number, "toy"), judged)
         self._next += AT_ONCE
 
 
@@ -114,7 +114,7 @@ def main() -> None:
         run = Path(folder, "runs", "large")
         make_large(run)
         with closing(open_store(run)) as store:
-            source = next(e.source for e in store.events() if isinstance(e, Judged))
+            source = next(e.source for e in store.events() if isinstance(e, CandidateJudged))
         server = Server(Path(folder))
         try:
             with server.client() as client:
@@ -133,7 +133,7 @@ def main() -> None:
     lines.append(f"Load of the machine: {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors")
     every = {**still, **{f"{name}, written to": taken for name, taken in written.items()}}
     medians = {name: statistics.median(taken.waited) for name, taken in every.items()}
-    goals = [Goal(f"{name}, ms", value, MOST_MILLISECONDS, at_least=False) for name, value in medians.items()]
+    goals = [Goal(f"{name}, ms", value, MAX_MILLISECONDS, at_least=False) for name, value in medians.items()]
     document = {
         "candidates": MANY,
         "first_seconds": first,

@@ -16,7 +16,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from benchmarks.harness import Findings, Goal, LeftOut, Table, run_suite
+from benchmarks.harness import BenchmarkResult, BenchmarkTable, Goal, NotMeasurable, run_suite
 from benchmarks.memory_objects import combinations, computed_bytes, measured_bytes
 from benchmarks.memory_trace import write_large_trace
 
@@ -31,9 +31,11 @@ BYTES_A_REQUEST, BYTES_AN_OBJECT = 9.0, 150.0
 """Bounds of a quick run beside the fixed bytes: two columns of 4 bytes a request, and what is kept of an object."""
 
 
-def measure(quick: bool) -> Findings:
+def measure(quick: bool) -> BenchmarkResult:
     if not Path("/proc/self/clear_refs").exists():
-        raise LeftOut("the largest resident set of a run is read from /proc, which this system has not; use Linux")
+        raise NotMeasurable(
+            "the largest resident set of a run is read from /proc, which this system has not; use Linux"
+        )
     objects = 200_000 if quick else 2_000_000
     rows, points, differences = [], [], []
     for mechanism, plan in combinations(quick):
@@ -60,14 +62,16 @@ def measure(quick: bool) -> Findings:
         most = max(max(run["peak_bytes"].values()) for _, run in runs) / 2**30
         goals.append(Goal("GiB for 100 million requests", most, LIMIT_GIB, at_least=False))
     tables = (
-        Table("Bytes of an object that a trace has", ("mechanism", "plan", "computed", "measured"), tuple(rows)),
-        Table(
+        BenchmarkTable(
+            "Bytes of an object that a trace has", ("mechanism", "plan", "computed", "measured"), tuple(rows)
+        ),
+        BenchmarkTable(
             "A trace streamed from disk: largest resident sets in GiB, and seconds",
             ("run", "requests", "search", "scoring child", "both together", "decode", "start of the child", "simulate"),
             tuple(cells),
         ),
     )
-    return Findings(tables, tuple(goals), {"objects": points, "streamed": [run for _, run in runs]})
+    return BenchmarkResult(tables, tuple(goals), {"objects": points, "streamed": [run for _, run in runs]})
 
 
 def _streamed(quick: bool) -> list[tuple[tuple[str, str], dict[str, Any]]]:

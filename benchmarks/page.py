@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from vulcan.benchmark import Table, machine_line, shown
+from vulcan.benchmark import BenchmarkTable, format_figure, machine_line
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "performance.md"
 
@@ -27,7 +27,7 @@ def with_tables(page: str, document: Mapping[str, Any]) -> str:
 def _tables(found: Mapping[str, Any]) -> list[str]:
     lines: list[str] = []
     for table in found.get("tables", ()):
-        lines += [*Table.from_json(table).markdown(), ""]
+        lines += [*BenchmarkTable.from_json(table).markdown(), ""]
     if found.get("text"):
         lines += ["```", *(line.rstrip() for line in found["text"]), "```", ""]
     return lines
@@ -38,7 +38,9 @@ def _goals(goals: list[Mapping[str, Any]]) -> list[str]:
     for goal in goals:
         state = "" if goal["met"] else f"**missed**: {goal['documented']}" if goal["documented"] else "**missed**"
         sign = "" if goal["at_least"] else "at most "
-        lines.append(f"| {goal['name']} | {sign}{shown(goal['wanted'])} | {shown(goal['measured'])} | {state} |")
+        lines.append(
+            f"| {goal['name']} | {sign}{format_figure(goal['wanted'])} | {format_figure(goal['measured'])} | {state} |"
+        )
     return [*lines, ""]
 
 

@@ -14,7 +14,7 @@ from contextlib import ExitStack
 
 from benchmarks.harness import Goal, arguments, finish
 from vulcan.anvil import check
-from vulcan.doctor.attacks.in_evaluator import HONEST, LEAST, TASK
+from vulcan.doctor.attacks.in_evaluator import HONEST, MIN, TASK
 from vulcan.doctor.attacks.on_checker import anvil_task
 from vulcan.doctor.attacks.target.evaluator import TargetEvaluator
 from vulcan.scoring.evaluator_process import JailedEvaluator
@@ -32,7 +32,7 @@ def main() -> None:
     turns = 100 if options.quick else 400
     setup = Setup(TASK, (HONEST,), Limits(memory_bytes=1 << 30))
     task, evaluator = anvil_task(), TargetEvaluator()
-    job = Job(1, LEAST, (HONEST,), 10.0)
+    job = Job(1, MIN, (HONEST,), 10.0)
     jailed = JailedEvaluator(setup)
     jailed.start()
     seconds: dict[str, list[float]] = {name: [] for name in ("directly", "jailed", "ray", "fork", "ask")}
@@ -45,7 +45,7 @@ def main() -> None:
         server = open_until_done.enter_context(ForkServer(RUNNER))
         for _ in range(turns):
             began = time.perf_counter()
-            evaluator.evaluate(check(LEAST, task), HONEST)
+            evaluator.evaluate(check(MIN, task), HONEST)
             timed("directly", began)
             began = time.perf_counter()
             assert jailed.run(job).status == "scored"

@@ -24,14 +24,14 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.harness import Findings, Goal, LeftOut, Table, run_suite
+from benchmarks.harness import BenchmarkResult, BenchmarkTable, Goal, NotMeasurable, run_suite
 from benchmarks.scale_model import Cluster, Costs, predict
 from benchmarks.scale_stages import Stages, measured_stages
 from vulcan.evaluator import Instance, load_evaluator
 from vulcan.registry import find_task
 from vulcan.scoring import Job, Setup
-from vulcan.scoring.foreign_code import Attempt
-from vulcan.scoring.job import Request
+from vulcan.scoring.foreign_code import ForeignCall
+from vulcan.scoring.job import JobRequest
 from vulcan.scoring.local_pool import Worker
 from vulcan.scoring.ray_executor import RayExecutor, RayRuntime, RayUnavailable
 from vulcan.searches.config import complete_settings
@@ -42,7 +42,7 @@ POLICY = "def decide(load):\n    return load\n"
 SECONDS = (0.005, 0.05, 0.2)
 """How long a job sleeps: a sample of a trace, a short trace, a longer one."""
 
-MOST_OVERHEAD = 0.05
+MAX_OVERHEAD = 0.05
 """The share of a call's time that is wanted at most for its way."""
 
 TRACE = "zipf:requests=1000000,objects=100000,alpha=0.9,seed=1,sizes=lognormal"
@@ -86,17 +86,17 @@ class Switched(RayExecutor):
     alone = False
     ways: list[float]
 
-    def size_of_batch(self, waiting: Sequence[Request]) -> int:
+    def size_of_batch(self, waiting: Sequence[JobRequest]) -> int:
         return 1 if self.alone else super().size_of_batch(waiting)
 
-    def serve_on(self, worker: Worker, requests: Sequence[Request]) -> Any:
+    def serve_on(self, worker: Worker, requests: Sequence[JobRequest]) -> Any:
         began = time.perf_counter()
         outcomes = super().serve_on(worker, requests)
         self.ways.append(time.perf_counter() - began - sum(o.seconds for o in outcomes))
         return outcomes
 
 
-def measure(quick: bool) -> Findings:
+def measure(quick: bool) -> BenchmarkResult:
     nodes = NODES[:2] if quick else NODES
     turns = 1 if quick else 3
     with _cluster() as (cluster, runtime):
@@ -120,9 +120,9 @@ def measure(quick: bool) -> Findings:
         for short in (False, True)
     )
     goals = (
-        Goal("share of a call's time that is not its jobs', 50 ms and more", max(heavy), MOST_OVERHEAD, at_least=False,
+        Goal("share of a call's time that is not its jobs', 50 ms and more", max(heavy), MAX_OVERHEAD, at_least=False,
              in_quick=False),
-        Goal("share of a call's time that is not its jobs', 5 ms", max(light), MOST_OVERHEAD, at_least=False,
+        Goal("share of a call's time that is not its jobs', 5 ms", max(light), MAX_OVERHEAD, at_least=False,
              in_quick=False),
         Goal("error of the model, jobs of 50 ms and more", worst_of_long, 0.15, at_least=False, in_quick=False),
         Goal("error of the model, jobs of 5 ms too", worst, 0.15, at_least=False,
@@ -139,7 +139,7 @@ def measure(quick: bool) -> Findings:
     }
     tables = (
         table,
-        Table(
+        BenchmarkTable(
             "Constants that the model has from measurements",
             ("what", "measured"),
             (
@@ -153,13 +153,13 @@ def measure(quick: bool) -> Findings:
                 ("from one node's object store to another's", f"{bandwidth['pull'] / 1e9:.2f} GB/s"),
             ),
         ),
-        Table(
+        BenchmarkTable(
             "Predicted: candidates a second, and the busiest part",
             ("workers", "simulation", "scoring alone", "busiest", "a whole search", "busiest part of it"),
             tuple(cells for _, cells in predictions),
         ),
     )
-    return Findings(tables, goals, document)
+    return BenchmarkResult(tables, goals, document)
 
 
 @contextmanager
@@ -168,19 +168,19 @@ def _cluster() -> Iterator[tuple[Any, RayRuntime]]:
     try:
         from ray.cluster_utils import Cluster as Nodes
     except ImportError as error:
-        raise LeftOut("Ray is not installed; pip install ray") from error
+        raise NotMeasurable("Ray is not installed; pip install ray") from error
     logging.getLogger("vulcan").setLevel(logging.ERROR)
-    attempt = Attempt()
+    attempt = ForeignCall()
     with attempt:
         nodes = Nodes(initialize_head=True, head_node_args={"num_cpus": 1, "object_store_memory": STORE_BYTES})
     if attempt.failure is not None:
-        raise LeftOut(f"Ray does not start on this host: {attempt.failure}")
+        raise NotMeasurable(f"Ray does not start on this host: {attempt.failure}")
     try:
         with RayRuntime(1, nodes.address, limit=120.0) as runtime:
             try:
                 runtime.wait()
             except RayUnavailable as error:
-                raise LeftOut(f"Ray does not come up here: {error}") from error
+                raise NotMeasurable(f"Ray does not come up here: {error}") from error
             yield nodes, runtime
     finally:
         for node in nodes.list_all_nodes()[::-1]:  # the head last; a graceful end would have to be waited for
@@ -289,7 +289,7 @@ def _fitted(found: Sequence[Measured], stages: Stages) -> Costs:
     return Costs(call=call, job=job, job_at_worker=max(0.0, within), way=way)
 
 
-def _compared(found: Sequence[Measured], costs: Costs) -> tuple[list[dict[str, Any]], Table]:
+def _compared(found: Sequence[Measured], costs: Costs) -> tuple[list[dict[str, Any]], BenchmarkTable]:
     points, rows = [], []
     for m in found:
         cluster = Cluster(workers=m.nodes, cores=os.cpu_count() or 1, sleeps=m.sleeps)
@@ -303,7 +303,7 @@ def _compared(found: Sequence[Measured], costs: Costs) -> tuple[list[dict[str, A
              f"{m.jobs / m.seconds:.1f}", f"{m.overhead:.1%}", f"{m.jobs / said.seconds:.1f}", f"{error:+.1%}")
         )  # fmt: skip
     columns = ("nodes", "a job", "jobs", "jobs a second", "overhead", "the model's", "its error")
-    return points, Table("Jobs on Ray, by nodes", columns, tuple(rows))
+    return points, BenchmarkTable("Jobs on Ray, by nodes", columns, tuple(rows))
 
 
 def _gain(found: Sequence[Measured]) -> float:

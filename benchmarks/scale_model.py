@@ -15,7 +15,7 @@ from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from itertools import repeat
 
-from vulcan.scoring.ray_executor import MOST_JOBS, REMEMBERED, Way
+from vulcan.scoring.ray_executor import MAX_JOBS, REMEMBERED, CallOverhead
 
 Process = Generator["tuple[Queue | None, float]", None, None]
 """Yields what it needs next: a server of a queue, or None for nobody's, and for how many seconds."""
@@ -190,8 +190,8 @@ def predict(
             idle.popleft()
             size = 1
             if together:
-                most = min(MOST_JOBS, math.ceil(len(ready) / cluster.workers))
-                size = Way.of(calls).jobs(repeat(work + costs.job_at_worker), most)
+                most = min(MAX_JOBS, math.ceil(len(ready) / cluster.workers))
+                size = CallOverhead.of(calls).jobs(repeat(work + costs.job_at_worker), most)
             for _ in range(size):
                 ready.popleft()
             simulation.start(call(size))

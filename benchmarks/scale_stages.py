@@ -16,8 +16,8 @@ from vulcan.evaluator import load_evaluator
 from vulcan.registry import find_task
 from vulcan.scoring import Job, Outcome
 from vulcan.searches.config import SearchConfig, complete_settings
-from vulcan.searches.evidence import find_evidence, find_objective, make_scorer, open_run
-from vulcan.searches.model_pool import open_lineup
+from vulcan.searches.evidence import find_objective, load_evaluation_set, make_scorer, open_run
+from vulcan.searches.model_pool import open_model_pool
 from vulcan.searches.study import Study
 from vulcan.store import RunRecord
 from vulcan.store.sqlite import SQLiteStore
@@ -58,10 +58,10 @@ def measured_stages(quick: bool) -> Stages:
         tune=0, simplify=0, racing=False, budget_candidates=candidates,
     )  # fmt: skip
     evaluator = load_evaluator(task)
-    evidence = find_evidence(task, config, evaluator)
+    evidence = load_evaluation_set(task, config, evaluator)
     evaluator.prepare(evidence.everything)
     executor = Apart(evaluator)
-    with tempfile.TemporaryDirectory() as directory, closing(open_lineup(task, config)) as lineup:
+    with tempfile.TemporaryDirectory() as directory, closing(open_model_pool(task, config)) as lineup:
         store = SQLiteStore(Path(directory) / "run.db", create=True)
         open_run(task, config, store, evidence, lambda _: None)
         scorer = make_scorer(find_objective(task, config.objective), RunRecord.of(store.events()))

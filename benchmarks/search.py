@@ -33,11 +33,11 @@ from vulcan.evaluator import Instance, load_evaluator
 from vulcan.registry import find_task
 from vulcan.scoring import Job, Outcome
 from vulcan.searches.config import SearchConfig, complete_settings
-from vulcan.searches.evidence import Evidence, find_evidence, find_objective, make_scorer, open_run
-from vulcan.searches.model_pool import open_lineup
+from vulcan.searches.evidence import EvaluationSet, find_objective, load_evaluation_set, make_scorer, open_run
+from vulcan.searches.model_pool import open_model_pool
 from vulcan.searches.study import Study
 from vulcan.store import MemoryStore, RunRecord
-from vulcan.store.events import Event, Judged
+from vulcan.store.events import CandidateJudged, Event
 from vulcan.store.sqlite import SQLiteStore
 
 DATA = Path(os.environ.get("VULCAN_DATA", Path(__file__).resolve().parents[2] / "shared" / "data")) / "cache"
@@ -51,7 +51,7 @@ CACHE_SIZE = "12%"
 
 SEEDS = (1, 2, 3, 4, 5)
 PATIENCE = 2.5
-MOST_CANDIDATES = 10
+MAX_CANDIDATES = 10
 """Times as many as are compared that a search may have until it is as good as the plain one."""
 
 PLAIN = "evolve"
@@ -67,7 +67,7 @@ RECORDED = Path(__file__).resolve().parents[1] / "tests" / "data" / "recorded" /
 IN_FLIGHT = 32
 SECONDS_A_REPLY = 0.5
 TASK = find_task("cache_eviction")
-MOST_RESAMPLES = 10_000
+MAX_RESAMPLES = 10_000
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ class InThisProcess:
 
 
 def searched(
-    evidence: Evidence, config: SearchConfig, executor: InThisProcess, candidates: int, plain: Curve | None = None
+    evidence: EvaluationSet, config: SearchConfig, executor: InThisProcess, candidates: int, plain: Curve | None = None
 ) -> Curve:
     """One search, but for its end: what it found by when. After a plain one it goes on until it is as good."""
     store = MemoryStore()
@@ -128,13 +128,17 @@ def searched(
     points: list[tuple[float, float]] = []
 
     def listen(event: Event) -> None:
-        if isinstance(event, Judged) and event.score is not None and (not points or event.score > points[-1][1]):
+        if (
+            isinstance(event, CandidateJudged)
+            and event.score is not None
+            and (not points or event.score > points[-1][1])
+        ):
             points.append((executor.seconds, event.score))
 
     scorer = make_scorer(find_objective(TASK, config.objective), RunRecord.of(store.events()))
     study = Study(TASK, config, store, scorer, executor, (listen,))
     best, seconds = 0.0, 0.0
-    with closing(open_lineup(TASK, config)) as lineup:
+    with closing(open_model_pool(TASK, config)) as lineup:
         study.begin()
         while (proposal := study.ask()) is not None:
             study.tell(proposal, lineup.propose(proposal))
@@ -147,7 +151,7 @@ def searched(
     return Curve(tuple(points), best, seconds, executor.seconds)
 
 
-def model_path(evidence: Evidence, config: SearchConfig, executor: InThisProcess) -> tuple[int, float]:
+def model_path(evidence: EvaluationSet, config: SearchConfig, executor: InThisProcess) -> tuple[int, float]:
     """How many calls of a model were open at once in a search with 32 in flight, and the seconds it took."""
     with tempfile.TemporaryDirectory() as directory:
         shutil.copy(RECORDED, directory)
@@ -162,7 +166,7 @@ def model_path(evidence: Evidence, config: SearchConfig, executor: InThisProcess
         scorer = make_scorer(find_objective(TASK, chosen.objective), RunRecord.of(store.events()))
         study = Study(TASK, chosen, store, scorer, executor)
         began = time.perf_counter()
-        with closing(open_lineup(TASK, chosen)) as lineup:
+        with closing(open_model_pool(TASK, chosen)) as lineup:
             study.run(lineup)
         return server.most_open, time.perf_counter() - began
 
@@ -170,7 +174,7 @@ def model_path(evidence: Evidence, config: SearchConfig, executor: InThisProcess
 def interval(values: list[float]) -> str:
     """The median with the 95 % interval of its bootstrap."""
     rng = np.random.default_rng(1)
-    medians = np.median(rng.choice(values, (MOST_RESAMPLES, len(values))), axis=1)
+    medians = np.median(rng.choice(values, (MAX_RESAMPLES, len(values))), axis=1)
     low, high = np.quantile(medians, (0.025, 0.975))
     return f"{statistics.median(values):.4f} [{low:.4f}, {high:.4f}]"
 
@@ -181,16 +185,16 @@ def main() -> None:
     seeds = SEEDS[: 2 if options.quick else None]
     candidates = 50 if options.quick else 100
     curves: dict[tuple[str, int, str], Curve] = {}
-    grounds: dict[str, tuple[SearchConfig, Evidence, InThisProcess]] = {}
+    grounds: dict[str, tuple[SearchConfig, EvaluationSet, InThisProcess]] = {}
     for trace, settings in traces.items():
         config = SearchConfig(
             task="cache_eviction",
             settings=complete_settings(TASK, {**settings, "cache_size": [CACHE_SIZE]}),
             objective="object",
-            budget_candidates=MOST_CANDIDATES * candidates,
+            budget_candidates=MAX_CANDIDATES * candidates,
             islands=1,
         )
-        evidence = find_evidence(TASK, config, load_evaluator(TASK))
+        evidence = load_evaluation_set(TASK, config, load_evaluator(TASK))
         grounds[trace] = config, evidence, InThisProcess(evidence.everything)
     for seed in seeds:
         for trace, (config, evidence, executor) in grounds.items():

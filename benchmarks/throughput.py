@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from benchmarks.ground import MECHANISMS, TASK, Ground, ground, opened
-from benchmarks.harness import Findings, Goal, Table, run_suite
+from benchmarks.harness import BenchmarkResult, BenchmarkTable, Goal, run_suite
 from benchmarks.turnaround import WHY_NOT_SAMPLE
 from vulcan.anvil import check
 from vulcan.evaluator import Evaluator, decisions_of
@@ -30,7 +30,7 @@ from vulcan.scoring import Executor, Job, Outcome
 from vulcan.scoring.job import Setup
 from vulcan.scoring.local_pool import LocalExecutor
 from vulcan.searches.evidence import find_objective, make_scorer
-from vulcan.searches.model_pool import open_lineup
+from vulcan.searches.model_pool import open_model_pool
 from vulcan.searches.proposal import Proposal
 from vulcan.searches.study import Study
 from vulcan.store.sqlite import SQLiteStore
@@ -122,7 +122,7 @@ class Here:
         pass
 
 
-def measure(quick: bool) -> Findings:
+def measure(quick: bool) -> BenchmarkResult:
     candidates = QUICK_CANDIDATES if quick else CANDIDATES
     rows, goals, document = [], [], dict[str, Any]()
     for mechanism in ("sample",) if quick else MECHANISMS:
@@ -165,8 +165,8 @@ def measure(quick: bool) -> Findings:
         "the generator",
         "the rest beside simulation",
     )
-    table = Table(f"Searches on {on.name} at 10%", columns, tuple(rows))
-    return Findings((table,), tuple(goals), document)
+    table = BenchmarkTable(f"Searches on {on.name} at 10%", columns, tuple(rows))
+    return BenchmarkResult((table,), tuple(goals), document)
 
 
 def _documented(mechanism: str, racing: bool) -> str:
@@ -205,7 +205,7 @@ def search(on: Ground, executor: Executor, begun: Callable[[], None] = lambda: N
         store = SQLiteStore(Path(directory) / "run.db", create=True)
         scorer = make_scorer(find_objective(TASK, on.config.objective), opened(on, store))
         study = Study(TASK, on.config, store, scorer, executor)
-        with closing(open_lineup(TASK, on.config)) as lineup:
+        with closing(open_model_pool(TASK, on.config)) as lineup:
             study.begin()
             study.wait_for_scores()
             begun()

@@ -26,14 +26,14 @@ from typing import Any
 import numpy as np
 
 from benchmarks.ground import MECHANISMS, TASK, Ground, ground, replies
-from benchmarks.harness import Findings, Goal, Table, run_suite
+from benchmarks.harness import BenchmarkResult, BenchmarkTable, Goal, run_suite
 from vulcan.anvil import Policy, check
 from vulcan.bench_pipeline import isolation_seconds
 from vulcan.evaluator import decisions_of
 from vulcan.export import Provenance
 from vulcan.export.formats import find_exporter
 from vulcan.models import Reply, extract_source
-from vulcan.store.events import Judged
+from vulcan.store.events import CandidateJudged
 from vulcan.store.sqlite import SQLiteStore
 from vulcan_cache.benchmark.plain_python import run_plain
 from vulcan_cache.benchmark.policies import PLAIN
@@ -62,7 +62,7 @@ PLAIN_REQUESTS = 200_000
 HOST = '#include "policy.h"\nvoid *entry(void) { return (void *)policy_score; }\n'
 
 
-def measure(quick: bool) -> Findings:
+def measure(quick: bool) -> BenchmarkResult:
     count = 10 if quick else 80
     tables, goals, document = [], [], dict[str, Any]()
     for mechanism in MECHANISMS:
@@ -87,7 +87,7 @@ def measure(quick: bool) -> Findings:
             ),
         ]  # fmt: skip
     others, more = beside_others(ground("heap"), replies(count), document["heap"], quick)
-    return Findings((*tables, others), (*goals, *more), document)
+    return BenchmarkResult((*tables, others), (*goals, *more), document)
 
 
 def by_stage(on: Ground, given: list[Reply], turns: int) -> dict[str, list[float]]:
@@ -126,8 +126,8 @@ def one_turn(on: Ground, given: list[Reply]) -> dict[str, list[float]]:
     return {stage: values[1:] for stage, values in seconds.items() if values}
 
 
-def judged(number: int, policy: Policy) -> Judged:
-    return Judged(
+def judged(number: int, policy: Policy) -> CandidateJudged:
+    return CandidateJudged(
         candidate=number, proposal=number, turn=0, source=policy.source, fingerprint=policy.fingerprint,
         verdict="scored", feedback="", rules=(), operations=policy.operations, size=policy.size, of=None, score=0.0,
         metrics=(("w106@10%", {"miss_ratio": 0.1}),),
@@ -160,7 +160,7 @@ def stage_table(
     full: float,
     halving: float,
     keep: float,
-) -> Table:
+) -> BenchmarkTable:
     rows = [
         (stage, f"{statistics.median(values) * 1e3:.2f}", f"{statistics.mean(values) * 1e3:.2f}")
         for stage, values in stages.items()
@@ -176,10 +176,12 @@ def stage_table(
     title = (
         f"From reply to score, {mechanism}, {on.name} at 10% ({requests:,} requests), {len(stages['check'])} candidates"
     )
-    return Table(title, ("stage", "milliseconds, median", "mean"), tuple(rows))
+    return BenchmarkTable(title, ("stage", "milliseconds, median", "mean"), tuple(rows))
 
 
-def beside_others(on: Ground, given: list[Reply], known: dict[str, Any], quick: bool) -> tuple[Table, list[Goal]]:
+def beside_others(
+    on: Ground, given: list[Reply], known: dict[str, Any], quick: bool
+) -> tuple[BenchmarkTable, list[Goal]]:
     """A compiler run for each candidate, and CPython."""
     stages = known["stages"]
     compiled = [sum(times) for times in zip(stages["check"], stages["compile"], strict=True)]
@@ -196,7 +198,7 @@ def beside_others(on: Ground, given: list[Reply], known: dict[str, Any], quick: 
     rows.append(("simulate in full here", f"{here * 1e3:.0f}", "1"))
     rows.append(("simulate in full in CPython", f"{plain * 1e3:,.0f}", f"{plain / here:.0f}"))
     goals.append(Goal("a simulation in CPython, times one here", plain / here, 30, margin=0.3))
-    return Table(
+    return BenchmarkTable(
         "Beside a compiler run for each candidate, and CPython", ("", "milliseconds", "times"), tuple(rows)
     ), goals
 

@@ -16,7 +16,7 @@ from vulcan.task import Json, Metrics
 log = logging.getLogger(__name__)
 
 
-def kept_metrics(identity: list[Json], measure: Callable[[], Metrics]) -> Metrics:
+def cached_metrics(identity: list[Json], measure: Callable[[], Metrics]) -> Metrics:
     """What `measure` gives, measured once on this machine and then read back.
 
     `identity` is all that the metrics depend on: the evaluator, the baseline with its version, and the instance. What

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from vulcan.anvil import Rejected, check
-from vulcan.benchmark import Findings, Goal, LeftOut, Table
+from vulcan.benchmark import BenchmarkResult, BenchmarkTable, Goal, NotMeasurable
 from vulcan.evaluator import Evaluator, Instance, OffersBenchmark, decisions_of, load_evaluator
 from vulcan.generator import OfflineEvolve
 from vulcan.models import NoSource, Reply, Request, extract_source
@@ -30,32 +30,32 @@ from vulcan.task import Program, Task
 LONG = 0.05
 """Seconds of a simulation from which on the share of other time has its goal."""
 
-MOST_OTHER = 0.10
+MAX_OTHER = 0.10
 STAGES = ("read the reply", "check", "look for doubts", "compile", "simulate")
 
 
-def measure_task(name: str, quick: bool) -> Findings:
+def measure_task(name: str, quick: bool) -> BenchmarkResult:
     """The turn-around of a task's candidates, and what its evaluator measures of itself.
 
-    Raises UserError for a task that there is not, LeftOut for one whose policies are free Python.
+    Raises UserError for a task that there is not, NotMeasurable for one whose policies are free Python.
     """
     task = find_task(name)
     if isinstance(task.signature, Program):
-        raise LeftOut(f"{task.name}: its policies are free Python, and there is nothing to compile")
+        raise NotMeasurable(f"{task.name}: its policies are free Python, and there is nothing to compile")
     evaluator = load_evaluator(task)
     found = turnaround(task, task_reference(name), evaluator, quick)
     if not isinstance(evaluator, OffersBenchmark):
         return found
     try:
         own = evaluator.benchmark(task, quick)
-    except LeftOut as reason:
+    except NotMeasurable as reason:
         return replace(found, left_out=(*found.left_out, str(reason)))
-    return Findings(
+    return BenchmarkResult(
         (*found.tables, *own.tables), (*found.goals, *own.goals), {**found.document, **own.document}, own.left_out
     )
 
 
-def turnaround(task: Task, reference: str, evaluator: Evaluator, quick: bool) -> Findings:
+def turnaround(task: Task, reference: str, evaluator: Evaluator, quick: bool) -> BenchmarkResult:
     """The stages of each candidate on one instance; `reference` is what the jailed child knows the task by."""
     config = SearchConfig(task.name, complete_settings(task, {}), task.objectives[0].name)
     instance = next(i for i in find_instances(task, config, evaluator) if i.split == "train")
@@ -71,13 +71,17 @@ def turnaround(task: Task, reference: str, evaluator: Evaluator, quick: bool) ->
     ]
     rows += [("isolation", f"{isolation * 1e3:.2f}", ""), ("a candidate", "", f"{total * 1e3:.2f}"),
              ("candidates an hour a core", "", f"{3600 / total:,.0f}")]  # fmt: skip
-    table = Table(f"{task.name}: from reply to score on {instance.name}", ("stage", "ms, median", "mean"), tuple(rows))
+    table = BenchmarkTable(
+        f"{task.name}: from reply to score on {instance.name}", ("stage", "ms, median", "mean"), tuple(rows)
+    )
     goals: tuple[Goal, ...] = ()
     if means["simulate"] >= LONG:
         other = 1 - means["simulate"] / total
-        goal = Goal(f"{task.name}: share of time that is not simulation", other, MOST_OTHER, at_least=False, margin=0.5)
+        goal = Goal(f"{task.name}: share of time that is not simulation", other, MAX_OTHER, at_least=False, margin=0.5)
         goals = (goal,)
-    return Findings((table,), goals, {"turnaround": {"seconds": seconds, "isolation": isolation, "total": total}})
+    return BenchmarkResult(
+        (table,), goals, {"turnaround": {"seconds": seconds, "isolation": isolation, "total": total}}
+    )
 
 
 def by_stage(task: Task, evaluator: Evaluator, instance: Instance, replies: Sequence[Reply]) -> dict[str, list[float]]:

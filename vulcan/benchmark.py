@@ -20,7 +20,7 @@ from typing import Any
 _PACKAGES = ("numpy", "numba", "llvmlite", "ray", "libcachesim")
 
 
-class LeftOut(Exception):
+class NotMeasurable(Exception):
     """Something cannot be measured here; the message says what is missing, and how to get it."""
 
 
@@ -60,7 +60,7 @@ class Goal:
     def line(self, quick: bool = False) -> str:
         """The goal and what became of it, in one line."""
         sign = ">=" if self.at_least else "<="
-        figures = f"{self.name}: {shown(self.measured)} (goal {sign} {shown(self.wanted)})"
+        figures = f"{self.name}: {format_figure(self.measured)} (goal {sign} {format_figure(self.wanted)})"
         if self.met:
             return f"met    {figures}"
         if self.documented:
@@ -85,13 +85,13 @@ class Goal:
         }
 
 
-def shown(figure: float) -> str:
+def format_figure(figure: float) -> str:
     """A figure with three digits or so, as people read it."""
     return f"{figure:,.0f}" if abs(figure) >= 1000 else f"{figure:.3g}"
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class BenchmarkTable:
     """Rows of cells that are ready to be shown; `note` stands below."""
 
     title: str
@@ -128,19 +128,19 @@ class Table:
         return {"title": self.title, "columns": self.columns, "rows": self.rows, "note": self.note}
 
     @classmethod
-    def from_json(cls, document: Mapping[str, Any]) -> Table:
+    def from_json(cls, document: Mapping[str, Any]) -> BenchmarkTable:
         rows = tuple(tuple(row) for row in document["rows"])
         return cls(document["title"], tuple(document["columns"]), rows, document["note"])
 
 
 @dataclass(frozen=True, slots=True)
-class Findings:
+class BenchmarkResult:
     """What a benchmark found.
 
     `document` has the figures behind the tables, as JSON; `left_out` says what was not measured, and why.
     """
 
-    tables: tuple[Table, ...] = ()
+    tables: tuple[BenchmarkTable, ...] = ()
     goals: tuple[Goal, ...] = ()
     document: Mapping[str, Any] = field(default_factory=dict)
     left_out: tuple[str, ...] = ()

@@ -12,7 +12,7 @@ class UserError(Exception):
     """
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
+def did_you_mean(name: str, known: Iterable[str]) -> str:
     """`; did you mean 'x'?` for the known name most like `name`, or an empty string."""
     import difflib  # only a mistake needs it
 

@@ -33,7 +33,7 @@ from vulcan.task import Json, Metrics, Split, Task
 
 if TYPE_CHECKING:
     from vulcan.anvil import Policy
-    from vulcan.benchmark import Findings
+    from vulcan.benchmark import BenchmarkResult
 
 SplitName = Literal["train", "validation", "test"]
 BaselineKind = Literal["baseline", "bound"]
@@ -148,10 +148,10 @@ class OffersOnlineFingerprints(OffersFingerprints, Protocol):
 class OffersBenchmark(Protocol):
     """What an evaluator may offer besides: how fast it is, for `vulcan bench`."""
 
-    def benchmark(self, task: Task, quick: bool) -> Findings:
+    def benchmark(self, task: Task, quick: bool) -> BenchmarkResult:
         """What it is measured at, for a task that is evaluated by it; a quick run takes well under a minute.
 
-        Whatever is compared runs in this process, in turn (`vulcan.benchmark.interleaved`). Raises LeftOut where
+        Whatever is compared runs in this process, in turn (`vulcan.benchmark.interleaved`). Raises NotMeasurable where
         nothing can be measured for the task, or on this host.
         """
 

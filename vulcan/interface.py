@@ -9,7 +9,7 @@ from typing import Literal
 
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 
-LARGEST_EXACT_INTEGER = float(2**53)
+MAX_EXACT_INTEGER = float(2**53)
 """Policies compute in float64, where integers are exact up to here."""
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
@@ -194,7 +194,7 @@ class Value(Signature):
     """VALUE: one number, which the mechanism clamps to [low, high]."""
 
     low: float = 0.0
-    high: float = LARGEST_EXACT_INTEGER
+    high: float = MAX_EXACT_INTEGER
     mechanisms: tuple[Mechanism, ...] = ()
 
 

@@ -9,7 +9,7 @@ from functools import lru_cache
 from importlib.metadata import EntryPoints, entry_points
 from pathlib import Path
 
-from vulcan.errors import UserError, nearest
+from vulcan.errors import UserError, did_you_mean
 from vulcan.task import Task
 
 ENTRY_POINT_GROUP = "vulcan.tasks"
@@ -39,7 +39,7 @@ def find_task(name_or_path: str) -> Task:
             return _load_entry_point(name) if place == ENTRY_POINT_GROUP else _load_file(Path(place))
     known = known_tasks()
     raise UserError(
-        f"no task is called {name_or_path!r}{nearest(name_or_path, known)} (known: {', '.join(sorted(known))}; "
+        f"no task is called {name_or_path!r}{did_you_mean(name_or_path, known)} (known: {', '.join(sorted(known))}; "
         "a task of your own is named by its directory, as ./tasks/mine)"
     )
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Literal
 
 from vulcan.interface import (
-    LARGEST_EXACT_INTEGER,
+    MAX_EXACT_INTEGER,
     Argument,
     Entity,
     Feature,
@@ -35,7 +35,7 @@ from vulcan.interface import (
 )
 
 __all__ = [
-    "LARGEST_EXACT_INTEGER",
+    "MAX_EXACT_INTEGER",
     "Argument",
     "Entity",
     "Feature",

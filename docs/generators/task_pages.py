@@ -6,7 +6,7 @@ import ast
 
 from markdown_parts import written_by
 
-from vulcan.anvil.number_text import spelled_number
+from vulcan.anvil.number_text import format_number
 from vulcan.anvil.prompt_section import code, table
 from vulcan.evaluator import load_evaluator
 from vulcan.interface import Argument, Entity, Global, History, Hook
@@ -97,7 +97,7 @@ def _function(task: Task, declared: Rank | Value | Program) -> list[str]:
 def _bounds(declared: Rank | Value) -> str:
     if not isinstance(declared, Value):
         return ""
-    return f" What is used of it is clamped to {spelled_number(declared.low)} to {spelled_number(declared.high)}."
+    return f" What is used of it is clamped to {format_number(declared.low)} to {format_number(declared.high)}."
 
 
 def _argument(argument: Argument) -> str:
@@ -117,7 +117,7 @@ def _features(declared: Rank | Value) -> str:
 
 
 def _range(feature: Feature) -> str:
-    return f"{spelled_number(feature.low)} to {spelled_number(feature.high)}"
+    return f"{format_number(feature.low)} to {format_number(feature.high)}"
 
 
 def _objectives(task: Task) -> str:

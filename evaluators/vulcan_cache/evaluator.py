@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vulcan.anvil import Policy
-from vulcan.baseline_cache import kept_metrics
-from vulcan.benchmark import Findings
+from vulcan.baseline_cache import cached_metrics
+from vulcan.benchmark import BenchmarkResult
 from vulcan.errors import UserError
 from vulcan.evaluator import BaselineKind, Instance, Rung, SplitName
 from vulcan.task import Json, Metrics, Split, Task
@@ -161,7 +161,7 @@ class CacheEvaluator:
         """See `vulcan.evaluator.OffersOnlineFingerprints`."""
         return fingerprint_source()
 
-    def benchmark(self, task: Task, quick: bool) -> Findings:
+    def benchmark(self, task: Task, quick: bool) -> BenchmarkResult:
         """See `vulcan.evaluator.OffersBenchmark`: the engine beside libCacheSim and beside CPython."""
         from vulcan_cache.benchmark.engine import measure
 
@@ -175,7 +175,7 @@ class CacheEvaluator:
         """See `vulcan.evaluator.Evaluator`; a result is kept on disk by trace, cache size and measured requests."""
         p = instance.parameters
         of = [p[key] for key in ("digest", "unit_sizes", "capacity", "measure_from", "measure_to")]
-        return kept_metrics([name, BASELINES[name].version, *of], lambda: self._measured(name, instance))
+        return cached_metrics([name, BASELINES[name].version, *of], lambda: self._measured(name, instance))
 
     def _measured(self, name: str, instance: Instance) -> Metrics:
         p = cast(dict[str, Any], instance.parameters)

@@ -10,7 +10,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from vulcan.baseline_cache import kept_metrics
+from vulcan.baseline_cache import cached_metrics
 from vulcan.evaluator import Instance
 from vulcan_cache import online_fingerprint
 from vulcan_cache.online_fingerprint import OnlineFingerprint
@@ -33,7 +33,7 @@ def fingerprint_of(instance: Instance, trace: Trace, sizes: NDArray[np.uint32], 
         return seen.features()
 
     unit = instance.parameters["unit_sizes"]
-    return kept_metrics(["fingerprint", VERSION, trace.digest, unit, capacity, requests], measure)
+    return cached_metrics(["fingerprint", VERSION, trace.digest, unit, capacity, requests], measure)
 
 
 def opening_of(instance: Instance, first: int) -> Instance:

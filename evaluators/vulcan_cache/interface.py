@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from vulcan.task import LARGEST_EXACT_INTEGER, Feature, Objective, Scalar, Setting
+from vulcan.task import MAX_EXACT_INTEGER, Feature, Objective, Scalar, Setting
 
-MOST_REQUESTS = float(2**40)
+MAX_REQUESTS = float(2**40)
 TIME_RESOLUTION = 12
 """Ages are differences of times: 7 bits of a late time would be too coarse for them."""
 
@@ -13,25 +13,25 @@ IN_ORDER = "obj.insertion <= obj.last_access <= now"
 
 NOW = Scalar(
     Feature(
-        "now", "int", "requests", 0.0, MOST_REQUESTS,
+        "now", "int", "requests", 0.0, MAX_REQUESTS,
         "the time: the number of the current request, from 0", resolution=TIME_RESOLUTION,
     )
 )  # fmt: skip
 
 ID = Feature("id", "int", "identity", 0.0, float(2**32), "identifies the object and means nothing else")
 SIZE = Feature("size", "int", "bytes", 1.0, float(2**32), "its size")
-COUNT = Feature("count", "int", "requests", 1.0, MOST_REQUESTS, "requests for it since it entered, that one included")
+COUNT = Feature("count", "int", "requests", 1.0, MAX_REQUESTS, "requests for it since it entered, that one included")
 LAST_ACCESS = Feature(
-    "last_access", "int", "requests", 0.0, MOST_REQUESTS,
+    "last_access", "int", "requests", 0.0, MAX_REQUESTS,
     "the time of the latest request for it", resolution=TIME_RESOLUTION,
 )  # fmt: skip
 INSERTION = Feature(
-    "insertion", "int", "requests", 0.0, MOST_REQUESTS,
+    "insertion", "int", "requests", 0.0, MAX_REQUESTS,
     "the time at which it entered the cache", resolution=TIME_RESOLUTION,
 )  # fmt: skip
 
-USED = Feature("used", "int", "bytes", 0.0, LARGEST_EXACT_INTEGER, "bytes that are occupied")
-CAPACITY = Feature("capacity", "int", "bytes", 1.0, LARGEST_EXACT_INTEGER, "bytes that it can hold")
+USED = Feature("used", "int", "bytes", 0.0, MAX_EXACT_INTEGER, "bytes that are occupied")
+CAPACITY = Feature("capacity", "int", "bytes", 1.0, MAX_EXACT_INTEGER, "bytes that it can hold")
 OBJECTS = Feature("objects", "int", "objects", 0.0, float(2**32), "how many objects it holds")
 EVICTED_PRIORITY = Feature(
     "evicted_priority", "float", "priority", -1e300, 1e300,

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vulcan.evaluator import Instance, Rung
-from vulcan.python_policy.policy import ProgramFailed, ProgramPolicy, Running
+from vulcan.python_policy.policy import ProgramFailed, ProgramPolicy, RunningProgram
 from vulcan.task import Json, Metrics
 from vulcan_cache import program_loop
 from vulcan_cache.evaluator import CacheEvaluator, metrics_of
@@ -35,7 +35,7 @@ SHORTER = 40_000
 BLOCK = (128, 384)
 """The fewest and the most requests that a program is told at a time, where it is told of them in blocks."""
 
-_MOST_ROWS = 1024
+_MAX_ROWS = 1024
 _PROBE_REQUESTS = 2000
 _PROBE_RESIDENTS = 40
 
@@ -159,7 +159,7 @@ class _Cache:
     rows: NDArray[np.int64]
 
 
-def _follow(running: Running, cache: _Cache) -> None:
+def _follow(running: RunningProgram, cache: _Cache) -> None:
     """Ask for one decision after the other."""
     from vulcan_cache import replay
 
@@ -182,7 +182,7 @@ def _follow(running: Running, cache: _Cache) -> None:
             answers = answers[:0]  # of a hook that decides nothing
 
 
-def _follow_in_blocks(running: Running, cache: _Cache, blocks: Iterator[int]) -> None:
+def _follow_in_blocks(running: RunningProgram, cache: _Cache, blocks: Iterator[int]) -> None:
     """Have requests decided block by block, and carry the decisions out."""
     from vulcan_cache import replay
 
@@ -218,7 +218,7 @@ def _not_there(cache: _Cache, answer: int) -> ProgramFailed:
 
 def _fresh(replay: ModuleType) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """State and rows."""
-    return np.zeros(replay.STATE, np.int64), np.empty((_MOST_ROWS, replay.ROW), np.int64)
+    return np.zeros(replay.STATE, np.int64), np.empty((_MAX_ROWS, replay.ROW), np.int64)
 
 
 def _nothing() -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:

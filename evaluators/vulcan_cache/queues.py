@@ -27,7 +27,7 @@ from vulcan_cache.queue_layout import (
     LEFT_AT,
     LEFT_COUNT,
     LISTED,
-    MOST_KEPT,
+    MAX_KEPT,
     NOW,
     OBJECTS,
     OBJECTS_IN,
@@ -257,7 +257,7 @@ def queues(
                 moves -= 1
                 kept = call_score(keep, globals_, records, place, statistics, victim * width, float(np.int64(victim)))
                 _take(globals_, records, links, victim, shrinking, weight)
-                records[place | U(HITS)] = math.floor(min(max(kept, 0.0), MOST_KEPT))
+                records[place | U(HITS)] = math.floor(min(max(kept, 0.0), MAX_KEPT))
                 _put(globals_, records, links, count, victim, U(goes), weight)
                 if filled != U(0):
                     filled |= U(1) << U(goes)

@@ -17,7 +17,7 @@ KEPT_BY_ONE_RUNG = 0.1
 """The share that goes on where there is one rung, about that of two together: searches came to a given score sooner
 than with 0.15 and with 0.07 (docs/results.md)."""
 
-LEAST_RESIDENTS = 2000
+MIN_RESIDENTS = 2000
 """Objects that a sampled cache must hold: with fewer, a sample ranks policies too badly to be of use."""
 
 
@@ -42,7 +42,7 @@ def make_rungs(instances: Sequence[Instance], residents: Sequence[float]) -> tup
 
 def _sparsest(residents: float, at_most: int) -> int:
     """One in how many objects the sample has, and 1 for the whole trace."""
-    return max((f for f, _ in LADDER if f <= at_most and residents / f >= LEAST_RESIDENTS), default=1)
+    return max((f for f, _ in LADDER if f <= at_most and residents / f >= MIN_RESIDENTS), default=1)
 
 
 def sampled(instance: Instance, one_in: int) -> Instance:

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vulcan.anvil import Policy
-from vulcan.errors import UserError, nearest
+from vulcan.errors import UserError, did_you_mean
 from vulcan.task import Task
-from vulcan_cache.layout import MOST_SAMPLED
+from vulcan_cache.layout import MAX_SAMPLED
 from vulcan_cache.mechanisms import MECHANISMS, Mechanism, Run, generator_state
 
 __all__ = ["Result", "check_sample_size", "generator_state", "mechanism_for", "mechanism_named", "simulate"]
@@ -86,7 +86,7 @@ def simulate(
 def mechanism_named(name: str) -> Mechanism:
     """Raises UserError where there is none of that name."""
     if name not in MECHANISMS:
-        raise UserError(f"no mechanism {name!r}{nearest(name, MECHANISMS)} (known: {', '.join(MECHANISMS)})")
+        raise UserError(f"no mechanism {name!r}{did_you_mean(name, MECHANISMS)} (known: {', '.join(MECHANISMS)})")
     return MECHANISMS[name]
 
 
@@ -103,5 +103,5 @@ def mechanism_for(task: Task, name: str) -> Mechanism:
 
 def check_sample_size(count: int) -> None:
     """Raises UserError for a number of objects that cannot be drawn at an eviction."""
-    if not 1 <= count <= MOST_SAMPLED:
-        raise UserError(f"sample size {count}: from 1 to {MOST_SAMPLED} objects can be drawn at an eviction")
+    if not 1 <= count <= MAX_SAMPLED:
+        raise UserError(f"sample size {count}: from 1 to {MAX_SAMPLED} objects can be drawn at an eviction")

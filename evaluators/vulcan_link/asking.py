@@ -33,11 +33,11 @@ from vulcan_link.record import (
     STARTED,
     TIMEOUT,
 )
-from vulcan_link.scenario import MOST_PACKETS
+from vulcan_link.scenario import MAX_PACKETS
 
-LEAST_WINDOW = 2.0
-MOST_WINDOW = float(MOST_PACKETS)
-LEAST_ROUND = 1_000_000.0
+MIN_WINDOW = 2.0
+MAX_WINDOW = float(MAX_PACKETS)
+MIN_ROUND = 1_000_000.0
 
 # The policy's bookkeeping, behind the slots that cubic's HyStart uses while the mechanism runs slow start.
 LAST_LOSS = OWN + 32
@@ -46,8 +46,8 @@ ROUND_BEGAN = OWN + 34
 ROUND_DELIVERED = OWN + 35
 ROUND_LOST = OWN + 36
 ROUND_MARKED = OWN + 37
-ROUND_LEAST = OWN + 38
-ROUND_MOST = OWN + 39
+ROUND_MIN = OWN + 38
+ROUND_MAX = OWN + 39
 ROUND_SUM = OWN + 40
 ROUND_SAMPLES = OWN + 41
 
@@ -91,9 +91,9 @@ _W_MAX = SLOT["window.max_rtt_us"]
 def begin(mine, flow, shown, ecn):
     """The flow begins."""
     flow[LAST_LOSS] = flow[ROUND_BEGAN] = flow[NOW]
-    flow[ROUND_LEAST] = math.inf
+    flow[ROUND_MIN] = math.inf
     mine[m.SLOW_START] = mine[m.SLOW_START_BY_MECHANISM]
-    shown[_SSTHRESH] = MOST_WINDOW
+    shown[_SSTHRESH] = MAX_WINDOW
     shown[_ECN] = ecn
     shown[_MSS] = flow[PAYLOAD_BYTES]
     shown[_CWND] = shown[_MAX_CWND] = flow[CWND]
@@ -105,14 +105,14 @@ def observe_round(mine, flow, shown):
     """Count towards the round trip at hand. Returns whether it is over; `window` then shows it."""
     rtt = flow[RTT]
     if rtt >= 0.0:
-        flow[ROUND_LEAST] = min(flow[ROUND_LEAST], rtt)
-        flow[ROUND_MOST] = max(flow[ROUND_MOST], rtt)
+        flow[ROUND_MIN] = min(flow[ROUND_MIN], rtt)
+        flow[ROUND_MAX] = max(flow[ROUND_MAX], rtt)
         flow[ROUND_SUM] += rtt
         flow[ROUND_SAMPLES] += 1.0
     flow[ROUND_MARKED] += flow[MARKED]
     duration = flow[NOW] - flow[ROUND_BEGAN]
     delivered = mine[DELIVERED_COUNT] - flow[ROUND_DELIVERED]
-    if mine[m.UNA] <= mine[m.ROUND_END] or duration < LEAST_ROUND or delivered <= 0.0:
+    if mine[m.UNA] <= mine[m.ROUND_END] or duration < MIN_ROUND or delivered <= 0.0:
         return False
     shown[_W_DURATION] = math.floor(duration / 1e3)
     shown[_W_DELIVERED] = delivered
@@ -122,9 +122,9 @@ def observe_round(mine, flow, shown):
     shown[_W_LOST] = mine[LOST_COUNT] - flow[ROUND_LOST]
     shown[_W_ECN] = flow[ROUND_MARKED]
     if flow[ROUND_SAMPLES] > 0.0:
-        shown[_W_MIN] = math.floor(flow[ROUND_LEAST] / 1e3)
+        shown[_W_MIN] = math.floor(flow[ROUND_MIN] / 1e3)
         shown[_W_AVG] = math.floor(flow[ROUND_SUM] / flow[ROUND_SAMPLES] / 1e3)
-        shown[_W_MAX] = math.floor(flow[ROUND_MOST] / 1e3)
+        shown[_W_MAX] = math.floor(flow[ROUND_MAX] / 1e3)
     shown[_MAX_BANDWIDTH] = max(shown[_MAX_BANDWIDTH], bandwidth)
     if shown[_ROUNDS] == 0.0 or bandwidth < shown[_MIN_BANDWIDTH]:
         shown[_MIN_BANDWIDTH] = bandwidth
@@ -132,8 +132,8 @@ def observe_round(mine, flow, shown):
     flow[ROUND_BEGAN] = flow[NOW]
     flow[ROUND_DELIVERED] = mine[DELIVERED_COUNT]
     flow[ROUND_LOST] = mine[LOST_COUNT]
-    flow[ROUND_MARKED] = flow[ROUND_MOST] = flow[ROUND_SUM] = flow[ROUND_SAMPLES] = 0.0
-    flow[ROUND_LEAST] = math.inf
+    flow[ROUND_MARKED] = flow[ROUND_MAX] = flow[ROUND_SUM] = flow[ROUND_SAMPLES] = 0.0
+    flow[ROUND_MIN] = math.inf
     mine[m.ROUND_END] = mine[m.NXT]
     return True
 
@@ -166,7 +166,7 @@ def show(mine, flow, shown):
 @function
 def clamped(answer):
     """A whole number of packets in the declared range."""
-    return math.floor(min(max(answer, LEAST_WINDOW), MOST_WINDOW))
+    return math.floor(min(max(answer, MIN_WINDOW), MAX_WINDOW))
 
 
 @function
@@ -176,7 +176,7 @@ def slow_start_continues(mine, flow):
         return False
     cubic.sampled(flow)
     flow[CWND] = min(flow[CWND] + flow[ACKED], flow[SSTHRESH])
-    if flow[CWND] >= flow[SSTHRESH] or flow[CWND] >= MOST_WINDOW:
+    if flow[CWND] >= flow[SSTHRESH] or flow[CWND] >= MAX_WINDOW:
         mine[m.SLOW_START] = 0
     return True
 
@@ -195,7 +195,7 @@ def ask(mine, flow, policy, shown, records, statistics):
     shown_before = shown[_CWND]
     if cause != ACKNOWLEDGEMENT:
         flow[LAST_LOSS] = flow[NOW]
-        shown[_SSTHRESH] = max(math.floor(flow[IN_FLIGHT] / 2.0), LEAST_WINDOW)
+        shown[_SSTHRESH] = max(math.floor(flow[IN_FLIGHT] / 2.0), MIN_WINDOW)
         mine[m.SLOW_START] = 0
     elif slow_start_continues(mine, flow) or (mine[m.CALLED] == 1 and not over):
         note(mine, flow, shown, shown_before)

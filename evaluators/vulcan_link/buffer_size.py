@@ -9,7 +9,7 @@ from vulcan.errors import UserError
 from vulcan_traces.links import LinkTrace
 
 PACKET_BITS = 1500 * 8
-LARGEST = 1_000_000
+MAX = 1_000_000
 
 _SPEC = re.compile(r"(?P<number>[0-9]+(?:\.[0-9]+)?)(?P<unit>bdp)?\Z")
 
@@ -29,6 +29,6 @@ def buffer_in_packets(spec: str, link: LinkTrace, delay_ms: float) -> int:
         packets = int(number)
     else:
         raise UserError(f"buffer {spec!r}: a whole number of packets, or multiples of the BDP as {spec}bdp")
-    if not (number > 0 and packets <= LARGEST):
-        raise UserError(f"buffer {spec!r}: from 1 to {LARGEST} packets, and this would be {packets}")
+    if not (number > 0 and packets <= MAX):
+        raise UserError(f"buffer {spec!r}: from 1 to {MAX} packets, and this would be {packets}")
     return max(2, packets)

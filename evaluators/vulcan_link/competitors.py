@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from vulcan.errors import UserError, nearest
+from vulcan.errors import UserError, did_you_mean
 from vulcan_link.algorithms import ALGORITHMS
 
 _SPEC = re.compile(
@@ -15,7 +15,7 @@ _SPEC = re.compile(
     r"(?:@(?P<start>[0-9]+(?:\.[0-9]+)?)(?:-(?P<stop>[0-9]+(?:\.[0-9]+)?))?)?\Z"
 )
 NONE = "none"
-MOST = 100
+MAX = 100
 """Flows that may share a link."""
 
 
@@ -40,12 +40,12 @@ def parse_competitors(spec: str) -> Competitors | None:
     if match["algorithm"] not in known:
         name = match["algorithm"]
         raise UserError(
-            f"competing flows {spec!r}: no algorithm {name!r}{nearest(name, known)} (known: {', '.join(known)})"
+            f"competing flows {spec!r}: no algorithm {name!r}{did_you_mean(name, known)} (known: {', '.join(known)})"
         )
     count = int(match["count"] or 1)
     start, stop = float(match["start"] or 0), float(match["stop"]) if match["stop"] else None
-    if not 1 <= count <= MOST:
-        raise UserError(f"competing flows {spec!r}: from 1 to {MOST} flows")
+    if not 1 <= count <= MAX:
+        raise UserError(f"competing flows {spec!r}: from 1 to {MAX} flows")
     if stop is not None and stop <= start:
         raise UserError(f"competing flows {spec!r}: they stop before they start")
     return Competitors(match["algorithm"], count, start, stop)

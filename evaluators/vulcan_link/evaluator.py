@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from vulcan.anvil import Policy
-from vulcan.baseline_cache import kept_metrics
+from vulcan.baseline_cache import cached_metrics
 from vulcan.errors import UserError
 from vulcan.evaluator import BaselineKind, Instance, Rung, SplitName
 from vulcan.task import Json, Metrics, Split
@@ -32,8 +32,8 @@ BUFFER = "1bdp"
 """What a link that is named has by default."""
 
 _SECOND = 1e9
-_MOST_FLOWS = 100
-_LONGEST_DELAY_MS = 10_000.0
+_MAX_FLOWS = 100
+_MAX_DELAY_MS = 10_000.0
 _HOW = ("queue", "loss", "loss_seed", "called", "slow_start")
 """The settings that every instance repeats."""
 
@@ -109,7 +109,7 @@ class LinkEvaluator:
         """See `vulcan.evaluator.Evaluator`; a result is kept on disk by all that it depends on."""
         baseline = BASELINES[name]
         of: dict[str, Json] = {k: v for k, v in instance.parameters.items() if k not in ("link", "link_format")}
-        return kept_metrics(
+        return cached_metrics(
             ["link", name, baseline.parameter, simulator_digest(), of],
             lambda: self._measured(instance, baseline.algorithm, baseline.parameter),
         )
@@ -235,8 +235,8 @@ def _check(settings: Mapping[str, Json]) -> None:
     duration, flows, loss = (cast(Any, settings[name]) for name in ("duration_s", "flows", "loss"))
     if not 0 < duration <= 100_000:
         raise UserError(f"duration {duration} s: above 0 and at most 100000")
-    if not 1 <= flows <= _MOST_FLOWS:
-        raise UserError(f"flows {flows}: from 1 to {_MOST_FLOWS} flows can be the policy's")
+    if not 1 <= flows <= _MAX_FLOWS:
+        raise UserError(f"flows {flows}: from 1 to {_MAX_FLOWS} flows can be the policy's")
     if not 0 <= loss < 1:
         raise UserError(f"loss {loss}: a share from 0, and below 1")
 
@@ -244,8 +244,8 @@ def _check(settings: Mapping[str, Json]) -> None:
 def _delays(settings: Mapping[str, Json], default: float) -> tuple[float, ...]:
     delays = tuple(float(d) for d in cast(list[float], settings["delay_ms"] or [default]))
     for delay in delays:
-        if not 0 < delay <= _LONGEST_DELAY_MS:
-            raise UserError(f"delay {delay:g} ms: above 0 and at most {_LONGEST_DELAY_MS:g} ms")
+        if not 0 < delay <= _MAX_DELAY_MS:
+            raise UserError(f"delay {delay:g} ms: above 0 and at most {_MAX_DELAY_MS:g} ms")
     return delays
 
 

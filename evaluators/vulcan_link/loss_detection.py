@@ -37,7 +37,7 @@ def detect_losses(mine, due, packets, transmissions, lost, now):
     last = transmissions.shape[0] - 1
     wait = 0
     if mine[SENDER_STATE] < RECOVERY and mine[SACKED_OUT] < DUPLICATES:
-        wait = min(mine[m.LEAST_RTT] >> 2, mine[m.SRTT] >> 6)
+        wait = min(mine[m.MIN_RTT] >> 2, mine[m.SRTT] >> 6)
     while mine[OLDEST] < mine[TRANSMISSIONS]:
         sequence = transmissions[mine[OLDEST] & last]
         packet = packets[sequence & mask]

@@ -18,7 +18,7 @@ def bin_of(delay):
 @helper
 def begin_measuring(own, base, bins):
     for f in range(own.shape[0]):
-        own[f, m.DELAY_MOST] = 0
+        own[f, m.DELAY_MAX] = 0
         for slot in range(own.shape[1]):
             base[f, slot] = own[f, slot]
         for k in range(bins.shape[1]):

@@ -28,10 +28,10 @@ SOURCES = 5
     TIMER_KIND,
     SRTT,  # times 8, as Linux keeps it
     DEVIATION,  # times 4
-    DEVIATION_MOST,
+    DEVIATION_MAX,
     VARIATION,
     VARIATION_END,
-    LEAST_RTT,
+    MIN_RTT,
     RTO,
     BACKOFF,
     TIMEOUTS_IN_ROW,
@@ -54,7 +54,7 @@ SOURCES = 5
     SLOW_START_BY_MECHANISM,
     # the receiver
     EXPECTED,  # next in order
-    HIGHEST,  # highest received, plus 1
+    MAX,  # highest received, plus 1
     WAITING,  # packets received and not yet acknowledged
     WAITING_COVERED,  # and transmissions, duplicates included
     WAITING_MARKED,
@@ -83,7 +83,7 @@ SOURCES = 5
     RTT_SUM,
     RTT_COUNT,
     WINDOW_SUM,
-    DELAY_MOST,
+    DELAY_MAX,
     DECISIONS,  # a hash of the policy's answers
     FORESEES,
     FIRST_SERIAL,  # of the next acknowledgement to arrive

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from vulcan_link.result import FlowResult, Result
 
-SMALLEST_DELAY_MS = 1e-5
+MIN_DELAY_MS = 1e-5
 """What PolicySmith adds to the delay, so that none at all can be divided by."""
 
 
@@ -48,7 +48,7 @@ def metrics_of(result: Result, flows: int, base_rtt_ms: float, share: float) -> 
         "sent_packets": float(sent),
         "delivered_packets": float(sum(flow.delivered for flow in mine)),
         "power": min(1.0, reached) * base_rtt_ms / (base_rtt_ms + average) if base_rtt_ms + average > 0 else 0.0,
-        "throughput_over_delay": throughput / (SMALLEST_DELAY_MS + p95),
+        "throughput_over_delay": throughput / (MIN_DELAY_MS + p95),
     }
 
 

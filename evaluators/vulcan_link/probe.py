@@ -14,7 +14,7 @@ SECONDS = 2.0
 LOSS = 0.002
 """Some packets are lost, so that what a policy does then is seen where no queue is ever full."""
 
-_MOST = 3
+_MAX = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Probe:
         chosen = [shared, by_width[0], by_width[-1]]
         told_apart = [s for place, s in enumerate(chosen) if all(s is not earlier for earlier in chosen[:place])]
         return cls(
-            tuple(replace(s, duration_s=min(s.duration_s, SECONDS), loss=max(s.loss, LOSS)) for s in told_apart[:_MOST])
+            tuple(replace(s, duration_s=min(s.duration_s, SECONDS), loss=max(s.loss, LOSS)) for s in told_apart[:_MAX])
         )
 
     def digest(self, policy: Policy) -> str:

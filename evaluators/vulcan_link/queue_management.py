@@ -18,7 +18,7 @@ from vulcan_link.random import generator_state
 KINDS = {"red": q.RED, "pie": q.PIE, "policy": q.POLICY}
 PACKET_BYTES = 1500
 _STREAM = 1 << 20
-MOST_SHOWN = 1 << 30
+MAX_SHOWN = 1 << 30
 """The largest limit of the queue that is shown to a policy, in packets."""
 
 
@@ -54,14 +54,14 @@ class Manager:
             native = self.policy.native(q.LAYOUT)
             state = native.new_globals()
             settings[m.MANAGER_SCORE], settings[m.MANAGER_UPDATE] = native.score, native.update
-        state[q.LIMIT] = min(limit_packets, MOST_SHOWN)
+        state[q.LIMIT] = min(limit_packets, MAX_SHOWN)
         state[q.RANDOM] = generator_state(self.seed, _STREAM)
         state[q.BUSY_FROM] = -1.0
         rate = rate_bps / 8.0 / PACKET_BYTES  # packets a second
         least = max(5.0, rate * self.target_ms / 2e3) if self.least_packets is None else self.least_packets
-        state[q.LEAST] = least
-        state[q.MOST] = 3.0 * least if self.most_packets is None else self.most_packets
-        state[q.MOST_PROBABILITY] = self.most_probability
+        state[q.MIN] = least
+        state[q.MAX] = 3.0 * least if self.most_packets is None else self.most_packets
+        state[q.MAX_PROBABILITY] = self.most_probability
         state[q.WEIGHT] = -math.expm1(-1.0 / max(rate, 1.0))
         state[q.TYPICAL_MS] = 1e3 / max(rate, 1.0)
         state[q.COUNT] = -1.0

@@ -21,7 +21,7 @@ ALGORITHMS = ("cubic", "reno", "cubic-reno")
 WARM_UP_S = 2.0
 """Not measured, while flows begin."""
 
-_FEWEST_PACKETS = 50
+_MIN_PACKETS = 50
 _SHORT, _PROBED = 0.3, 3.0
 """The share of the time on the first rung, and the seconds that tell policies apart."""
 
@@ -151,7 +151,7 @@ def scenario_of(p: Mapping[str, Any], link: LinkTrace, *, codel: bool) -> Scenar
         else:
             flows.append(Flow(kind, start_s=start, stop_s=max(0.5 * duration, start + 0.1), **how))
             flows.append(Flow(kind, start_s=max(0.75 * duration, start + 0.2), **how))
-    packets = max(_FEWEST_PACKETS, round(link.mean_rate * p["buffer_ms"] / 1e3 / 8 / 1500))
+    packets = max(_MIN_PACKETS, round(link.mean_rate * p["buffer_ms"] / 1e3 / 8 / 1500))
     return Scenario(
         link=link,
         queue=Queue(kind="codel" if codel else "droptail", packets=packets, ecn=p["ecn"]),

@@ -21,7 +21,7 @@ from vulcan_link import queue_management_slots as q  # noqa: E402
 from vulcan_link.queue_management_call import ADMIT, ARRIVAL, DROP, MARK  # noqa: E402
 
 ALPHA, BETA = 0.125, 1.25
-MOST_BURST_MS = 150.0
+MAX_BURST_MS = 150.0
 FEW_BYTES = 2 * 1500.0
 DRAIN_BYTES = 16 * 1024.0
 """The rate at which the queue drains is measured anew over so many bytes (RFC 8033, 5.1)."""
@@ -84,7 +84,7 @@ def pie_updates(state, now):
         state[q.OLD_DELAY] = delay
         state[q.BURST] = max(0.0, state[q.BURST] - state[q.PERIOD_MS])
         if state[q.PROBABILITY] == 0.0 and delay < reference / 2.0 and old < reference / 2.0:
-            state[q.BURST] = MOST_BURST_MS
+            state[q.BURST] = MAX_BURST_MS
         state[q.NEXT_UPDATE] += state[q.PERIOD_MS]
 
 
@@ -115,14 +115,14 @@ def red(state):
     else:
         state[q.AVERAGE] *= (1.0 - weight) ** (state[q.IDLE] / state[q.TYPICAL_MS])
     average = state[q.AVERAGE]
-    if average < state[q.LEAST]:
+    if average < state[q.MIN]:
         state[q.COUNT] = -1.0
         return False
-    if average >= state[q.MOST]:
+    if average >= state[q.MAX]:
         state[q.COUNT] = 0.0
         return True
     state[q.COUNT] += 1.0
-    base = state[q.MOST_PROBABILITY] * (average - state[q.LEAST]) / (state[q.MOST] - state[q.LEAST])
+    base = state[q.MAX_PROBABILITY] * (average - state[q.MIN]) / (state[q.MAX] - state[q.MIN])
     spread = 1.0 - state[q.COUNT] * base
     if spread <= 0.0 or uniform(state) < base / spread:
         state[q.COUNT] = 0.0

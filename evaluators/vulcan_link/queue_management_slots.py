@@ -27,7 +27,7 @@ SHOWN = (
     # measuring the rate at which the queue drains
     BUSY_FROM, BUSY_BYTES,
     # RED
-    AVERAGE, COUNT, WEIGHT, LEAST, MOST, MOST_PROBABILITY, TYPICAL_MS,
+    AVERAGE, COUNT, WEIGHT, MIN, MAX, MAX_PROBABILITY, TYPICAL_MS,
     # PIE
     PROBABILITY, OLD_DELAY, BURST, ACCUMULATED, NEXT_UPDATE, REFERENCE, PERIOD_MS,
     DECISIONS,  # a hash of what was decided, as a float64 below 2**53

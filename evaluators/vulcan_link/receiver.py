@@ -14,7 +14,7 @@ from vulcan_link.memory import (
     ARRIVALS_TAIL,
     DELAYED_ACK,
     EXPECTED,
-    HIGHEST,
+    MAX,
     NEVER,
     QUICK,
     WAITING,
@@ -65,15 +65,15 @@ def receive(mine, received, arrivals, sequence, sent_at, mark):
     mine[WAITING_MARKED] += mark
     if sequence < mine[EXPECTED] or received[sequence & mask] == 1:
         return True
-    gap = mine[HIGHEST] > mine[EXPECTED]
+    gap = mine[MAX] > mine[EXPECTED]
     received[sequence & mask] = 1
     row = arrivals[mine[ARRIVALS_TAIL] & (arrivals.shape[0] - 1)]
     row[0] = sequence
     mine[ARRIVALS_TAIL] += 1
     mine[WAITING] += 1
     mine[m.RECEIVED] += 1
-    if sequence >= mine[HIGHEST]:
-        mine[HIGHEST] = sequence + 1
+    if sequence >= mine[MAX]:
+        mine[MAX] = sequence + 1
     expected = mine[EXPECTED]
     if sequence == expected:
         if mine[WAITING_ECHO] == 0:

@@ -23,7 +23,7 @@ KEEP = 0.15
 COST = 0.3
 """What it costs: more than its share of the time, for slow start is the busiest, and beginning a run costs too."""
 
-LEAST_SECONDS = 2.0
+MIN_SECONDS = 2.0
 """A shorter run is little more than slow start."""
 
 
@@ -37,7 +37,7 @@ def make_rungs(instances: Sequence[Instance]) -> tuple[Rung, ...]:
 
 def _shortened(instance: Instance) -> Instance:
     seconds = SHARE * cast(float, instance.parameters["duration_s"])
-    if seconds < LEAST_SECONDS:
+    if seconds < MIN_SECONDS:
         return instance
     parameters = {**instance.parameters, "duration_s": seconds}
     return replace(instance, name=f"{instance.name} {seconds:g}s", parameters=parameters)

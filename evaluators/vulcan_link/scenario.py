@@ -10,7 +10,7 @@ from vulcan.errors import UserError
 if TYPE_CHECKING:
     from vulcan_traces.links import LinkTrace
 
-MOST_PACKETS = 65_535
+MAX_PACKETS = 65_535
 """The largest window, and the largest receive window, in packets."""
 
 HEADERS = 52
@@ -90,10 +90,10 @@ class Flow:
             raise UserError(f"flow: it starts at {self.start_s} s and stops at {self.stop_s} s; start first, from 0 on")
         if not HEADERS < self.packet_bytes <= 1500:
             raise UserError(f"flow: packets of {self.packet_bytes} bytes; from {HEADERS + 1} to 1500 are possible")
-        if not 1 <= self.initial_window <= self.receive_window <= MOST_PACKETS:
+        if not 1 <= self.initial_window <= self.receive_window <= MAX_PACKETS:
             raise UserError(
                 f"flow: initial window {self.initial_window} and receive window {self.receive_window} packets; "
-                f"needed are 1 <= initial window <= receive window <= {MOST_PACKETS}"
+                f"needed are 1 <= initial window <= receive window <= {MAX_PACKETS}"
             )
         if self.called not in ("ack", "round"):
             raise UserError(f"flow: called {self.called!r}; it is ack or round")

@@ -108,9 +108,7 @@ def deliver(mine, flow, packets, arrivals, count, echo, now):
             if sequence < mine[HIGH]:
                 original = 1
         # of a retransmission, only where its timestamp comes back: else it may be the original that is acknowledged
-        if flags & WAS_RETRANSMITTED == 0 or (
-            now - sent >= mine[m.LEAST_RTT] and echo // TIMESTAMP >= sent // TIMESTAMP
-        ):
+        if flags & WAS_RETRANSMITTED == 0 or (now - sent >= mine[m.MIN_RTT] and echo // TIMESTAMP >= sent // TIMESTAMP):
             mine[m.RACK_RTT] = now - sent
             mine[m.RACK] = max(mine[m.RACK], packet[TRANSMISSION])
         if packet[TRANSMISSION] > sampled:

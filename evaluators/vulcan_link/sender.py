@@ -98,8 +98,8 @@ def take_acknowledgement(mine, due, flow, packets, transmissions, lost, arrivals
     if last >= 0:
         rtt = now - last
         flow[RTT] = rtt
-        if mine[m.LEAST_RTT] == 0 or rtt < mine[m.LEAST_RTT]:
-            mine[m.LEAST_RTT] = rtt
+        if mine[m.MIN_RTT] == 0 or rtt < mine[m.MIN_RTT]:
+            mine[m.MIN_RTT] = rtt
             flow[MIN_RTT] = rtt
         flow[MAX_RTT] = max(flow[MAX_RTT], rtt)
         mine[m.RTT_SUM] += rtt
@@ -109,7 +109,7 @@ def take_acknowledgement(mine, due, flow, packets, transmissions, lost, arrivals
         mine[m.BACKOFF] = 0
     else:
         flow[RTT] = -1.0
-    if flow[SAMPLE_INTERVAL] < mine[m.LEAST_RTT]:
+    if flow[SAMPLE_INTERVAL] < mine[m.MIN_RTT]:
         flow[SAMPLE_INTERVAL] = -1.0
     if flow[SAMPLE_INTERVAL] > 0.0:
         flow[SAMPLE_RATE] = flow[SAMPLE_DELIVERED] * flow[PACKET_BYTES] * 8e9 / flow[SAMPLE_INTERVAL]

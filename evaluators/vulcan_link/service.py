@@ -42,7 +42,7 @@ def serve(link, queue, settings, times, rates, own, dues, flows, all_received, a
         delay = delay_of_current(link, settings, now)
         bins[g, bin_of(delay)] += 1
         his[m.DELAY_SUM] += delay
-        his[m.DELAY_MOST] = max(his[m.DELAY_MOST], delay)
+        his[m.DELAY_MAX] = max(his[m.DELAY_MAX], delay)
         his[m.GONE] += 1
         his[m.CARRIED_BYTES] += link[CURRENT + m.Q_BYTES]
         his[m.MARKED_COUNT] += link[CURRENT + m.Q_MARK]

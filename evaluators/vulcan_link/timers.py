@@ -8,7 +8,7 @@ from vulcan_link.compiled import function
 from vulcan_link.memory import NEVER, NXT, SENDER_STATE, SENT_AT, TIMER, TIMER_KIND, UNA
 from vulcan_link.record import OPEN, REDUCING
 
-LEAST_RTO, MOST_RTO = 200_000_000, 120_000_000_000
+MIN_RTO, MAX_RTO = 200_000_000, 120_000_000_000
 TICK = 2_000_000  # what Linux adds to the timers of probes and of reordering
 
 
@@ -18,7 +18,7 @@ def estimate(mine, rtt):
     if mine[m.SRTT] == 0:
         mine[m.SRTT] = rtt * 8
         mine[m.DEVIATION] = rtt * 2
-        mine[m.VARIATION] = mine[m.DEVIATION_MOST] = max(rtt * 2, LEAST_RTO)
+        mine[m.VARIATION] = mine[m.DEVIATION_MAX] = max(rtt * 2, MIN_RTO)
         mine[m.VARIATION_END] = mine[NXT]
     else:
         error = rtt - (mine[m.SRTT] >> 3)
@@ -30,21 +30,21 @@ def estimate(mine, rtt):
         else:
             error -= mine[m.DEVIATION] >> 2
         mine[m.DEVIATION] += error
-        if mine[m.DEVIATION] > mine[m.DEVIATION_MOST]:
-            mine[m.DEVIATION_MOST] = mine[m.DEVIATION]
-            mine[m.VARIATION] = max(mine[m.VARIATION], mine[m.DEVIATION_MOST])
+        if mine[m.DEVIATION] > mine[m.DEVIATION_MAX]:
+            mine[m.DEVIATION_MAX] = mine[m.DEVIATION]
+            mine[m.VARIATION] = max(mine[m.VARIATION], mine[m.DEVIATION_MAX])
         if mine[UNA] > mine[m.VARIATION_END]:
-            if mine[m.DEVIATION_MOST] < mine[m.VARIATION]:
-                mine[m.VARIATION] -= (mine[m.VARIATION] - mine[m.DEVIATION_MOST]) >> 2
+            if mine[m.DEVIATION_MAX] < mine[m.VARIATION]:
+                mine[m.VARIATION] -= (mine[m.VARIATION] - mine[m.DEVIATION_MAX]) >> 2
             mine[m.VARIATION_END] = mine[NXT]
-            mine[m.DEVIATION_MOST] = LEAST_RTO
-    mine[m.RTO] = min((mine[m.SRTT] >> 3) + mine[m.VARIATION], MOST_RTO)
+            mine[m.DEVIATION_MAX] = MIN_RTO
+    mine[m.RTO] = min((mine[m.SRTT] >> 3) + mine[m.VARIATION], MAX_RTO)
 
 
 @function
 def timeout_after(mine):
     """The retransmission timeout with its backoff, ns."""
-    return min(mine[m.RTO] << min(mine[m.BACKOFF], 20), MOST_RTO)
+    return min(mine[m.RTO] << min(mine[m.BACKOFF], 20), MAX_RTO)
 
 
 @function
@@ -66,7 +66,7 @@ def arm(mine, due, packets, now):
     """Restart the timer: for a tail loss probe where one may be sent, else for a retransmission."""
     state = mine[SENDER_STATE]
     if mine[UNA] != mine[NXT] and mine[m.PROBED_HIGH] == 0 and state in (OPEN, REDUCING):
-        wait = (mine[m.SRTT] >> 2) + (LEAST_RTO if mine[NXT] - mine[UNA] == 1 else TICK)
+        wait = (mine[m.SRTT] >> 2) + (MIN_RTO if mine[NXT] - mine[UNA] == 1 else TICK)
         mine[TIMER_KIND] = m.PROBE
         due[TIMER] = now + min(wait, timeout_after(mine))
     else:

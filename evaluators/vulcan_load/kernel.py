@@ -25,7 +25,7 @@ from vulcan_load.layout import (  # noqa: E402
     IN_FLIGHT,
     LATENCY,
     LEAST_LOADED,
-    LEAST_WORK,
+    MIN_WORK,
     MINE,
     NOW,
     POLICY,
@@ -309,7 +309,7 @@ def run(
             s = least(mine[b], start, servers)
         elif who == SHORTEST_QUEUE:
             s = least(in_flight, start, servers)
-        elif who == LEAST_WORK:
+        elif who == MIN_WORK:
             for one in range(servers):
                 begin = max(now, free[one, first_free(free, one)])
                 value[one] = done_at(changes, speeds, one, begin, work[i])

@@ -21,7 +21,7 @@ BASELINES = {
     "prequal": layout.PREQUAL,
 }
 BOUND = "least_work"
-OTHERS = {BOUND: layout.LEAST_WORK, "shortest_queue": layout.SHORTEST_QUEUE}
+OTHERS = {BOUND: layout.MIN_WORK, "shortest_queue": layout.SHORTEST_QUEUE}
 """Those that know everything at every moment: where a request would be done first, and where the fewest are."""
 
 WARM_UP = 0.1

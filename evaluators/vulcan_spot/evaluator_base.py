@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any, ClassVar, cast
 
 from vulcan.anvil import Policy
-from vulcan.baseline_cache import kept_metrics
+from vulcan.baseline_cache import cached_metrics
 from vulcan.errors import UserError
 from vulcan.evaluator import BaselineKind, Instance
 from vulcan.task import Json, Metrics, Split
@@ -131,7 +131,7 @@ class WindowsEvaluator(ABC):
         if name != BOUND:
             return self._measure(name, instance)
         of: dict[str, Json] = {k: v for k, v in instance.parameters.items() if k not in ("trace", "meaning")}
-        return kept_metrics([self.kept_as, name, BOUND_VERSION, of], lambda: self._measure(name, instance))
+        return cached_metrics([self.kept_as, name, BOUND_VERSION, of], lambda: self._measure(name, instance))
 
     def metrics(self, runs: Runs, gap: int, job: Job, prices: Prices) -> dict[str, float]:
         """What is measured of the runs of an instance."""

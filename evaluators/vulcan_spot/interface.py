@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from vulcan.task import Feature, Global, Metrics, Objective, Setting
 
-LONGEST = 36_000_000.0
+MAX = 36_000_000.0
 """Seconds; no deadline is later."""
 
 JOB = Global(
     name="job",
     meaning="the job, which needs `duration_s` of work by `deadline_s` after its begin",
     features=(
-        Feature("duration_s", "int", "seconds", 1.0, LONGEST, "the work it takes in all"),
-        Feature("deadline_s", "int", "seconds", 1.0, LONGEST, "when it has to be done, counted from its begin"),
-        Feature("overhead_s", "int", "seconds", 0.0, LONGEST, "how long a VM does no work after it started"),
+        Feature("duration_s", "int", "seconds", 1.0, MAX, "the work it takes in all"),
+        Feature("deadline_s", "int", "seconds", 1.0, MAX, "when it has to be done, counted from its begin"),
+        Feature("overhead_s", "int", "seconds", 0.0, MAX, "how long a VM does no work after it started"),
         Feature("gap_s", "int", "seconds", 1.0, 86_400.0, "the length of a tick; a decision holds for one"),
-        Feature("elapsed_s", "int", "seconds", 0.0, 3 * LONGEST, "time since it began"),
-        Feature("progress_s", "int", "seconds", 0.0, LONGEST, "work done so far"),
-        Feature("work_left_s", "int", "seconds", 1.0, LONGEST, "work still to do: duration_s - progress_s"),
+        Feature("elapsed_s", "int", "seconds", 0.0, 3 * MAX, "time since it began"),
+        Feature("progress_s", "int", "seconds", 0.0, MAX, "work done so far"),
+        Feature("work_left_s", "int", "seconds", 1.0, MAX, "work still to do: duration_s - progress_s"),
         Feature(
-            "time_left_s", "int", "seconds", -3 * LONGEST, LONGEST, "time until the deadline: deadline_s - elapsed_s"
+            "time_left_s", "int", "seconds", -3 * MAX, MAX, "time until the deadline: deadline_s - elapsed_s"
         ),
         Feature(
-            "slack_s", "int", "seconds", -5 * LONGEST, LONGEST,
+            "slack_s", "int", "seconds", -5 * MAX, MAX,
             "time to spare if a VM started now and kept running: time_left_s - work_left_s - overhead_s",
         ),
     ),
@@ -34,8 +34,8 @@ VM = Global(
     features=(
         Feature("last", "int", "class", 0.0, 2.0, "which one ran during the tick that has just passed"),
         Feature("held", "int", "class", 0.0, 2.0, "the same, but 0 where it has just been preempted"),
-        Feature("overhead_left_s", "int", "seconds", 0.0, LONGEST, "what is left of its time without work"),
-        Feature("running_s", "int", "seconds", 0.0, 3 * LONGEST, "how long it has been running; 0 if none is held"),
+        Feature("overhead_left_s", "int", "seconds", 0.0, MAX, "what is left of its time without work"),
+        Feature("running_s", "int", "seconds", 0.0, 3 * MAX, "how long it has been running; 0 if none is held"),
         Feature("preemptions", "int", "events", 0.0, 1e8, "how many spot VMs of this job were preempted so far"),
     ),
 )
@@ -48,7 +48,7 @@ def market(where: str, changed: str) -> Global:
         meaning=f"the market of spot VMs{where}",
         features=(
             Feature("available", "bool", "truth", 0.0, 1.0, "whether a spot VM can run during the coming tick"),
-            Feature("spell_s", "int", "seconds", 0.0, 3 * LONGEST, f"for how long it has been so, 0 when {changed}"),
+            Feature("spell_s", "int", "seconds", 0.0, 3 * MAX, f"for how long it has been so, 0 when {changed}"),
             Feature("price_ratio", "float", "share", 0.0, 1.0, "its price as a share of the on-demand price"),
         ),
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from vulcan.errors import UserError
 
 SECONDS = 3600
-LONGEST = 10_000 * SECONDS
+MAX = 10_000 * SECONDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Job:
     overhead: int
 
     def __post_init__(self) -> None:
-        if not 0 < self.duration <= LONGEST or not 0 < self.deadline <= LONGEST or not 0 <= self.overhead <= LONGEST:
+        if not 0 < self.duration <= MAX or not 0 < self.deadline <= MAX or not 0 <= self.overhead <= MAX:
             raise UserError(f"{self}: duration and deadline should be above 0, the overhead at least 0 hours")
         if self.duration + self.overhead > self.deadline:
             raise UserError(f"{self}: not even an on-demand VM that starts at once meets the deadline")
@@ -31,7 +31,7 @@ class Job:
     @classmethod
     def of_hours(cls, duration: float, deadline: float, overhead: float) -> Job:
         """From hours, which are rounded to whole seconds. Raises UserError."""
-        if not all(abs(hours) < LONGEST for hours in (duration, deadline, overhead)):
+        if not all(abs(hours) < MAX for hours in (duration, deadline, overhead)):
             raise UserError("duration, deadline and overhead should be at most 10,000 hours")
         return cls(*(round(hours * SECONDS) for hours in (duration, deadline, overhead)))
 

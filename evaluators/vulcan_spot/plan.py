@@ -12,7 +12,7 @@ from vulcan_spot.job import Job, Prices
 
 Part = tuple[SplitName, float, float]
 
-MOST_RUNS = 10_000
+MAX_RUNS = 10_000
 
 
 def parts_of(split: Split) -> list[Part]:
@@ -49,8 +49,8 @@ def prices_of(parameters: Mapping[str, Json]) -> Prices:
 def runs_in(settings: Mapping[str, Json], part: Part, is_cut: bool) -> int:
     """How many windows a part of an environment has: its share of them where the environment is cut."""
     count = cast(int, settings["windows"])
-    if not 1 <= count <= MOST_RUNS:
-        raise UserError(f"{count} windows: from 1 to {MOST_RUNS:,} are needed")
+    if not 1 <= count <= MAX_RUNS:
+        raise UserError(f"{count} windows: from 1 to {MAX_RUNS:,} are needed")
     _, low, high = part
     return max(1, round(count * (high - low))) if is_cut else count
 

@@ -22,7 +22,7 @@ REGION_BASELINES = {
 }
 """Who decides, and whether it moves on."""
 
-MOST_REGIONS = 64
+MAX_REGIONS = 64
 
 
 def simulate_regions(who: Policy | str, windows: Windows, job: Job, prices: Prices | None = None) -> Runs:
@@ -34,8 +34,8 @@ def simulate_regions(who: Policy | str, windows: Windows, job: Job, prices: Pric
     """
     prices = prices or Prices()
     regions = len(windows.available)
-    if not 1 <= regions <= MOST_REGIONS:
-        raise UserError(f"{regions} regions: from 1 to {MOST_REGIONS} can be simulated")
+    if not 1 <= regions <= MAX_REGIONS:
+        raise UserError(f"{regions} regions: from 1 to {MAX_REGIONS} can be simulated")
     if who == BOUND:
         known = [simulate_regions(name, windows, job, prices) for name in REGION_BASELINES]
         return cheapest(known, windows, job, prices)

@@ -25,7 +25,7 @@ from vulcan_tiering.machine import LINE
     OUTSTANDING, COMPUTE, STALL, PAGE, QUEUE, WEIGHT, NUMBERS,
 ) = range(13)  # fmt: skip
 
-HIGHEST_LATENCY = 1e6
+MAX_LATENCY = 1e6
 """Nanoseconds: what a policy is shown where a tier is busy all the time."""
 
 
@@ -82,5 +82,5 @@ def loaded_latency(m, latency, busy, time):
     if busy <= 0.0:
         return latency
     if busy >= time:
-        return HIGHEST_LATENCY
-    return min(latency + latency * (m[QUEUE] * (busy / (time - busy))), HIGHEST_LATENCY)
+        return MAX_LATENCY
+    return min(latency + latency * (m[QUEUE] * (busy / (time - busy))), MAX_LATENCY)

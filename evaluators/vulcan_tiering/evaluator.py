@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from vulcan.anvil import Policy
-from vulcan.baseline_cache import kept_metrics
+from vulcan.baseline_cache import cached_metrics
 from vulcan.errors import UserError
 from vulcan.evaluator import BaselineKind, Instance, Rung, SplitName
 from vulcan.task import Json, Metrics, Split
@@ -127,7 +127,7 @@ class TieringEvaluator:
     def evaluate_baseline(self, name: str, instance: Instance) -> Metrics:
         """See `vulcan.evaluator.Evaluator`; a result is kept on disk by all that it depends on."""
         of: dict[str, Json] = {key: value for key, value in instance.parameters.items() if key != "trace"}
-        return kept_metrics(["tiering", name, BASELINES[name].version, of], lambda: self._measured(name, instance))
+        return cached_metrics(["tiering", name, BASELINES[name].version, of], lambda: self._measured(name, instance))
 
     def _measured(self, name: str, instance: Instance) -> Metrics:
         p = cast(dict[str, Any], instance.parameters)

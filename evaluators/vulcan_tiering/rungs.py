@@ -11,13 +11,13 @@ ONE_IN = 8
 KEEP = 0.3
 """One page in so many is in the sample, and the share of candidates that goes on (`benchmarks/tiering.py --rungs`)."""
 
-LEAST_FAST_PAGES = 50
+MIN_FAST_PAGES = 50
 """Pages that the sample's fast tier must hold: with fewer, a sample says too little."""
 
 
 def make_rungs(instances: Sequence[Instance], capacities: Sequence[int]) -> tuple[Rung, ...]:
     """One rung for instances whose fast tiers hold so many pages; none where no sample is large enough."""
-    factors = [ONE_IN if capacity >= ONE_IN * LEAST_FAST_PAGES else 1 for capacity in capacities]
+    factors = [ONE_IN if capacity >= ONE_IN * MIN_FAST_PAGES else 1 for capacity in capacities]
     if ONE_IN not in factors:
         return ()
     cheaper = tuple(sampled(instance, factor) for instance, factor in zip(instances, factors, strict=True))

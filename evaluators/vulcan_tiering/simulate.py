@@ -14,7 +14,7 @@ from vulcan_tiering.layout import LAYOUT, RECORD
 from vulcan_tiering.machine import TIERS, Machine
 from vulcan_traces.memory import PageCounts
 
-MOST_SAMPLE_PERIOD = 2**31
+MAX_SAMPLE_PERIOD = 2**31
 
 _GOLDEN = 0x9E3779B97F4A7C15
 _MASK = (1 << 64) - 1
@@ -63,8 +63,8 @@ def sample_accesses(counts: PageCounts, period: int, seed: int) -> Samples:
     """Each access is seen with probability 1 / period; with 1, all are. Raises UserError for a period below 1."""
     from vulcan_tiering.sampling import sample
 
-    if not 1 <= period <= MOST_SAMPLE_PERIOD:
-        raise UserError(f"sample period {period}: from 1 to {MOST_SAMPLE_PERIOD} accesses a sample are possible")
+    if not 1 <= period <= MAX_SAMPLE_PERIOD:
+        raise UserError(f"sample period {period}: from 1 to {MAX_SAMPLE_PERIOD} accesses a sample are possible")
     if period == 1:
         return Samples(np.asarray(counts.loads), np.asarray(counts.stores))
     reads, writes = np.zeros((2, counts.intervals, counts.pages), np.uint32)

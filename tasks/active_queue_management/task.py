@@ -4,8 +4,8 @@ from pathlib import Path
 
 from vulcan.task import Feature, Global, Mechanism, Metrics, Objective, Picture, Property, Setting, Task, Value
 
-MOST_MS = 1e9
-MOST_PACKETS = float(2**31)
+MAX_MS = 1e9
+MAX_PACKETS = float(2**31)
 
 
 def _balance(metric: str, name: str, what: str) -> Objective:
@@ -25,20 +25,18 @@ QUEUE = Global(
     name="queue",
     meaning="the queue, as the packet finds it",
     features=(
-        Feature("now_ms", "float", "ms", 0.0, MOST_MS, "the time"),
-        Feature("packets", "int", "packets", 0.0, MOST_PACKETS, "packets that wait"),
-        Feature("bytes", "int", "bytes", 0.0, 1500 * MOST_PACKETS, "their bytes"),
-        Feature("limit_packets", "int", "packets", 1.0, MOST_PACKETS, "packets that it holds; more are dropped anyway"),
+        Feature("now_ms", "float", "ms", 0.0, MAX_MS, "the time"),
+        Feature("packets", "int", "packets", 0.0, MAX_PACKETS, "packets that wait"),
+        Feature("bytes", "int", "bytes", 0.0, 1500 * MAX_PACKETS, "their bytes"),
+        Feature("limit_packets", "int", "packets", 1.0, MAX_PACKETS, "packets that it holds; more are dropped anyway"),
         Feature(
-            "delay_ms", "float", "ms", 0.0, MOST_MS, "how long the packet waited that left last; 0 while it is empty"
+            "delay_ms", "float", "ms", 0.0, MAX_MS, "how long the packet waited that left last; 0 while it is empty"
         ),
         Feature("drain_bps", "float", "bit/s", 0.0, 1e15, "the rate at which it was emptied lately; 0 while not known"),
-        Feature(
-            "expected_delay_ms", "float", "ms", 0.0, MOST_MS, "its bytes over that rate; 0 while that is not known"
-        ),
-        Feature("idle_ms", "float", "ms", 0.0, MOST_MS, "how long it has been empty; 0 while it is not"),
-        Feature("since_drop_ms", "float", "ms", 0.0, MOST_MS, "since the policy's last drop or mark, or the beginning"),
-        Feature("drops", "int", "packets", 0.0, MOST_PACKETS, "the policy's drops and marks so far"),
+        Feature("expected_delay_ms", "float", "ms", 0.0, MAX_MS, "its bytes over that rate; 0 while that is not known"),
+        Feature("idle_ms", "float", "ms", 0.0, MAX_MS, "how long it has been empty; 0 while it is not"),
+        Feature("since_drop_ms", "float", "ms", 0.0, MAX_MS, "since the policy's last drop or mark, or the beginning"),
+        Feature("drops", "int", "packets", 0.0, MAX_PACKETS, "the policy's drops and marks so far"),
         Feature("packet_bytes", "int", "bytes", 1.0, 1500.0, "the size of the packet that comes"),
     ),
 )

@@ -11,7 +11,7 @@ from vulcan_cache.interface import (
     IN_ORDER,
     INSERTION,
     LAST_ACCESS,
-    MOST_REQUESTS,
+    MAX_REQUESTS,
     NOW,
     OBJECTIVES,
     OBJECTS,
@@ -42,13 +42,13 @@ VICTIM = Global(
     meaning="the object that would be evicted first to make room; all 0 where there is room",
     features=(
         Feature("size", "int", "bytes", 0.0, float(2**32), "its size"),
-        Feature("count", "int", "requests", 0.0, MOST_REQUESTS, "requests for it since it entered"),
+        Feature("count", "int", "requests", 0.0, MAX_REQUESTS, "requests for it since it entered"),
         Feature(
-            "last_access", "int", "requests", 0.0, MOST_REQUESTS,
+            "last_access", "int", "requests", 0.0, MAX_REQUESTS,
             "the time of the latest request for it", resolution=TIME_RESOLUTION,
         ),
         Feature(
-            "insertion", "int", "requests", 0.0, MOST_REQUESTS,
+            "insertion", "int", "requests", 0.0, MAX_REQUESTS,
             "the time at which it entered the cache", resolution=TIME_RESOLUTION,
         ),
         Feature("priority", "float", "priority", -1e300, 1e300, "its priority"),

@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from vulcan.task import Feature, Hook, Mechanism, Program, Record, Scalar, Setting, Task
-from vulcan_cache.interface import CAPACITY, ID, MOST_REQUESTS, OBJECTIVES, READING, SIZE, WORKLOAD
+from vulcan_cache.interface import CAPACITY, ID, MAX_REQUESTS, OBJECTIVES, READING, SIZE, WORKLOAD
 
 REQUEST = Record(
     "request",
@@ -12,7 +12,7 @@ REQUEST = Record(
     (
         ID,
         replace(SIZE, meaning="the object's size"),
-        Feature("time", "int", "requests", 0.0, MOST_REQUESTS, "the number of the request, from 0"),
+        Feature("time", "int", "requests", 0.0, MAX_REQUESTS, "the number of the request, from 0"),
     ),
 )
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from vulcan.task import (
-    LARGEST_EXACT_INTEGER,
+    MAX_EXACT_INTEGER,
     Entity,
     Feature,
     Global,
@@ -21,7 +21,7 @@ from vulcan_cache.interface import (
     ID,
     INSERTION,
     LAST_ACCESS,
-    MOST_REQUESTS,
+    MAX_REQUESTS,
     NOW,
     OBJECTIVES,
     OBJECTS,
@@ -31,7 +31,7 @@ from vulcan_cache.interface import (
     WORKLOAD,
 )
 
-MOST_OBJECTS = float(2**32)
+MAX_OBJECTS = float(2**32)
 NUMBERS = (1, 2, 3, 4)
 
 OBJECT = Entity(
@@ -42,7 +42,7 @@ OBJECT = Entity(
         SIZE,
         COUNT,
         Feature(
-            "hits", "int", "requests", 0.0, MOST_REQUESTS,
+            "hits", "int", "requests", 0.0, MAX_REQUESTS,
             "hits since it entered; what `keep` returned when it was last moved from a tail, and hits since then",
         ),
         Feature(
@@ -63,7 +63,7 @@ CACHE = Global(
         USED,
         CAPACITY,
         OBJECTS,
-        Feature("evictions", "int", "objects", 0.0, MOST_REQUESTS, "how many objects it has evicted so far"),
+        Feature("evictions", "int", "objects", 0.0, MAX_REQUESTS, "how many objects it has evicted so far"),
     ),
 )
 
@@ -72,13 +72,11 @@ QUEUES = Global(
     meaning="the queues, by their numbers",
     features=(
         *(
-            Feature(
-                f"used_{number}", "int", "bytes", 0.0, LARGEST_EXACT_INTEGER, f"bytes of the objects in queue {number}"
-            )
+            Feature(f"used_{number}", "int", "bytes", 0.0, MAX_EXACT_INTEGER, f"bytes of the objects in queue {number}")
             for number in NUMBERS
         ),
         *(
-            Feature(f"objects_{number}", "int", "objects", 0.0, MOST_OBJECTS, f"how many objects queue {number} holds")
+            Feature(f"objects_{number}", "int", "objects", 0.0, MAX_OBJECTS, f"how many objects queue {number} holds")
             for number in NUMBERS
         ),
     ),
@@ -178,7 +176,7 @@ TASK = Task(
             returns="the bytes of the capacity that the queue is to have, or that the ghost list may remember, from 0 "
             "to `cache.capacity`",
             low=0.0,
-            high=LARGEST_EXACT_INTEGER,
+            high=MAX_EXACT_INTEGER,
             mechanisms=(SHARE,),
         ),
     ),

@@ -16,11 +16,11 @@ from vulcan.task import (
     Value,
 )
 
-LEAST_WINDOW, LARGEST_WINDOW = 2.0, 65_535.0  # packets
+MIN_WINDOW, MAX_WINDOW = 2.0, 65_535.0  # packets
 LATEST = float(2**40)  # microseconds: twelve days
-LONGEST_RTT = 1e9  # microseconds
+MAX_RTT = 1e9  # microseconds
 FASTEST = 1e12  # bits/s
-MOST_PACKETS = float(2**40)
+MAX_PACKETS = float(2**40)
 
 # What counts in `balanced`, adding up to 1.
 UTILISATION, DELAY, LOSS, FAIRNESS = 0.4, 0.3, 0.1, 0.2
@@ -72,7 +72,7 @@ def _time(name: str, meaning: str, high: float = LATEST) -> Feature:
     return Feature(name, "int", "us", 0.0, high, meaning)
 
 
-def _packets(name: str, meaning: str, high: float = LARGEST_WINDOW, low: float = 0.0) -> Feature:
+def _packets(name: str, meaning: str, high: float = MAX_WINDOW, low: float = 0.0) -> Feature:
     return Feature(name, "int", "packets", low, high, meaning)
 
 
@@ -91,7 +91,7 @@ STATE = Global(
             "most once a round-trip time)",
         ),
         Feature(
-            "cwnd_packets", "int", "packets", LEAST_WINDOW, LARGEST_WINDOW,
+            "cwnd_packets", "int", "packets", MIN_WINDOW, MAX_WINDOW,
             "the window now: what this function returned last, rounded down, or what slow start made of it",
         ),
         _packets(
@@ -101,26 +101,26 @@ STATE = Global(
         _packets("in_flight_packets", "packets sent, and neither acknowledged nor found to be lost"),
         _packets("acked_packets", "packets that this acknowledgement newly acknowledges"),
         _packets("lost_packets", "packets newly found to be lost"),
-        _time("rtt_us", "the latest sample of the round-trip time; 0 before the first", LONGEST_RTT),
-        _time("smoothed_rtt_us", "its moving average (RFC 6298)", LONGEST_RTT),
-        _time("min_rtt_us", "the smallest sample so far", LONGEST_RTT),
-        _time("max_rtt_us", "the largest sample so far", LONGEST_RTT),
+        _time("rtt_us", "the latest sample of the round-trip time; 0 before the first", MAX_RTT),
+        _time("smoothed_rtt_us", "its moving average (RFC 6298)", MAX_RTT),
+        _time("min_rtt_us", "the smallest sample so far", MAX_RTT),
+        _time("max_rtt_us", "the largest sample so far", MAX_RTT),
         _rate("delivery_rate_bps", "the latest sample of the rate of delivery, as Linux takes it; 0 before the first"),
         _rate("max_bandwidth_bps", "the largest rate of a completed window so far; 0 before the first"),
         _rate("min_bandwidth_bps", "the smallest rate of a completed window so far; 0 before the first"),
-        _packets("delivered_packets", "packets acknowledged so far", MOST_PACKETS),
-        _packets("lost_total_packets", "packets found to be lost so far", MOST_PACKETS),
+        _packets("delivered_packets", "packets acknowledged so far", MAX_PACKETS),
+        _packets("lost_total_packets", "packets found to be lost so far", MAX_PACKETS),
         _packets("ecn_marked_packets", "packets of this acknowledgement that carried an ECN mark"),
         Feature("ecn_enabled", "bool", "flag", 0.0, 1.0, "whether packets can be marked instead of dropped"),
         Feature(
-            "max_cwnd_packets", "int", "packets", LEAST_WINDOW, LARGEST_WINDOW, "the largest window so far"
+            "max_cwnd_packets", "int", "packets", MIN_WINDOW, MAX_WINDOW, "the largest window so far"
         ),
         Feature("mss_bytes", "int", "bytes", 1.0, 65_535.0, "the payload of a packet"),
         _time("since_loss_us", "the time since the latest loss, time-out or ECN mark, or else since the flow began"),
         Feature("in_recovery", "bool", "flag", 0.0, 1.0, "whether a loss or time-out was being repaired already"),
-        _packets("acked_since_change_packets", "packets acknowledged since the window changed", MOST_PACKETS),
-        _packets("round_trip_acked_packets", "packets acknowledged since this round trip began", 2 * LARGEST_WINDOW),
-        Feature("round_trips", "int", "round trips", 0.0, MOST_PACKETS, "round trips that are over"),
+        _packets("acked_since_change_packets", "packets acknowledged since the window changed", MAX_PACKETS),
+        _packets("round_trip_acked_packets", "packets acknowledged since this round trip began", 2 * MAX_WINDOW),
+        Feature("round_trips", "int", "round trips", 0.0, MAX_PACKETS, "round trips that are over"),
     ),
 )  # fmt: skip
 
@@ -130,14 +130,14 @@ WINDOW = Global(
     observed="round_trip",
     features=(
         _time("duration_us", "how long it lasted"),
-        _packets("delivered_packets", "packets acknowledged in it", 2 * LARGEST_WINDOW),
-        Feature("delivered_bytes", "int", "bytes", 0.0, 2 * LARGEST_WINDOW * 1500.0, "their payload"),
+        _packets("delivered_packets", "packets acknowledged in it", 2 * MAX_WINDOW),
+        Feature("delivered_bytes", "int", "bytes", 0.0, 2 * MAX_WINDOW * 1500.0, "their payload"),
         _rate("bandwidth_bps", "the rate of delivery in it"),
-        _packets("lost_packets", "packets found to be lost in it", 2 * LARGEST_WINDOW),
-        _packets("ecn_packets", "packets in it that carried an ECN mark", 2 * LARGEST_WINDOW),
-        _time("min_rtt_us", "the smallest round-trip time in it", LONGEST_RTT),
-        _time("avg_rtt_us", "the mean round-trip time in it", LONGEST_RTT),
-        _time("max_rtt_us", "the largest round-trip time in it", LONGEST_RTT),
+        _packets("lost_packets", "packets found to be lost in it", 2 * MAX_WINDOW),
+        _packets("ecn_packets", "packets in it that carried an ECN mark", 2 * MAX_WINDOW),
+        _time("min_rtt_us", "the smallest round-trip time in it", MAX_RTT),
+        _time("avg_rtt_us", "the mean round-trip time in it", MAX_RTT),
+        _time("max_rtt_us", "the largest round-trip time in it", MAX_RTT),
     ),
 )
 
@@ -161,8 +161,8 @@ TASK = Task(
         function="cwnd",
         arguments=(STATE, WINDOW),
         returns="the congestion window in packets",
-        low=LEAST_WINDOW,
-        high=LARGEST_WINDOW,
+        low=MIN_WINDOW,
+        high=MAX_WINDOW,
         mechanisms=(WINDOW_LIMIT,),
     ),
     evaluator="vulcan_link.evaluator:LinkEvaluator",
@@ -210,8 +210,8 @@ TASK = Task(
             "window within bounds",
             "bounded",
             "the window stays from 2 to 65535 packets without the clamp",
-            low=LEAST_WINDOW,
-            high=LARGEST_WINDOW,
+            low=MIN_WINDOW,
+            high=MAX_WINDOW,
         ),
         Property(
             "backs off at a loss",

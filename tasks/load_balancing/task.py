@@ -5,8 +5,8 @@ from pathlib import Path
 
 from vulcan.task import Entity, Feature, Global, Mechanism, Metrics, Objective, Property, Rank, Scalar, Setting, Task
 
-MOST_MS = 1e12
-MOST_REQUESTS = 5_000_000.0
+MAX_MS = 1e12
+MAX_REQUESTS = 5_000_000.0
 
 
 def _against_random(metric: str, name: str, what: str) -> Objective:
@@ -25,7 +25,7 @@ def _against_random(metric: str, name: str, what: str) -> Objective:
     )
 
 
-NOW = Scalar(Feature("now", "float", "ms", 0.0, MOST_MS, "the time at which the request arrives"))
+NOW = Scalar(Feature("now", "float", "ms", 0.0, MAX_MS, "the time at which the request arrives"))
 
 SERVER = Entity(
     name="server",
@@ -33,18 +33,18 @@ SERVER = Entity(
     features=(
         Feature("id", "int", "identity", 0.0, 1000.0, "identifies the server and means nothing else"),
         Feature(
-            "in_flight", "int", "requests", 0.0, MOST_REQUESTS,
+            "in_flight", "int", "requests", 0.0, MAX_REQUESTS,
             "requests of all balancers that it had and had not answered, when it reported; 0 before its first report",
         ),
         Feature(
-            "latency_ms", "float", "ms", 0.0, MOST_MS,
+            "latency_ms", "float", "ms", 0.0, MAX_MS,
             "what it expected a request to take when it reported: the mean latency of those of the last 32 that "
             "had found about as many in flight; 0 while there are none",
         ),
-        Feature("age_ms", "float", "ms", 0.0, MOST_MS, "how long ago it reported; `now` before its first report"),
-        Feature("sent", "int", "requests", 0.0, MOST_REQUESTS, "requests that this balancer has sent there since then"),
+        Feature("age_ms", "float", "ms", 0.0, MAX_MS, "how long ago it reported; `now` before its first report"),
+        Feature("sent", "int", "requests", 0.0, MAX_REQUESTS, "requests that this balancer has sent there since then"),
         Feature(
-            "mine", "int", "requests", 0.0, MOST_REQUESTS,
+            "mine", "int", "requests", 0.0, MAX_REQUESTS,
             "requests that this balancer has sent there and that are not answered, known at once",
         ),
         Feature("chance", "float", "share", 0.0, 1.0, "a number drawn anew for each server at each request"),
@@ -58,7 +58,7 @@ SERVERS = Global(
     meaning="all servers, as the balancer that decides knows them",
     features=(
         Feature("count", "int", "servers", 2.0, 1000.0, "how many there are"),
-        Feature("unanswered", "int", "requests", 0.0, MOST_REQUESTS, "this balancer's requests that are not answered"),
+        Feature("unanswered", "int", "requests", 0.0, MAX_REQUESTS, "this balancer's requests that are not answered"),
     ),
 )
 

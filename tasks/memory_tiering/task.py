@@ -17,11 +17,11 @@ from vulcan.task import (
     Task,
 )
 
-MOST_INTERVALS = float(2**30)
-MOST_ACCESSES = float(2**33)
-MOST_PAGES = float(2**40)
-MOST_BANDWIDTH = 1e4
-HIGHEST_LATENCY = 1e6
+MAX_INTERVALS = float(2**30)
+MAX_ACCESSES = float(2**33)
+MAX_PAGES = float(2**40)
+MAX_BANDWIDTH = 1e4
+MAX_LATENCY = 1e6
 
 
 def _log_speed_up(metrics: Metrics, references: dict[str, Metrics]) -> float:
@@ -29,7 +29,7 @@ def _log_speed_up(metrics: Metrics, references: dict[str, Metrics]) -> float:
     return math.log(references["first-touch"]["seconds"] / metrics["seconds"])
 
 
-NOW = Scalar(Feature("now", "int", "intervals", 0.0, MOST_INTERVALS, "the number of the interval that just ended"))
+NOW = Scalar(Feature("now", "int", "intervals", 0.0, MAX_INTERVALS, "the number of the interval that just ended"))
 
 PAGE = Entity(
     name="page",
@@ -37,19 +37,19 @@ PAGE = Entity(
     features=(
         Feature("id", "int", "identity", 0.0, float(2**32), "identifies the page and means nothing else"),
         Feature(
-            "accesses", "int", "accesses", 0.0, MOST_ACCESSES,
+            "accesses", "int", "accesses", 0.0, MAX_ACCESSES,
             "sampled accesses to it in the interval that just ended: its reads and writes together",
         ),
-        Feature("reads", "int", "accesses", 0.0, MOST_ACCESSES, "those of them that read"),
-        Feature("writes", "int", "accesses", 0.0, MOST_ACCESSES, "those of them that wrote"),
+        Feature("reads", "int", "accesses", 0.0, MAX_ACCESSES, "those of them that read"),
+        Feature("writes", "int", "accesses", 0.0, MAX_ACCESSES, "those of them that wrote"),
         Feature(
-            "last_access", "int", "intervals", 0.0, MOST_INTERVALS,
+            "last_access", "int", "intervals", 0.0, MAX_INTERVALS,
             "the latest interval with a sampled access to it; the one it was first touched in while there is none",
         ),
-        Feature("arrival", "int", "intervals", 0.0, MOST_INTERVALS, "the interval in which it was first touched"),
+        Feature("arrival", "int", "intervals", 0.0, MAX_INTERVALS, "the interval in which it was first touched"),
         Feature("fast", "bool", "flag", 0.0, 1.0, "whether it was in the fast tier during that interval"),
         Feature(
-            "moved", "int", "intervals", 0.0, MOST_INTERVALS,
+            "moved", "int", "intervals", 0.0, MAX_INTERVALS,
             "the interval before which it changed tiers most recently; its arrival while it never has",
         ),
     ),
@@ -61,13 +61,13 @@ MEMORY = Global(
     name="memory",
     meaning="both tiers, as they were in the interval that just ended",
     features=(
-        Feature("pages", "int", "pages", 1.0, MOST_PAGES, "pages that are mapped, in both tiers"),
-        Feature("fast_capacity", "int", "pages", 1.0, MOST_PAGES, "pages that the fast tier holds"),
-        Feature("migrations", "int", "pages", 0.0, MOST_PAGES, "pages that were copied before it"),
-        Feature("fast_bandwidth", "float", "GB/s", 0.0, MOST_BANDWIDTH, "what the fast tier carried"),
-        Feature("slow_bandwidth", "float", "GB/s", 0.0, MOST_BANDWIDTH, "what the slow tier carried"),
-        Feature("fast_latency", "float", "ns", 0.0, HIGHEST_LATENCY, "how long a load of the fast tier took"),
-        Feature("slow_latency", "float", "ns", 0.0, HIGHEST_LATENCY, "how long a load of the slow tier took"),
+        Feature("pages", "int", "pages", 1.0, MAX_PAGES, "pages that are mapped, in both tiers"),
+        Feature("fast_capacity", "int", "pages", 1.0, MAX_PAGES, "pages that the fast tier holds"),
+        Feature("migrations", "int", "pages", 0.0, MAX_PAGES, "pages that were copied before it"),
+        Feature("fast_bandwidth", "float", "GB/s", 0.0, MAX_BANDWIDTH, "what the fast tier carried"),
+        Feature("slow_bandwidth", "float", "GB/s", 0.0, MAX_BANDWIDTH, "what the slow tier carried"),
+        Feature("fast_latency", "float", "ns", 0.0, MAX_LATENCY, "how long a load of the fast tier took"),
+        Feature("slow_latency", "float", "ns", 0.0, MAX_LATENCY, "how long a load of the slow tier took"),
         Feature("fast_share", "float", "share", 0.0, 1.0, "the share of all accesses that went to the fast tier"),
     ),
     observed="interval",

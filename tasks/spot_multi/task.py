@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from vulcan.task import Entity, Feature, Global, Mechanism, Property, Rank, Task, Value
-from vulcan_spot.interface import JOB, LONGEST, VM, market, objectives, settings
+from vulcan_spot.interface import JOB, MAX, VM, market, objectives, settings
 
 REGIONS = Global(
     name="regions",
@@ -11,7 +11,7 @@ REGIONS = Global(
     features=(
         Feature("count", "int", "regions", 1.0, 64.0, "how many there are"),
         Feature("seen", "int", "regions", 0.0, 64.0, "in how many the job has been so far, this one included"),
-        Feature("here_s", "int", "seconds", 0.0, 3 * LONGEST, "for how long the job has been in this one"),
+        Feature("here_s", "int", "seconds", 0.0, 3 * MAX, "for how long the job has been in this one"),
     ),
 )
 
@@ -25,12 +25,12 @@ REGION = Entity(
             "whether spot was available there when it was last seen; -1 before it was ever seen", unknown=-1.0,
         ),
         Feature(
-            "age_s", "int", "seconds", 0.0, 4 * LONGEST,
+            "age_s", "int", "seconds", 0.0, 4 * MAX,
             "time since it was last seen; before it was ever seen, a tick longer than the job has run",
         ),
         Feature("ticks_seen", "int", "ticks", 0.0, 1e8, "in how many ticks it was seen"),
         Feature(
-            "spell_s", "int", "seconds", 0.0, 3 * LONGEST,
+            "spell_s", "int", "seconds", 0.0, 3 * MAX,
             "for how long it had been seen to be so when it was last seen",
         ),
         Feature("visits", "int", "visits", 0.0, 1e8, "how many times the job came there"),

@@ -11,8 +11,7 @@ from effort import examples
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from vulcan.anvil import Rejected, check
-from vulcan.anvil import ir as p
+from vulcan.anvil import Rejected, check, ir
 from vulcan.anvil.interpreter import Reference
 from vulcan.anvil.plan import make_plan
 from vulcan.anvil.rewrite.optimize import cleaned
@@ -20,7 +19,7 @@ from vulcan.anvil.rewrite.traversal import program_size
 from vulcan.anvil.unparse import emit_source
 
 
-def runs(program: p.Program, seed: int) -> list[float]:
+def runs(program: ir.Module, seed: int) -> list[float]:
     random = Random(seed)
     reference = Reference(program, make_plan(program, 10**9), TOY.signature)
     found = []

@@ -12,10 +12,9 @@ from effort import examples, slow
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from vulcan.anvil import Policy, Rejected, check
-from vulcan.anvil import ir as p
+from vulcan.anvil import Policy, Rejected, check, ir
 from vulcan.anvil.analysis.abstract_interpreter import follow
-from vulcan.anvil.analysis.facts import Findings
+from vulcan.anvil.analysis.facts import AnalysisResult
 
 DECLARED = dict(TOY.signature.features())
 
@@ -28,7 +27,7 @@ def accepted(source: str) -> Policy | None:
         return None
 
 
-def result_of(policy: Policy) -> Findings:
+def result_of(policy: Policy) -> AnalysisResult:
     return follow(policy.program, TOY.signature)
 
 
@@ -37,9 +36,9 @@ def holds(policy: Policy, random: Random) -> None:
     findings = result_of(policy)
     known = findings.result
     assert known is not None
-    read = {e.feature for e in known.depends if isinstance(e, p.Read)}
-    asked = {f"{e.history}.{e.query}" for e in known.depends if isinstance(e, p.Query)}
-    observed = {e.feature for e in known.depends if isinstance(e, p.Statistic)}
+    read = {e.feature for e in known.depends if isinstance(e, ir.Read)}
+    asked = {f"{e.history}.{e.query}" for e in known.depends if isinstance(e, ir.Query)}
+    observed = {e.feature for e in known.depends if isinstance(e, ir.Statistic)}
     for _ in range(4):
         a, b = policy.reference(), policy.reference()
         for _ in range(3):

@@ -67,7 +67,7 @@ def test_a_program_s_result_lies_within_its_bounds(source, seed):
 
 
 ENDS = (0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, -3.0, 7.0, 1e-320, -1e-300, 1e300, -1e300, 1e16, 2.5, 745.0, 1e154, 2.0**53,
-        intervals.LARGEST, -intervals.LARGEST)  # fmt: skip
+        intervals.MAX, -intervals.MAX)  # fmt: skip
 
 
 @st.composite
@@ -92,8 +92,8 @@ def test_bounds_of_each_operation_hold_for_all_values_within_its_operands(name):
     @given(st.lists(operand(), min_size=least, max_size=least))
     def hold(operands):
         bounds = intervals.OPERATION_BOUNDS[name](*(interval for interval, _ in operands))
-        assert abs(bounds.low) <= intervals.LARGEST
-        assert abs(bounds.high) <= intervals.LARGEST
+        assert abs(bounds.low) <= intervals.MAX
+        assert abs(bounds.high) <= intervals.MAX
         for values in itertools.product(*(values for _, values in operands)):
             result = operation.evaluate(*values)
             assert inside(result, bounds), f"{name}{values} = {result!r} is outside {bounds}"

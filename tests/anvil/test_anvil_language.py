@@ -7,6 +7,7 @@ from typing import get_args, get_type_hints
 
 import pytest
 from anvil_toy import TOY
+from locations import ROOT
 
 from vulcan.anvil import Rejected, check
 from vulcan.anvil.grammar import grammar
@@ -15,7 +16,7 @@ from vulcan.anvil.reference_page import describe_reference, write_reference
 from vulcan.registry import find_task
 from vulcan.task import Feature, Objective, Property, Scalar, Task, Value
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "anvil.md"
+PAGE = ROOT / "docs" / "anvil.md"
 CACHE = find_task("cache_eviction")
 
 

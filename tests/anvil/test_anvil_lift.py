@@ -12,8 +12,7 @@ from effort import examples
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from vulcan.anvil import Policy, Rejected, check
-from vulcan.anvil import ir as p
+from vulcan.anvil import Policy, Rejected, check, ir
 from vulcan.anvil.interpreter import Reference
 from vulcan.anvil.plan import make_plan
 from vulcan.anvil.rewrite.lift_constants import adjustable, lift, lowered
@@ -42,7 +41,7 @@ def checked(source: str, task: Task) -> Policy:
         raise
 
 
-def runs(program: p.Program, task: Task, seed: int) -> list[str]:
+def runs(program: ir.Module, task: Task, seed: int) -> list[str]:
     """The bits of each score in a random life of a few entities."""
     random, found = Random(seed), []
     reference = Reference(program, make_plan(program, 10**9), task.signature)

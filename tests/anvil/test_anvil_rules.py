@@ -16,7 +16,7 @@ from vulcan.anvil.grammar import grammar
 
 # `«` stands before the place that the violation must name; it is no part of the program.
 BAD: dict[str, list[str]] = {
-    "too-long": ["«" + HEAD + "    return 1" + " " * grammar.LARGEST_SOURCE],
+    "too-long": ["«" + HEAD + "    return 1" + " " * grammar.MAX_SOURCE_BYTES],
     "too-large": [HEAD + "    x = 1\n" * 329 + "    x = «1\n" + "    x = 1\n" * 3 + "    return x\n"],
     "too-deep": [
         HEAD + "    return " + "-" * 97 + "«-1\n",

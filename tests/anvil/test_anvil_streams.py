@@ -13,11 +13,11 @@ from anvil_twin import Twin
 from anvil_values import value_of, values_for
 
 from vulcan.anvil import Layout, Slot, check
-from vulcan.anvil.grammar.grammar import MOST_KEPT_OF_ENTITY, MOST_KEPT_OF_SYSTEM, STATISTICS
+from vulcan.anvil.grammar.grammar import MAX_KEPT_OF_ENTITY, MAX_KEPT_OF_SYSTEM, STATISTICS
 from vulcan.task import Feature, Global, Value
 
 FEATURES = {name: feature for name, feature in TOY.signature.features() if name != "item.id"}
-WINDOWS = (1, 2, 7, MOST_KEPT_OF_ENTITY)
+WINDOWS = (1, 2, 7, MAX_KEPT_OF_ENTITY)
 WANTED = ("item.whole", "world.load", "item.tiny", "0", "-0.0", "1")
 TASK = replace(TOY, operations=10**6)
 
@@ -63,7 +63,7 @@ def test_native_and_reference_agree_on_every_statistic_through_any_events(name):
         twin.check_memory()
 
 
-@pytest.mark.parametrize("window", [1, 2, 64, 65, 1000, 4095, MOST_KEPT_OF_SYSTEM])
+@pytest.mark.parametrize("window", [1, 2, 64, 65, 1000, 4095, MAX_KEPT_OF_SYSTEM])
 def test_a_window_of_the_system_wraps_around_again_and_again(window):
     owner = "world.whole"
     asked = [*questions(owner, (window,), ("item.whole", "0", "-7")), f"world.id.count(3, {window})"]

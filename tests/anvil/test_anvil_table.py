@@ -9,7 +9,7 @@ from anvil_twin import Twin
 
 from vulcan.anvil import Rejected, check
 from vulcan.anvil.grammar import grammar
-from vulcan.anvil.grammar.examples import Counterexample, Example
+from vulcan.anvil.grammar.examples import Example, RejectedExample
 from vulcan.anvil.reference_page import EVENTS, EXAMPLE_TASK, SHOWN, outcome
 
 TABLES = {
@@ -19,7 +19,7 @@ TABLES = {
 }  # fmt: skip
 
 
-def entries() -> Iterator[tuple[str, Example, Counterexample]]:
+def entries() -> Iterator[tuple[str, Example, RejectedExample]]:
     """Every entry with its name, what is accepted and what is rejected."""
     for table, rows in TABLES.items():
         for key, row in rows.items():

@@ -15,17 +15,18 @@ from typing import Any, get_type_hints
 
 import pandas as pd
 import pytest
+from locations import TASKS
 from rich.console import Console
 
 import vulcan
 from vulcan.api.search import search
 from vulcan.results.report.data import Report, report_document
 from vulcan.searches.config import OPTIONS, SearchConfig
-from vulcan.searches.session import Machines
-from vulcan.store.events import CallRecord, Judged, Proposed, Stopped
+from vulcan.searches.session import ExecutionConfig
+from vulcan.store.events import CallRecord, CandidateJudged, CandidateProposed, RunStopped, kind_of
 from vulcan.store.runs import open_store
 
-MOOD_TASK = str(Path(__file__).resolve().parents[1] / "search" / "mood_task")
+MOOD_TASK = str(TASKS / "mood_task")
 FEW: dict[str, Any] = {
     "executor": "local", "workers": 1, "budget_candidates": 6, "tune": 0, "simplify": 0, "progress": "none",
 }  # fmt: skip
@@ -111,7 +112,7 @@ def test_events_are_the_rows_of_the_store(run: vulcan.Run) -> None:
     with closing(open_store(run.place)) as store:
         numbered = list(store.numbered())
     assert list(run.events.index) == [number for number, *_ in numbered]
-    assert list(run.events["kind"]) == [type(event).__name__ for *_, event in numbered]
+    assert list(run.events["kind"]) == [kind_of(event) for *_, event in numbered]
     assert run.events["time"].is_monotonic_increasing
     assert str(run.events["time"].dt.tz) == "UTC"
     row = int(run.candidates.loc[1, "row"])
@@ -180,7 +181,7 @@ def test_a_run_that_was_stopped_is_gone_on_with(run: vulcan.Run, runs: Path) -> 
         for call in whole.calls():
             if call.proposal <= 5:
                 store.keep_call(CallRecord(**{f.name: getattr(call, f.name) for f in fields(call)}))
-        store.append(Stopped("interrupted"))
+        store.append(RunStopped("interrupted"))
     stopped = vulcan.load("half", runs)
     assert stopped.state == "interrupted"
     assert stopped.best.number in stopped.candidates.index
@@ -194,7 +195,7 @@ def test_a_run_that_was_stopped_is_gone_on_with(run: vulcan.Run, runs: Path) -> 
 def _first_half(events: Iterator[Any]) -> list[Any]:
     kept = []
     for event in events:
-        if isinstance(event, Proposed | Judged) and event.proposal > 4:
+        if isinstance(event, CandidateProposed | CandidateJudged) and event.proposal > 4:
             break
         kept.append(event)
     return kept
@@ -215,7 +216,7 @@ def test_the_options_are_those_of_the_command_line(run: vulcan.Run) -> None:
     ours, theirs = set(inspect.signature(search).parameters), set(inspect.signature(command).parameters)
     only_there = {"context", "dry_run", "quiet", "as_json"}  # of the terminal alone
     assert ours - {"settings"} == theirs - only_there
-    assert set(OPTIONS) | {field.name for field in fields(Machines)} <= ours
+    assert set(OPTIONS) | {field.name for field in fields(ExecutionConfig)} <= ours
     hints = get_type_hints(SearchConfig)
     assert all(name in hints for name in OPTIONS)
 
@@ -296,10 +297,12 @@ def test_what_a_model_wrote_is_shown_as_text(runs: Path) -> None:
     from vulcan.store.runs import create_store
 
     with closing(open_store(max(runs.glob("mood_task-*")))) as known, closing(create_store(hostile)) as store:
-        beginning = [event for event in known.events() if not isinstance(event, Proposed | Judged)][:2]
+        beginning = [event for event in known.events() if not isinstance(event, CandidateProposed | CandidateJudged)][
+            :2
+        ]
         source = "# <script>alert(1)</script> [bold] \x1b[2J\n"
-        bad = Judged(1, 1, 0, source, None, "rejected", "<b>no</b>", ("name",), None, None, None, None, ())
-        store.append(*beginning, Proposed(1, 1, "fresh", (), 0, "<i>toy</i>"), bad)
+        bad = CandidateJudged(1, 1, 0, source, None, "rejected", "<b>no</b>", ("name",), None, None, None, None, ())
+        store.append(*beginning, CandidateProposed(1, 1, "fresh", (), 0, "<i>toy</i>"), bad)
     run = vulcan.load(hostile)
     page = run.candidate(1)._repr_html_() + run._repr_html_()
     assert "<script" not in page

@@ -8,16 +8,17 @@ import sys
 from pathlib import Path
 
 import pytest
+from locations import TASKS
 
 from vulcan.bench_pipeline import STAGES, measure_task
-from vulcan.benchmark import Findings, Goal, LeftOut, Table
+from vulcan.benchmark import BenchmarkResult, BenchmarkTable, Goal, NotMeasurable
 from vulcan.errors import UserError
 from vulcan.evaluator import OffersBenchmark, load_evaluator
 from vulcan.registry import find_task
 from vulcan.task import Task
 from vulcan_cache.evaluator import CacheEvaluator
 
-MOOD_TASK = str(Path(__file__).resolve().parents[1] / "search" / "mood_task")
+MOOD_TASK = str(TASKS / "mood_task")
 VULCAN = str(Path(sys.executable).parent / "vulcan")
 
 
@@ -36,8 +37,8 @@ def test_each_stage_of_each_candidate_is_measured() -> None:
 
 
 def test_what_an_evaluator_offers_is_measured_beside(monkeypatch: pytest.MonkeyPatch) -> None:
-    def benchmark(self: object, task: Task, quick: bool) -> Findings:
-        return Findings((Table("Own", ("a",), (("1",),)),), (Goal("own", 1.0, 2.0),), {"own": quick})
+    def benchmark(self: object, task: Task, quick: bool) -> BenchmarkResult:
+        return BenchmarkResult((BenchmarkTable("Own", ("a",), (("1",),)),), (Goal("own", 1.0, 2.0),), {"own": quick})
 
     evaluator = type(load_evaluator(find_task(MOOD_TASK)))
     assert not isinstance(load_evaluator(find_task(MOOD_TASK)), OffersBenchmark)
@@ -52,7 +53,7 @@ def test_the_cache_offers_its_engine() -> None:
 
 
 def test_free_python_is_left_out() -> None:
-    with pytest.raises(LeftOut, match="cache_program: its policies are free Python"):
+    with pytest.raises(NotMeasurable, match="cache_program: its policies are free Python"):
         measure_task("cache_program", quick=True)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from vulcan.anvil import check
-from vulcan.benchmark import LeftOut
+from vulcan.benchmark import NotMeasurable
 from vulcan.registry import find_task
 from vulcan_cache import simulate
 from vulcan_cache.benchmark.engine import measure
@@ -46,7 +46,7 @@ def test_the_statistics_that_are_measured_change_no_decision(on: Workload, mecha
 def test_the_plug_in_and_the_native_algorithm_miss_as_the_engine_does(on: Workload, tmp_path: Path) -> None:
     try:
         libcachesim()
-    except LeftOut as reason:
+    except NotMeasurable as reason:
         pytest.skip(str(reason))
     peer = Peer(on.trace, on.capacity, tmp_path / "trace.oracleGeneral")
     assert peer.plug_in(LRU) == pytest.approx(miss_ratio(LRU, on), abs=2e-4)
@@ -62,5 +62,5 @@ def test_the_first_requests_of_a_trace_are_a_trace() -> None:
 
 
 def test_a_task_of_other_policies_is_left_out() -> None:
-    with pytest.raises(LeftOut, match="cache_queues"):
+    with pytest.raises(NotMeasurable, match="cache_queues"):
         measure(find_task("cache_queues"), quick=True)

@@ -8,8 +8,8 @@ from collections.abc import Callable
 import pytest
 
 from benchmarks.engine_ratios import (
-    MOST_LOST,
-    MOST_LOST_ELSEWHERE,
+    MAX_LOST,
+    MAX_LOST_ELSEWHERE,
     Engines,
     Watch,
     engines,
@@ -55,7 +55,7 @@ def test_an_engine_that_is_slowed_is_found_out(work: tuple[Engines, Callable[[],
             pass
 
     slow = Watch({name: slowed, "sample, no statistics": ran["sample, no statistics"]}, fixed)
-    found = lost(slow, ratios, MOST_LOST, rounds=3)
+    found = lost(slow, ratios, MAX_LOST, rounds=3)
     assert [one.engine for one in found] == [name]
     assert 1.15 < found[0].measured / found[0].recorded < 1.9
     assert "heap, no statistics" in found[0].line()
@@ -63,5 +63,5 @@ def test_an_engine_that_is_slowed_is_found_out(work: tuple[Engines, Callable[[],
 
 def test_a_processor_that_nothing_is_recorded_of_is_given_more_room() -> None:
     ratios, allowed = recorded("a processor of the future")
-    assert allowed == MOST_LOST_ELSEWHERE > MOST_LOST
+    assert allowed == MAX_LOST_ELSEWHERE > MAX_LOST
     assert set(ratios) == set(recorded(machine()["cpu"])[0])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from benchmarks.page import with_tables
-from vulcan.benchmark import Findings, Goal, Table, interleaved, machine, machine_line, ratio
+from vulcan.benchmark import BenchmarkResult, BenchmarkTable, Goal, interleaved, machine, machine_line, ratio
 
 
 def test_a_goal_that_is_met_says_so_and_fails_nothing() -> None:
@@ -42,15 +42,15 @@ def test_a_documented_goal_is_never_hidden_and_never_fails() -> None:
 
 
 def test_a_table_is_the_same_in_text_markdown_and_json() -> None:
-    table = Table("Speed", ("engine", "rate"), (("heap", "30.5"), ("a|b", "1.3")), "in millions")
+    table = BenchmarkTable("Speed", ("engine", "rate"), (("heap", "30.5"), ("a|b", "1.3")), "in millions")
     assert list(table.text()) == ["Speed", "  engine  rate", "  heap    30.5", "  a|b      1.3", "  in millions"]
     assert "| a\\|b | 1.3 |" in list(table.markdown())
-    assert Table.from_json(table.to_json()) == table
+    assert BenchmarkTable.from_json(table.to_json()) == table
 
 
 def test_a_row_of_the_wrong_length_is_no_table() -> None:
     with pytest.raises(ValueError, match="'Speed': a row of 1 cells for 2 columns"):
-        Table("Speed", ("engine", "rate"), (("heap",),))
+        BenchmarkTable("Speed", ("engine", "rate"), (("heap",),))
 
 
 def test_contestants_run_in_turn_and_the_first_turn_does_not_count() -> None:
@@ -76,7 +76,7 @@ PAGE = "before\n<!-- begin one -->\nold\n<!-- end one -->\nbetween\n<!-- begin t
 
 
 def test_tables_go_between_the_markers_of_their_suite_and_nowhere_else() -> None:
-    findings = Findings((Table("New", ("a", "b"), (("x", "1"),)),), (Goal("speed", 3.0, 2.0),))
+    findings = BenchmarkResult((BenchmarkTable("New", ("a", "b"), (("x", "1"),)),), (Goal("speed", 3.0, 2.0),))
     document = {
         "quick": False,
         "machine": machine(),

@@ -9,15 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from locations import ROOT
 
 from benchmarks import __main__ as runner
-from vulcan.benchmark import Findings, Goal, Table
-
-ROOT = Path(__file__).resolve().parents[2]
+from vulcan.benchmark import BenchmarkResult, BenchmarkTable, Goal
 
 
 def found(*goals: Goal, quick: bool = True) -> dict[str, Any]:
-    return Findings((Table("T", ("a",), (("1",),)),), goals).to_json(quick)
+    return BenchmarkResult((BenchmarkTable("T", ("a",), (("1",),)),), goals).to_json(quick)
 
 
 def test_every_suite_is_a_module_of_the_folder() -> None:
@@ -59,8 +58,8 @@ def test_a_suite_that_cannot_run_here_is_left_out_and_says_why(
     (tmp_path / "benchmarks").mkdir()
     (tmp_path / "benchmarks" / "__init__.py").write_text(f"__path__ = [*__path__, {str(ROOT / 'benchmarks')!r}]\n")
     (tmp_path / "benchmarks" / "elsewhere.py").write_text(
-        "from benchmarks.harness import LeftOut, run_suite\n"
-        "def measure(quick):\n    raise LeftOut('no data: set VULCAN_DATA')\n"
+        "from benchmarks.harness import NotMeasurable, run_suite\n"
+        "def measure(quick):\n    raise NotMeasurable('no data: set VULCAN_DATA')\n"
         "run_suite('', measure)\n"
     )
     monkeypatch.setattr(runner, "ROOT", tmp_path)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from console import MOOD_TASK, Console, Result, one_line
 
-from vulcan.store.events import Judged, Stopped
+from vulcan.store.events import CandidateJudged, RunStopped
 from vulcan.store.runs import open_store
 
 SEEDS = 2
@@ -120,7 +120,7 @@ def test_several_proposals_are_open_at_once_and_told_in_any_order(asking: Asking
     assert (equal["verdict"], equal["settled"]) == ("scored", False)
     told = asking.tell(first, program(1.1))
     assert told["settled"] is True
-    judged = [e for e in asking.events() if isinstance(e, Judged)][SEEDS:]
+    judged = [e for e in asking.events() if isinstance(e, CandidateJudged)][SEEDS:]
     assert [(e.proposal, e.verdict, e.of) for e in judged] == [
         (3, "scored", None), (4, "scored", None), (5, "duplicate", 4),
     ]  # fmt: skip
@@ -142,7 +142,7 @@ def test_a_program_that_is_rejected_comes_back_for_repair(asking: Asking) -> Non
     assert f"proposal {first['proposal']} has its reply already" in stale
     fixed = asking.tell(f"{first['proposal']}.1", program(1.1))
     assert (fixed["verdict"], fixed["settled"]) == ("scored", True)
-    judged = [e for e in asking.events() if isinstance(e, Judged)][SEEDS:]
+    judged = [e for e in asking.events() if isinstance(e, CandidateJudged)][SEEDS:]
     assert [(e.proposal, e.turn, e.verdict) for e in judged] == [(3, 0, "rejected"), (3, 1, "scored")]
 
 
@@ -200,7 +200,7 @@ def test_a_reply_that_was_kept_but_not_scored_is_scored_by_the_next_process(aski
     others = [asking.ask()["proposal"] for _ in range(2)]
     for other in others:
         asking.tell(other, program(1.2))
-    judged = [e for e in asking.events() if isinstance(e, Judged)][SEEDS:]
+    judged = [e for e in asking.events() if isinstance(e, CandidateJudged)][SEEDS:]
     assert [(e.proposal, e.verdict) for e in judged] == [(3, "scored"), (4, "scored"), (5, "duplicate")]
 
 
@@ -213,7 +213,7 @@ def test_two_who_tell_at_once_wait_for_each_other(asking: Asking) -> None:
     ]
     results = [process.communicate(timeout=120) for process in running]
     assert [process.returncode for process in running] == [0, 0, 0], results
-    judged = [e for e in asking.events() if isinstance(e, Judged)][SEEDS:]
+    judged = [e for e in asking.events() if isinstance(e, CandidateJudged)][SEEDS:]
     assert [e.score for e in judged] == pytest.approx([score(1.1), score(1.15), score(1.2)])
 
 
@@ -229,7 +229,7 @@ def test_finish_counts_what_was_told_behind_an_open_proposal(asking: Asking) -> 
     assert summary["proposals"] == 2  # the third was not answered, and nothing depends on it
     assert (summary["candidates"]["no-reply"], summary["candidates"]["scored"]) == (1, SEEDS + 1)
     assert asking.vulcan.document("finish", asking.run) == summary
-    assert [e.reason for e in asking.events() if isinstance(e, Stopped)] == ["finished"]
+    assert [e.reason for e in asking.events() if isinstance(e, RunStopped)] == ["finished"]
     for command in (("ask",), ("tell", "--proposal", "5", "--file", "reply.md")):
         line = one_line(asking.refused(command[0], asking.run, *command[1:]))
         assert line == f"vulcan: {asking.run} is finished: `vulcan show {asking.run}` has the winner"

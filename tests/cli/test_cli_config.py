@@ -16,7 +16,7 @@ from vulcan.cli.search import search
 from vulcan.registry import find_task
 from vulcan.searches.config import OPTIONS, SearchConfig, as_toml, make_config, read_config, sort_options
 from vulcan.searches.options import MEANINGS
-from vulcan.store.events import Started
+from vulcan.store.events import RunStarted
 from vulcan.store.runs import open_store
 
 HEADER = f'task = "{MOOD_TASK}"\n'
@@ -37,7 +37,7 @@ EVERY_SETTING: dict[str, Any] = {
 
 def started(vulcan: Console, run: str) -> dict[str, Any]:
     with closing(open_store(vulcan.directory / run)) as store:
-        (config,) = [e.config for e in store.events() if isinstance(e, Started)]
+        (config,) = [e.config for e in store.events() if isinstance(e, RunStarted)]
     return config
 
 

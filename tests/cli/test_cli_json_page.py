@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from console import LRU, MOOD_TASK, Console
+from locations import ROOT
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "json.md"
+PAGE = ROOT / "docs" / "json.md"
 VALUES = {"metrics", "baselines", "bounds", "settings", "files"}
 """What has keys that are names of the user's."""
 

@@ -19,7 +19,7 @@ from chat_server import ChatServer, Exchange, Received, answer
 from console import MOOD_TASK, Console, one_line
 
 from vulcan import __file__ as package_file
-from vulcan.store.events import Started, Stopped
+from vulcan.store.events import RunStarted, RunStopped
 from vulcan.store.runs import open_store
 
 PACKAGE = Path(package_file).parent
@@ -54,7 +54,7 @@ class Halting:
 def contents(directory: Path) -> list[Any]:
     """All that a run holds, but times and what the interruption itself left."""
     with closing(open_store(directory)) as store:
-        events = [event for event in store.events() if not isinstance(event, Stopped | Started)]
+        events = [event for event in store.events() if not isinstance(event, RunStopped | RunStarted)]
         return [events, [replace(call, seconds=0.0) for call in store.calls()]]
 
 

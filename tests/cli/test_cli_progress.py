@@ -8,12 +8,12 @@ import pty
 import re
 import select
 import subprocess
-from pathlib import Path
 from typing import Any
 
 import pytest
 from chat_server import ChatServer, fail
 from console import COMMAND, MOOD_TASK, Console, one_line
+from locations import ROOT
 from rich.cells import cell_len
 
 from vulcan.cli.launch import progress_form
@@ -22,7 +22,7 @@ from vulcan.store.events import EVENTS
 
 FEW = ("--task", MOOD_TASK, "--executor", "local", "--workers", "1", "--tune", "0", "--simplify", "0")
 THREE = ("search", *FEW, "--budget-candidates", "3")
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "json.md"
+PAGE = ROOT / "docs" / "json.md"
 
 
 def read_lines(text: str) -> list[dict[str, Any]]:

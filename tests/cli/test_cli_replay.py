@@ -13,7 +13,7 @@ from chat_server import Behaviour, ChatServer, Received, answer, fail
 from console import MOOD_TASK, Console, one_line
 from effort import slow
 
-from vulcan.store.events import Controlled, Judged, Stopped
+from vulcan.store.events import CandidateJudged, ControlFinished, RunStopped
 from vulcan.store.runs import CONTROL, FILE, open_store
 
 MODELS = ("--model", "sharp", "--model", "blunt")
@@ -58,7 +58,7 @@ def test_a_search_is_repeated_byte_for_byte_without_a_server(vulcan: Console) ->
     assert contents(vulcan.directory / again["run"]) == contents(vulcan.directory / run)
     events, calls, *_ = contents(vulcan.directory / run)
     assert {call.by for call in calls} == {"sharp", "blunt"}
-    assert {e.verdict for e in events if isinstance(e, Judged)} >= {"scored", "rejected"}
+    assert {e.verdict for e in events if isinstance(e, CandidateJudged)} >= {"scored", "rejected"}
     shown = vulcan.document("show", run)
     assert {**again, "run": run} == shown
     assert vulcan.document("search", "--replay", again["run"], *LOCALLY)["best"] == shown["best"]
@@ -70,7 +70,7 @@ def test_so_is_its_control(vulcan: Console) -> None:
     for file in (FILE, CONTROL):
         assert contents(vulcan.directory / again, file) == contents(vulcan.directory / run, file)
     events, calls, *_ = contents(vulcan.directory / run)
-    (control,) = [e for e in events if isinstance(e, Controlled)]
+    (control,) = [e for e in events if isinstance(e, ControlFinished)]
     summary = vulcan.document("show", run)
     assert summary["control"]["candidates"] == control.candidates == summary["proposals"] == 14
     assert summary["control"]["scores"]["test"] == dict(control.scores)["test"]
@@ -78,7 +78,7 @@ def test_so_is_its_control(vulcan: Console) -> None:
     text = vulcan.good("show", run).stdout
     assert "Control: best-of-n, 14 proposals without feedback." in text
     with closing(open_store(vulcan.directory / run, CONTROL)) as store:
-        assert {p for e in store.events() if isinstance(e, Judged) for p in [e.proposal]} >= {3, 16}
+        assert {p for e in store.events() if isinstance(e, CandidateJudged) for p in [e.proposal]} >= {3, 16}
 
 
 @pytest.mark.parametrize("tokens", ["11000", slow("11500"), slow("12000")])
@@ -94,7 +94,7 @@ def test_a_search_that_a_budget_ended_ends_there_again(vulcan: Console, tokens: 
     assert summary["cost"]["tokens_in"] + summary["cost"]["tokens_out"] <= int(tokens)
     events, calls, *_ = contents(vulcan.directory / run)
     turns = {(call.proposal, call.turn) for call in calls}
-    rejected = [e for e in events if isinstance(e, Judged) and e.verdict == "rejected" and e.turn < 2]
+    rejected = [e for e in events if isinstance(e, CandidateJudged) and e.verdict == "rejected" and e.turn < 2]
     assert any((e.proposal, e.turn + 1) not in turns for e in rejected)
     again = vulcan.document("search", "--replay", run, *LOCALLY)
     assert contents(vulcan.directory / again["run"]) == contents(vulcan.directory / run)
@@ -168,4 +168,4 @@ def test_a_changed_task_is_told_from_the_prompt_that_differs(vulcan: Console) ->
     assert "has another prompt than the recorded one" in line
     (other,) = [p for p in (vulcan.directory / "runs").iterdir() if p.name != place.name]
     with closing(open_store(other)) as store:
-        assert [e.reason for e in store.events() if isinstance(e, Stopped)] == ["error"]
+        assert [e.reason for e in store.events() if isinstance(e, RunStopped)] == ["error"]

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 from console import Console, one_line
-
-RECORDED = Path(__file__).resolve().parents[1] / "data" / "recorded"
+from locations import RECORDED
 
 
 def test_the_form_follows_the_file(vulcan: Console) -> None:

@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 from console import Console
+from locations import TASKS
 
 from vulcan.store import RunRecord
 from vulcan.store.runs import open_store
 
-FERRY_TASK = str(Path(__file__).resolve().parents[1] / "search" / "ferry_task")
+FERRY_TASK = str(TASKS / "ferry_task")
 POLICY = Path(FERRY_TASK) / "policies" / "in_order.py"
 
 

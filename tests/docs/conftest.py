@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from locations import ROOT
 
-sys.path.append(str(Path(__file__).resolve().parents[1] / "models"))  # the chat server
-sys.path.append(str(Path(__file__).resolve().parents[2] / "docs" / "generators"))
+sys.path.append(str(ROOT / "docs" / "generators"))
 
 from docs_shell import write_trace
 

@@ -10,7 +10,7 @@ first command:
     <!-- test: exit 1 -->                   how its last command ends
     <!-- page: my-trace.csv, a finished run -->
     <!-- page: slow -->
-    <!-- page: run by tests/conformance/test_own_task_page.py -->
+    <!-- page: run by tests/testing/test_own_task_page.py -->
 """
 
 from __future__ import annotations
@@ -18,9 +18,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+from locations import ROOT
 
 COMMANDS = ("sh", "console")
 FENCE = re.compile(r"^(\s*)(`{3,})(\w*)(?: (\S+))?\s*$")

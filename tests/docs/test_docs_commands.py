@@ -10,6 +10,7 @@ import pytest
 from docs_pages import Block, Page, pages
 from docs_shell import Shell, prepare
 from effort import slow
+from locations import ROOT
 
 PAGES = pages()
 
@@ -45,8 +46,10 @@ def test_a_page_can_be_followed(read: Page, slow: bool, tmp_path: Path, finished
 REASONS = {
     "it installs what is fetched from the network": ["README.md", "docs/tutorial/first-search.md"],
     "it calls a provider and costs money": ["README.md", "docs/tutorial/own-model.md"],
-    "it needs root and this host's kernel; tests/link_kernel runs it where both are there": ["docs/kernel.md"],
-    "it serves until it is interrupted; tests/ui starts it in every test": ["docs/live-page.md"],
+    "it needs root and this host's kernel; tests/evaluators/vulcan_link/kernel runs it where both are there": [
+        "docs/kernel.md"
+    ],
+    "it serves until it is interrupted; tests/dashboard starts it in every test": ["docs/live-page.md"],
     "it writes into the reader's own start-up files; tests/cli/test_cli_completion.py does so with a real bash": [
         "docs/terminal.md"
     ],
@@ -78,7 +81,7 @@ def test_what_is_not_run_stands_in_a_list() -> None:
 
 
 def test_pages_that_others_follow_are_followed_there() -> None:
-    root = Path(__file__).resolve().parents[2]
+    root = ROOT
     for page in PAGES:
         if page.followed_by is not None:
             assert Path(page.name).name in (root / page.followed_by).read_text(encoding="utf-8")

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 import yaml
+from locations import ROOT
 from python_page import MODULES
 
-ROOT = Path(__file__).resolve().parents[2]
 TEMPLATES = sorted(path for path in (ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml") if path.name != "config.yml")
 
 

@@ -10,9 +10,10 @@ from typing import Any
 
 import nbformat
 import pytest
+from locations import ROOT
 from nbclient import NotebookClient
 
-EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+EXAMPLES = ROOT / "examples"
 NOTEBOOKS = sorted(EXAMPLES.glob("*.ipynb"))
 
 

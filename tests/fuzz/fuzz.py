@@ -31,7 +31,7 @@ MEMORY = 3 << 30
 SLOWEST = 20
 """Seconds that one input may take."""
 
-MOST_FINDINGS = 20
+MAX_FINDINGS = 20
 
 
 class TooSlow(BaseException):
@@ -86,7 +86,7 @@ def fuzzed(name: str, seconds: float, seed: int, most: int | None = None) -> tup
     findings: dict[str, Finding] = {}
     warm_up(name)
     until, count = time.monotonic() + seconds, 0
-    while time.monotonic() < until and len(findings) < MOST_FINDINGS and (most is None or count < most):
+    while time.monotonic() < until and len(findings) < MAX_FINDINGS and (most is None or count < most):
         found = tried(name, mutated(target.examples, target.words, rng))
         count += 1
         if found is not None:

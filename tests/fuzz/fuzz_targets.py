@@ -36,10 +36,10 @@ from vulcan.models.retry import PassingFault, seconds_asked
 from vulcan.portfolio.io import read_library
 from vulcan.python_policy.check import check_program
 from vulcan.registry import find_task
-from vulcan.scoring.job import Request
+from vulcan.scoring.job import JobRequest
 from vulcan.scoring.wire import MalformedMessage, decode, outcome_of
 from vulcan.searches.config import SearchConfig, make_config, read_config, sort_options
-from vulcan.searches.session import Recording
+from vulcan.searches.session import RecordedReplies
 from vulcan.store import RunRecord, SQLiteStore
 from vulcan.store.decode import MalformedRow, decode_event
 from vulcan.store.events import EVENTS
@@ -229,7 +229,7 @@ def run(data: bytes) -> object:
     with a_file(data, "run.db") as path, closing(SQLiteStore(path)) as store:
         events = list(store.events())
         list(store.asked())
-        return RunRecord.of(events).verdicts(), Recording.of(store)
+        return RunRecord.of(events).verdicts(), RecordedReplies.of(store)
 
 
 def repaired(data: bytes) -> object:
@@ -318,7 +318,7 @@ def retry_after(data: bytes) -> object:
 
 
 def from_child(data: bytes) -> object:
-    return outcome_of(decode(data), "ticket", Request(1, "source", (0,), 1.0, True), ("one",), 0.0)
+    return outcome_of(decode(data), "ticket", JobRequest(1, "source", (0,), 1.0, True), ("one",), 0.0)
 
 
 # The checker

@@ -6,7 +6,7 @@ import random
 import re
 from collections.abc import Callable, Sequence
 
-LONGEST = 1 << 16
+MAX = 1 << 16
 _EDGES = (0, 1, 0x7F, 0x80, 0xFF)
 
 
@@ -19,7 +19,7 @@ def mutated(examples: Sequence[bytes], words: Sequence[bytes], rng: random.Rando
     data = bytearray(rng.choice(examples))
     for _ in range(rng.randint(1, 8)):
         rng.choice(_CHANGES)(data, examples, words, rng)
-    return bytes(data[:LONGEST])
+    return bytes(data[:MAX])
 
 
 def _place(data: bytearray, rng: random.Random) -> int:

@@ -13,13 +13,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from locations import TASKS
 from mcp import Client, StdioServerParameters
 
-from vulcan.store.events import Judged
+from vulcan.store.events import CandidateJudged
 from vulcan.store.runs import open_store
 
 COMMAND = str(Path(sys.executable).parent / "vulcan")
-MOOD_TASK = str(Path(__file__).resolve().parents[1] / "search" / "mood_task")
+MOOD_TASK = str(TASKS / "mood_task")
 PLAN = {"strategy": "policysmith", "rounds": 2, "samples": 2, "tune": 0, "simplify": 0}
 SEEDS = 2
 
@@ -153,7 +154,7 @@ def test_an_agent_plays_a_whole_search(tmp_path: Path) -> None:
     play(tmp_path, search)
     (run,) = (tmp_path / "runs").iterdir()
     with closing(open_store(run)) as store:
-        judged = [e for e in store.events() if isinstance(e, Judged)]
+        judged = [e for e in store.events() if isinstance(e, CandidateJudged)]
         models = [call.model for call in store.calls()]
     assert [(e.proposal, e.turn, e.verdict) for e in judged[SEEDS:]] == [
         (3, 0, "rejected"), (3, 1, "scored"), (4, 0, "scored"), (5, 0, "scored"), (6, 0, "duplicate"),

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vulcan.models import NoSource, Reply, extract_source
-from vulcan.models.reply_parser import Change, apply_changes
+from vulcan.models.reply_parser import DiffBlock, apply_diff
 
 PARENT = """\
 WEIGHT = 0.5
@@ -134,12 +134,12 @@ LINES = st.lists(
 )
 
 
-def changes_between(old: list[str], new: list[str]) -> list[Change]:
+def changes_between(old: list[str], new: list[str]) -> list[DiffBlock]:
     """A block for each difference, from the last to the first, each with all lines before it as context."""
-    found: list[Change] = []
+    found: list[DiffBlock] = []
     for tag, start, stop, first, last in reversed(difflib.SequenceMatcher(None, old, new, False).get_opcodes()):
         if tag != "equal":
-            found.append(Change(tuple(old[:start] + old[start:stop]), tuple(old[:start] + new[first:last])))
+            found.append(DiffBlock(tuple(old[:start] + old[start:stop]), tuple(old[:start] + new[first:last])))
     return found
 
 
@@ -152,9 +152,9 @@ def test_a_diff_made_from_two_texts_turns_the_one_into_the_other(old: list[str],
     source, wanted = "\n".join(old) + "\n", "\n".join(new) + "\n"
     if old == new:
         with pytest.raises(NoSource, match="diff-no-change"):
-            apply_changes(source, changes)
+            apply_diff(source, changes)
         return
-    assert apply_changes(source, changes) == wanted
+    assert apply_diff(source, changes) == wanted
     text = "".join(block("\n".join(c.search) + "\n", "".join(f"{line}\n" for line in c.replace)) for c in changes)
     assert taken(text, parent=source) == wanted
 

@@ -18,7 +18,7 @@ from vulcan.errors import UserError
 from vulcan.models import Message, ModelRefused, ModelUnavailable, Request
 from vulcan.models.call_settings import CallSettings
 from vulcan.models.circuit_breaker import Breaker, BreakerPolicy
-from vulcan.models.ensemble import FIRST_TRIES, Ensemble, Trial, choose_model, gain_of
+from vulcan.models.ensemble import FIRST_TRIES, ArmOutcome, Ensemble, choose_model, gain_of
 from vulcan.models.providers import EndpointModel
 from vulcan.models.retry import RetryPolicy
 
@@ -42,15 +42,15 @@ class Worth:
         assert self.dollars is not None
         return self.a_call / self.dollars
 
-    def try_once(self, name: str, rng: random.Random) -> Trial:
+    def try_once(self, name: str, rng: random.Random) -> ArmOutcome:
         gain = rng.expovariate(1 / self.gain) if rng.random() < self.often else 0.0
-        return Trial(name, gain, None if self.dollars is None else self.dollars * rng.uniform(0.7, 1.3))
+        return ArmOutcome(name, gain, None if self.dollars is None else self.dollars * rng.uniform(0.7, 1.3))
 
 
-def simulate(worths: Mapping[str, Worth], count: int, seed: int, batch: int = 1) -> list[Trial]:
+def simulate(worths: Mapping[str, Worth], count: int, seed: int, batch: int = 1) -> list[ArmOutcome]:
     """A search: each batch is chosen from what settled before it."""
     rng = random.Random(seed)
-    history: list[Trial] = []
+    history: list[ArmOutcome] = []
     models = sorted(worths)
     while len(history) < count:
         numbers = range(len(history), len(history) + batch)
@@ -59,7 +59,7 @@ def simulate(worths: Mapping[str, Worth], count: int, seed: int, batch: int = 1)
     return history
 
 
-def share_of_best(worths: Mapping[str, Worth], history: Sequence[Trial]) -> float:
+def share_of_best(worths: Mapping[str, Worth], history: Sequence[ArmOutcome]) -> float:
     """The expected gain of what was chosen, of what the same dollars gain with the best model alone."""
     dollars = sum(trial.dollars or 0.0 for trial in history)
     best = max(worth.a_dollar for worth in worths.values())
@@ -111,8 +111,8 @@ def test_where_a_price_is_not_known_or_nothing_gain_a_call_decides(dollars: floa
 
 
 def test_a_call_of_a_priced_model_that_was_not_counted_does_not_hide_the_prices() -> None:
-    history = [Trial("cheap", 1.0, 0.01), Trial("dear", 1.0, 1.0)] * 20
-    with_gap = [*history, Trial("cheap", 1.0, None)]
+    history = [ArmOutcome("cheap", 1.0, 0.01), ArmOutcome("dear", 1.0, 1.0)] * 20
+    with_gap = [*history, ArmOutcome("cheap", 1.0, None)]
     chosen = Counter(choose_model(["cheap", "dear"], with_gap, random.Random(n)) for n in range(100))
     assert chosen["cheap"] == 100
 
@@ -123,23 +123,25 @@ def test_each_model_is_tried_a_few_times_first() -> None:
 
 
 def test_the_proposals_of_a_round_are_spread_while_little_is_known() -> None:
-    history = [Trial(model, gain, 0.01) for model in ("a", "b") for gain in (0.0, 1.0, 0.0)]
+    history = [ArmOutcome(model, gain, 0.01) for model in ("a", "b") for gain in (0.0, 1.0, 0.0)]
     chosen = Counter(choose_model(["a", "b"], history, random.Random(n)) for n in range(200))
     assert min(chosen.values()) > 70
 
 
-trials = st.builds(Trial, st.sampled_from(["a", "b", "c", "gone"]), st.floats(0, 1e6), st.none() | st.floats(0, 10))
+trials = st.builds(
+    ArmOutcome, st.sampled_from(["a", "b", "c", "gone"]), st.floats(0, 1e6), st.none() | st.floats(0, 10)
+)
 
 
 @given(st.lists(trials, max_size=40), st.integers())
-def test_the_choice_is_a_function_of_the_history_and_the_seed(history: list[Trial], seed: int) -> None:
+def test_the_choice_is_a_function_of_the_history_and_the_seed(history: list[ArmOutcome], seed: int) -> None:
     chosen = choose_model(["a", "b", "c"], history, random.Random(seed))
     assert chosen in ("a", "b", "c")
     assert choose_model(["a", "b", "c"], tuple(history), random.Random(seed)) == chosen
 
 
 @given(st.lists(trials, max_size=40), st.integers(), st.integers(-20, 20))
-def test_the_unit_of_the_gain_does_not_matter(history: list[Trial], seed: int, power: int) -> None:
+def test_the_unit_of_the_gain_does_not_matter(history: list[ArmOutcome], seed: int, power: int) -> None:
     history = [replace(trial, gain=round(trial.gain)) for trial in history]
     scaled = [replace(trial, gain=trial.gain * 2.0**power) for trial in history]
     models = ["a", "b", "c"]

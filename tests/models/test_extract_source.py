@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vulcan.models import NoSource, Reply, extract_source
-from vulcan.models.reply_parser import LONGEST_REPLY
+from vulcan.models.reply_parser import MAX_REPLY
 
 SOURCE = "def priority(now):\n    return now\n"
 OTHER = "def priority(now):\n    return -now\n"
@@ -124,14 +124,14 @@ def test_reasoning_whose_opening_tag_the_server_swallowed_is_passed_over() -> No
 
 
 def test_long_reasoning_does_not_make_a_reply_too_long() -> None:
-    assert taken("<think>" + "hmm " * LONGEST_REPLY + "</think>" + "\n" + block(SOURCE)) == SOURCE
+    assert taken("<think>" + "hmm " * MAX_REPLY + "</think>" + "\n" + block(SOURCE)) == SOURCE
 
 
 def test_a_giant_reply_is_refused() -> None:
     filler = block(SOURCE)
-    assert taken(filler + "x" * (LONGEST_REPLY - len(filler))) == SOURCE
-    assert rule(filler + "x" * (LONGEST_REPLY - len(filler) + 1)) == "reply-too-long"
-    assert rule(filler + "é" * (LONGEST_REPLY // 2)) == "reply-too-long"
+    assert taken(filler + "x" * (MAX_REPLY - len(filler))) == SOURCE
+    assert rule(filler + "x" * (MAX_REPLY - len(filler) + 1)) == "reply-too-long"
+    assert rule(filler + "é" * (MAX_REPLY // 2)) == "reply-too-long"
 
 
 @pytest.mark.parametrize(

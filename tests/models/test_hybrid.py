@@ -8,7 +8,7 @@ from statistics import median
 
 import pytest
 
-from vulcan.models.ensemble import Trial, choose_source
+from vulcan.models.ensemble import ArmOutcome, choose_source
 
 OFFLINE, MODEL = "offline/evolve", "openai/some-model"
 ARMS = (OFFLINE, MODEL)
@@ -19,12 +19,12 @@ def late_share(often: dict[str, float], dollars: float | None, seconds: dict[str
     shares = []
     for seed in range(8):
         rng = random.Random(seed)
-        history: list[Trial] = []
+        history: list[ArmOutcome] = []
         for number in range(300):
             arm = choose_source(ARMS, history, random.Random(f"{seed}:{number}"), dollars_an_hour=hour)
             gain = rng.expovariate(1.0) if rng.random() < often[arm] else 0.0
             paid = 0.0 if arm == OFFLINE else dollars
-            history.append(Trial(arm, gain, paid, seconds[arm] * rng.uniform(0.8, 1.2)))
+            history.append(ArmOutcome(arm, gain, paid, seconds[arm] * rng.uniform(0.8, 1.2)))
         shares.append(Counter(trial.arm for trial in history[150:])[MODEL] / 150)
     return median(shares)
 
@@ -56,12 +56,12 @@ def test_where_an_arm_took_no_time_the_gain_of_a_proposal_decides() -> None:
 def test_recorded_seconds_give_the_same_choices_and_others_may_not(seed: int) -> None:
     rng = random.Random(seed)
     history = [
-        Trial(rng.choice(ARMS), rng.choice([0.0, rng.random()]), None, rng.uniform(1.0, 30.0)) for _ in range(60)
+        ArmOutcome(rng.choice(ARMS), rng.choice([0.0, rng.random()]), None, rng.uniform(1.0, 30.0)) for _ in range(60)
     ]
 
-    def choices(trials: list[Trial]) -> list[str]:
+    def choices(trials: list[ArmOutcome]) -> list[str]:
         return [choose_source(ARMS, trials[:n], random.Random(f"{seed}:{n}")) for n in range(len(trials))]
 
     assert choices(history) == choices(list(history))
-    slower = [Trial(t.arm, t.gain, t.dollars, t.seconds * (9 if t.arm == MODEL else 1)) for t in history]
+    slower = [ArmOutcome(t.arm, t.gain, t.dollars, t.seconds * (9 if t.arm == MODEL else 1)) for t in history]
     assert choices(history) != choices(slower)

@@ -15,10 +15,10 @@ from vulcan.models.prices import (
     expected_cost,
     expected_tokens,
     find_price,
+    format_price,
     load_litellm,
     most_cost,
     most_tokens,
-    spelled,
 )
 
 CHAT = (Message("system", "You write policies."), Message("user", "Write one." * 100))
@@ -97,7 +97,7 @@ def test_no_tokeniser_counts_more_tokens_than_the_most(contents: list[str]) -> N
 
 
 def test_an_unknown_price_is_shown_as_unknown() -> None:
-    assert [spelled(d) for d in (None, 0.0, 0.00123, 0.5, 12.3456)] == [
+    assert [format_price(d) for d in (None, 0.0, 0.00123, 0.5, 12.3456)] == [
         "unknown",
         "$0.00",
         "$0.00123",

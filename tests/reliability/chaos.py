@@ -29,25 +29,26 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-sys.path.append(str(Path(__file__).resolve().parents[1] / "models"))
+sys.path.append(str(Path(__file__).resolve().parents[1] / "support"))
 
 from chat_server import Behaviour, ChatServer, Received, answer, cut_off, fail, hang_up, raw
 
-from vulcan.store.events import Stopped
+from vulcan.store.events import RunStopped
 from vulcan.store.runs import CONTROL, FILE, LOCK, open_store
 
 TESTS = Path(__file__).resolve().parents[1]
+MOOD_TASK = str(TESTS / "support" / "tasks" / "mood_task")
 COMMAND = str(Path(sys.executable).parent / "vulcan")
 SEARCH = (
-    "search", "--task", str(TESTS / "search" / "mood_task"), "--model", "toy", "--strategy", "evolve", "--objective",
+    "search", "--task", MOOD_TASK, "--model", "toy", "--strategy", "evolve", "--objective",
     "calm", "--rounds", "2", "--samples", "8", "--in-flight", "5", "--islands", "2", "--migrate-every", "6",
     "--advice-every", "9", "--repairs", "2", "--tune", "8", "--simplify", "12", "--finalists", "3", "--control",
     "--seed", "22", "--crowd", "10", "--cheap", "--diff", "never", "--quiet",
 )  # fmt: skip
-LONGEST_RUN = 300.0
+MAX_RUN = 300.0
 """Seconds that a search may take to its end, after a fault too."""
 
-MOST_IN_A_RUN = 8
+MAX_IN_A_RUN = 8
 SHARE_ON_RAY = 0.1
 NEVER = 10**9
 
@@ -237,7 +238,7 @@ def held(run: Path) -> list[Any]:
     found: list[Any] = []
     for name in (FILE, CONTROL):
         with closing(open_store(run, name)) as store:
-            found.append([event for event in store.events() if not isinstance(event, Stopped)])
+            found.append([event for event in store.events() if not isinstance(event, RunStopped)])
             found.append([replace(call, seconds=0.0) for call in store.calls()])
     return found
 
@@ -302,7 +303,7 @@ class Chaos:
 
     def _undisturbed(self, runs: Path, url: str) -> None:
         process = self._started(*SEARCH, "--api-base", url, "--runs-dir", runs, *_executor(on_ray=False))
-        _, errors = process.communicate(timeout=LONGEST_RUN)
+        _, errors = process.communicate(timeout=MAX_RUN)
         assert process.returncode == 0, errors
 
     def _disturbed(self, runs: Path, url: str, total: int, most: int) -> tuple[Path, list[str], str]:
@@ -313,7 +314,7 @@ class Chaos:
         self._model.next_faults = []
         process = self._started(*SEARCH, "--api-base", url, "--runs-dir", runs, *_executor(on_ray=on_ray))
         run, at = _first_run(runs, process), 0
-        for _ in range(min(most, MOST_IN_A_RUN)):
+        for _ in range(min(most, MAX_IN_A_RUN)):
             at = rng.randint(at, total)
             kind, fault = rng.choice(choices)
             delay = rng.uniform(0.0, 0.05)
@@ -328,7 +329,7 @@ class Chaos:
             kinds.append(kind)
             if not ends:
                 continue
-            _, errors = process.communicate(timeout=LONGEST_RUN)
+            _, errors = process.communicate(timeout=MAX_RUN)
             allowed = {
                 0,
                 *(code for word, codes in ENDS.items() if word in kind for code in codes),
@@ -338,7 +339,7 @@ class Chaos:
             if process.returncode == 0 and "lost" not in kind:
                 break  # what was lost of a run that had come to its end is searched anew
             process = self._started("resume", run, "--quiet", *_executor(on_ray=on_ray))
-        _, errors = process.communicate(timeout=LONGEST_RUN)
+        _, errors = process.communicate(timeout=MAX_RUN)
         if process.returncode != 0:
             return run, kinds, f"it ended with {process.returncode}: {errors[-600:]}"
         return run, kinds, ""
@@ -350,7 +351,7 @@ def _executor(*, on_ray: bool) -> tuple[str, ...]:
 
 def _first_run(runs: Path, process: subprocess.Popen[str]) -> Path:
     """Where a search has begun to write itself down."""
-    until = time.monotonic() + LONGEST_RUN
+    until = time.monotonic() + MAX_RUN
     while time.monotonic() < until and process.poll() is None:
         for run in runs.glob("*"):
             if (run / FILE).is_file() and progress(run) > 0:
@@ -361,7 +362,7 @@ def _first_run(runs: Path, process: subprocess.Popen[str]) -> Path:
 
 def _comes_to(run: Path, process: subprocess.Popen[str], events: int) -> bool:
     """Wait until a search has begun, and has written so many events; False where it ends before."""
-    until = time.monotonic() + LONGEST_RUN
+    until = time.monotonic() + MAX_RUN
     while process.poll() is None and time.monotonic() < until:
         if (run / LOCK).read_text() == str(process.pid) and progress(run) >= events:
             return True

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,9 +13,6 @@ from vulcan.scoring import Executor, LocalExecutor, Setup
 if TYPE_CHECKING:
     from console import Console
     from whole_runs import Runs
-
-TESTS = Path(__file__).resolve().parents[1]
-sys.path += [str(TESTS / place) for place in ("search", "models", "cli", "scoring")]
 
 
 @pytest.fixture(scope="session")

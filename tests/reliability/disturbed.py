@@ -16,7 +16,7 @@ from chaos import reply_to
 from chat_server import Behaviour, Exchange, Received, answer
 from console import Console
 
-from vulcan.store.events import Started, Stopped
+from vulcan.store.events import RunStarted, RunStopped
 from vulcan.store.runs import CONTROL, FILE, open_store
 
 SEARCH = (*WHOLE, "--executor", "local", "--workers", "1")
@@ -48,7 +48,7 @@ def contents(run: Path) -> list[Any]:
     found: list[Any] = []
     for name in (FILE, CONTROL):
         with closing(open_store(run, name)) as store:
-            found.append([event for event in store.events() if not isinstance(event, Stopped | Started)])
+            found.append([event for event in store.events() if not isinstance(event, RunStopped | RunStarted)])
             found.append([replace(call, seconds=0.0) for call in store.calls()])
     return found
 
@@ -61,7 +61,7 @@ def only_run(console: Console, runs: str = "runs") -> Path:
 def own_events(run: Path) -> list[Any]:
     """The events of a run itself, but where it stopped."""
     with closing(open_store(run)) as store:
-        return [event for event in store.events() if not isinstance(event, Stopped)]
+        return [event for event in store.events() if not isinstance(event, RunStopped)]
 
 
 def wait_until(condition: Callable[[], bool], seconds: float = 30.0) -> bool:

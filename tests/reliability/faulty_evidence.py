@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from locations import TASKS
+
 from vulcan.evaluator import Instance
 from vulcan.scoring import Setup
 
-TASK = str(Path(__file__).parent / "mapped_task")
+TASK = str(TASKS / "mapped_task")
 
 
 def setup_of(column: Path) -> tuple[Setup, Instance]:

@@ -11,7 +11,7 @@ import pytest
 from chat_server import Behaviour, ChatServer, Received, answer, fail
 from console import MOOD_TASK, Console
 
-from vulcan.store.events import Judged
+from vulcan.store.events import CandidateJudged
 from vulcan.store.runs import open_store
 from vulcan.terminal_text import printable
 
@@ -54,7 +54,7 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     run = next(path for path in (vulcan.directory / "runs").iterdir())
     said = {"search": done.stdout + done.stderr}
     with closing(open_store(run)) as store:
-        judged = [event for event in store.events() if isinstance(event, Judged) and "owned" in event.source]
+        judged = [event for event in store.events() if isinstance(event, CandidateJudged) and "owned" in event.source]
     accepted = next(event.candidate for event in judged if event.verdict == "scored")
     rejected = next(event.candidate for event in judged if event.verdict == "rejected")
     commands: list[tuple[str | Path, ...]] = [("show", run), ("runs",), ("report", run, "--format", "md")]

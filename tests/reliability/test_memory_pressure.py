@@ -17,7 +17,7 @@ from memory_group import memory_group
 
 from vulcan.cli import main
 from vulcan.doctor.attacks.in_program import RUNNER
-from vulcan.scoring.program_server_client import Ended, ForkServer
+from vulcan.scoring.program_server_client import ForkServer, ProgramEnded
 from vulcan.scoring.sandbox.exit_causes import HOST_RAN_OUT
 from vulcan.scoring.sandbox.processes import descendants as processes_of
 
@@ -55,7 +55,7 @@ def test_a_candidates_process_that_the_kernel_kills_for_want_of_memory_is_told_f
             assert b"it found nothing" in child.ask(order)
         with server.open(60.0) as child:
             group.take(processes_of(server.pid)[-1])
-            with pytest.raises(Ended) as ended:
+            with pytest.raises(ProgramEnded) as ended:
                 child.ask(order)
         assert (ended.value.status, ended.value.message) == ("memory", HOST_RAN_OUT)
         assert group.kills >= 1

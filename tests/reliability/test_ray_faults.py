@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 from concurrent.futures import Future
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,12 +15,13 @@ from chaos import descendants
 from chat_server import ChatServer
 from console import Console
 from disturbed import RESUME, Model, contents, only_run
+from locations import TESTS
 from scoring_toys import Toy
 
 from vulcan.errors import UserError
 from vulcan.scoring import Outcome, WorkerLost
-from vulcan.scoring.executor import WorkerGone
-from vulcan.scoring.job import Request
+from vulcan.scoring.executor import WorkerRetired
+from vulcan.scoring.job import JobRequest
 from vulcan.scoring.local_pool import TRIES, Pool
 from vulcan.scoring.sandbox.lockdown import Defences
 
@@ -38,7 +38,7 @@ class Mortal:
     def start(self) -> Defences:
         return Defences()
 
-    def serve(self, request: Request) -> Outcome:
+    def serve(self, request: JobRequest) -> Outcome:
         self.jobs += 1
         if self._failures:
             raise self._failures.pop(0)
@@ -54,7 +54,7 @@ def statuses(futures: list[Future[Outcome]]) -> list[str]:
 
 
 def test_a_worker_that_is_gone_gets_no_other_job() -> None:
-    gone, well = Mortal(*[WorkerGone("its node is gone")] * 99), Mortal()
+    gone, well = Mortal(*[WorkerRetired("its node is gone")] * 99), Mortal()
     with Pool("test", TOY.setup, [gone, well]) as pool:
         assert statuses([pool.submit(TOY.job("honest")) for _ in range(20)]) == ["scored"] * 20
     assert (gone.jobs, well.jobs) == (1, 20)
@@ -62,7 +62,7 @@ def test_a_worker_that_is_gone_gets_no_other_job() -> None:
 
 def test_the_last_worker_is_kept_though_it_seems_gone() -> None:
     """Else every job would wait for ever: it ends as lost instead, and is no verdict on any candidate."""
-    workers = [Mortal(*[WorkerGone("its node is gone")] * TRIES) for _ in range(2)]
+    workers = [Mortal(*[WorkerRetired("its node is gone")] * TRIES) for _ in range(2)]
     with Pool("test", TOY.setup, workers) as pool:
         with pytest.raises(WorkerLost):
             pool.submit(TOY.job("honest")).result(timeout=60)
@@ -114,7 +114,7 @@ print("gone" if executor._left == 1 else "still there")
 def test_the_jobs_of_a_node_that_is_lost_are_run_on_another() -> None:
     """A cluster of two nodes with a worker each, of which one is killed in the midst of its jobs."""
     done = subprocess.run(
-        [sys.executable, "-c", CLUSTER], cwd=Path(__file__).resolve().parents[1] / "scoring", text=True,
+        [sys.executable, "-c", CLUSTER], cwd=TESTS / "support", text=True,
         capture_output=True, check=False, timeout=580, env={**os.environ, "RAY_USAGE_STATS_ENABLED": "0"},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-3000:]

@@ -20,7 +20,7 @@ from whole_runs import Runs, held
 
 from vulcan.errors import UserError
 from vulcan.store import SQLiteStore
-from vulcan.store.events import Event, Proposed, Stopped
+from vulcan.store.events import CandidateProposed, Event, RunStopped
 from vulcan.store.recovery import damage_of, repair
 from vulcan.store.runs import CONTROL, FILE
 from vulcan.store.sqlite_pages import rows_left
@@ -161,7 +161,7 @@ def test_an_answer_that_is_lost_is_asked_for_again(runs: Runs, tmp_path: Path) -
     assert done is not None
     assert done.saved.calls_lost == 1
     with closing(SQLiteStore(run / FILE)) as store:
-        asked = [event.proposal for event in store.events() if isinstance(event, Proposed)]
+        asked = [event.proposal for event in store.events() if isinstance(event, CandidateProposed)]
     assert max(asked) == proposal - 1
     runs.go_on(run)
     assert held(run) == runs.held
@@ -218,27 +218,27 @@ def test_where_nothing_can_be_saved_nothing_is_changed(vulcan: Console, content:
 
 
 def test_a_run_that_is_searched_in_is_not_repaired(runs: Runs, vulcan: Console) -> None:
-    from vulcan.store.runs import alone_in
+    from vulcan.store.runs import lock_run
 
     run = runs.copied(vulcan.directory / "runs" / "mine")
-    with alone_in(run):
+    with lock_run(run):
         assert "another process is searching in" in one_line(vulcan("repair", "mine"))
 
 
 def test_a_run_that_was_answered_by_hand_goes_on_from_what_is_left(tmp_path: Path) -> None:
     """What was asked behind the first gap is asked anew: no answer stands for another question."""
-    from vulcan.store.events import CallRecord, Judged, Prepared, Started
+    from vulcan.store.events import CallRecord, CandidateJudged, InstancesPrepared, RunStarted
 
     def call(number: int) -> CallRecord:
         return CallRecord(number, 0, (("user", f"question {number}"),), f"answer {number}", "me", "stop", 1, 1, None, 1)
 
     path = tmp_path / FILE
-    events: list[Event] = [Started({"task": "x"}, "0"), Prepared(())]
+    events: list[Event] = [RunStarted({"task": "x"}, "0"), InstancesPrepared(())]
     for number in (1, 2, 3):
-        judged = Judged(number, number, 0, f"source {number}", "f", "scored", "", (), 1, 1, None, 1.0, ())
-        events += [Proposed(number, 1, "initial", (), 0, "ask"), judged]
+        judged = CandidateJudged(number, number, 0, f"source {number}", "f", "scored", "", (), 1, 1, None, 1.0, ())
+        events += [CandidateProposed(number, 1, "initial", (), 0, "ask"), judged]
     with closing(SQLiteStore(path, create=True)) as store:
-        store.append(*events, Stopped("interrupted"))
+        store.append(*events, RunStopped("interrupted"))
         for number in (1, 2, 3, 4, 5, 6):
             store.keep_asked(number, 0)
             if number != 4:

@@ -19,7 +19,7 @@ from effort import slow
 
 from vulcan.errors import UserError
 from vulcan.store import SQLiteStore
-from vulcan.store.events import Started
+from vulcan.store.events import RunStarted
 from vulcan.store.runs import FILE
 
 
@@ -138,7 +138,7 @@ def test_a_store_that_stays_locked_is_told_in_a_line_and_nothing_is_half_written
     with closing(SQLiteStore(path, create=True)) as store, locked(path):
         store._db.execute("PRAGMA busy_timeout = 100")
         with pytest.raises(UserError, match=r"database is locked; another program holds it: end that, then go on with"):
-            store.append(Started({"task": "x"}, "0"))
+            store.append(RunStarted({"task": "x"}, "0"))
         assert list(store.events()) == []  # who only reads is not kept waiting
 
 
@@ -148,5 +148,5 @@ def test_a_store_that_is_locked_for_a_while_is_waited_for(tmp_path: Path) -> Non
         assert holder.stdin is not None
         holder.stdin.write("go\n")
         holder.stdin.flush()
-        store.append(Started({"task": "x"}, "0"))
+        store.append(RunStarted({"task": "x"}, "0"))
         assert len(list(store.events())) == 1

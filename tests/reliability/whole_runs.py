@@ -12,7 +12,7 @@ from search_parts import contents
 
 from vulcan.scoring import Executor
 from vulcan.searches.config import SearchConfig
-from vulcan.searches.session import Recording
+from vulcan.searches.session import RecordedReplies
 from vulcan.store import SQLiteStore
 from vulcan.store.runs import CONTROL, FILE
 
@@ -37,8 +37,8 @@ class Runs:
     config: SearchConfig
     executor: Executor
     held: tuple[object, ...]
-    recording: Recording
-    control_recording: Recording
+    recording: RecordedReplies
+    control_recording: RecordedReplies
 
     @classmethod
     def recorded(cls, place: Path, executor: Executor) -> Runs:
@@ -46,7 +46,7 @@ class Runs:
         with closing(opened(place, FILE)) as store, closing(opened(place, CONTROL)) as control:
             search(config, store, executor, control=control)
         with closing(opened(place, FILE)) as store, closing(opened(place, CONTROL)) as control:
-            recordings = Recording.of(store), Recording.of(control)
+            recordings = RecordedReplies.of(store), RecordedReplies.of(control)
         return cls(place, config, executor, held(place), *recordings)
 
     def copied(self, place: Path) -> Path:

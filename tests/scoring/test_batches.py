@@ -8,28 +8,28 @@ from collections.abc import Sequence
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scoring_toys import LEAST, Toy
+from scoring_toys import MIN, Toy
 
 from vulcan.errors import UserError
 from vulcan.scoring import Outcome, WorkerLost
-from vulcan.scoring.job import Request
+from vulcan.scoring.job import JobRequest
 from vulcan.scoring.local_pool import Pool, Worker
-from vulcan.scoring.ray_executor import LONGEST, MOST_JOBS, OVERHEAD, Batching, RayExecutor, RayRuntime, Way
+from vulcan.scoring.ray_executor import MAX, MAX_JOBS, OVERHEAD, BatchSizer, CallOverhead, RayExecutor, RayRuntime
 from vulcan.scoring.sandbox.lockdown import Defences
 
 TOY = Toy("honest", "nan", "segfault")
 
 
-def request(number: int = 1, instances: tuple[int, ...] = (0,)) -> Request:
-    return Request(number, LEAST, instances, 1.0)
+def request(number: int = 1, instances: tuple[int, ...] = (0,)) -> JobRequest:
+    return JobRequest(number, MIN, instances, 1.0)
 
 
 def outcome(seconds: float) -> Outcome:
     return Outcome(1, "scored", (), "", seconds)
 
 
-def taught(way: Way, work: float, sizes: Sequence[int] = (1,)) -> Batching:
-    batching = Batching()
+def taught(way: CallOverhead, work: float, sizes: Sequence[int] = (1,)) -> BatchSizer:
+    batching = BatchSizer()
     for count in [*sizes] * 5:
         batching.learn([request()] * count, [outcome(work)] * count, way.call + way.job * count + work * count)
     return batching
@@ -46,21 +46,21 @@ def taught(way: Way, work: float, sizes: Sequence[int] = (1,)) -> Batching:
 def test_the_way_takes_its_share_at_most_where_enough_waits(
     call: float, job: float, work: float, waiting: int, workers: int
 ) -> None:
-    most = min(MOST_JOBS, -(-waiting // workers))
-    size = taught(Way(call, job), work, (1, 8)).size([request()] * waiting, workers)
+    most = min(MAX_JOBS, -(-waiting // workers))
+    size = taught(CallOverhead(call, job), work, (1, 8)).size([request()] * waiting, workers)
     assert 1 <= size <= most
-    if size < most and size * work < LONGEST * (1 - 1e-9):  # else there was not enough to carry, or it is enough
+    if size < most and size * work < MAX * (1 - 1e-9):  # else there was not enough to carry, or it is enough
         assert (call + job * size) / (size * work) <= OVERHEAD * (1 + 1e-6)
     if size > 1:  # and no more travel together than it takes
         fewer = size - 1
         assert (call + job * fewer) / (fewer * work) > OVERHEAD * (1 - 1e-6)
-        assert fewer * work < LONGEST * (1 + 1e-9)
+        assert fewer * work < MAX * (1 + 1e-9)
 
 
 @given(call=st.floats(0, 0.02), job=st.floats(0, 0.002), sizes=st.lists(st.integers(1, 64), min_size=2, max_size=15))
 @settings(derandomize=True)
 def test_calls_of_several_sizes_tell_what_a_job_adds(call: float, job: float, sizes: list[int]) -> None:
-    way = Way.of([(count, call + job * count) for count in sizes])
+    way = CallOverhead.of([(count, call + job * count) for count in sizes])
     if max(sizes) >= 2 * min(sizes):
         assert (way.call, way.job) == (pytest.approx(call, abs=1e-9), pytest.approx(job, abs=1e-9))
     else:
@@ -69,25 +69,25 @@ def test_calls_of_several_sizes_tell_what_a_job_adds(call: float, job: float, si
 
 def test_calls_of_one_size_are_filled_as_before() -> None:
     """Where no two calls differ, what a job adds is hidden in the call: the size that holds the share then holds it."""
-    way, work = Way(0.003, 0.0001), 0.006
+    way, work = CallOverhead(0.003, 0.0001), 0.006
     size = taught(way, work, (1, 8)).size([request()] * 100, 1)
     assert taught(way, work, (size,)).size([request()] * 100, 1) == size
 
 
 def test_nothing_is_known_at_first_and_of_instances_that_never_ran() -> None:
-    assert Batching().size([request()] * 100, 1) == 1
-    batching = taught(Way(0.004), 0.001)
+    assert BatchSizer().size([request()] * 100, 1) == 1
+    batching = taught(CallOverhead(0.004), 0.001)
     assert batching.size([request()] * 100, 1) == 64
     assert batching.size([request(instances=(1,))] * 100, 1) == 1
     assert batching.size([request()] * 3 + [request(instances=(1,))] + [request()] * 9, 1) == 4
 
 
 def test_a_first_call_that_starts_a_child_does_not_count_for_long() -> None:
-    batching = Batching()
+    batching = BatchSizer()
     batching.learn([request()], [outcome(0.05)], 30.0)
     for _ in range(4):
         batching.learn([request()], [outcome(0.05)], 0.052)
-    assert batching.way == Way(pytest.approx(0.002))
+    assert batching.way == CallOverhead(pytest.approx(0.002))
     assert batching.size([request()] * 100, 1) == 1
 
 
@@ -103,10 +103,10 @@ class Recorder:
     def start(self) -> Defences:
         return Defences()
 
-    def serve(self, request: Request) -> Outcome:
+    def serve(self, request: JobRequest) -> Outcome:
         raise AssertionError("jobs are served by the call")
 
-    def serve_all(self, requests: Sequence[Request]) -> list[Outcome]:
+    def serve_all(self, requests: Sequence[JobRequest]) -> list[Outcome]:
         self.may_begin.wait(60)
         self.calls.append([r.job for r in requests])
         if self.fails_with and set(self.calls[-1]) & set(self.on_jobs):
@@ -119,10 +119,10 @@ class Recorder:
 
 
 class ByFives(Pool):
-    def size_of_batch(self, waiting: Sequence[Request]) -> int:
+    def size_of_batch(self, waiting: Sequence[JobRequest]) -> int:
         return 5
 
-    def serve_on(self, worker: Worker, requests: Sequence[Request]) -> list[Outcome]:
+    def serve_on(self, worker: Worker, requests: Sequence[JobRequest]) -> list[Outcome]:
         assert isinstance(worker, Recorder)
         return worker.serve_all(requests)
 
@@ -168,12 +168,12 @@ def test_on_ray_the_outcomes_do_not_depend_on_what_travelled_together(
     calls: list[int] = []
 
     class Counting(RayExecutor):
-        def serve_on(self, worker: Worker, requests: Sequence[Request]) -> list[Outcome]:
+        def serve_on(self, worker: Worker, requests: Sequence[JobRequest]) -> list[Outcome]:
             calls.append(len(requests))
             return super().serve_on(worker, requests)
 
-    def outcomes(way: Way) -> list[tuple[int, str, object, str]]:
-        monkeypatch.setattr(Batching, "way", way)
+    def outcomes(way: CallOverhead) -> list[tuple[int, str, object, str]]:
+        monkeypatch.setattr(BatchSizer, "way", way)
         calls.clear()
         with Counting(TOY.setup, 2, ray_runtime) as executor:
             jobs = [TOY.job(kind, id=number) for number, kind in enumerate(kinds)]
@@ -181,9 +181,9 @@ def test_on_ray_the_outcomes_do_not_depend_on_what_travelled_together(
             rest = [future.result() for future in [executor.submit(job) for job in jobs[2:]]]
         return [(o.job, o.status, o.metrics, o.message) for o in first + rest]
 
-    alone = outcomes(Way())
+    alone = outcomes(CallOverhead())
     assert max(calls) == 1
-    together = outcomes(Way(10.0))
+    together = outcomes(CallOverhead(10.0))
     assert max(calls) > 1
     assert together == alone
     assert [status for _, status, _, _ in alone[:5]] == ["scored", "scored", "crashed", "scored", "failed"]

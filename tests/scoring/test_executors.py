@@ -11,12 +11,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from scoring_toys import LEAST, TOY_TASK, Toy
+from locations import SUPPORT
+from scoring_toys import MIN, TOY_TASK, Toy
 
 from vulcan.errors import UserError
 from vulcan.evaluator import Instance
 from vulcan.scoring import Executor, Job, Limits, LocalExecutor, Outcome, Setup, WorkerLost
-from vulcan.scoring.job import Request
+from vulcan.scoring.job import JobRequest
 from vulcan.scoring.local_pool import TRIES, Pool
 from vulcan.scoring.ray_executor import RayExecutor, RayRuntime
 from vulcan.scoring.sandbox.lockdown import Defences
@@ -43,7 +44,7 @@ def make(request: pytest.FixtureRequest) -> Iterator[Make]:
 
 
 def mixed_jobs() -> list[Job]:
-    policies = [LEAST, "def decide(load, room):\n    return load / (room + 1)\n", "while True:\n    pass\n"]
+    policies = [MIN, "def decide(load, room):\n    return load / (room + 1)\n", "while True:\n    pass\n"]
     jobs = [TOY.job("honest", kind, source=source) for source in policies for kind in ("honest", "nan")]
     jobs += [TOY.job(kind) for kind in ("raise_an_error", "segfault", "not_json", "allocate_in_steps")]
     jobs += [TOY.job("spin", limit=0.2), TOY.job("honest")]
@@ -138,7 +139,7 @@ def test_a_job_that_does_not_fit_the_set_up_is_refused(make: Make) -> None:
     changed = replace(TOY.instances["honest"], parameters={"kind": "nan"})
     for instance in (stranger, changed):
         with pytest.raises(ValueError, match="is not part of the set-up"):
-            executor.submit(Job(1, LEAST, (instance,), 1.0))
+            executor.submit(Job(1, MIN, (instance,), 1.0))
     for limit in (0.0, -1.0, 1e6, float("nan")):
         with pytest.raises(ValueError, match=r"limit .* s is not in"):
             executor.submit(TOY.job("honest", limit=limit))
@@ -164,7 +165,7 @@ class UnreliableWorker:
     def start(self) -> Defences:
         return Defences()
 
-    def serve(self, request: Request) -> Outcome:
+    def serve(self, request: JobRequest) -> Outcome:
         if self.losses > 0:
             self.losses -= 1
             raise WorkerLost("gone")
@@ -218,7 +219,7 @@ def test_a_runtime_in_a_process_that_is_connected_uses_that_connection(ray_runti
 def another_process(code: str, **environment: str) -> Iterator[subprocess.Popen]:
     with subprocess.Popen(
         [sys.executable, "-c", code],
-        cwd=Path(__file__).parent,
+        cwd=SUPPORT,
         env={**os.environ, **environment},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

@@ -8,13 +8,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from locations import SUPPORT
 from test_jail import wait_until
 
 from vulcan.errors import UserError
 from vulcan.scoring import program_server_client
 from vulcan.scoring.job import Limits
-from vulcan.scoring.program_server_client import Ended, ForkServer, ServerLost
-from vulcan.scoring.program_wire import LARGEST_MESSAGE
+from vulcan.scoring.program_server_client import ForkServer, ProgramEnded, ServerLost
+from vulcan.scoring.program_wire import MAX_MESSAGE
 from vulcan.scoring.sandbox.layers import Layer, Layers
 from vulcan.scoring.sandbox.lockdown import Defences
 from vulcan.scoring.sandbox.processes import descendants, is_alive
@@ -49,11 +50,11 @@ def server(runner: str) -> Iterator[ForkServer]:
         yield server
 
 
-def outcome(server: ForkServer, code: str, seconds: float = 20.0) -> bytes | Ended:
+def outcome(server: ForkServer, code: str, seconds: float = 20.0) -> bytes | ProgramEnded:
     with server.open(seconds) as child:
         try:
             return child.ask(code.encode())
-        except Ended as ended:
+        except ProgramEnded as ended:
             return ended
 
 
@@ -74,12 +75,12 @@ def test_each_candidate_starts_from_the_same_state(server: ForkServer) -> None:
 
 
 def test_a_message_of_the_largest_size_comes_and_goes(server: ForkServer) -> None:
-    code = "result = 7 #" + "x" * (LARGEST_MESSAGE - 12)
+    code = "result = 7 #" + "x" * (MAX_MESSAGE - 12)
     assert outcome(server, code) == b"7"
-    answer = outcome(server, f"result = 'x' * {LARGEST_MESSAGE - 2}")
-    assert isinstance(answer, bytes) and len(answer) == LARGEST_MESSAGE
+    answer = outcome(server, f"result = 'x' * {MAX_MESSAGE - 2}")
+    assert isinstance(answer, bytes) and len(answer) == MAX_MESSAGE
     with server.open(20.0) as child, pytest.raises(ValueError, match="a message has at most"):
-        child.ask(b"x" * (LARGEST_MESSAGE + 1))
+        child.ask(b"x" * (MAX_MESSAGE + 1))
 
 
 @pytest.mark.parametrize(
@@ -97,13 +98,13 @@ def test_a_message_of_the_largest_size_comes_and_goes(server: ForkServer) -> Non
             "crashed",
             "its process closed its channel",
         ),
-        (f"channel.send(bytes({LARGEST_MESSAGE + 1}))", "crashed", f"answered with more than {LARGEST_MESSAGE} bytes"),
+        (f"channel.send(bytes({MAX_MESSAGE + 1}))", "crashed", f"answered with more than {MAX_MESSAGE} bytes"),
         ("channel.send(b'1'); channel.send(b'2')", "crashed", "its process"),
     ],
 )
 def test_how_a_child_ends(server: ForkServer, code: str, status: str, message: str) -> None:
     seconds = 0.5 if status == "timeout" else 20.0
-    with server.open(seconds) as child, pytest.raises(Ended) as caught:
+    with server.open(seconds) as child, pytest.raises(ProgramEnded) as caught:
         for _ in range(3):
             child.ask(code.encode())
     assert caught.value.status == status
@@ -117,7 +118,7 @@ def test_processor_time_is_limited_whatever_signals_it_ignores(runner: str) -> N
     code = "import signal; signal.signal(signal.SIGXCPU, signal.SIG_IGN)\nwhile True: pass"
     with ForkServer(runner, Limits(memory_bytes=256 << 20, cpu_seconds=1)) as server:
         ended = outcome(server, code, seconds=300.0)
-    assert isinstance(ended, Ended)
+    assert isinstance(ended, ProgramEnded)
     assert (ended.status, ended.message) == ("timeout", "took more than 1 s of processor time")
     assert 1 <= ended.cpu_seconds < 4
 
@@ -126,7 +127,7 @@ def test_the_clock_runs_while_nobody_asks(server: ForkServer) -> None:
     with server.open(0.2) as child:
         child.ask(b"result = 1")
         wait_until(lambda: False, 0.3)
-        with pytest.raises(Ended, match="took more than"):
+        with pytest.raises(ProgramEnded, match="took more than"):
             child.ask(b"result = 1")
 
 
@@ -237,9 +238,7 @@ time.sleep(600)
 
 @on_linux
 def test_an_evaluators_helpers_die_with_the_keeper_of_the_evaluator() -> None:
-    with subprocess.Popen(
-        [sys.executable, "-c", KEEPER], cwd=Path(__file__).parent, stdout=subprocess.PIPE, text=True
-    ) as keeper:
+    with subprocess.Popen([sys.executable, "-c", KEEPER], cwd=SUPPORT, stdout=subprocess.PIPE, text=True) as keeper:
         evaluator = int(keeper.stdout.readline())
         processes = [evaluator, *descendants(evaluator)]
         assert len(processes) == 3  # the evaluator, its helper, and who watches over that

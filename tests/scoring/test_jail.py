@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from locations import SUPPORT
 from scoring_toys import TOY_TASK, Toy
 
 from vulcan.errors import UserError
@@ -177,9 +178,7 @@ evaluator.run(toy.job("spin", limit=600))
 
 @on_linux
 def test_a_child_dies_with_its_parent() -> None:
-    with subprocess.Popen(
-        [sys.executable, "-c", PARENT], cwd=Path(__file__).parent, stdout=subprocess.PIPE, text=True
-    ) as parent:
+    with subprocess.Popen([sys.executable, "-c", PARENT], cwd=SUPPORT, stdout=subprocess.PIPE, text=True) as parent:
         child = int(parent.stdout.readline())
         assert wait_until(lambda: is_running(child))
         parent.kill()

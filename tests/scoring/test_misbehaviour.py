@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
-from scoring_toys import LEAST, LIMIT, Toy
+from scoring_toys import LIMIT, MIN, Toy
 
 from vulcan.scoring import JailedEvaluator
 
@@ -91,7 +91,7 @@ def test_a_rejected_policy_is_no_failure_and_costs_no_child(evaluator: JailedEva
 
 def test_a_misspelt_name_is_rejected_with_the_hint_that_it_has_outside(evaluator: JailedEvaluator) -> None:
     """What the hint needs is there, though files no longer are."""
-    outcome = evaluator.run(TOY.job("honest", source=LEAST.replace("min(load", "min(lode")))
+    outcome = evaluator.run(TOY.job("honest", source=MIN.replace("min(load", "min(lode")))
     assert outcome.status == "rejected"
     assert "did you mean 'load'" in outcome.message
 

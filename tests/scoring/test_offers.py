@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from scoring_toys import LEAST, TOY_TASK
+from scoring_toys import MIN, TOY_TASK
 
 from vulcan.anvil import Policy, check
 from vulcan.errors import UserError
 from vulcan.evaluator import Instance, Metrics, Rung, decisions_of, load_evaluator, rungs_of
 from vulcan.registry import find_task
-from vulcan.scoring.evaluator_child import WARM_UP_EVENTS, Worker
+from vulcan.scoring.evaluator_child import WARM_UP_EVENTS, EvaluatorWorker
 from vulcan.scoring.job import Setup
 from vulcan.searches.config import complete_settings
 from vulcan_cache.evaluator import CacheEvaluator
@@ -48,7 +48,7 @@ class Offering(Plain):
 
 
 def test_an_evaluator_need_not_offer_anything() -> None:
-    policy = check(LEAST, find_task(TOY_TASK))
+    policy = check(MIN, find_task(TOY_TASK))
     assert rungs_of(Plain(), FULL) == ()
     assert decisions_of(Plain(), policy) is None
     assert decisions_of(load_evaluator(find_task(TOY_TASK)), policy) == "0,1,2,3,4,5,4,3,2,1,0"
@@ -96,7 +96,7 @@ def test_a_child_warms_up_on_the_opening_of_an_instance_where_there_is_one(monke
         return evaluate(self, policy, instance)
 
     monkeypatch.setattr(CacheEvaluator, "evaluate", watched)
-    worker = Worker(Setup("cache_eviction", (first,)))
+    worker = EvaluatorWorker(Setup("cache_eviction", (first,)))
     assert ran_to == [WARM_UP_EVENTS]
     job = {"source": task.seed_policies()["lru"], "instances": [0], "probe": False, "limit": 60.0, "ticket": "t"}
     assert worker.serve(job)["status"] == "scored"

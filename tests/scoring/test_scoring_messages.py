@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from vulcan.scoring.job import Outcome, Request, Status
-from vulcan.scoring.wire import LONGEST_SIGNATURE, MalformedMessage, decode, encode, outcome_of
+from vulcan.scoring.job import JobRequest, Outcome, Status
+from vulcan.scoring.wire import MAX_SIGNATURE, MalformedMessage, decode, encode, outcome_of
 
-REQUEST = Request(job=7, source="", instances=(0, 1), limit=1.0)
+REQUEST = JobRequest(job=7, source="", instances=(0, 1), limit=1.0)
 GOOD = {"ticket": "t", "status": "scored", "metrics": [{"a": 1.0}, {"b": -2.5}], "message": ""}
 
 
@@ -55,7 +55,7 @@ def test_a_signature_is_taken_where_it_was_asked_for() -> None:
         outcome_of(reply, "t", REQUEST, ("x", "y"), 0.5)
 
 
-@pytest.mark.parametrize("signature", ["", "x" * (LONGEST_SIGNATURE + 1), 7, True, ["5eed"]])
+@pytest.mark.parametrize("signature", ["", "x" * (MAX_SIGNATURE + 1), 7, True, ["5eed"]])
 def test_any_other_signature_is_malformed(signature: object) -> None:
     with pytest.raises(MalformedMessage):
         outcome_of({**GOOD, "signature": signature}, "t", replace(REQUEST, probe=True), ("x", "y"), 0.5)
@@ -90,15 +90,18 @@ def test_any_text_survives_the_journey() -> None:
 
 def test_kernel_kills_are_counted_and_told_from_crashes() -> None:
     from vulcan.scoring.job import Limits
-    from vulcan.scoring.sandbox.exit_causes import kernel_kills, verdict
+    from vulcan.scoring.sandbox.exit_causes import classify_exit, kernel_kills
 
     limits = Limits(memory_bytes=64 << 20, cpu_seconds=9)
-    assert verdict(-9, "", True, limits) == ("memory", "killed by the kernel, for the host ran out of memory")
-    assert verdict(-9, "", False, limits) == ("crashed", "its process was killed by SIGKILL")
-    assert verdict(-11, "", True, limits) == ("crashed", "its process was killed by SIGSEGV")
-    assert verdict(-24, "", False, limits) == ("timeout", "took more than 9 s of processor time")
-    assert verdict(-6, "terminate: std::bad_alloc", False, limits) == ("memory", "needs more than 64 MiB of memory")
-    assert verdict(-200, "", False, limits) == ("crashed", "its process was killed by signal 200")
+    assert classify_exit(-9, "", True, limits) == ("memory", "killed by the kernel, for the host ran out of memory")
+    assert classify_exit(-9, "", False, limits) == ("crashed", "its process was killed by SIGKILL")
+    assert classify_exit(-11, "", True, limits) == ("crashed", "its process was killed by SIGSEGV")
+    assert classify_exit(-24, "", False, limits) == ("timeout", "took more than 9 s of processor time")
+    assert classify_exit(-6, "terminate: std::bad_alloc", False, limits) == (
+        "memory",
+        "needs more than 64 MiB of memory",
+    )
+    assert classify_exit(-200, "", False, limits) == ("crashed", "its process was killed by signal 200")
     counters = Path("/proc/vmstat")
     if counters.exists():
         line = next(line for line in counters.read_text().splitlines() if line.startswith("oom_kill "))

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
-from scoring_toys import LEAST, Toy
+from scoring_toys import MIN, Toy
 
 from vulcan.scoring import Executor, JailedEvaluator, LocalExecutor
 from vulcan.scoring.ray_executor import RayExecutor
@@ -29,7 +29,7 @@ def executor(request: pytest.FixtureRequest) -> Iterator[Executor]:
 
 
 def test_policies_that_decide_alike_have_one_signature(executor: Executor) -> None:
-    jobs = [TOY.job("honest", source=source, probe=True) for source in (LEAST, SAME, OTHER)]
+    jobs = [TOY.job("honest", source=source, probe=True) for source in (MIN, SAME, OTHER)]
     first, same, other = [future.result() for future in [executor.submit(job) for job in jobs]]
     assert first.signature == same.signature == OF_LEAST
     assert other.signature == "10,9,8,7,6,5,6,7,8,9,10"

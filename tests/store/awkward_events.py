@@ -5,21 +5,21 @@ from __future__ import annotations
 import sys
 
 from vulcan.store.events import (
-    Advised,
+    AdviceReceived,
     BaselineMeasured,
     CallRecord,
-    Chosen,
-    Confirmed,
-    Controlled,
+    CandidateJudged,
+    CandidateProposed,
+    CandidateRefined,
+    ControlFinished,
     Event,
+    FinalistScored,
     InstanceMetrics,
-    Judged,
-    Prepared,
-    Proposed,
+    InstancesPrepared,
     ReferenceMeasured,
-    Refined,
-    Started,
-    Stopped,
+    RunStarted,
+    RunStopped,
+    WinnerChosen,
 )
 
 TEXT = "\"quoted\" 'twice' \\ back\nnew line\r\n\ttab \x00 nul \x7f é 猫 \U0001f98a ; DROP TABLE events; -- %s {x}"
@@ -27,9 +27,11 @@ FLOATS = {"third": 1 / 3, "tenth": 0.1, "tiny": 5e-324, "huge": sys.float_info.m
 METRICS: InstanceMetrics = (("b@10%", FLOATS), (TEXT, {}), ("a", {TEXT: 1.0}))
 
 EVENTS: tuple[Event, ...] = (
-    Started({"task": TEXT, "seed": 2**62, "none": None, "flag": True, "settings": {"trace": ["a", "b"], "n": []}}, "0"),
-    Prepared(()),
-    Prepared(
+    RunStarted(
+        {"task": TEXT, "seed": 2**62, "none": None, "flag": True, "settings": {"trace": ["a", "b"], "n": []}}, "0"
+    ),
+    InstancesPrepared(()),
+    InstancesPrepared(
         (
             {"name": TEXT, "split": "train", "parameters": {"size": 0.1, "of": None, "list": [1, [2, 3]], "text": ""}},
             {"name": "b", "split": "test", "parameters": {}},
@@ -38,11 +40,11 @@ EVENTS: tuple[Event, ...] = (
     ),
     BaselineMeasured("lru", "baseline", "train", 0.1 + 0.2, METRICS),
     BaselineMeasured("belady", "bound", "test", -1.0, ()),
-    Proposed(1, 0, "seed", (), 0, ""),
-    Proposed(2, 1, "mutate", (1, 3), 2**63 - 1, "a model", 3, "diff"),
-    Proposed(3, 1, "advice", (), 5, "a model"),
-    Advised(3, TEXT),
-    Judged(
+    CandidateProposed(1, 0, "seed", (), 0, ""),
+    CandidateProposed(2, 1, "mutate", (1, 3), 2**63 - 1, "a model", 3, "diff"),
+    CandidateProposed(3, 1, "advice", (), 5, "a model"),
+    AdviceReceived(3, TEXT),
+    CandidateJudged(
         1,
         1,
         0,
@@ -61,11 +63,11 @@ EVENTS: tuple[Event, ...] = (
         (TEXT, "two"),
         "seed",
     ),
-    Judged(2, 2, 0, "", None, "rejected", TEXT, ("no-code-block", "while"), None, None, None, None, ()),
-    Judged(3, 2, 1, TEXT, "f" * 64, "duplicate", "", (), 17, 9, 1, None, ()),
-    Judged(4, 2, 2, "def f():\n    return 0\n", "e", "timeout", "took 1 s", (), 0, 1, None, None, ()),
-    Judged(5, 2, 3, "", None, "no-reply", "gave up", (), None, None, None, None, ()),
-    Judged(
+    CandidateJudged(2, 2, 0, "", None, "rejected", TEXT, ("no-code-block", "while"), None, None, None, None, ()),
+    CandidateJudged(3, 2, 1, TEXT, "f" * 64, "duplicate", "", (), 17, 9, 1, None, ()),
+    CandidateJudged(4, 2, 2, "def f():\n    return 0\n", "e", "timeout", "took 1 s", (), 0, 1, None, None, ()),
+    CandidateJudged(5, 2, 3, "", None, "no-reply", "gave up", (), None, None, None, None, ()),
+    CandidateJudged(
         6,
         1,
         0,
@@ -82,17 +84,17 @@ EVENTS: tuple[Event, ...] = (
         origin="tuned",
         derived_from=1,
     ),
-    Refined(1, "tuned", 40, 6),
-    Refined(6, "simplified", 60, None),
+    CandidateRefined(1, "tuned", 40, 6),
+    CandidateRefined(6, "simplified", 60, None),
     ReferenceMeasured("fifo", "R=0.1", METRICS),
-    Controlled(TEXT, 300, (("train", 0.1), ("test", None))),
-    Controlled("", 0, ()),
-    Confirmed(1, "validation", None, ()),
-    Confirmed(1, "test", -0.0, METRICS),
-    Chosen(1, "validation"),
-    Stopped("interrupted"),
-    Stopped("error", TEXT),
-    Stopped("finished"),
+    ControlFinished(TEXT, 300, (("train", 0.1), ("test", None))),
+    ControlFinished("", 0, ()),
+    FinalistScored(1, "validation", None, ()),
+    FinalistScored(1, "test", -0.0, METRICS),
+    WinnerChosen(1, "validation"),
+    RunStopped("interrupted"),
+    RunStopped("error", TEXT),
+    RunStopped("finished"),
 )
 
 CALLS: tuple[CallRecord, ...] = (

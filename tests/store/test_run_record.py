@@ -8,12 +8,21 @@ from awkward_events import EVENTS, TEXT
 
 from vulcan.evaluator import Instance, Rung
 from vulcan.store import RunRecord
-from vulcan.store.events import BaselineMeasured, Confirmed, Controlled, Judged, Proposed, Stopped
+from vulcan.store.events import (
+    BaselineMeasured,
+    CandidateJudged,
+    CandidateProposed,
+    ControlFinished,
+    FinalistScored,
+    RunStopped,
+)
 
 
-def judged(candidate: int, score: float | None, fingerprint: str | None = None, verdict: str = "scored") -> Judged:
+def judged(
+    candidate: int, score: float | None, fingerprint: str | None = None, verdict: str = "scored"
+) -> CandidateJudged:
     fingerprint = fingerprint or f"print of {candidate}"
-    return Judged(candidate, candidate, 0, "", fingerprint, verdict, "", (), 1, 1, None, score, ())  # type: ignore[arg-type]
+    return CandidateJudged(candidate, candidate, 0, "", fingerprint, verdict, "", (), 1, 1, None, score, ())  # type: ignore[arg-type]
 
 
 def test_events_at_once_and_one_by_one_come_to_the_same() -> None:
@@ -35,17 +44,17 @@ def test_a_record_holds_what_the_events_said() -> None:
     assert set(record.candidates) == {1, 2, 3, 4, 5, 6}
     assert [record.parents_of(candidate) for candidate in (1, 2, 6)] == [(), (1, 3), (1,)]
     assert [(r.candidate, r.by, r.result) for r in record.refined] == [(1, "tuned", 6), (6, "simplified", None)]
-    assert record.control == Controlled("", 0, ())
+    assert record.control == ControlFinished("", 0, ())
     assert record.confirmed[1, "validation"].score is None
     assert record.confirmed[1, "test"].score == 0.0
     assert record.chosen is not None
     assert record.chosen.candidate == 1
-    assert record.stopped == Stopped("finished")
+    assert record.stopped == RunStopped("finished")
     assert record.verdicts() == {"scored": 2, "rejected": 1, "duplicate": 1, "timeout": 1, "no-reply": 1}
 
 
 def test_a_run_that_goes_on_has_not_stopped() -> None:
-    assert RunRecord.of([Stopped("interrupted"), Proposed(1, 1, "initial", (), 0, "m")]).stopped is None
+    assert RunRecord.of([RunStopped("interrupted"), CandidateProposed(1, 1, "initial", (), 0, "m")]).stopped is None
 
 
 def test_the_best_comes_first_and_of_equals_the_earlier() -> None:
@@ -73,5 +82,5 @@ def test_the_best_baseline_is_no_bound() -> None:
 
 
 def test_a_later_measurement_replaces_an_earlier_one() -> None:
-    record = RunRecord.of([Confirmed(1, "test", 0.1, ()), Confirmed(1, "test", 0.2, ())])
+    record = RunRecord.of([FinalistScored(1, "test", 0.1, ()), FinalistScored(1, "test", 0.2, ())])
     assert record.confirmed[1, "test"].score == 0.2

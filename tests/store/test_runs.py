@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from vulcan.errors import UserError
-from vulcan.store.runs import alone_in, create_store, find_run, new_run, run_directories
+from vulcan.store.runs import create_store, find_run, lock_run, new_run, run_directories
 
 HOLDER = """
 import sys
 from pathlib import Path
-from vulcan.store.runs import alone_in
+from vulcan.store.runs import lock_run
 
-with alone_in(Path(sys.argv[1])):
+with lock_run(Path(sys.argv[1])):
     print("held", flush=True)
     sys.stdin.read()
 """
@@ -65,22 +65,22 @@ def test_a_run_is_held_by_one_process_at_a_time_and_freed_by_its_death(tmp_path:
     assert holder.stdout is not None
     assert holder.stdin is not None
     assert holder.stdout.readline() == b"held\n"
-    with pytest.raises(UserError, match="another process is searching in"), alone_in(run):
+    with pytest.raises(UserError, match="another process is searching in"), lock_run(run):
         pass
     holder.kill()
     holder.wait()
     holder.stdout.close()
     holder.stdin.close()
-    with alone_in(run):
+    with lock_run(run):
         pass
 
 
 def test_an_error_of_whoever_holds_the_run_is_passed_on(tmp_path: Path) -> None:
     run = made(tmp_path, "a_task")
-    with pytest.raises(PermissionError, match="mine"), alone_in(run):
+    with pytest.raises(PermissionError, match="mine"), lock_run(run):
         raise PermissionError("mine")
 
 
 def test_a_run_that_is_gone_cannot_be_held(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="cannot write to the run"), alone_in(tmp_path / "gone"):
+    with pytest.raises(UserError, match="cannot write to the run"), lock_run(tmp_path / "gone"):
         pass

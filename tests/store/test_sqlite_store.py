@@ -14,26 +14,35 @@ from awkward_events import CALLS, EVENTS, TEXT
 
 from vulcan.errors import UserError
 from vulcan.store import SQLiteStore
-from vulcan.store.events import Advised, Chosen, Controlled, Event, Judged, Proposed, Started
+from vulcan.store.events import (
+    AdviceReceived,
+    CandidateJudged,
+    CandidateProposed,
+    ControlFinished,
+    Event,
+    RunStarted,
+    WinnerChosen,
+)
 from vulcan.store.sqlite import FORMAT
 
 WRITER = """
 import sys
 from pathlib import Path
 from vulcan.store import SQLiteStore
-from vulcan.store.events import CallRecord, Judged, Proposed
+from vulcan.store.events import CallRecord, CandidateJudged, CandidateProposed
 
 store = SQLiteStore(Path(sys.argv[1]), create=True)
 for n in range(1, 1_000_000):
-    proposed = Proposed(n, 1, "initial", (), n, "m")
-    judged = Judged(n, n, 0, f"source {n}" * 50, str(n), "scored", "", (), 1, 1, None, n / 7, (("a", {"x": n / 3}),))
+    proposed = CandidateProposed(n, 1, "initial", (), n, "m")
+    source = f"source {n}" * 50
+    judged = CandidateJudged(n, n, 0, source, str(n), "scored", "", (), 1, 1, None, n / 7, (("a", {"x": n / 3}),))
     store.append(proposed, judged)
     store.keep_call(CallRecord(n, 0, (("user", "hello"),), f"reply {n}", "m", "stop", n, n, None, 0.5))
     print(n, flush=True)
 """
 
 
-JUDGED = next(event for event in EVENTS if isinstance(event, Judged) and event.source == TEXT)
+JUDGED = next(event for event in EVENTS if isinstance(event, CandidateJudged) and event.source == TEXT)
 
 
 @pytest.fixture
@@ -74,7 +83,7 @@ def test_a_run_reads_the_same_after_it_is_opened_again(path: Path) -> None:
 def test_a_second_store_sees_what_the_first_has_appended(path: Path) -> None:
     with closing(SQLiteStore(path, create=True)) as writer, closing(SQLiteStore(path)) as reader:
         for count in range(1, 4):
-            writer.append(Chosen(count, "train"))
+            writer.append(WinnerChosen(count, "train"))
             assert len(list(reader.events())) == count
 
 
@@ -92,7 +101,7 @@ def test_nothing_that_was_acknowledged_is_lost_when_the_writer_is_killed(path: P
     with closing(SQLiteStore(path)) as store:
         events = list(store.events())
         calls = list(store.calls())
-    judged, proposed = events[1::2], [e for e in events if isinstance(e, Proposed)]
+    judged, proposed = events[1::2], [e for e in events if isinstance(e, CandidateProposed)]
     assert len(events) % 2 == 0  # an append is there as a whole or not at all
     assert [p.proposal for p in proposed] == list(range(1, len(proposed) + 1))
     assert len(proposed) in (last, last + 1)
@@ -102,18 +111,18 @@ def test_nothing_that_was_acknowledged_is_lost_when_the_writer_is_killed(path: P
 
 def test_an_append_that_fails_half_way_leaves_nothing(path: Path) -> None:
     with closing(SQLiteStore(path, create=True)) as store:
-        store.append(Chosen(1, "train"))
+        store.append(WinnerChosen(1, "train"))
         with pytest.raises(ValueError, match="JSON"):
-            store.append(Chosen(2, "train"), Started({"limit": float("inf")}, "0"))
-        assert list(store.events()) == [Chosen(1, "train")]
-        store.append(Chosen(3, "train"))
-        assert list(store.events()) == [Chosen(1, "train"), Chosen(3, "train")]
+            store.append(WinnerChosen(2, "train"), RunStarted({"limit": float("inf")}, "0"))
+        assert list(store.events()) == [WinnerChosen(1, "train")]
+        store.append(WinnerChosen(3, "train"))
+        assert list(store.events()) == [WinnerChosen(1, "train"), WinnerChosen(3, "train")]
 
 
 def test_long_texts_are_kept_once(path: Path) -> None:
     with closing(SQLiteStore(path, create=True)) as store:
         for _ in range(5):
-            store.append(JUDGED, Advised(1, TEXT), Controlled(TEXT, 1, ()))
+            store.append(JUDGED, AdviceReceived(1, TEXT), ControlFinished(TEXT, 1, ()))
         for call in CALLS:
             store.keep_call(call)
     assert rows(path, f"SELECT count(*) FROM texts WHERE length(text) = {len(TEXT)} OR text = ''") != [(0,)]
@@ -188,7 +197,7 @@ def test_a_file_that_is_not_ours_is_left_as_it_was(path: Path) -> None:
 @pytest.mark.parametrize("share", [0.3, 0.6, 0.9])
 def test_a_file_that_was_cut_off_is_told_in_a_line(path: Path, share: float) -> None:
     with closing(SQLiteStore(path, create=True)) as store:
-        events: list[Event] = [Started({"text": f"{n}" * 3000}, "0") for n in range(50)]
+        events: list[Event] = [RunStarted({"text": f"{n}" * 3000}, "0") for n in range(50)]
         store.append(*events)
     whole = path.read_bytes()
     path.write_bytes(whole[: int(len(whole) * share)])

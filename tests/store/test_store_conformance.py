@@ -12,7 +12,7 @@ from awkward_events import CALLS, EVENTS, TEXT
 
 from vulcan.store import MemoryStore, SQLiteStore, Store
 from vulcan.store.events import EVENTS as KINDS
-from vulcan.store.events import Event, Proposed, Started
+from vulcan.store.events import CandidateProposed, Event, RunStarted
 
 STORES: dict[str, Callable[[Path], Store]] = {
     "memory": lambda _: MemoryStore(),
@@ -28,7 +28,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
 
 
 def numbered(first: int, count: int) -> list[Event]:
-    return [Proposed(number, 1, "initial", (), number, "m") for number in range(first, first + count)]
+    return [CandidateProposed(number, 1, "initial", (), number, "m") for number in range(first, first + count)]
 
 
 def test_it_satisfies_the_contract(store: Store) -> None:
@@ -111,7 +111,7 @@ def test_threads_may_write_at_the_same_time(store: Store) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    written = [event.proposal for event in store.events() if isinstance(event, Proposed)]
+    written = [event.proposal for event in store.events() if isinstance(event, CandidateProposed)]
     assert [n for n in written if n < 1000] == list(range(100))
     assert [n for n in written if n >= 1000] == list(range(2000, 2100))
     assert all(written[n] + 1 == written[n + 1] for n in range(0, 200, 2))  # what was appended together stays so
@@ -120,6 +120,6 @@ def test_threads_may_write_at_the_same_time(store: Store) -> None:
 
 def test_a_store_does_not_change_with_what_was_put_into_it(store: Store) -> None:
     config = {"seed": 1}
-    store.append(Started(dict(config), "0"))
+    store.append(RunStarted(dict(config), "0"))
     read = next(store.events())
-    assert read == Started({"seed": 1}, "0")
+    assert read == RunStarted({"seed": 1}, "0")

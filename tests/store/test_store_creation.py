@@ -13,7 +13,7 @@ import pytest
 
 from vulcan.errors import UserError
 from vulcan.store import SQLiteStore
-from vulcan.store.runs import FILE, NotBegun, create_store, find_run, open_store, run_directories
+from vulcan.store.runs import FILE, RunNotStarted, create_store, find_run, open_store, run_directories
 
 # In a child for each line that the making of a store consists of: that child is killed as it comes to this line.
 KILLED_AT_EACH_LINE = """
@@ -76,7 +76,9 @@ def test_a_file_is_there_whole_or_not_at_all(killed: Path) -> None:
 
 def test_what_was_killed_before_is_named_and_says_what_to_do(killed: Path) -> None:
     for run in set(killed.iterdir()) - set(run_directories(killed)):
-        with pytest.raises(NotBegun, match=f"{run} was stopped before anything .* nothing is lost; delete it, and"):
+        with pytest.raises(
+            RunNotStarted, match=f"{run} was stopped before anything .* nothing is lost; delete it, and"
+        ):
             find_run(run.name, killed)
 
 

@@ -14,19 +14,19 @@ from typing import Any
 import pytest
 
 from vulcan.store import SQLiteStore, sqlite
-from vulcan.store.events import CallRecord, Chosen, Event, Started, Stopped
+from vulcan.store.events import CallRecord, Event, RunStarted, RunStopped, WinnerChosen
 from vulcan.store.runs import FILE
 
 PLACES = {sqlite.__file__, contextlib.__file__}
-BEFORE: Event = Chosen(1, "train")
-AFTER: Event = Stopped("interrupted")
+BEFORE: Event = WinnerChosen(1, "train")
+AFTER: Event = RunStopped("interrupted")
 CALL = CallRecord(1, 0, (("user", "question"),), "answer", "model", "stop", 1, 1, None, 1.0)
 
 Write = Callable[[SQLiteStore], None]
 
 
 def append(store: SQLiteStore) -> None:
-    store.append(Chosen(2, "train"), Started({"task": "x"}, "0"))
+    store.append(WinnerChosen(2, "train"), RunStarted({"task": "x"}, "0"))
 
 
 def keep_call(store: SQLiteStore) -> None:

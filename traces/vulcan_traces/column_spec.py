@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from vulcan.errors import UserError, nearest
+from vulcan.errors import UserError, did_you_mean
 
 DELIMITERS = {"comma": ",", "tab": "\t", "semicolon": ";", "pipe": "|", "space": ""}
 TIME_UNITS = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
@@ -49,7 +49,9 @@ def parse_column_spec(text: str) -> ColumnSpec:
     for part in text.replace("delimiter=,", "delimiter=comma").split(","):
         key, equals, value = (piece.strip() for piece in part.partition("="))
         if key not in _KEYS:
-            raise UserError(f"columns {text!r}: unknown key {key!r}{nearest(key, _KEYS)} (known: {', '.join(_KEYS)})")
+            raise UserError(
+                f"columns {text!r}: unknown key {key!r}{did_you_mean(key, _KEYS)} (known: {', '.join(_KEYS)})"
+            )
         if key in seen:
             raise UserError(f"columns {text!r}: {key!r} is given twice")
         seen.add(key)
@@ -71,13 +73,13 @@ def parse_column_spec(text: str) -> ColumnSpec:
     return ColumnSpec(columns, header, delimiter, ticks_per_second, text_ids)
 
 
-_MOST_DIGITS = 9
+_MAX_DIGITS = 9
 
 
 def _column(key: str, value: str, text: str) -> int | str:
     if not value.lstrip("-").isdecimal():
         return value
-    if value.startswith("-") or len(value) > _MOST_DIGITS or not 1 <= int(value) <= 10_000:
+    if value.startswith("-") or len(value) > _MAX_DIGITS or not 1 <= int(value) <= 10_000:
         raise UserError(f"columns {text!r}: {key}={value}: columns are numbered from 1")
     return int(value)
 

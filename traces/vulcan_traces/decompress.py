@@ -19,7 +19,7 @@ _ZSTD = b"\x28\xb5\x2f\xfd"
 _CHUNK = 1 << 20
 _ZSTD_CHUNK = 1 << 13
 """Compressed bytes at a time: zstd may make 128 KiB of four bytes, and has no bound on its output."""
-_LARGEST_ZSTD_WINDOW = 2**31
+_MAX_ZSTD_WINDOW = 2**31
 
 
 def decompressed(path: Path) -> Iterator[bytes]:
@@ -53,7 +53,7 @@ def _chunks(file: BinaryIO, magic: bytes) -> Iterator[bytes]:
 
 def _zstd_chunks(file: BinaryIO) -> Iterator[bytes]:
     """Frame by frame, because zstandard's own stream reader takes a truncated frame for the end."""
-    context = zstandard.ZstdDecompressor(max_window_size=_LARGEST_ZSTD_WINDOW)
+    context = zstandard.ZstdDecompressor(max_window_size=_MAX_ZSTD_WINDOW)
     frame = context.decompressobj()
     within_frame = False
     while compressed := file.read(_ZSTD_CHUNK):

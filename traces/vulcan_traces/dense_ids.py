@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from vulcan.errors import UserError
 
-_MOST_OBJECTS = 2**32 - 1
+_MAX_OBJECTS = 2**32 - 1
 _AT_A_TIME = 1 << 18
 _FIRST_ROOM = 1 << 12
 
@@ -35,8 +35,8 @@ class DenseIds:
             some = slice(start, start + _AT_A_TIME)
             self._make_room(len(keys[some]))
             self.count = kernels.number_keys(keys[some], self._table, self._known, self.count, objects[some])
-            if self.count > _MOST_OBJECTS:
-                raise UserError(f"a trace of over {_MOST_OBJECTS} objects: no more can be told apart")
+            if self.count > _MAX_OBJECTS:
+                raise UserError(f"a trace of over {_MAX_OBJECTS} objects: no more can be told apart")
         return objects
 
     def _make_room(self, more: int) -> None:

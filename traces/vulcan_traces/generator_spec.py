@@ -28,7 +28,7 @@ import numpy as np
 from vulcan.errors import UserError
 from vulcan_traces import generators, size_distributions
 from vulcan_traces.generators import Objects
-from vulcan_traces.raw_requests import LARGEST_SIZE, RawRequests
+from vulcan_traces.raw_requests import MAX_SIZE, RawRequests
 from vulcan_traces.specification import (
     Key,
     Values,
@@ -43,8 +43,8 @@ from vulcan_traces.specification import (
 _VERSION = 1
 """Part of every generated trace's digest: to be raised when the same specification gives other requests."""
 
-_MOST_REQUESTS = 2**31
-_MOST_OBJECTS = 2**31
+_MAX_REQUESTS = 2**31
+_MAX_OBJECTS = 2**31
 
 Draw = Callable[[np.random.Generator, Values], Objects]
 
@@ -149,16 +149,16 @@ def _scan_mix(rng: np.random.Generator, values: Values) -> Objects:
 
 
 _COMMON = {
-    "requests": Key(200_000, 1, _MOST_REQUESTS),
-    "objects": Key(20_000, 1, _MOST_OBJECTS),
+    "requests": Key(200_000, 1, _MAX_REQUESTS),
+    "objects": Key(20_000, 1, _MAX_OBJECTS),
     "seed": Key(0, 0, 2**63),
     "rate": Key(1000.0, 1e-6, 1e9),
     "sizes": Key("unit", choices=("unit", "lognormal", "pareto")),
-    "size_median": Key(4096.0, 1, LARGEST_SIZE),
+    "size_median": Key(4096.0, 1, MAX_SIZE),
     "size_sigma": Key(1.0, 0, 10),
-    "size_min": Key(512.0, 1, LARGEST_SIZE),
+    "size_min": Key(512.0, 1, MAX_SIZE),
     "size_shape": Key(1.2, 0.1, 100),
-    "size_max": Key(2**30, 1, LARGEST_SIZE),
+    "size_max": Key(2**30, 1, MAX_SIZE),
     "size_correlation": Key(0.0, -1, 1),
 }
 _SIZE_KEYS = {
@@ -174,20 +174,20 @@ _ALPHA = {"alpha": Key(0.9, 0, 10)}
 GENERATORS: dict[str, tuple[dict[str, Key], Draw]] = {
     "zipf": (_ALPHA, _zipf),
     "loop": ({}, _loop),
-    "scan": ({"length": Key(1000, 1, _MOST_REQUESTS)}, _scan),
+    "scan": ({"length": Key(1000, 1, _MAX_REQUESTS)}, _scan),
     "scan-mix": (
         _ALPHA
         | {
             "scan_share": Key(0.2, 0, 1),
-            "scan_objects": Key(100_000, 1, _MOST_OBJECTS),
+            "scan_objects": Key(100_000, 1, _MAX_OBJECTS),
             "scan_length": Key(500, 1, 1_000_000),
             "loop_share": Key(0.0, 0, 1),
-            "loop_objects": Key(5_000, 1, _MOST_OBJECTS),
+            "loop_objects": Key(5_000, 1, _MAX_OBJECTS),
             "loop_burst": Key(100, 1, 1_000_000),
             "once_share": Key(0.0, 0, 1),
         },
         _scan_mix,
     ),
-    "drift": (_ALPHA | {"period": Key(1000, 1, _MOST_REQUESTS), "churn": Key(0.01, 0, 1)}, _drift),
+    "drift": (_ALPHA | {"period": Key(1000, 1, _MAX_REQUESTS), "churn": Key(0.01, 0, 1)}, _drift),
 }
 """The keys that each kind has beside the common ones, and how it draws the order of requests."""

@@ -30,10 +30,10 @@ IGNORED, TIME, ID, VOLUME, SIZE, COUNT = range(6)
 BLANKS = 0
 """The delimiter that stands for any run of spaces and tabs."""
 
-MOST_COUNTED = 65_536
+MAX_COUNTED = 65_536
 """The most requests that one line with a COUNT may stand for: beyond it, the line is malformed."""
 
-_LARGEST_SIZE = np.uint64(2**32 - 1)
+_MAX_SIZE = np.uint64(2**32 - 1)
 _DIGIT_LIMIT = np.uint64((2**64 - 1) // 10)
 _SIGN_LIMIT = np.uint64(2**63)
 _TEN = np.uint64(10)
@@ -186,7 +186,7 @@ def _size(data, start, end):
         return SIZE_NOT_A_NUMBER, value
     if negative and (value or status == _TOO_LONG):
         return SIZE_NEGATIVE, value
-    return (SIZE_TOO_LARGE if status == _TOO_LONG or value > _LARGEST_SIZE else WELL_FORMED), value
+    return (SIZE_TOO_LARGE if status == _TOO_LONG or value > _MAX_SIZE else WELL_FORMED), value
 
 
 @njit(cache=True)
@@ -231,7 +231,7 @@ def _request(data, roles, starts, ends, text_ids):
             size += part
         elif roles[field] == COUNT:
             status, negative, value = _whole_number(data, start, end)
-            if status != _FIT or negative or value < np.uint64(1) or value > np.uint64(MOST_COUNTED):
+            if status != _FIT or negative or value < np.uint64(1) or value > np.uint64(MAX_COUNTED):
                 return COUNT_OUT_OF_RANGE, key, time, size, count
             count = np.int64(value)
     return WELL_FORMED, combine(volume, key) if in_volume else key, time, size, count
@@ -279,7 +279,7 @@ def parse_lines(data, delimiter, roles, size_unit, text_ids, marker, keys, times
             if not why:
                 why, key, time, size, count = _request(data, roles, starts, ends, text_ids)
                 size = size * np.uint64(size_unit)
-                if not why and size > _LARGEST_SIZE:
+                if not why and size > _MAX_SIZE:
                     why = SIZE_TOO_LARGE
             if why:
                 bad[malformed, 0] = line

@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from vulcan.errors import UserError, nearest
+from vulcan.errors import UserError, did_you_mean
 from vulcan_traces.column_spec import parse_column_spec
 from vulcan_traces.generator_spec import is_generator_spec, parse_generator_spec
 from vulcan_traces.raw_requests import RawRequests
@@ -106,7 +106,7 @@ def _format_of(source: Source, name: str | None, columns: str | None) -> Format:
     if name is None:
         return _detected(source)
     if name not in FORMATS:
-        raise UserError(f"no trace format {name!r}{nearest(name, FORMATS)} (known: {', '.join(FORMATS)})")
+        raise UserError(f"no trace format {name!r}{did_you_mean(name, FORMATS)} (known: {', '.join(FORMATS)})")
     return FORMATS[name]
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-LARGEST_SIZE = 2**32 - 1
+MAX_SIZE = 2**32 - 1
 """Bytes of the largest request that a trace can hold."""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from vulcan_traces.raw_requests import LARGEST_SIZE
+from vulcan_traces.raw_requests import MAX_SIZE
 
 Sizes = npt.NDArray[np.uint32]
 
@@ -46,4 +46,4 @@ def normal_scores(
 
 
 def _bytes(sizes: npt.NDArray[np.float64], largest: int) -> Sizes:
-    return np.clip(np.rint(sizes), 1, min(largest, LARGEST_SIZE)).astype(np.uint32)
+    return np.clip(np.rint(sizes), 1, min(largest, MAX_SIZE)).astype(np.uint32)

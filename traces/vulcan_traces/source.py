@@ -15,7 +15,7 @@ from vulcan_traces.decompress import decompressed
 
 _HEAD = 1 << 20
 _BLOCK = 1 << 24
-_LONGEST_LINE = 1 << 20
+_MAX_LINE = 1 << 20
 _LINES_LOOKED_AT = 1000
 _UTF8_MARK = b"\xef\xbb\xbf"
 _CONTROL = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]")
@@ -100,7 +100,7 @@ class Source:
             text = b"".join(pending)
             cut = text.rfind(b"\n") + 1
             block, rest = text[:cut], text[cut:]
-            if len(rest) > _LONGEST_LINE:
+            if len(rest) > _MAX_LINE:
                 raise self.malformed("line", number + block.count(b"\n"), "longer than 1 MiB; is this text?")
             if block:
                 yield number, block.removeprefix(_UTF8_MARK) if is_start else block

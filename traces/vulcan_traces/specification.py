@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from math import inf, isfinite
 
-from vulcan.errors import UserError, nearest
+from vulcan.errors import UserError, did_you_mean
 
 _SPEC = re.compile(r"(?P<kind>[A-Za-z][A-Za-z0-9_-]*):(?P<rest>[^/\\]*)\Z")
 
@@ -47,7 +47,7 @@ def parse_kind(text: str, kinds: Collection[str], what: str = "generator") -> st
     """The kind that a specification names. Raises UserError where there is none such."""
     kind = text.partition(":")[0]
     if kind not in kinds:
-        raise UserError(f"{text}: no {what} {kind!r}{nearest(kind, kinds)} (known: {', '.join(kinds)})")
+        raise UserError(f"{text}: no {what} {kind!r}{did_you_mean(kind, kinds)} (known: {', '.join(kinds)})")
     return kind
 
 
@@ -62,7 +62,7 @@ def parse_keys(text: str, keys: Mapping[str, Key]) -> Parsed:
     for part in rest.split(",") if rest.strip() else []:
         key, equals, value = (piece.strip() for piece in part.partition("="))
         if key not in known:
-            raise UserError(f"{text}: {kind} has no key {key!r}{nearest(key, known)} (known: {', '.join(known)})")
+            raise UserError(f"{text}: {kind} has no key {key!r}{did_you_mean(key, known)} (known: {', '.join(known)})")
         if not equals or not value:
             raise UserError(f"{text}: {part.strip()!r} is not of the form {key}=value")
         if key in given:
@@ -77,7 +77,7 @@ def _read(text: str, key: str, value: str, known: Key) -> Value:
     if isinstance(known.default, str):
         if known.choices and value not in known.choices:
             choices = ", ".join(known.choices)
-            raise UserError(f"{text}: {key}={value}{nearest(value, known.choices)} (one of {choices})")
+            raise UserError(f"{text}: {key}={value}{did_you_mean(value, known.choices)} (one of {choices})")
         return value
     is_whole = isinstance(known.default, int)
     try:

@@ -8,7 +8,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from vulcan_traces.raw_requests import LARGEST_SIZE, RawRequests, without_clock
+from vulcan_traces.raw_requests import MAX_SIZE, RawRequests, without_clock
 from vulcan_traces.source import Source
 
 
@@ -140,8 +140,8 @@ def _explanation(table: TextTable, why: int, line: bytes) -> str:
         kernels.ID_NOT_A_NUMBER: f"the id is not a whole number of 64 bits{table.hint}",
         kernels.SIZE_NOT_A_NUMBER: "the size is not a whole number",
         kernels.SIZE_NEGATIVE: "the size is negative",
-        kernels.SIZE_TOO_LARGE: f"the size is over {LARGEST_SIZE} bytes",
-        kernels.COUNT_OUT_OF_RANGE: f"the count is not between 1 and {kernels.MOST_COUNTED}",
+        kernels.SIZE_TOO_LARGE: f"the size is over {MAX_SIZE} bytes",
+        kernels.COUNT_OUT_OF_RANGE: f"the count is not between 1 and {kernels.MAX_COUNTED}",
         kernels.QUOTE_NOT_CLOSED: "a quoted field does not end",
         kernels.CONTROL_CHARACTER: "a control character: is this text?",
     }[why] + f": {abbreviated(line)}"

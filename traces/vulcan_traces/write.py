@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import zstandard
 
-from vulcan.errors import UserError, nearest
+from vulcan.errors import UserError, did_you_mean
 from vulcan_traces.new_file import new_file
 from vulcan_traces.trace import Trace, dense_ids, next_accesses
 
@@ -23,7 +23,7 @@ FORMATS = ("oracleGeneral", "csv")
 _ENDINGS = {".oraclegeneral": "oracleGeneral", ".oraclegeneral.bin": "oracleGeneral", ".csv": "csv"}
 _RECORD = np.dtype([("time", "<u4"), ("id", "<u8"), ("size", "<u4"), ("next", "<i8")])
 _ROWS = 1 << 18
-_LARGEST_TIME = 2**32 - 1
+_MAX_TIME = 2**32 - 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +86,7 @@ def write_requests(requests: Requests, path: Path, *, to: str | None = None, rep
         if to is None:
             raise UserError(f"{path}: its name does not say its format; end it in .csv or .oracleGeneral, or give --to")
     if to not in FORMATS:
-        raise UserError(f"no format {to!r} to write{nearest(to, FORMATS)} (one of {', '.join(FORMATS)})")
+        raise UserError(f"no format {to!r} to write{did_you_mean(to, FORMATS)} (one of {', '.join(FORMATS)})")
     blocks = _records(requests, path) if to == "oracleGeneral" else _lines(requests)
     with (
         new_file(path, replace=replace) as temporary,
@@ -115,7 +115,7 @@ def _compressed(plain: BinaryIO, compression: str) -> Iterator[Any]:
 
 def _records(requests: Requests, path: Path) -> Iterator[bytes]:
     whole = np.floor(requests.times)
-    if len(whole) and not 0 <= whole.min() <= whole.max() <= _LARGEST_TIME:
+    if len(whole) and not 0 <= whole.min() <= whole.max() <= _MAX_TIME:
         raise UserError(f"{path}: oracleGeneral has times from 0 to 2^32 - 1 seconds, and the trace has others")
     objects, uniques = dense_ids(requests.keys)
     following = next_accesses(objects, len(uniques))

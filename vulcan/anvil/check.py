@@ -8,17 +8,17 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from vulcan.anvil import ir as p
+from vulcan.anvil import ir
 from vulcan.anvil.check_expressions import ExpressionChecker, Scope, Stop
 from vulcan.anvil.grammar import grammar
 from vulcan.anvil.parse import is_docstring, kind_of, may_leave, position, snippet, stored_names
 from vulcan.anvil.rejection import Rejected
 from vulcan.task import Signature
 
-_MOST_VIOLATIONS = 10
+_MAX_VIOLATIONS = 10
 
 
-def check_tree(tree: ast.Module, signature: Signature, others: Sequence[Signature] = ()) -> p.Program:
+def check_tree(tree: ast.Module, signature: Signature, others: Sequence[Signature] = ()) -> ir.Module:
     """The program of a syntax tree, which defines the signature's function and the `others`.
 
     Raises Rejected, with as many violations as could be found at once.
@@ -27,7 +27,7 @@ def check_tree(tree: ast.Module, signature: Signature, others: Sequence[Signatur
 
 
 class _Checker(ExpressionChecker):
-    def module(self, tree: ast.Module) -> p.Program:
+    def module(self, tree: ast.Module) -> ir.Module:
         entries: dict[str, ast.FunctionDef] = {}
         for index, node in enumerate(tree.body):
             match node:
@@ -60,7 +60,7 @@ class _Checker(ExpressionChecker):
                 first = tree.body[0] if tree.body else None
                 self.report("no-function", first, f"no function {_spelled(declared)}", self.also_missing(declared))
         functions = {name: self.function(node) for name, node in self.helpers.items()}
-        made: dict[str, p.Function | None] = {}
+        made: dict[str, ir.Function | None] = {}
         for declared in (main, *others):
             if declared.function in entries:
                 self.look_from(declared)
@@ -68,10 +68,10 @@ class _Checker(ExpressionChecker):
         order = self.helper_order()
         named = [f for declared in (*others, main) if (f := made.get(declared.function)) is not None]
         if self.violations or len(named) < len(self.signatures):
-            raise Rejected(tuple(self.violations[:_MOST_VIOLATIONS]))
+            raise Rejected(tuple(self.violations[:_MAX_VIOLATIONS]))
         reachable = self.reachable()
         used = [name for name in order if name in reachable]
-        return p.Program(
+        return ir.Module(
             parameters=tuple(self.parameters.items()),
             functions=(*(f for name in used if (f := functions[name]) is not None), *named),
             documentation=ast.get_docstring(tree) or "",
@@ -113,7 +113,7 @@ class _Checker(ExpressionChecker):
 
     # Functions
 
-    def function(self, node: ast.FunctionDef) -> p.Function | None:
+    def function(self, node: ast.FunctionDef) -> ir.Function | None:
         before = len(self.violations)
         names = self.function_arguments(node)
         scope = Scope(node.name, set() if node.name in self.signatures else set(names))
@@ -127,7 +127,7 @@ class _Checker(ExpressionChecker):
             self.report("return", node, f"not every path through {node.name!r} ends in `return`")
         if len(self.violations) > before:
             return None
-        return p.Function(node.name, names, statements, documentation)
+        return ir.Function(node.name, names, statements, documentation)
 
     def function_arguments(self, node: ast.FunctionDef) -> tuple[str, ...]:
         if node.decorator_list:
@@ -169,8 +169,8 @@ class _Checker(ExpressionChecker):
 
     # Statements: each gives what it becomes, and whether it never goes on to the next
 
-    def block(self, nodes: list[ast.stmt], scope: Scope) -> tuple[tuple[p.Statement, ...], bool]:
-        done: list[p.Statement] = []
+    def block(self, nodes: list[ast.stmt], scope: Scope) -> tuple[tuple[ir.Statement, ...], bool]:
+        done: list[ir.Statement] = []
         ends = False
         for node in nodes:
             try:
@@ -184,7 +184,7 @@ class _Checker(ExpressionChecker):
             ends = ends or stops
         return tuple(done), ends
 
-    def statement(self, node: ast.stmt, scope: Scope) -> tuple[tuple[p.Statement, ...], bool]:
+    def statement(self, node: ast.stmt, scope: Scope) -> tuple[tuple[ir.Statement, ...], bool]:
         match node:
             case ast.Assign(targets=[ast.Name(id=name) as target], value=value):
                 return self.assign(name, target, value, scope), False
@@ -195,19 +195,19 @@ class _Checker(ExpressionChecker):
                 self.local_name(name, target)
                 old = self.local(name, target, scope)
                 new = self.operate(grammar.BINARY, op, (old, self.expression(value, scope)), node)
-                return (p.Assign(name, new, position(node)),), False
+                return (ir.Assign(name, new, position(node)),), False
             case ast.If(test=test, body=body, orelse=orelse):
                 return self.branch(test, body, orelse, scope, position(node))
             case ast.For():
                 return self.loop(node, scope)
             case ast.Return(value=ast.expr() as value):
-                return (p.Return(self.expression(value, scope), position(node)),), True
+                return (ir.Return(self.expression(value, scope), position(node)),), True
             case ast.Return():
                 raise self.stop("return", node, "`return` without a number")
             case ast.Pass():
                 return (), False
             case ast.Break() | ast.Continue() if scope.loops:
-                return (p.Break() if isinstance(node, ast.Break) else p.Continue(),), True
+                return (ir.Break() if isinstance(node, ast.Break) else ir.Continue(),), True
             case ast.Expr(value=ast.Constant(value=str())):
                 return (), False
             case ast.Import() | ast.ImportFrom():
@@ -215,15 +215,15 @@ class _Checker(ExpressionChecker):
             case _:
                 raise self.stop("statement", node, f"{kind_of(node)} is not in the language")
 
-    def assign(self, name: str, target: ast.Name, value: ast.expr, scope: Scope) -> tuple[p.Statement, ...]:
+    def assign(self, name: str, target: ast.Name, value: ast.expr, scope: Scope) -> tuple[ir.Statement, ...]:
         self.local_name(name, target)
         expression = self.expression(value, scope)
         scope.assigned.add(name)
-        return (p.Assign(name, expression, position(target)),)
+        return (ir.Assign(name, expression, position(target)),)
 
     def branch(
-        self, test: ast.expr, body: list[ast.stmt], orelse: list[ast.stmt], scope: Scope, at: p.Position
-    ) -> tuple[tuple[p.Statement, ...], bool]:
+        self, test: ast.expr, body: list[ast.stmt], orelse: list[ast.stmt], scope: Scope, at: ir.Position
+    ) -> tuple[tuple[ir.Statement, ...], bool]:
         condition = self.expression(test, scope)
         before = set(scope.assigned)
         then, then_ends = self.block(body, scope)
@@ -236,9 +236,9 @@ class _Checker(ExpressionChecker):
             scope.assigned = after_then
         else:
             scope.assigned &= after_then
-        return (p.If(condition, then, otherwise, at),), then_ends and otherwise_ends and bool(orelse)
+        return (ir.If(condition, then, otherwise, at),), then_ends and otherwise_ends and bool(orelse)
 
-    def loop(self, node: ast.For, scope: Scope) -> tuple[tuple[p.Statement, ...], bool]:
+    def loop(self, node: ast.For, scope: Scope) -> tuple[tuple[ir.Statement, ...], bool]:
         if node.orelse:
             self.report("loop-else", node.orelse[0], "a loop with an else part")
         if not isinstance(node.target, ast.Name):
@@ -246,14 +246,14 @@ class _Checker(ExpressionChecker):
         start, stop, step = self.bounds(node.iter)
         name = node.target.id
         self.local_name(name, node.target)
-        if scope.loops == grammar.DEEPEST_LOOPS:
+        if scope.loops == grammar.MAX_LOOP_DEPTH:
             raise self.stop("loop-depth", node, "too many nested loops")
         before = set(scope.assigned)
         scope.assigned.add(name)
         scope.loops += 1
         body, _ = self.block(node.body, scope)
         scope.loops -= 1
-        made = p.Loop(name, start, stop, step, body, position(node))
+        made = ir.Loop(name, start, stop, step, body, position(node))
         scope.assigned = before | {name} if made.trips else before
         return (made,), False
 

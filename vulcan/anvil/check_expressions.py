@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from vulcan.anvil import ir as p
+from vulcan.anvil import ir
 from vulcan.anvil.grammar import grammar
 from vulcan.anvil.parse import dotted, kind_of, position, snippet
 from vulcan.anvil.rejection import Violation, violation
-from vulcan.anvil.semantics import LARGEST
-from vulcan.errors import nearest
+from vulcan.anvil.semantics import MAX
+from vulcan.errors import did_you_mean
 from vulcan.task import Feature, History, Scalar, Signature
 
 
@@ -56,10 +56,10 @@ class ExpressionChecker:
         self.report(rule, node, message, hint)
         return Stop()
 
-    def expression(self, node: ast.expr, scope: Scope) -> p.Expression:
+    def expression(self, node: ast.expr, scope: Scope) -> ir.Expression:
         match node:
             case ast.Constant():
-                return p.Number(self.number(node))
+                return ir.Number(self.number(node))
             case ast.Name(id=name):
                 return self.name(name, node, scope)
             case ast.Attribute():
@@ -75,18 +75,18 @@ class ExpressionChecker:
                     if type(comparison) not in grammar.COMPARISONS:
                         raise self.stop("operator", node, f"the comparison `{snippet(node)}`")
                 operands = self.each((left, *comparators), scope)
-                return p.Compare(tuple(grammar.COMPARISONS[type(o)] for o in ops), operands, position(node))
+                return ir.Compare(tuple(grammar.COMPARISONS[type(o)] for o in ops), operands, position(node))
             case ast.IfExp(test=test, body=body, orelse=orelse):
                 condition, then, otherwise = self.each((test, body, orelse), scope)
-                return p.Choose(condition, then, otherwise, position(node))
+                return ir.Choose(condition, then, otherwise, position(node))
             case ast.Call():
                 return self.call(node, scope)
             case _:
                 raise self.stop("expression", node, f"{kind_of(node)} is not in the language")
 
-    def each(self, nodes: tuple[ast.expr, ...], scope: Scope) -> tuple[p.Expression, ...]:
+    def each(self, nodes: tuple[ast.expr, ...], scope: Scope) -> tuple[ir.Expression, ...]:
         """All of them, even after one has failed, so that one reply names every fault."""
-        made: list[p.Expression] = []
+        made: list[ir.Expression] = []
         for node in nodes:
             try:
                 made.append(self.expression(node, scope))
@@ -100,13 +100,13 @@ class ExpressionChecker:
         self,
         table: Mapping[Any, grammar.Operation],
         op: ast.AST,
-        operands: tuple[p.Expression, ...],
+        operands: tuple[ir.Expression, ...],
         node: ast.AST,
-    ) -> p.Expression:
+    ) -> ir.Expression:
         operation = table.get(type(op))
         if operation is None:
             raise self.stop("operator", node, f"the operator of `{snippet(node)}`")
-        return p.Operate(operation.name, operands, position(node))
+        return ir.Operate(operation.name, operands, position(node))
 
     def number(self, node: ast.Constant) -> float:
         value = node.value
@@ -116,28 +116,28 @@ class ExpressionChecker:
             number = float(value)
         except OverflowError:
             number = float("inf")
-        if not abs(number) <= LARGEST:
+        if not abs(number) <= MAX:
             raise self.stop("constant", node, "a number too large for a float64")
         return number
 
-    def name(self, name: str, node: ast.Name, scope: Scope) -> p.Expression:
+    def name(self, name: str, node: ast.Name, scope: Scope) -> ir.Expression:
         argument = self.arguments.get(name)
         if argument is not None and scope.function == self.signature.function:
             if isinstance(argument, Scalar):
-                return p.Read(name, position(node))
+                return ir.Read(name, position(node))
             raise self.stop("argument-use", node, f"{name!r} is not a number", self.readable(name))
         if name in self.parameters:
-            return p.Parameter(name)
+            return ir.Parameter(name)
         return self.local(name, node, scope)
 
-    def local(self, name: str, node: ast.AST, scope: Scope) -> p.Expression:
+    def local(self, name: str, node: ast.AST, scope: Scope) -> ir.Expression:
         if name in scope.assigned:
-            return p.Local(name)
+            return ir.Local(name)
         if name in scope.seen:
             raise self.stop("unassigned", node, f"{name!r} may be used before it is assigned")
         self.own(name, node, scope)
         known = [*scope.seen, *self.parameters, *self.arguments, *self.helpers]
-        raise self.stop("name", node, f"{name!r} is not defined{nearest(name, known)}")
+        raise self.stop("name", node, f"{name!r} is not defined{did_you_mean(name, known)}")
 
     def readable(self, name: str) -> str:
         argument = self.arguments[name]
@@ -146,19 +146,19 @@ class ExpressionChecker:
             return "ask it: " + ", ".join(f"{name}.{query}({key})" for query in grammar.HISTORY_QUERIES)
         return "read one of " + ", ".join(f for f in self.features if f.startswith(name + "."))
 
-    def attribute(self, node: ast.Attribute, scope: Scope) -> p.Expression:
+    def attribute(self, node: ast.Attribute, scope: Scope) -> ir.Expression:
         name = dotted(node)
         if name in grammar.CONSTANTS:
-            return p.Number(grammar.CONSTANTS[name])
+            return ir.Number(grammar.CONSTANTS[name])
         self.visible(name, node, scope)
         if name in self.features:
-            return p.Read(name, position(node))
+            return ir.Read(name, position(node))
         owner = name.partition(".")[0]
         if owner == "math":
             known = ", ".join((*grammar.CONSTANTS, *(n for n in grammar.FUNCTIONS if n.startswith("math."))))
             raise self.stop("function", node, f"`{snippet(node)}` is not in the language", f"of math there are {known}")
         if owner in self.arguments:
-            spelled = nearest(name, self.features)
+            spelled = did_you_mean(name, self.features)
             raise self.stop("feature", node, f"`{snippet(node)}` is not declared{spelled}", self.readable(owner))
         raise self.stop("expression", node, f"`{snippet(node)}` is not in the language")
 
@@ -176,7 +176,7 @@ class ExpressionChecker:
             hint = f"{scope.function!r} is shown {', '.join(self.arguments) or 'nothing'}, and no more"
             raise self.stop("name", node, f"{name!r} is not an argument of {scope.function!r}", hint)
 
-    def call(self, node: ast.Call, scope: Scope) -> p.Expression:
+    def call(self, node: ast.Call, scope: Scope) -> ir.Expression:
         if node.keywords or any(isinstance(a, ast.Starred) for a in node.args):
             self.report("call", node, f"`{snippet(node)}` passes arguments otherwise than by position")
             raise Stop
@@ -191,13 +191,13 @@ class ExpressionChecker:
                     f"`{snippet(node)}`: wrong number of arguments",
                     f"write {operation.syntax}",
                 )
-            return p.Operate(operation.name, self.each(tuple(node.args), scope), position(node))
+            return ir.Operate(operation.name, self.each(tuple(node.args), scope), position(node))
         if name in self.helpers:
             self.calls.setdefault(scope.function, []).append((name, node))
             wanted = len(self.helpers[name].args.args)
             if len(node.args) != wanted:
                 raise self.stop("call", node, f"{name!r} takes {wanted} arguments, not {len(node.args)}")
-            return p.Call(name, self.each(tuple(node.args), scope), position(node))
+            return ir.Call(name, self.each(tuple(node.args), scope), position(node))
         if name in self.signatures:
             if len(self.signatures) > 1 and name != scope.function:
                 hint = "put what several functions need into a helper, and call that"
@@ -210,10 +210,10 @@ class ExpressionChecker:
             if isinstance(self.arguments[head], History):
                 return self.query(owner, method, node)
             return self.statistic(owner, method, node, scope)
-        known = nearest(name, [*grammar.FUNCTIONS, *self.helpers])
+        known = did_you_mean(name, [*grammar.FUNCTIONS, *self.helpers])
         raise self.stop("function", node, f"`{snippet(node.func)}` is not a function of the language{known}")
 
-    def query(self, owner: str, query: str, node: ast.Call) -> p.Expression:
+    def query(self, owner: str, query: str, node: ast.Call) -> ir.Expression:
         argument = self.arguments.get(owner)
         entity = self.signature.entity
         if not isinstance(argument, History) or entity is None or query not in grammar.HISTORY_QUERIES:
@@ -224,13 +224,13 @@ class ExpressionChecker:
                 node,
                 f"`{snippet(node)}` asks about something other than {argument.entity}.{entity.key}",
             )
-        return p.Query(owner, query)
+        return ir.Query(owner, query)
 
-    def statistic(self, owner: str, method: str, node: ast.Call, scope: Scope) -> p.Expression:
+    def statistic(self, owner: str, method: str, node: ast.Call, scope: Scope) -> ir.Expression:
         kind = grammar.STATISTICS.get(method)
         if kind is None:
             raise self.stop(
-                "statistic", node, f"`{snippet(node)}` is not a statistic{nearest(method, grammar.STATISTICS)}",
+                "statistic", node, f"`{snippet(node)}` is not a statistic{did_you_mean(method, grammar.STATISTICS)}",
                 "there are " + self.offered(),
             )  # fmt: skip
         found = self.observed(owner, kind)
@@ -253,10 +253,10 @@ class ExpressionChecker:
             )
             raise self.stop("statistic-argument", node, f"`{snippet(node)}`", hint)
         exact = tuple(a for a in arguments if a is not None)
-        made = p.Statistic(method, where, feature, exact, position(node))
+        made = ir.Statistic(method, where, feature, exact, position(node))
         if kind.looks_for:
             (value,) = self.each((node.args[0],), scope)
-            return p.Occurrences(made, value, position(node))
+            return ir.Occurrences(made, value, position(node))
         return made
 
     def observed(self, owner: str, kind: grammar.StatisticKind) -> tuple[str, grammar.Scope] | None:

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 
-from vulcan.anvil import ir as p
-from vulcan.anvil import log_buckets
+from vulcan.anvil import ir, log_buckets
 from vulcan.anvil import semantics as total
 from vulcan.anvil.grammar import grammar
 from vulcan.anvil.grammar.grammar import Scope
 from vulcan.anvil.plan import Plan
-from vulcan.anvil.statistic_semantics import Population, Stream
+from vulcan.anvil.statistic_semantics import PopulationStatistic, Stream
 from vulcan.task import Feature, Signature
 
 Features = Mapping[str, float]
@@ -50,7 +49,7 @@ class Reference:
     calling it, or by `ask` for those of another function than the main one.
     """
 
-    def __init__(self, program: p.Program, plan: Plan, signature: Signature) -> None:
+    def __init__(self, program: ir.Module, plan: Plan, signature: Signature) -> None:
         self._program = program
         self._plan = plan
         self._parameters = dict(program.parameters)
@@ -65,7 +64,7 @@ class Reference:
             self._occasions[occasions[feature]][feature] = of_system[feature]
         self._of_system = of_system
         self._entities: dict[Hashable, dict[str, Stream]] = {}
-        self._populations = {feature: Population() for feature in plan.populations}
+        self._populations = {feature: PopulationStatistic() for feature in plan.populations}
         self._latest: dict[Hashable, dict[str, int]] = {}
 
     def _streams(self, scope: Scope) -> dict[str, Stream]:
@@ -117,22 +116,24 @@ class Reference:
             raise KeyError(function)
         return self._run(self._entries[function], {}, features, key)
 
-    def _run(self, function: p.Function, names: dict[str, float], features: Features, key: Hashable) -> float:
+    def _run(self, function: ir.Function, names: dict[str, float], features: Features, key: Hashable) -> float:
         try:
             self._block(function.body, names, features, key)
         except _Returned as returned:
             return returned.value
         raise AssertionError(f"{function.name} did not return: the checker let it through")
 
-    def _block(self, body: tuple[p.Statement, ...], names: dict[str, float], features: Features, key: Hashable) -> None:
+    def _block(
+        self, body: tuple[ir.Statement, ...], names: dict[str, float], features: Features, key: Hashable
+    ) -> None:
         for statement in body:
             match statement:
-                case p.Assign(name, value):
+                case ir.Assign(name, value):
                     names[name] = self._value(value, names, features, key)
-                case p.If(test, then, otherwise):
+                case ir.If(test, then, otherwise):
                     chosen = then if self._value(test, names, features, key) != 0.0 else otherwise
                     self._block(chosen, names, features, key)
-                case p.Loop(name, start, stop, step, inner):
+                case ir.Loop(name, start, stop, step, inner):
                     for i in range(start, stop, step):
                         names[name] = float(i)
                         try:
@@ -141,50 +142,50 @@ class Reference:
                             continue
                         except _Broken:
                             break
-                case p.Break():
+                case ir.Break():
                     raise _Broken
-                case p.Continue():
+                case ir.Continue():
                     raise _Continued
-                case p.Return(value):
+                case ir.Return(value):
                     raise _Returned(self._value(value, names, features, key))
 
-    def _value(self, e: p.Expression, names: dict[str, float], features: Features, key: Hashable) -> float:
+    def _value(self, e: ir.Expression, names: dict[str, float], features: Features, key: Hashable) -> float:
         match e:
-            case p.Number(value):
+            case ir.Number(value):
                 return value
-            case p.Parameter(name):
+            case ir.Parameter(name):
                 return self._parameters[name]
-            case p.Local(name):
+            case ir.Local(name):
                 return names[name]
-            case p.Read(feature):
+            case ir.Read(feature):
                 return float(features[feature])
-            case p.Query(history, query):
+            case ir.Query(history, query):
                 return float(features[f"{history}.{query}"])
-            case p.Statistic():
+            case ir.Statistic():
                 return self._statistic(e, key)
-            case p.Occurrences(statistic, value):
+            case ir.Occurrences(statistic, value):
                 return self._statistic(statistic, key, self._value(value, names, features, key))
-            case p.Choose(test, then, otherwise):
+            case ir.Choose(test, then, otherwise):
                 return self._value(then if self._value(test, names, features, key) != 0.0 else otherwise,
                                    names, features, key)  # fmt: skip
-        operands = [self._value(part, names, features, key) for part in p.children(e)]
+        operands = [self._value(part, names, features, key) for part in ir.children(e)]
         match e:
-            case p.Compare(operators):
+            case ir.Compare(operators):
                 pairs = zip(operators, operands, operands[1:], strict=False)
                 return 1.0 if all(_COMPARE[op](a, b) for op, a, b in pairs) else 0.0
-            case p.Call(function):
+            case ir.Call(function):
                 helper = self._functions[function]
                 return self._run(helper, dict(zip(helper.arguments, operands, strict=True)), features, key)
-            case p.Operate("and" | "or" as operation):
+            case ir.Operate("and" | "or" as operation):
                 result = operands[0]
                 for operand in operands[1:]:
                     result = total.both(result, operand) if operation == "and" else total.either(result, operand)
                 return result
-            case p.Operate(operation):
+            case ir.Operate(operation):
                 return grammar.OPERATIONS[operation].evaluate(*operands)
         raise AssertionError(e)
 
-    def _statistic(self, statistic: p.Statistic, key: Hashable, value: float = 0.0) -> float:
+    def _statistic(self, statistic: ir.Statistic, key: Hashable, value: float = 0.0) -> float:
         declared = self._declared[statistic.feature]
         if statistic.scope == "population":
             population = self._populations[statistic.feature]

@@ -161,7 +161,7 @@ class Function:
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
+class Module:
     """Helpers come before the functions that call them; behind them stand those that the task names, the main one last.
 
     `named` counts the functions that the task names: more than one where it declares others besides the main one.
@@ -187,7 +187,7 @@ class Program:
         """The functions that the task does not name."""
         return self.functions[: -self.named]
 
-    def of(self, name: str) -> Program:
+    def of(self, name: str) -> Module:
         """The program of one function that the task names, with the helpers that it comes to call. Raises KeyError."""
         if self.named == 1 and name == self.entry.name:
             return self
@@ -200,7 +200,7 @@ class Program:
             if helper.name in needed:
                 needed |= called_names(helper.body)
                 helpers.insert(0, helper)
-        return Program(self.parameters, (*helpers, entry), self.documentation)
+        return Module(self.parameters, (*helpers, entry), self.documentation)
 
 
 def children(expression: Expression) -> tuple[Expression, ...]:

@@ -13,12 +13,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from vulcan.anvil import ir as p
+from vulcan.anvil import ir
 from vulcan.anvil.analysis.abstract_interpreter import follow
-from vulcan.anvil.analysis.facts import Known
+from vulcan.anvil.analysis.facts import AbstractValue
 from vulcan.anvil.analysis.intervals import Interval
 from vulcan.anvil.grammar import grammar
-from vulcan.anvil.number_text import spelled_number
+from vulcan.anvil.number_text import format_number
 from vulcan.anvil.parse import dotted, is_docstring, parse, position, within
 from vulcan.anvil.unparse import emit_source
 from vulcan.task import Signature
@@ -42,7 +42,7 @@ def unused_names(tree: ast.Module, named: Sequence[str]) -> Iterator[tuple[ast.A
                 pass
 
 
-def after_the_end(tree: ast.Module) -> Iterator[ast.stmt]:
+def unreachable_code(tree: ast.Module) -> Iterator[ast.stmt]:
     """The first statement of each block behind one that never goes on."""
     for block in _blocks(tree.body):
         yield from _behind(block)
@@ -111,8 +111,8 @@ def _called(functions: Mapping[str, list[ast.Name]], named: Sequence[str]) -> se
     return found
 
 
-_LONGEST_TEXT = 60
-_MOST_WARNINGS = 20
+_MAX_TEXT = 60
+_MAX_WARNINGS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,14 +130,14 @@ class PolicyWarning:
 
 
 @dataclass(frozen=True, slots=True)
-class Doubts:
+class LintResult:
     """A program's warnings; `constant` says why its result is the same for every input, None where it may differ."""
 
     warnings: tuple[PolicyWarning, ...]
     constant: str | None
 
 
-def doubts_of(source: str, program: p.Program, signature: Signature) -> Doubts:
+def lint(source: str, program: ir.Module, signature: Signature) -> LintResult:
     """What to doubt in a checked program, in the order of its lines, at most 20 warnings.
 
     The signature has the arguments of every function that the task names.
@@ -146,7 +146,7 @@ def doubts_of(source: str, program: p.Program, signature: Signature) -> Doubts:
 
 
 class _Doubts:
-    def __init__(self, source: str, program: p.Program, signature: Signature) -> None:
+    def __init__(self, source: str, program: ir.Module, signature: Signature) -> None:
         self.tree = parse(source)
         self.program = program
         self.signature = signature
@@ -155,29 +155,29 @@ class _Doubts:
         self.settled: set[int] = set()
         """The identities of expressions in conditions that were warned of: no more is said of them."""
 
-    def all(self) -> Doubts:
+    def all(self) -> LintResult:
         constant = self.constant()
         made = [*self.operands(), *self.conditions(), *self.unreached(), *self.unused()]
         for entry in self.program.entries:
             why = self.constant_of(entry.name)
             made += self.constant_result(entry.name, why) if why is not None else self.without_influence(entry.name)
         unique = sorted(set(made), key=lambda w: (w.line, w.column, w.rule, w.message))
-        return Doubts(tuple(unique[:_MOST_WARNINGS]), constant)
+        return LintResult(tuple(unique[:_MAX_WARNINGS]), constant)
 
-    def warning(self, name: str, at: p.Position, message: str) -> PolicyWarning:
+    def warning(self, name: str, at: ir.Position, message: str) -> PolicyWarning:
         return PolicyWarning(name, *at, message, grammar.WARNINGS[name].hint)
 
-    def text(self, expression: p.Expression) -> str:
+    def text(self, expression: ir.Expression) -> str:
         """The expression as source."""
-        alone = p.Program((), (p.Function("f", (), (p.Return(expression),)),))
+        alone = ir.Module((), (ir.Function("f", (), (ir.Return(expression),)),))
         text = emit_source(alone, self.signature).rstrip().rpartition("    return ")[2]
-        return text if len(text) <= _LONGEST_TEXT else text[: _LONGEST_TEXT - 3] + "..."
+        return text if len(text) <= _MAX_TEXT else text[: _MAX_TEXT - 3] + "..."
 
     # The operands of operations
 
     def operands(self) -> Iterator[PolicyWarning]:
         for (at, e), bounds in self.as_it_is.doubts.items():
-            assert isinstance(e, p.Operate)
+            assert isinstance(e, ir.Operate)
             whole = self.text(e)
             if e.operation in ("divide", "floor_divide", "modulo"):
                 divisor = e.operands[1]
@@ -205,30 +205,30 @@ class _Doubts:
                     effect = f", so its {'other branch' if outcome else 'branch'} is never taken" if tests else ""
                     yield self.condition(at, e, outcome, effect)
 
-    def condition(self, at: p.Position, e: p.Expression, outcome: bool, effect: str) -> PolicyWarning:
+    def condition(self, at: ir.Position, e: ir.Expression, outcome: bool, effect: str) -> PolicyWarning:
         bounds = self.compared(e)
         return self.warning(
             "constant-condition", at, f"`{self.text(e)}` {'always' if outcome else 'never'} holds{bounds}{effect}"
         )
 
-    def compared(self, e: p.Expression) -> str:
+    def compared(self, e: ir.Expression) -> str:
         """The declared range of what a comparison with a number is about."""
         features = dict(self.signature.features())
-        for part in e.operands if isinstance(e, p.Compare) else ():
-            if isinstance(part, p.Read):
+        for part in e.operands if isinstance(e, ir.Compare) else ():
+            if isinstance(part, ir.Read):
                 feature = features[part.feature]
                 return f" (`{part.feature}` is {_range(Interval(feature.low, feature.high))})"
         return ""
 
     def unreached(self) -> Iterator[PolicyWarning]:
-        for node in after_the_end(self.tree):
+        for node in unreachable_code(self.tree):
             yield self.warning("unreachable", position(node), "nothing goes on to here")
         reached = self.however_tuned.reached
         for function in self.program.functions:
             if function.body and id(function.body[0]) in reached:
                 yield from self.unreached_in(function.body, reached)
 
-    def unreached_in(self, body: tuple[p.Statement, ...], reached: set[int]) -> Iterator[PolicyWarning]:
+    def unreached_in(self, body: tuple[ir.Statement, ...], reached: set[int]) -> Iterator[PolicyWarning]:
         for number, statement in enumerate(body):
             if id(statement) not in reached:
                 at = getattr(statement, "at", None)
@@ -236,13 +236,13 @@ class _Doubts:
                     yield self.warning("unreachable", at, "the conditions before it let nothing go on to here")
                 return
             match statement:
-                case p.If(_, then, otherwise):
+                case ir.If(_, then, otherwise):
                     yield from self.unreached_in(then, reached)
                     yield from self.unreached_in(otherwise, reached)
-                case p.Loop(body=inner, trips=0, at=at):
+                case ir.Loop(body=inner, trips=0, at=at):
                     if inner:
                         yield self.warning("unreachable", at, "this loop never turns")
-                case p.Loop(body=inner):
+                case ir.Loop(body=inner):
                     yield from self.unreached_in(inner, reached)
                 case _:
                     pass
@@ -261,25 +261,25 @@ class _Doubts:
                     "no-influence", at, f"`{self.text(leaf)}` is read, but has no influence on the result"
                 )
 
-    def leaves(self, name: str) -> dict[p.Expression, p.Position]:
+    def leaves(self, name: str) -> dict[ir.Expression, ir.Position]:
         """Everything that a function that the task names reads, and where it does so first."""
-        found: dict[p.Expression, p.Position] = {}
+        found: dict[ir.Expression, ir.Position] = {}
         for function in self.program.of(name).functions:
-            for e in p.expressions(function.body):
+            for e in ir.expressions(function.body):
                 match e:
                     case _ if id(e) in self.settled:
                         pass
-                    case p.Read() | p.Statistic():
+                    case ir.Read() | ir.Statistic():
                         found.setdefault(e, e.at)
-                    case p.Occurrences(statistic, _):
+                    case ir.Occurrences(statistic, _):
                         found.setdefault(statistic, e.at)
-                    case p.Query(history, query):
+                    case ir.Query(history, query):
                         found.setdefault(e, self.place_of(f"{history}.{query}", name))
                     case _:
                         pass
         return found
 
-    def place_of(self, name: str, function: str) -> p.Position:
+    def place_of(self, name: str, function: str) -> ir.Position:
         read = within(self.definition(function))
         return min(position(n) for n in read if isinstance(n, ast.Attribute) and dotted(n) == name)
 
@@ -308,22 +308,22 @@ class _Doubts:
         yield self.warning("constant-result", at, f"the result is the same for every input: {why}")
 
 
-def _constant(result: Known) -> str | None:
+def _constant(result: AbstractValue) -> str | None:
     if result.is_one_value:
-        return f"it is always {spelled_number(result.bounds.low)}"
+        return f"it is always {format_number(result.bounds.low)}"
     return None if result.depends else "it depends on nothing that the function is shown"
 
 
-def _place(e: p.Expression) -> p.Position | None:
+def _place(e: ir.Expression) -> ir.Position | None:
     """Where a comparison stands; None for what is not one."""
-    return e.at if isinstance(e, p.Compare) else None
+    return e.at if isinstance(e, ir.Compare) else None
 
 
-def _parts(e: p.Expression) -> Iterator[p.Expression]:
+def _parts(e: ir.Expression) -> Iterator[ir.Expression]:
     yield e
-    for part in p.children(e):
+    for part in ir.children(e):
         yield from _parts(part)
 
 
 def _range(bounds: Interval) -> str:
-    return f"from {spelled_number(bounds.low)} to {spelled_number(bounds.high)}"
+    return f"from {format_number(bounds.low)} to {format_number(bounds.high)}"

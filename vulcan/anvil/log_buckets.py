@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import struct
 
-LEAST_EXPONENT = -20
+MIN_EXPONENT = -20
 
 
 def bucket_of(value: float, resolution: int) -> int:
     """The log-linear bucket of a value: 0 for what counts as 0, negative for negative values."""
     magnitude = abs(value)
-    if magnitude < 2.0**LEAST_EXPONENT:
+    if magnitude < 2.0**MIN_EXPONENT:
         return 0
     (bits,) = struct.unpack("<q", struct.pack("<d", magnitude))
     bucket = int(bits >> (52 - resolution)) - first_bucket(resolution)
@@ -23,7 +23,7 @@ def bucket_of(value: float, resolution: int) -> int:
 
 def first_bucket(resolution: int) -> int:
     """Added to a bucket's number it gives the leading bits of its float64."""
-    return ((LEAST_EXPONENT + 1023) << resolution) - 1
+    return ((MIN_EXPONENT + 1023) << resolution) - 1
 
 
 def value_of(bucket: int, resolution: int) -> float:

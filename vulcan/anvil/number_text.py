@@ -6,7 +6,7 @@ _EXTREME = 1e300
 _PLAIN_NUMBERS_UP_TO = 1e6
 
 
-def spelled_number(value: float) -> str:
+def format_number(value: float) -> str:
     """3, 0.5, 123,456,789, 2^40 or 1e+300."""
     if abs(value) >= _EXTREME or not value.is_integer() or abs(value) < _PLAIN_NUMBERS_UP_TO:
         return f"{value:g}"

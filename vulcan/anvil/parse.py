@@ -101,18 +101,18 @@ def kind_of(node: ast.AST) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class SizeLimits:
     """The largest source, in bytes, and tree, in nodes and in levels."""
 
-    source: int = grammar.LARGEST_SOURCE
-    tree: int = grammar.LARGEST_TREE
-    depth: int = grammar.DEEPEST_TREE
+    source: int = grammar.MAX_SOURCE_BYTES
+    tree: int = grammar.MAX_TREE_NODES
+    depth: int = grammar.MAX_TREE_DEPTH
 
 
-ANVIL = Bounds()
+ANVIL = SizeLimits()
 
 
-def parse(source: str, bounds: Bounds = ANVIL) -> ast.Module:
+def parse(source: str, bounds: SizeLimits = ANVIL) -> ast.Module:
     """The syntax tree of the source. Raises Rejected where it is too large, too deep or not Python."""
     size = len(source.encode("utf-8", errors="surrogatepass"))
     if size > bounds.source:
@@ -133,7 +133,7 @@ def parse(source: str, bounds: Bounds = ANVIL) -> ast.Module:
     return tree
 
 
-def _bound(tree: ast.Module, bounds: Bounds) -> None:
+def _bound(tree: ast.Module, bounds: SizeLimits) -> None:
     """Level by level, not by recursion, for the tree may be deeper than the interpreter's stack."""
     nodes = 0
     line, column = 1, 1

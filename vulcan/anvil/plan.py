@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from vulcan.anvil import ir as p
+from vulcan.anvil import ir
 from vulcan.anvil.grammar import grammar
 from vulcan.anvil.rejection import Rejected, violation
 from vulcan.anvil.state_layout import (
@@ -26,7 +26,7 @@ from vulcan.task import Signature
 class StatisticMemory:
     """Bytes that a statistic takes: of each entity, and of the whole system."""
 
-    statistic: p.Statistic
+    statistic: ir.Statistic
     entity: int
     system: int
 
@@ -41,16 +41,16 @@ class Plan:
     """
 
     features: tuple[str, ...]
-    statistics: tuple[p.Statistic, ...]
-    queries: tuple[p.Query, ...]
+    statistics: tuple[ir.Statistic, ...]
+    queries: tuple[ir.Query, ...]
     operations: int
     inlined_size: int
 
-    def of_scope(self, scope: grammar.Scope) -> tuple[p.Statistic, ...]:
+    def of_scope(self, scope: grammar.Scope) -> tuple[ir.Statistic, ...]:
         return tuple(s for s in self.statistics if s.scope == scope)
 
     @property
-    def percentiles(self) -> tuple[p.Statistic, ...]:
+    def percentiles(self) -> tuple[ir.Statistic, ...]:
         return self.of_scope("population")
 
     @property
@@ -109,13 +109,13 @@ class Plan:
         return tuple(made)
 
 
-def make_plan(program: p.Program, limit: int) -> Plan:
+def make_plan(program: ir.Module, limit: int) -> Plan:
     """The plan of a program.
 
     Raises Rejected where one call could take more than `limit` operations, or helpers nest too deeply.
     """
     _Depth(program).check()
-    used = [e for function in program.functions for e in p.expressions(function.body)]
+    used = [e for function in program.functions for e in ir.expressions(function.body)]
     operations, heaviest = _Counter(program).count()
     if operations > limit:
         line, column = heaviest.at if heaviest else (1, 1)
@@ -131,9 +131,9 @@ def make_plan(program: p.Program, limit: int) -> Plan:
             )
         )
     return Plan(
-        features=tuple(sorted({e.feature for e in used if isinstance(e, p.Read)})),
-        statistics=tuple(sorted({_statistic(e) for e in used if isinstance(e, p.Statistic | p.Occurrences)})),
-        queries=tuple(sorted({e for e in used if isinstance(e, p.Query)}, key=lambda q: (q.history, q.query))),
+        features=tuple(sorted({e.feature for e in used if isinstance(e, ir.Read)})),
+        statistics=tuple(sorted({_statistic(e) for e in used if isinstance(e, ir.Statistic | ir.Occurrences)})),
+        queries=tuple(sorted({e for e in used if isinstance(e, ir.Query)}, key=lambda q: (q.history, q.query))),
         operations=operations,
         inlined_size=_Counter(program, written=True).count()[0],
     )
@@ -153,8 +153,8 @@ def joined(plans: Sequence[Plan]) -> Plan:
     )
 
 
-def _statistic(e: p.Statistic | p.Occurrences) -> p.Statistic:
-    return e.statistic if isinstance(e, p.Occurrences) else e
+def _statistic(e: ir.Statistic | ir.Occurrences) -> ir.Statistic:
+    return e.statistic if isinstance(e, ir.Occurrences) else e
 
 
 def _spelled(count: int) -> str:
@@ -164,43 +164,43 @@ def _spelled(count: int) -> str:
 class _Counter:
     """Counts operations: those that one call may take, or those `written` once helpers are put in place."""
 
-    def __init__(self, program: p.Program, written: bool = False) -> None:
+    def __init__(self, program: ir.Module, written: bool = False) -> None:
         self.program = program
         self.written = written
         self.helpers: dict[str, int] = {}
-        self.loops: list[tuple[int, p.Loop]] = []
+        self.loops: list[tuple[int, ir.Loop]] = []
 
-    def count(self) -> tuple[int, p.Loop | None]:
+    def count(self) -> tuple[int, ir.Loop | None]:
         """Operations of one call of the entry, and the outermost loop that takes the most of them."""
         for function in self.program.functions:
             self.helpers[function.name] = self.block(function.body)
         _, heaviest = max(self.loops, key=lambda pair: pair[0], default=(0, None))
         return self.helpers[self.program.entry.name], heaviest
 
-    def block(self, body: tuple[p.Statement, ...]) -> int:
+    def block(self, body: tuple[ir.Statement, ...]) -> int:
         return sum(self.statement(s) for s in body)
 
-    def statement(self, statement: p.Statement) -> int:
+    def statement(self, statement: ir.Statement) -> int:
         match statement:
-            case p.Assign(_, value) | p.Return(value):
+            case ir.Assign(_, value) | ir.Return(value):
                 return 1 + self.expression(value)
-            case p.If(test, then, otherwise):
+            case ir.If(test, then, otherwise):
                 branches = self.block(then), self.block(otherwise)
                 return 1 + self.expression(test) + (sum(branches) if self.written else max(branches))
-            case p.Loop(body=body):
+            case ir.Loop(body=body):
                 total = (1 if self.written else statement.trips) * (1 + self.block(body))
                 self.loops.append((total, statement))
                 return total
             case _:
                 return 1
 
-    def expression(self, expression: p.Expression) -> int:
-        own = 0 if isinstance(expression, p.Number | p.Parameter | p.Local) else 1
-        if isinstance(expression, p.Call):
+    def expression(self, expression: ir.Expression) -> int:
+        own = 0 if isinstance(expression, ir.Number | ir.Parameter | ir.Local) else 1
+        if isinstance(expression, ir.Call):
             own += self.helpers[expression.function]
-        if isinstance(expression, p.Occurrences) and expression.statistic.scope == "entity":
+        if isinstance(expression, ir.Occurrences) and expression.statistic.scope == "entity":
             own += int(expression.statistic.arguments[-1])  # an entity's observations are looked through
-        return own + sum(self.expression(part) for part in p.children(expression))
+        return own + sum(self.expression(part) for part in ir.children(expression))
 
 
 class _Depth:
@@ -209,7 +209,7 @@ class _Depth:
     The tree is bounded before, but each helper starts a tree of its own; the reference walks them all by recursion.
     """
 
-    def __init__(self, program: p.Program) -> None:
+    def __init__(self, program: ir.Module) -> None:
         self.program = program
         self.helpers: dict[str, int] = {}
 
@@ -217,26 +217,26 @@ class _Depth:
         for function in self.program.functions:
             self.helpers[function.name] = self.block(function.body)
 
-    def block(self, body: tuple[p.Statement, ...]) -> int:
+    def block(self, body: tuple[ir.Statement, ...]) -> int:
         return max(map(self.statement, body), default=0)
 
-    def statement(self, statement: p.Statement) -> int:
+    def statement(self, statement: ir.Statement) -> int:
         match statement:
-            case p.Assign(_, value) | p.Return(value):
+            case ir.Assign(_, value) | ir.Return(value):
                 return 1 + self.expression(value)
-            case p.If(test, then, otherwise):
+            case ir.If(test, then, otherwise):
                 return 1 + max(self.expression(test), self.block(then), self.block(otherwise))
-            case p.Loop(body=body):
+            case ir.Loop(body=body):
                 return 1 + self.block(body)
             case _:
                 return 1
 
-    def expression(self, expression: p.Expression) -> int:
-        depth = 1 + max(map(self.expression, p.children(expression)), default=0)
-        if isinstance(expression, p.Call):
+    def expression(self, expression: ir.Expression) -> int:
+        depth = 1 + max(map(self.expression, ir.children(expression)), default=0)
+        if isinstance(expression, ir.Call):
             depth = max(depth, 1 + self.helpers[expression.function])
-            if depth > grammar.DEEPEST_CALLS:
+            if depth > grammar.MAX_CALL_DEPTH:
                 message = f"the call of {expression.function!r} is nested {depth} deep, its helpers counted"
-                hint = f"let helpers call fewer helpers: {grammar.DEEPEST_CALLS} levels in all at the most"
+                hint = f"let helpers call fewer helpers: {grammar.MAX_CALL_DEPTH} levels in all at the most"
                 raise Rejected((violation("too-deep", *expression.at, message, hint),))
         return depth

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from vulcan.anvil import ir as p
+from vulcan.anvil import ir
 from vulcan.anvil.feature_layout import Layout
 from vulcan.anvil.interpreter import Reference
 from vulcan.anvil.plan import Plan
@@ -24,7 +24,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from vulcan.anvil.check import check_tree
-from vulcan.anvil.lint import Doubts, PolicyWarning, doubts_of
+from vulcan.anvil.lint import LintResult, PolicyWarning, lint
 from vulcan.anvil.parse import parse
 from vulcan.anvil.plan import joined, make_plan
 from vulcan.anvil.rewrite.traversal import program_size
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 class Compiled:
     """The machine code of a program, made when it is first asked for with a layout, and kept."""
 
-    def __init__(self, program: p.Program, plan: Plan, signature: Signature) -> None:
+    def __init__(self, program: ir.Module, plan: Plan, signature: Signature) -> None:
         self._program = program
         self._plan = plan
         self._signature = signature
@@ -65,7 +65,7 @@ class PolicyFunction:
 
     task: Task
     signature: Rank | Value
-    program: p.Program
+    program: ir.Module
     plan: Plan
 
     @property
@@ -105,7 +105,7 @@ class Policy:
 
     source: str
     task: Task
-    program: p.Program
+    program: ir.Module
     plan: Plan
 
     def function(self, name: str | None = None) -> PolicyFunction:
@@ -179,8 +179,8 @@ class Policy:
         return self._doubts.constant
 
     @cached_property
-    def _doubts(self) -> Doubts:
-        return doubts_of(self.source, self.program, self.task.interface)
+    def _doubts(self) -> LintResult:
+        return lint(self.source, self.program, self.task.interface)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -191,60 +191,60 @@ class Policy:
 class _Canonical:
     """A program's functions with names in order of appearance and parameters by their values."""
 
-    def __init__(self, program: p.Program) -> None:
+    def __init__(self, program: ir.Module) -> None:
         self.program = program
         self.parameters = dict(program.parameters)
         self.helpers = {f.name: f"f{i}" for i, f in enumerate(program.functions)}
         self.names: dict[str, str] = {}
 
-    def functions(self) -> list[p.Function]:
+    def functions(self) -> list[ir.Function]:
         made = []
         for function in self.program.functions:
             self.names = {}
             is_entry = function in self.program.entries
             arguments = () if is_entry else tuple(self.name(a) for a in function.arguments)
-            made.append(p.Function(self.helpers[function.name], arguments, self.block(function.body)))
+            made.append(ir.Function(self.helpers[function.name], arguments, self.block(function.body)))
         return made
 
     def name(self, name: str) -> str:
         return self.names.setdefault(name, f"v{len(self.names)}")
 
-    def block(self, body: tuple[p.Statement, ...]) -> tuple[p.Statement, ...]:
+    def block(self, body: tuple[ir.Statement, ...]) -> tuple[ir.Statement, ...]:
         return tuple(self.statement(s) for s in body)
 
-    def statement(self, statement: p.Statement) -> p.Statement:
+    def statement(self, statement: ir.Statement) -> ir.Statement:
         match statement:
-            case p.Assign(name, value):
+            case ir.Assign(name, value):
                 canonical = self.expression(value)
-                return p.Assign(self.name(name), canonical)
-            case p.If(test, then, otherwise):
-                return p.If(self.expression(test), self.block(then), self.block(otherwise))
-            case p.Loop(name, start, stop, step, body):
-                return p.Loop(self.name(name), start, stop, step, self.block(body))
-            case p.Return(value):
-                return p.Return(self.expression(value))
-            case p.Break() | p.Continue():
+                return ir.Assign(self.name(name), canonical)
+            case ir.If(test, then, otherwise):
+                return ir.If(self.expression(test), self.block(then), self.block(otherwise))
+            case ir.Loop(name, start, stop, step, body):
+                return ir.Loop(self.name(name), start, stop, step, self.block(body))
+            case ir.Return(value):
+                return ir.Return(self.expression(value))
+            case ir.Break() | ir.Continue():
                 return statement
 
-    def expression(self, e: p.Expression) -> p.Expression:
+    def expression(self, e: ir.Expression) -> ir.Expression:
         match e:
-            case p.Parameter(name):
-                return p.Number(self.parameters[name])
-            case p.Local(name):
-                return p.Local(self.name(name))
-            case p.Read(feature):
-                return p.Read(feature)
-            case p.Statistic(kind, scope, feature, arguments):
-                return p.Statistic(kind, scope, feature, arguments)
-            case p.Occurrences(statistic, value):
-                return p.Occurrences(replace(statistic, at=(0, 0)), self.expression(value))
-            case p.Operate(operation, operands):
-                return p.Operate(operation, tuple(self.expression(o) for o in operands))
-            case p.Compare(operators, operands):
-                return p.Compare(operators, tuple(self.expression(o) for o in operands))
-            case p.Choose(test, then, otherwise):
-                return p.Choose(self.expression(test), self.expression(then), self.expression(otherwise))
-            case p.Call(function, arguments):
-                return p.Call(self.helpers[function], tuple(self.expression(a) for a in arguments))
+            case ir.Parameter(name):
+                return ir.Number(self.parameters[name])
+            case ir.Local(name):
+                return ir.Local(self.name(name))
+            case ir.Read(feature):
+                return ir.Read(feature)
+            case ir.Statistic(kind, scope, feature, arguments):
+                return ir.Statistic(kind, scope, feature, arguments)
+            case ir.Occurrences(statistic, value):
+                return ir.Occurrences(replace(statistic, at=(0, 0)), self.expression(value))
+            case ir.Operate(operation, operands):
+                return ir.Operate(operation, tuple(self.expression(o) for o in operands))
+            case ir.Compare(operators, operands):
+                return ir.Compare(operators, tuple(self.expression(o) for o in operands))
+            case ir.Choose(test, then, otherwise):
+                return ir.Choose(self.expression(test), self.expression(then), self.expression(otherwise))
+            case ir.Call(function, arguments):
+                return ir.Call(self.helpers[function], tuple(self.expression(a) for a in arguments))
             case _:
                 return e

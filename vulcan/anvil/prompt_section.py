@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from vulcan.anvil.grammar import grammar
 from vulcan.anvil.grammar.grammar import Operation, StatisticKind
-from vulcan.anvil.number_text import spelled_number
+from vulcan.anvil.number_text import format_number
 from vulcan.task import Entity, Feature, Global, History, Signature, Task
 
 
@@ -107,7 +107,7 @@ def _shown_to(task: Task, feature: str) -> str:
 
 
 def _range(feature: Feature) -> str:
-    return f"{spelled_number(feature.low)} to {spelled_number(feature.high)}"
+    return f"{format_number(feature.low)} to {format_number(feature.high)}"
 
 
 def _statistics(task: Task) -> str:
@@ -191,9 +191,9 @@ def limits(operations: int, unless: str = "") -> str:
     """The bounds on programs, as a list."""
     return "\n".join(
         (
-            f"- {grammar.LARGEST_SOURCE // 1024} KB of source, {grammar.LARGEST_TREE:,} syntax nodes, nesting of "
-            f"{grammar.DEEPEST_TREE} in a function and {grammar.DEEPEST_CALLS} through calls of helpers",
-            f"- loops nested {grammar.DEEPEST_LOOPS} deep",
+            f"- {grammar.MAX_SOURCE_BYTES // 1024} KB of source, {grammar.MAX_TREE_NODES:,} syntax nodes, nesting of "
+            f"{grammar.MAX_TREE_DEPTH} in a function and {grammar.MAX_CALL_DEPTH} through calls of helpers",
+            f"- loops nested {grammar.MAX_LOOP_DEPTH} deep",
             f"- {operations:,} operations a call{', ' + unless if unless else ''}: each operation, comparison, choice, "
             "feature read, statistic and assignment counts one, loops multiply, helpers count where they are called",
         )

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from vulcan.anvil.grammar import grammar
-from vulcan.anvil.grammar.examples import Counterexample, Example
+from vulcan.anvil.grammar.examples import Example, RejectedExample
 from vulcan.anvil.grammar.grammar import StatisticKind
-from vulcan.anvil.log_buckets import LEAST_EXPONENT
+from vulcan.anvil.log_buckets import MIN_EXPONENT
 from vulcan.anvil.policy import check
 from vulcan.anvil.prompt_section import SCOPE, SEVERAL, TOTALITY, bounds_of_arguments, code, limits, table
 from vulcan.task import Entity, Feature, Global, History, Mechanism, Objective, Rank, Scalar, Task
@@ -207,7 +207,7 @@ _PROOFS = (
 )
 
 
-def _pair(example: Example, counterexample: Counterexample) -> tuple[str, str]:
+def _pair(example: Example, counterexample: RejectedExample) -> tuple[str, str]:
     return _accepted(example), _rejected(counterexample)
 
 
@@ -216,11 +216,11 @@ def _accepted(example: Example) -> str:
     return text if example.gives is None or example.frame == "top" else f"{text} gives {_exact(example.gives)}"
 
 
-def _rejected(counterexample: Counterexample) -> str:
+def _rejected(counterexample: RejectedExample) -> str:
     return f"{counterexample.shown or _fragment(counterexample)} ({counterexample.rule})"
 
 
-def _fragment(example: Example | Counterexample) -> str:
+def _fragment(example: Example | RejectedExample) -> str:
     """The text in one line of a table: code whose line breaks and indentation are kept."""
     lines = example.text.rstrip("\n").split("\n")
     return "<br>".join(f"`{line}`" if not line.startswith(" ") else _indented(line) for line in lines)
@@ -282,7 +282,7 @@ def _statistics() -> str:
             "**The error of a percentile.** It keeps of each value the bits behind its leading one that the feature's "
             "`resolution` names and cuts off the rest, so it errs towards zero by at most 2^-resolution of the value "
             "(7 bits unless declared: under 0.8 %); integers below 2^(resolution + 1) are exact. What is smaller than "
-            f"2^{LEAST_EXPONENT} counts as 0. All other statistics are computed "
+            f"2^{MIN_EXPONENT} counts as 0. All other statistics are computed "
             "in float64 in the order of observations, and `window_percentile` is one of the observations.",
             "**Memory** of each example above, by the plan. Statistics of one feature share what they can; `vulcan "
             "check` prints the sums of a program.",

@@ -11,11 +11,11 @@ import math
 import sys
 from collections.abc import Callable
 
-LARGEST = sys.float_info.max
+MAX = sys.float_info.max
 
 
 def saturate(x: float) -> float:
-    return min(max(x, -LARGEST), LARGEST)
+    return min(max(x, -MAX), MAX)
 
 
 def add(a: float, b: float) -> float:
@@ -48,7 +48,7 @@ def power(a: float, b: float) -> float:
     try:
         return math.pow(a, b)
     except OverflowError:
-        return -LARGEST if a < 0.0 and b % 2.0 == 1.0 else LARGEST
+        return -MAX if a < 0.0 and b % 2.0 == 1.0 else MAX
 
 
 def negate(a: float) -> float:
@@ -79,7 +79,7 @@ def _saturating(function: Callable[[float], float]) -> Callable[[float], float]:
         try:
             return function(x)
         except OverflowError:
-            return LARGEST
+            return MAX
 
     return total
 

@@ -18,12 +18,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from vulcan.anvil import ir as p
-from vulcan.anvil import log_buckets
+from vulcan.anvil import ir, log_buckets
 from vulcan.task import Feature
 
 # Words of the header
-LIVE, FIRST_BUCKET, LOWEST, RESOLUTION, BUCKETS, WORDS_AT, TOP_AT, COUNTS_AT, UNKNOWN, HEADER = range(10)
+LIVE, FIRST_BUCKET, MIN, RESOLUTION, BUCKETS, WORDS_AT, TOP_AT, COUNTS_AT, UNKNOWN, HEADER = range(10)
 
 # Words of a cursor: the bucket it is at, the values below that bucket, its latest answer, and whether that still holds
 BUCKET, BELOW, ANSWER, ANSWERED, CURSOR = range(5)
@@ -60,7 +59,7 @@ class PopulationShape:
         """Write an empty population to a block of `words` int64, all 0."""
         leaves = -(-self.buckets // 64)
         block[FIRST_BUCKET] = log_buckets.first_bucket(self.resolution)
-        block[LOWEST] = self.lowest
+        block[MIN] = self.lowest
         block[RESOLUTION] = self.resolution
         block[BUCKETS] = self.buckets
         block[WORDS_AT] = HEADER + CURSOR * self.cursors
@@ -83,7 +82,7 @@ def base_at(occasion: str) -> Base:
     return f"at {occasion}"
 
 
-def base_of(statistic: p.Statistic, occasions: Mapping[str, str]) -> Base:
+def base_of(statistic: ir.Statistic, occasions: Mapping[str, str]) -> Base:
     """The block of a statistic of an entity or the system; `occasions` are as `Signature.occasions` has them."""
     is_observed = statistic.scope == "system" and statistic.feature in occasions
     return base_at(occasions[statistic.feature]) if is_observed else statistic.scope
@@ -111,7 +110,7 @@ class Part:
 OBSERVATIONS = Part("observations")
 
 
-def parts_of(statistic: p.Statistic, occasions: Mapping[str, str] | None = None) -> tuple[tuple[Base, Part], ...]:
+def parts_of(statistic: ir.Statistic, occasions: Mapping[str, str] | None = None) -> tuple[tuple[Base, Part], ...]:
     """What a statistic needs, and in which block; `occasions` are those of features."""
     feature, last = statistic.feature, statistic.arguments[-1] if statistic.arguments else 0.0
     if statistic.scope == "population":
@@ -181,7 +180,7 @@ class Block:
 
 
 def block_of(
-    statistics: Iterable[p.Statistic],
+    statistics: Iterable[ir.Statistic],
     base: Base,
     shapes: Mapping[str, PopulationShape] | None = None,
     occasions: Mapping[str, str] | None = None,
@@ -195,7 +194,7 @@ def block_of(
     return Block(dict(sorted(lengths.items(), key=lambda item: (item[1], item[0].kind != "observations", item[0]))))
 
 
-def _length(part: Part, statistic: p.Statistic, shapes: Mapping[str, PopulationShape]) -> int:
+def _length(part: Part, statistic: ir.Statistic, shapes: Mapping[str, PopulationShape]) -> int:
     match part.kind:
         case "ring":
             return int(statistic.arguments[-1])
@@ -209,7 +208,7 @@ def _length(part: Part, statistic: p.Statistic, shapes: Mapping[str, PopulationS
             return 1
 
 
-def shapes_of(statistics: Iterable[p.Statistic], declared: Mapping[str, Feature]) -> dict[str, PopulationShape]:
+def shapes_of(statistics: Iterable[ir.Statistic], declared: Mapping[str, Feature]) -> dict[str, PopulationShape]:
     """The populations of which percentiles are asked, by feature."""
     asked = [s.feature for s in statistics if s.scope == "population"]
     return {feature: PopulationShape.of(declared[feature], asked.count(feature)) for feature in sorted(set(asked))}

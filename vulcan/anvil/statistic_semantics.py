@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from functools import reduce
 from operator import add
 
-from vulcan.anvil import ir as p
+from vulcan.anvil import ir
 
 
 def mean_after(mean: float, value: float, observations: int) -> float:
@@ -35,7 +35,7 @@ def nearest_rank(share: float, count: int) -> int:
 class Stream:
     """The observations of one feature, as far as the statistics asked of it need them."""
 
-    def __init__(self, statistics: Iterable[p.Statistic], unknown: float) -> None:
+    def __init__(self, statistics: Iterable[ir.Statistic], unknown: float) -> None:
         self._unknown = unknown
         self._averages = {s: unknown for s in statistics if s.kind == "ewma"}
         self._sums = {int(s.arguments[-1]): 0.0 for s in statistics if s.kind == "window_avg"}
@@ -61,7 +61,7 @@ class Stream:
             if self._observations % n == 0:  # so that rounding errors do not add up
                 self._sums[n] = reduce(add, self._window(n), 0.0)  # sum() of floats differs among versions of Python
 
-    def answer(self, statistic: p.Statistic, value: float = 0.0) -> float:
+    def answer(self, statistic: ir.Statistic, value: float = 0.0) -> float:
         """What the statistic is now; `value` is what one that looks for a value looks for."""
         if statistic.kind in ("count", "contains"):
             found = self._window(int(statistic.arguments[-1])).count(value)
@@ -97,7 +97,7 @@ WINDOWED = ("recent", "window_avg", "window_percentile", "count", "contains")
 """The kinds whose last argument says how many observations they need."""
 
 
-class Population:
+class PopulationStatistic:
     """The latest observation of every live entity, in buckets."""
 
     def __init__(self) -> None:

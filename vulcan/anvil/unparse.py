@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from vulcan.anvil import ir as p
+from vulcan.anvil import ir
 from vulcan.anvil.grammar import grammar
 from vulcan.task import History, Signature
 
@@ -30,7 +30,7 @@ _FUNCTIONS: Mapping[str, str] = {
 _INDENT = "    "
 
 
-def emit_source(program: p.Program, signature: Signature) -> str:
+def emit_source(program: ir.Module, signature: Signature) -> str:
     """The source of a program: docstring, parameters, helpers and what the task names, the main function first.
 
     Every name is kept. The signature has the arguments of every function that the task names (`Task.interface`).
@@ -43,7 +43,7 @@ def emit_source(program: p.Program, signature: Signature) -> str:
 
 
 class _Writer:
-    def __init__(self, program: p.Program, signature: Signature) -> None:
+    def __init__(self, program: ir.Module, signature: Signature) -> None:
         self.program = program
         self.signature = signature
 
@@ -60,50 +60,52 @@ class _Writer:
             head.append("\n".join(f"{name} = {_number(value)}" for name, value in self.program.parameters))
         return "\n\n\n".join(["\n\n".join(head), *functions] if head else functions) + "\n"
 
-    def function(self, function: p.Function) -> Iterator[str]:
+    def function(self, function: ir.Function) -> Iterator[str]:
         yield f"def {function.name}({', '.join(function.arguments)}):"
         if function.documentation:
             yield _INDENT + _docstring(function.documentation, _INDENT)
         yield from self.block(function.body, _INDENT)
 
-    def needs_math(self, function: p.Function) -> bool:
-        used = (e.operation for e in p.expressions(function.body) if isinstance(e, p.Operate))
+    def needs_math(self, function: ir.Function) -> bool:
+        used = (e.operation for e in ir.expressions(function.body) if isinstance(e, ir.Operate))
         return any(_FUNCTIONS.get(name, "").startswith("math.") for name in used if name not in _BINARY)
 
     # Statements
 
-    def block(self, body: tuple[p.Statement, ...], indent: str) -> Iterator[str]:
+    def block(self, body: tuple[ir.Statement, ...], indent: str) -> Iterator[str]:
         if not body:
             yield indent + "pass"
         for statement in body:
             yield from self.statement(statement, indent)
 
-    def statement(self, statement: p.Statement, indent: str) -> Iterator[str]:
+    def statement(self, statement: ir.Statement, indent: str) -> Iterator[str]:
         match statement:
-            case p.Assign(name, p.Operate(operation, (p.Local(left), right))) if left == name and operation in _BINARY:
+            case ir.Assign(name, ir.Operate(operation, (ir.Local(left), right))) if (
+                left == name and operation in _BINARY
+            ):
                 yield f"{indent}{name} {_BINARY[operation][0]}= {self.text(right)}"
-            case p.Assign(name, value):
+            case ir.Assign(name, value):
                 yield f"{indent}{name} = {self.text(value)}"
-            case p.Return(value):
+            case ir.Return(value):
                 yield f"{indent}return {self.text(value)}"
-            case p.If():
+            case ir.If():
                 yield from self.branch(statement, indent)
-            case p.Loop(name, start, stop, step, body):
+            case ir.Loop(name, start, stop, step, body):
                 bounds = [stop] if (start, step) == (0, 1) else [start, stop] if step == 1 else [start, stop, step]
                 yield f"{indent}for {name} in range({', '.join(map(str, bounds))}):"
                 yield from self.block(body, indent + _INDENT)
-            case p.Break():
+            case ir.Break():
                 yield indent + "break"
-            case p.Continue():
+            case ir.Continue():
                 yield indent + "continue"
 
-    def branch(self, statement: p.If, indent: str) -> Iterator[str]:
+    def branch(self, statement: ir.If, indent: str) -> Iterator[str]:
         word = "if"
         while True:
             yield f"{indent}{word} {self.text(statement.test)}:"
             yield from self.block(statement.then, indent + _INDENT)
             match statement.otherwise:
-                case (p.If() as following,):
+                case (ir.If() as following,):
                     word, statement = "elif", following
                 case ():
                     return
@@ -114,36 +116,36 @@ class _Writer:
 
     # Expressions
 
-    def text(self, expression: p.Expression, least: int = _CHOOSE) -> str:
+    def text(self, expression: ir.Expression, least: int = _CHOOSE) -> str:
         """The expression, in parentheses where it binds less tightly than `least`."""
         text, level = self.spelled(expression)
         return f"({text})" if level < least else text
 
-    def spelled(self, e: p.Expression) -> tuple[str, int]:
+    def spelled(self, e: ir.Expression) -> tuple[str, int]:
         """The expression and how tightly it binds."""
         match e:
-            case p.Number(value):
+            case ir.Number(value):
                 return _number(value), _SIGN if value < 0.0 else _ATOM
-            case p.Parameter(name) | p.Local(name) | p.Read(name):
+            case ir.Parameter(name) | ir.Local(name) | ir.Read(name):
                 return name, _ATOM
-            case p.Statistic():
+            case ir.Statistic():
                 return self.statistic(e), _ATOM
-            case p.Occurrences(statistic, value):
+            case ir.Occurrences(statistic, value):
                 return self.statistic(statistic, self.text(value)), _ATOM
-            case p.Query(history, query):
+            case ir.Query(history, query):
                 return f"{history}.{query}({self.key(history)})", _ATOM
-            case p.Call(function, arguments):
+            case ir.Call(function, arguments):
                 return f"{function}({self.listed(arguments)})", _ATOM
-            case p.Choose(test, then, otherwise):
+            case ir.Choose(test, then, otherwise):
                 return f"{self.text(then, _OR)} if {self.text(test, _OR)} else {self.text(otherwise)}", _CHOOSE
-            case p.Compare(operators, operands):
+            case ir.Compare(operators, operands):
                 first, *others = (self.text(operand, _SUM) for operand in operands)
                 chain = (f" {op} {other}" for op, other in zip(operators, others, strict=True))
                 return first + "".join(chain), _COMPARE
-            case p.Operate():
+            case ir.Operate():
                 return self.operation(e)
 
-    def operation(self, e: p.Operate) -> tuple[str, int]:
+    def operation(self, e: ir.Operate) -> tuple[str, int]:
         name, operands = e.operation, e.operands
         if name in _BOOLEAN:
             level = _BOOLEAN[name]
@@ -158,10 +160,10 @@ class _Writer:
             return f"{self.text(operands[0], left)} {symbol} {self.text(operands[1], right)}", level
         return f"{_FUNCTIONS[name]}({self.listed(operands)})", _ATOM
 
-    def listed(self, expressions: tuple[p.Expression, ...]) -> str:
+    def listed(self, expressions: tuple[ir.Expression, ...]) -> str:
         return ", ".join(self.text(expression) for expression in expressions)
 
-    def statistic(self, statistic: p.Statistic, *before: str) -> str:
+    def statistic(self, statistic: ir.Statistic, *before: str) -> str:
         entity = self.signature.entity
         name = statistic.feature
         owner, _, feature = name.partition(".")

@@ -9,14 +9,14 @@ import pandas as pd
 
 from vulcan.results.report.data import (
     Report,
-    Told,
+    RunData,
     every_candidate,
     measured_on,
     models,
     progress,
     scores_by_instance,
 )
-from vulcan.results.run import Named, compared, metrics_of
+from vulcan.results.run import Named, compare_instances, metrics_of
 from vulcan.searches.evidence import SPLITS
 from vulcan.task import Metrics
 
@@ -39,7 +39,7 @@ COSTS = ("model", "calls", "tokens_in", "tokens_out", "dollars", "seconds")
 EVENTS = ("row", "time", "kind", "data")
 
 
-def candidates(told: Told) -> pd.DataFrame:
+def candidates(told: RunData) -> pd.DataFrame:
     """See `vulcan.api.run.Run.candidates`."""
     taken = {row["candidate"]: row for row in progress(told)}
     rows = ({**taken[row["candidate"]], **row} for row in every_candidate(told))
@@ -82,13 +82,13 @@ def instances(report: Report) -> pd.DataFrame:
                 "gap": None if row.winner is None or row.best_baseline is None else row.winner - row.best_baseline[1],
                 "parameters": parameters[row.instance, row.split],
             }
-            for row in compared(report.record, report.scorer)
+            for row in compare_instances(report.record, report.scorer)
         ),
         INSTANCES,
     )
 
 
-def failures(told: Told) -> pd.DataFrame:
+def failures(told: RunData) -> pd.DataFrame:
     """See `vulcan.api.run.Run.failures`."""
     rows = (
         {
@@ -107,12 +107,12 @@ def failures(told: Told) -> pd.DataFrame:
     return _frame(rows, FAILURES, "candidate")
 
 
-def costs(told: Told) -> pd.DataFrame:
+def costs(told: RunData) -> pd.DataFrame:
     """See `vulcan.api.run.Run.costs`."""
     return _frame(models(told.calls), COSTS, "model")
 
 
-def events(told: Told) -> pd.DataFrame:
+def events(told: RunData) -> pd.DataFrame:
     """See `vulcan.api.run.Run.events`."""
     frame = _frame((row.document() for row in told.rows.all), EVENTS, "row")
     frame["time"] = pd.to_datetime(frame["time"], utc=True, format="ISO8601")

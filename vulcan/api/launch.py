@@ -16,26 +16,26 @@ from typing import Any
 
 from vulcan.errors import UserError
 from vulcan.models import ModelRefused
-from vulcan.progress.display import ShownDisplay, open_display
-from vulcan.progress.run_opened import Opened
+from vulcan.progress.display import Display, open_display
+from vulcan.progress.run_opened import RunInfo
 from vulcan.registry import find_task
 from vulcan.results.run import run_document
 from vulcan.scoring import WorkerLost
 from vulcan.searches.config import SearchConfig, make_config, read_config, sort_options
 from vulcan.searches.costs import Costs
-from vulcan.searches.evidence import Evidence
+from vulcan.searches.evidence import EvaluationSet
 from vulcan.searches.model_pool import ASK
 from vulcan.searches.session import (
-    Machines,
-    Recording,
+    ExecutionConfig,
+    RecordedReplies,
     check_config,
+    load_run_spec,
     open_study,
+    record_stop,
     run_search,
-    stop_is_told,
-    written_down,
 )
 from vulcan.store import RunRecord, Store
-from vulcan.store.runs import CONTROL, FILE, alone_in, create_store, new_run, open_store
+from vulcan.store.runs import CONTROL, FILE, create_store, lock_run, new_run, open_store
 from vulcan.task import Json, Task
 
 _MARK = "repeats"
@@ -43,25 +43,25 @@ _MARK = "repeats"
 
 
 @dataclass(frozen=True)
-class Repeated:
+class ReplaySource:
     """A recorded run: its search, and its replies; those of its control too, if it came to one."""
 
     run: Path
     search: SearchConfig
-    recording: Recording
-    control: Recording | None
+    recording: RecordedReplies
+    control: RecordedReplies | None
 
     @classmethod
-    def of(cls, run: Path) -> Repeated:
+    def of(cls, run: Path) -> ReplaySource:
         """Raises UserError where there is nothing to repeat."""
         with closing(open_store(run)) as store:
-            record, recording = RunRecord.of(store.events()), Recording.of(store)
+            record, recording = RunRecord.of(store.events()), RecordedReplies.of(store)
         if not record.config:
             raise UserError(f"{run} stopped before its search was written down; there is nothing to repeat")
         control = None
         if record.control is not None:
             with closing(open_store(run, CONTROL)) as store:
-                control = Recording.of(store)
+                control = RecordedReplies.of(store)
         return cls(run, SearchConfig.from_json(record.config), recording, control)
 
     def mark(self, run: Path) -> None:
@@ -69,7 +69,7 @@ class Repeated:
         (run / _MARK).write_text(str(self.run.resolve()), encoding="utf-8")
 
     @classmethod
-    def marked(cls, run: Path) -> Repeated | None:
+    def marked(cls, run: Path) -> ReplaySource | None:
         """The run that the one in this directory repeats; None for one that does not. Raises UserError."""
         if not (run / _MARK).is_file():
             return None
@@ -87,18 +87,18 @@ Sorted = tuple[dict[str, Any], dict[str, Json]]
 
 
 @dataclass(frozen=True)
-class Wanted:
+class SearchRequest:
     """A search, where it runs, and what answers it if it is a repetition."""
 
     task: Task
     search: SearchConfig
-    machines: Machines
-    repeated: Repeated | None = None
+    machines: ExecutionConfig
+    repeated: ReplaySource | None = None
 
     @classmethod
     def of(
         cls, task_name: object, file: Path | None, machines: Mapping[str, Any], given: Callable[[Task], Sorted]
-    ) -> Wanted:
+    ) -> SearchRequest:
         """From what is `given` for the task and, below that, what a file has. Raises UserError."""
         plain = read_config(file) if file is not None else {}
         in_file = {name: plain.pop(name) for name in MACHINES if name in plain}
@@ -113,13 +113,13 @@ class Wanted:
         _check_machines("the configuration file", in_file)
         # A run whose prompts are answered by hand needs no Ray, unless it is asked for
         default = {"executor": "local"} if search.model == (ASK,) else {}
-        return cls(task, search, Machines(**{**default, **in_file, **_checked(machines)}))
+        return cls(task, search, ExecutionConfig(**{**default, **in_file, **_checked(machines)}))
 
     @classmethod
-    def repetition(cls, run: Path, machines: Mapping[str, Any]) -> Wanted:
+    def repetition(cls, run: Path, machines: Mapping[str, Any]) -> SearchRequest:
         """The search of a run, answered by the replies that it recorded. Raises UserError."""
-        repeated = Repeated.of(run)
-        return cls(find_task(repeated.search.task), repeated.search, Machines(**_checked(machines)), repeated)
+        repeated = ReplaySource.of(run)
+        return cls(find_task(repeated.search.task), repeated.search, ExecutionConfig(**_checked(machines)), repeated)
 
 
 def _checked(machines: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -138,19 +138,19 @@ def _check_machines(where: str, machines: Mapping[str, Any]) -> None:
 
 
 @dataclass(frozen=True)
-class Running:
+class RunSession:
     """A run that is open, and all that is needed to search in it."""
 
     place: Path
     task: Task
     config: SearchConfig
     store: Store
-    evidence: Evidence
-    machines: Machines
-    repeated: Repeated | None = None
+    evidence: EvaluationSet
+    machines: ExecutionConfig
+    repeated: ReplaySource | None = None
 
     @classmethod
-    def begun(cls, wanted: Wanted, runs: Path, evidence: Evidence | None = None) -> Running:
+    def begun(cls, wanted: SearchRequest, runs: Path, evidence: EvaluationSet | None = None) -> RunSession:
         """A new run in the directory `runs`. What is wrong with it raises UserError before anything is written."""
         if evidence is None:
             evidence = check_config(wanted.task, wanted.search, models=wanted.repeated is None)
@@ -161,12 +161,12 @@ class Running:
         return cls(place, wanted.task, wanted.search, store, evidence, wanted.machines, wanted.repeated)
 
     @classmethod
-    def stopped(cls, place: Path, machines: Machines) -> Running:
+    def stopped(cls, place: Path, machines: ExecutionConfig) -> RunSession:
         """A run to go on with. Raises UserError where that cannot be."""
-        repeated = Repeated.marked(place)
+        repeated = ReplaySource.marked(place)
         with ExitStack() as on_failure:
             store = on_failure.enter_context(closing(open_store(place)))
-            task, config, evidence = written_down(place, store, models=repeated is None)
+            task, config, evidence = load_run_spec(place, store, models=repeated is None)
             if config.model == (ASK,) and repeated is None:
                 named = shlex.quote(str(place))
                 raise UserError(f"{place} waits for replies: `vulcan ask {named}` prints the next prompt")
@@ -178,16 +178,16 @@ class Running:
         """Whether somebody else answers its prompts."""
         return self.config.model == (ASK,) and self.repeated is None
 
-    def search(self, display: ShownDisplay) -> tuple[RunRecord, Costs]:
+    def search(self, display: Display) -> tuple[RunRecord, Costs]:
         """Search to the end; what it came to. The store is closed, whatever happens.
 
         Of a run whose prompts somebody else answers, measure the baselines and the task's own policies.
         Raises UserError; an interruption leaves the run to be resumed.
         """
-        with closing(self.store), display, _stops_explained(self.place), alone_in(self.place):
+        with closing(self.store), display, _stops_explained(self.place), lock_run(self.place):
             repeats = self.repeated.run if self.repeated else None
             models = () if self.asks else self.config.model
-            display.opened(Opened(self.place, self.task.name, len(self.evidence.instances), models, repeats))
+            display.opened(RunInfo(self.place, self.task.name, len(self.evidence.instances), models, repeats))
             if self.asks:
                 self._open_for_asking(display)
             else:
@@ -201,9 +201,9 @@ class Running:
             display.ended(run_document(self.place, record, costs))
         return record, costs
 
-    def _open_for_asking(self, display: ShownDisplay) -> None:
+    def _open_for_asking(self, display: Display) -> None:
         with (
-            stop_is_told(self.store),
+            record_stop(self.store),
             open_study(self.task, self.config, self.store, self.evidence, self.machines, display) as study,
         ):
             study.begin()
@@ -214,7 +214,7 @@ class Running:
         return open_store(self.place, CONTROL) if there else create_store(self.place, CONTROL)
 
 
-def go_on(running: Running, progress: str) -> Path:
+def run_to_completion(running: RunSession, progress: str) -> Path:
     """Search to the end, for a program; the run's directory. Raises UserError or KeyboardInterrupt."""
     try:
         running.search(open_display(progress))

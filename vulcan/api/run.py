@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from vulcan.api.files import places, write_text
 from vulcan.results.candidate import candidate_document
 from vulcan.results.evidence_card import export_candidate
-from vulcan.results.report.data import Told, difference
+from vulcan.results.report.data import RunData, difference
 from vulcan.terminal_text import printable
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class Candidate:
 
     number: int
     _place: Path = field(compare=True)
-    _told: Told = field(compare=False)
+    _told: RunData = field(compare=False)
 
     @property
     def source(self) -> str:
@@ -280,11 +280,11 @@ class Run:
 
         The options are those of `vulcan resume`. Returns the run as it then stands. Raises UserError.
         """
-        from vulcan.api.launch import Running, go_on
-        from vulcan.searches.session import Machines
+        from vulcan.api.launch import RunSession, run_to_completion
+        from vulcan.searches.session import ExecutionConfig
 
-        machines = Machines(executor, workers, ray_address, allow_unsandboxed)
-        return Run.of(go_on(Running.stopped(self.place, machines), progress))
+        machines = ExecutionConfig(executor, workers, ray_address, allow_unsandboxed)
+        return Run.of(run_to_completion(RunSession.stopped(self.place, machines), progress))
 
     # How it is shown
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from vulcan.api.launch import MACHINES, Running, Sorted, Wanted, go_on
+from vulcan.api.launch import MACHINES, RunSession, SearchRequest, Sorted, run_to_completion
 from vulcan.api.run import Run
 from vulcan.errors import UserError
 from vulcan.progress.display import check_form
@@ -99,10 +99,10 @@ def search(
         others = [*given, *settings, *(name for name, value in (("task", task), ("config", config)) if value)]
         if others:
             raise UserError(f"{_WHERE}: replay repeats a run as it was: leave out {others[0]}")
-        wanted = Wanted.repetition(find_run(str(replay), runs), machines)
+        wanted = SearchRequest.repetition(find_run(str(replay), runs), machines)
     else:
         wanted = _wanted(task, config, {**_from_environment(), **given, **settings}, machines)
-    return Run.of(go_on(Running.begun(wanted, runs), progress))
+    return Run.of(run_to_completion(RunSession.begun(wanted, runs), progress))
 
 
 def load(run: str | Path, runs_dir: str | Path | None = None) -> Run:
@@ -127,7 +127,7 @@ def runs_directory(given: str | Path | None) -> Path:
     return Path(given if given is not None else os.environ.get("VULCAN_RUNS_DIR") or "runs")
 
 
-def _wanted(task: object, config: object, options: Mapping[str, Any], machines: Mapping[str, Any]) -> Wanted:
+def _wanted(task: object, config: object, options: Mapping[str, Any], machines: Mapping[str, Any]) -> SearchRequest:
     if task is None and config is None:
         raise UserError(f"{_WHERE}: name a task, as task='cache_eviction' (`vulcan tasks` lists them)")
     plain = {name: _plain(value) for name, value in options.items()}
@@ -135,7 +135,7 @@ def _wanted(task: object, config: object, options: Mapping[str, Any], machines: 
     def sorted_for(declared: Task) -> Sorted:
         return sort_options(declared, plain, _WHERE, (*MACHINES, *_HERE), spell=str)
 
-    return Wanted.of(_plain(task), None if config is None else Path(str(config)), machines, sorted_for)
+    return SearchRequest.of(_plain(task), None if config is None else Path(str(config)), machines, sorted_for)
 
 
 def _from_environment() -> dict[str, Any]:

@@ -16,7 +16,7 @@ from vulcan.cli.output import number, print_json, say
 from vulcan.cli.output import tell as tell_aside
 
 if TYPE_CHECKING:
-    from vulcan.searches.interactive import Conversation
+    from vulcan.searches.interactive import InteractiveSearch
     from vulcan.searches.proposal import Proposal
 
 
@@ -37,11 +37,11 @@ def ask(
       vulcan ask cache_eviction-20260101-120000-ab12 --json
       vulcan ask cache_eviction-20260101-120000-ab12 --proposal 12
     """
-    from vulcan.searches.interactive import asked_document, name_of
+    from vulcan.searches.interactive import ask_document, name_of
 
     with _conversation(run, runs_dir, allow_unsandboxed) as (place, conversation):
         given = conversation.find(proposal) if proposal is not None else conversation.ask()
-        document = {"run": str(place), **asked_document(conversation, given)}
+        document = {"run": str(place), **ask_document(conversation, given)}
     if as_json:
         print_json(document)
     elif given is not None:
@@ -72,12 +72,12 @@ def tell(
       vulcan tell cache_eviction-20260101-120000-ab12 --proposal 12 --file reply.md
       vulcan tell cache_eviction-20260101-120000-ab12 --proposal 12.1 --file - --model me < reply.md
     """
-    from vulcan.searches.interactive import told_document
+    from vulcan.searches.interactive import tell_document
 
     text = _read(file)
     with _conversation(run, runs_dir, allow_unsandboxed) as (place, conversation):
         told = conversation.tell(proposal, text, model)
-        document = {"run": str(place), **told_document(conversation, told)}
+        document = {"run": str(place), **tell_document(conversation, told)}
     if as_json:
         print_json(document)
         return
@@ -117,13 +117,13 @@ def finish(
 
 
 @contextmanager
-def _conversation(run: str, runs: Path, allow_unsandboxed: bool) -> Iterator[tuple[Path, Conversation]]:
-    from vulcan.progress.plain import Silent
-    from vulcan.searches.interactive import open_conversation
+def _conversation(run: str, runs: Path, allow_unsandboxed: bool) -> Iterator[tuple[Path, InteractiveSearch]]:
+    from vulcan.progress.plain import NullDisplay
+    from vulcan.searches.interactive import open_interactive_search
     from vulcan.store.runs import find_run
 
     place = find_run(run, runs)
-    with open_conversation(place, Silent(), allow_unsandboxed=allow_unsandboxed) as conversation:
+    with open_interactive_search(place, NullDisplay(), allow_unsandboxed=allow_unsandboxed) as conversation:
         yield place, conversation
 
 

@@ -35,7 +35,7 @@ def bench(tasks: Tasks = None, full: Full = False, check: Check = False, as_json
       vulcan bench ./tasks/mine --full --json
     """
     from vulcan.bench_pipeline import measure_task
-    from vulcan.benchmark import LeftOut, machine, machine_line
+    from vulcan.benchmark import NotMeasurable, machine, machine_line
     from vulcan.registry import known_tasks
 
     quick = not full
@@ -47,7 +47,7 @@ def bench(tasks: Tasks = None, full: Full = False, check: Check = False, as_json
         tell(f"measuring {name} ...")
         try:
             findings = measure_task(name, quick)
-        except LeftOut as reason:
+        except NotMeasurable as reason:
             document["left_out"].append(str(reason))
             if not as_json:
                 say(f"\nleft out: {reason}")

@@ -7,17 +7,17 @@ from typing import Any
 
 from vulcan.cli.output import print_json, print_table, say
 from vulcan.models import Message
-from vulcan.models.prices import expected_tokens, spelled
-from vulcan.progress.display import ShownDisplay, open_display
+from vulcan.models.prices import expected_tokens, format_price
+from vulcan.progress.display import Display, open_display
 from vulcan.searches.config import SearchConfig
-from vulcan.searches.evidence import Evidence
-from vulcan.searches.model_pool import REPLY_TOKENS, Limit, ModelForecast, forecast_limits, forecast_models
-from vulcan.searches.session import Machines, open_study
+from vulcan.searches.evidence import EvaluationSet
+from vulcan.searches.model_pool import REPLY_TOKENS, BudgetForecast, ModelForecast, forecast_limits, forecast_models
+from vulcan.searches.session import ExecutionConfig, open_study
 from vulcan.store import MemoryStore
 from vulcan.task import Task
 
 
-def show_dry_run(task: Task, config: SearchConfig, evidence: Evidence, form: str, *, as_json: bool) -> None:
+def show_dry_run(task: Task, config: SearchConfig, evidence: EvaluationSet, form: str, *, as_json: bool) -> None:
     """Print what a search will measure on, about what it will cost, and its first prompt. No model is called.
 
     Baselines and the task's own policies are measured, for the prompt has their scores. Raises UserError.
@@ -39,10 +39,10 @@ def show_dry_run(task: Task, config: SearchConfig, evidence: Evidence, form: str
 
 
 def _first_prompt(
-    task: Task, config: SearchConfig, evidence: Evidence, display: ShownDisplay
+    task: Task, config: SearchConfig, evidence: EvaluationSet, display: Display
 ) -> tuple[int, tuple[Message, ...]]:
     """How many proposals are planned, and the first as the search will make it."""
-    with open_study(task, config, MemoryStore(), evidence, Machines("local", 1), display) as study:
+    with open_study(task, config, MemoryStore(), evidence, ExecutionConfig("local", 1), display) as study:
         proposal = study.ask()
         assert proposal is not None, "a search makes at least one proposal"
         return study.total, proposal.messages
@@ -56,7 +56,7 @@ def _times(config: SearchConfig) -> str:
     return "as many again by the control, " if config.control else ""
 
 
-def _show_evidence(evidence: Evidence) -> None:
+def _show_evidence(evidence: EvaluationSet) -> None:
     rows: list[tuple[str, str]] = [(i.name, i.split) for i in evidence.instances]
     rows += [(i.name, f"rung {rung.name}, keeps {rung.keep:.0%}") for rung in evidence.rungs for i in rung.instances]
     print_table(("instance", "used for"), rows)
@@ -66,7 +66,13 @@ def _show_models(models: list[ModelForecast], proposals: int) -> None:
     print_table(
         ("model", "can be called", "tokens a candidate", "dollars a candidate", f"dollars for all {proposals}"),
         [
-            (m.model, "no" if m.problem else "yes", str(m.tokens), spelled(m.dollars), spelled(_all(m, proposals)))
+            (
+                m.model,
+                "no" if m.problem else "yes",
+                str(m.tokens),
+                format_price(m.dollars),
+                format_price(_all(m, proposals)),
+            )
             for m in models
         ],
     )
@@ -83,7 +89,7 @@ def _all(model: ModelForecast, proposals: int) -> float | None:
     return None if model.dollars is None else model.dollars * proposals
 
 
-def _show_limits(limits: list[Limit]) -> None:
+def _show_limits(limits: list[BudgetForecast]) -> None:
     say("What ends the search, the first to do so before the others:")
     for limit in limits:
         after = "cannot be told" if limit.proposals is None else f"about {limit.proposals} proposals"
@@ -93,11 +99,11 @@ def _show_limits(limits: list[Limit]) -> None:
 def _document(
     task: Task,
     config: SearchConfig,
-    evidence: Evidence,
+    evidence: EvaluationSet,
     planned: int,
     messages: tuple[Message, ...],
     models: list[ModelForecast],
-    limits: list[Limit],
+    limits: list[BudgetForecast],
 ) -> dict[str, Any]:
     proposals = planned * _runs(config)
     return {

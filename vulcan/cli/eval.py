@@ -149,10 +149,10 @@ def _check_plot(plot: Path, task: Task) -> None:
 def _plot(
     plot: Path, task: Task, instances: tuple[Instance, ...], measured: list[tuple[str, str, Any]], title: str
 ) -> None:
-    from vulcan.results.scatter_plot import Measured, write_pictures
+    from vulcan.results.scatter_plot import PolicyMetrics, write_pictures
 
     names = [instance.name for instance in instances]
-    policies = [Measured(name, kind, [dict(metrics)[i] for i in names]) for name, kind, metrics in measured]
+    policies = [PolicyMetrics(name, kind, [dict(metrics)[i] for i in names]) for name, kind, metrics in measured]
     write_pictures(plot, task.pictures, names, policies, title)
 
 

@@ -16,7 +16,7 @@ from vulcan.errors import UserError
 
 if TYPE_CHECKING:
     from vulcan.export import Provenance
-    from vulcan.export.formats import Attempt, Exporter
+    from vulcan.export.formats import Exporter, FormatResult
     from vulcan.python_policy.dispatch import AnyPolicy
     from vulcan.task import Task
 
@@ -114,7 +114,7 @@ class _Subject:
     told: dict[str, Any]
     name: str
 
-    def attempts(self) -> list[Attempt]:
+    def attempts(self) -> list[FormatResult]:
         from vulcan.export.formats import every_format
 
         return every_format(self.policy, self.provenance, self.others)

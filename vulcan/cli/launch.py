@@ -11,7 +11,7 @@ from typing import Any
 
 import typer
 
-from vulcan.api.launch import MACHINES, Running, Sorted, Wanted
+from vulcan.api.launch import MACHINES, RunSession, SearchRequest, Sorted
 from vulcan.cli.options import task_settings
 from vulcan.cli.output import say, tell
 from vulcan.cli.summary import print_run
@@ -35,7 +35,7 @@ def progress_form(progress: str | None, *, quiet: bool, as_json: bool) -> str:
     return progress
 
 
-def search_in(running: Running, form: str, *, as_json: bool) -> None:
+def search_in(running: RunSession, form: str, *, as_json: bool) -> None:
     """Search in a run's directory to the end. Raises UserError; an interruption leaves the run to be resumed."""
     named = shlex.quote(str(running.place))
     try:
@@ -60,7 +60,7 @@ def search_in(running: Running, form: str, *, as_json: bool) -> None:
 _BESIDE_REPLAY = {"replay", "runs_dir", "quiet", "progress", "as_json", *MACHINES}
 
 
-def configured(context: typer.Context, file: Path | None, replay: str | None, runs: Path) -> Wanted:
+def configured(context: typer.Context, file: Path | None, replay: str | None, runs: Path) -> SearchRequest:
     """The search that the options of the command line ask for, and below them those of a file. Raises UserError."""
     given = {name: value for name, value in context.params.items() if is_given(context, name)}
     machines = {name: given[name] for name in MACHINES if name in given}
@@ -69,12 +69,12 @@ def configured(context: typer.Context, file: Path | None, replay: str | None, ru
         others = [f"--{name.replace('_', '-')}" for name in sorted(typed - _BESIDE_REPLAY)]
         if others or context.args:
             raise UserError(f"--replay repeats a run as it was: leave out {(others or context.args)[0]}")
-        return Wanted.repetition(find_run(replay, runs), machines)
+        return SearchRequest.repetition(find_run(replay, runs), machines)
 
     def sorted_for(task: Task) -> Sorted:
         return {name: _plain(given[name]) for name in OPTIONS if name in given}, task_settings(task, context)
 
-    return Wanted.of(given.get("task"), file, machines, sorted_for)
+    return SearchRequest.of(given.get("task"), file, machines, sorted_for)
 
 
 def _plain(value: Any) -> Any:

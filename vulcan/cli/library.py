@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from vulcan.portfolio.build import BuildConfig
     from vulcan.portfolio.model import Library
     from vulcan.portfolio.select import Choice
-    from vulcan.searches.session import Display
+    from vulcan.searches.session import RunDisplay
 
 app = typer.Typer(
     help="Libraries: a policy for each kind of workload, and the choice among them.",
@@ -106,14 +106,14 @@ def build(
     from vulcan.cli.launch import progress_form
     from vulcan.portfolio.build import build_library
     from vulcan.progress.display import open_display
-    from vulcan.searches.session import Machines
+    from vulcan.searches.session import ExecutionConfig
 
     form = progress_form(progress, quiet=quiet, as_json=as_json)
     wanted = _build_config(context, config, runs_dir)
-    machines = Machines(executor, workers)
+    machines = ExecutionConfig(executor, workers)
 
     @contextmanager
-    def displays(_name: str) -> Iterator[Display]:
+    def displays(_name: str) -> Iterator[RunDisplay]:
         with open_display(form) as display:
             yield display
 
@@ -139,9 +139,9 @@ def _build_config(context: typer.Context, file: Path | None, runs: Path) -> Buil
     """Raises UserError."""
     from vulcan.cli.launch import is_given
     from vulcan.cli.output import read_policy
-    from vulcan.errors import UserError, nearest
+    from vulcan.errors import UserError, did_you_mean
     from vulcan.portfolio.build import BuildConfig
-    from vulcan.portfolio.candidates import Wanted
+    from vulcan.portfolio.candidates import PolicySpec
     from vulcan.portfolio.features import find_workloads
     from vulcan.portfolio.model import METHODS
     from vulcan.registry import find_task
@@ -161,7 +161,7 @@ def _build_config(context: typer.Context, file: Path | None, runs: Path) -> Buil
         known = [objective.name for objective in task.objectives]
         if name not in known:
             raise UserError(
-                f"task {task.name!r} has no objective {name!r}{nearest(name, known)} (known: {', '.join(known)})"
+                f"task {task.name!r} has no objective {name!r}{did_you_mean(name, known)} (known: {', '.join(known)})"
             )
     searching = options["budget_candidates"] != 0
     if not searching:
@@ -169,13 +169,15 @@ def _build_config(context: typer.Context, file: Path | None, runs: Path) -> Buil
     if p["clusters"] != "auto" and not p["clusters"].isdecimal():
         raise UserError(f"clusters is {p['clusters']!r}: a whole number or `auto` is needed")
     if p["method"] not in ("auto", *METHODS):
-        raise UserError(f"no method {p['method']!r}{nearest(p['method'], METHODS)} (known: auto, {', '.join(METHODS)})")
+        raise UserError(
+            f"no method {p['method']!r}{did_you_mean(p['method'], METHODS)} (known: auto, {', '.join(METHODS)})"
+        )
     return BuildConfig(
         search=make_config(p["task"], {**options, "objective": objectives[0]}, settings),
         workloads=find_workloads(p["traces"]),
         objectives=objectives,
         searching=searching,
-        policies=tuple((text, read_policy(Wanted(text).path())) for text in p["policy"]),
+        policies=tuple((text, read_policy(PolicySpec(text).path())) for text in p["policy"]),
         runs=tuple(str(find_run(name, runs)) for name in p["run"]),
         clusters=None if p["clusters"] == "auto" else int(p["clusters"]),
         method=None if p["method"] == "auto" else p["method"],

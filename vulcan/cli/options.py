@@ -58,7 +58,7 @@ def task_settings(task: Task, context: typer.Context) -> dict[str, Json]:
 
     Raises UserError for an option that the task has not, naming the nearest, and for a value that does not fit.
     """
-    from vulcan.errors import UserError, nearest
+    from vulcan.errors import UserError, did_you_mean
 
     known = {setting.option: setting for setting in task.settings}
     found: dict[str, Json] = {}
@@ -70,7 +70,7 @@ def task_settings(task: Task, context: typer.Context) -> dict[str, Json]:
         setting = known.get(option)
         if setting is None:
             own = [name for parameter in context.command.params for name in parameter.opts]
-            close = nearest(option, (*known, *(name for name in own if name.startswith("--"))))
+            close = did_you_mean(option, (*known, *(name for name in own if name.startswith("--"))))
             raise UserError(f"no option {option}{close} (`vulcan task show {task.name}` lists those of the task)")
         if setting.type == "flag":
             if given:
@@ -94,11 +94,11 @@ def task_settings(task: Task, context: typer.Context) -> dict[str, Json]:
 
 
 def _parsed(setting: Setting, value: str) -> Json:
-    from vulcan.errors import UserError, nearest
+    from vulcan.errors import UserError, did_you_mean
 
     if setting.choices and value not in setting.choices:
         choices = ", ".join(setting.choices)
-        raise UserError(f"{setting.option} {value!r}{nearest(value, setting.choices)} (one of: {choices})")
+        raise UserError(f"{setting.option} {value!r}{did_you_mean(value, setting.choices)} (one of: {choices})")
     if setting.type == "text":
         return value
     try:

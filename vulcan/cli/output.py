@@ -60,7 +60,7 @@ def number(value: float | None, places: int = 4) -> str:
 
 __all__ = ["read_policy", "write_text"]
 
-_LARGEST_POLICY = 16 << 20
+_MAX_POLICY = 16 << 20
 
 
 def read_policy(path: Path) -> str:
@@ -69,7 +69,7 @@ def read_policy(path: Path) -> str:
 
     try:
         size = path.stat().st_size
-        if size > _LARGEST_POLICY:
+        if size > _MAX_POLICY:
             raise UserError(f"{path} has {size:,} bytes: that is no policy; give the file of one")
         text = path.read_bytes().decode("utf-8", errors="surrogateescape")
     except OSError as error:

@@ -29,11 +29,11 @@ def resume(
       vulcan resume cache_eviction-20260101-120000-ab12
       vulcan resume runs/cache_eviction-20260101-120000-ab12 --executor local --progress plain
     """
-    from vulcan.api.launch import Running
+    from vulcan.api.launch import RunSession
     from vulcan.cli.launch import progress_form, search_in
-    from vulcan.searches.session import Machines
+    from vulcan.searches.session import ExecutionConfig
     from vulcan.store.runs import find_run
 
     form = progress_form(progress, quiet=quiet, as_json=as_json)
-    machines = Machines(executor, workers, ray_address, allow_unsandboxed)
-    search_in(Running.stopped(find_run(run, runs_dir), machines), form, as_json=as_json)
+    machines = ExecutionConfig(executor, workers, ray_address, allow_unsandboxed)
+    search_in(RunSession.stopped(find_run(run, runs_dir), machines), form, as_json=as_json)

@@ -19,7 +19,7 @@ from vulcan.errors import UserError
 
 if TYPE_CHECKING:
     from vulcan.store import RunRecord
-    from vulcan.store.events import CallRecord, Judged
+    from vulcan.store.events import CallRecord, CandidateJudged
 
 
 def runs(runs_dir: RunsDirectory = RUNS, as_json: AsJson = False) -> None:
@@ -124,10 +124,10 @@ def show(
 
 def _show_config(record: RunRecord, place: str, *, as_json: bool) -> None:
     from vulcan.searches.config import SearchConfig, as_toml
-    from vulcan.store.runs import NotBegun
+    from vulcan.store.runs import RunNotStarted
 
     if not record.config:
-        raise NotBegun(Path(place))
+        raise RunNotStarted(Path(place))
     chosen = SearchConfig.from_json(record.config)
     if as_json:
         print_json(chosen.to_json())
@@ -135,7 +135,7 @@ def _show_config(record: RunRecord, place: str, *, as_json: bool) -> None:
         say(as_toml(chosen).rstrip("\n"))
 
 
-def _show_candidate(record: RunRecord, judged: Judged, call: CallRecord | None) -> None:
+def _show_candidate(record: RunRecord, judged: CandidateJudged, call: CallRecord | None) -> None:
     from vulcan.results.candidate import lineage, metric_rows
 
     proposal = record.proposals[judged.proposal]
@@ -197,14 +197,14 @@ def repair(
     """
     import shlex
 
-    from vulcan.store.recovery import Repaired
+    from vulcan.store.recovery import RepairReport
     from vulcan.store.recovery import repair as repair_file
-    from vulcan.store.runs import CONTROL, FILE, alone_in, find_run
+    from vulcan.store.runs import CONTROL, FILE, find_run, lock_run
 
     place = find_run(run, runs_dir)
-    with alone_in(place):
+    with lock_run(place):
         files = [place / name for name in (FILE, CONTROL) if (place / name).is_file()]
-        done: list[Repaired] = [repaired for file in files if (repaired := repair_file(file)) is not None]
+        done: list[RepairReport] = [repaired for file in files if (repaired := repair_file(file)) is not None]
     if as_json:
         print_json({"run": str(place), "repaired": [_document(repaired) for repaired in done]})
         return

@@ -100,7 +100,7 @@ def search(
       vulcan search --task cache_eviction --budget-minutes 10 --progress json
       vulcan search --replay runs/cache_eviction-20260101-120000-ab12
     """
-    from vulcan.api.launch import Running
+    from vulcan.api.launch import RunSession
     from vulcan.cli.launch import configured, progress_form, search_in
     from vulcan.searches.session import check_config
 
@@ -112,4 +112,4 @@ def search(
 
         show_dry_run(wanted.task, wanted.search, evidence, form, as_json=as_json)
         return
-    search_in(Running.begun(wanted, runs_dir, evidence), form, as_json=as_json)
+    search_in(RunSession.begun(wanted, runs_dir, evidence), form, as_json=as_json)

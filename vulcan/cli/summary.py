@@ -7,9 +7,9 @@ from pathlib import Path
 from vulcan.cli.output import number, print_json, print_table, say
 from vulcan.evaluator import SplitName
 from vulcan.results.run import (
-    Compared,
+    InstanceComparison,
     Named,
-    compared,
+    compare_instances,
     gap,
     interval_of,
     proposals,
@@ -18,7 +18,7 @@ from vulcan.results.run import (
     score_of,
     scorer_of,
 )
-from vulcan.searches.bootstrap import LEAST
+from vulcan.searches.bootstrap import MIN
 from vulcan.searches.costs import Costs
 from vulcan.searches.evidence import SPLITS
 from vulcan.searches.scorer import Scorer
@@ -45,7 +45,7 @@ def print_summary(record: RunRecord, costs: Costs) -> None:
         _print_winner(record, scorer, record.chosen.candidate, shown)
     if shown == ["train"]:
         say("Nothing was held out: these are the scores that the search itself saw.")
-    _print_instances(list(compared(record, scorer)), shown)
+    _print_instances(list(compare_instances(record, scorer)), shown)
     _print_effort(record, costs)
 
 
@@ -82,10 +82,10 @@ def _print_winner(record: RunRecord, scorer: Scorer | None, winner: int, shown: 
     say(f"Candidate {winner} won on the split {record.chosen.split}. Its mean, and what it loses against train:")
     print_table(("split", "instances", "mean", "95% interval", "gap to train"), rows)
     if all(row[3] == "-" for row in rows):
-        say(f"An interval of the mean needs {LEAST} instances or more that differ.")
+        say(f"An interval of the mean needs {MIN} instances or more that differ.")
 
 
-def _print_instances(rows: list[Compared], shown: list[SplitName]) -> None:
+def _print_instances(rows: list[InstanceComparison], shown: list[SplitName]) -> None:
     if not rows:
         return
     say("Instance by instance:")

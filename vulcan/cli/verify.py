@@ -63,13 +63,13 @@ def verify(
 
 
 def _chosen(task: Task, names: list[str]) -> list[Property]:
-    from vulcan.errors import UserError, nearest
+    from vulcan.errors import UserError, did_you_mean
 
     known = {declared.name: declared for declared in task.properties}
     for name in names:
         if name not in known:
             there = f"there are {', '.join(map(repr, known))}" if known else "it declares none"
-            raise UserError(f"task {task.name!r} declares no property {name!r}{nearest(name, known)}; {there}")
+            raise UserError(f"task {task.name!r} declares no property {name!r}{did_you_mean(name, known)}; {there}")
     return [known[name] for name in dict.fromkeys(names)] if names else list(task.properties)
 
 

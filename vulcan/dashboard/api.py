@@ -22,11 +22,11 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from vulcan.dashboard.control import BUDGETS, Resumed, raise_budget
-from vulcan.dashboard.live_run import WatchedRun
+from vulcan.dashboard.live_run import LiveRun
 from vulcan.dashboard.lock_holder import interrupt
 from vulcan.dashboard.playground import Busy, Playground
 from vulcan.dashboard.runs import Runs
-from vulcan.errors import UserError, nearest
+from vulcan.errors import UserError, did_you_mean
 from vulcan.results.candidate import lineage
 from vulcan.store import RunRecord
 
@@ -37,7 +37,7 @@ _SIGN_OF_LIFE = 15.0
 """Seconds after which something is sent, so that a connection that is dead is noticed."""
 
 
-async def happenings(run: WatchedRun, after: int) -> AsyncIterator[str]:
+async def log_lines(run: LiveRun, after: int) -> AsyncIterator[str]:
     """Messages `rows`, each with the id of its last row, and `standing` when the run starts or stops; without end.
 
     A browser that lost its connection sends the id of the last message that it got, and is told what came since.
@@ -80,7 +80,7 @@ PAGE = 25
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
+class TableQuery:
     """Which candidates, and in what order. `words` all have to be in a line; pages count from 1."""
 
     words: tuple[str, ...] = ()
@@ -89,11 +89,11 @@ class Query:
     page: int = 1
 
     @classmethod
-    def of(cls, parameters: Mapping[str, str]) -> Query:
+    def of(cls, parameters: Mapping[str, str]) -> TableQuery:
         """Raises UserError for a column or a page that there is not."""
         sort, page = parameters.get("sort", "candidate"), parameters.get("page", "1")
         if sort not in COLUMNS:
-            raise UserError(f"no column {sort!r}{nearest(sort, COLUMNS)} (known: {', '.join(COLUMNS)})")
+            raise UserError(f"no column {sort!r}{did_you_mean(sort, COLUMNS)} (known: {', '.join(COLUMNS)})")
         if not page.isdecimal() or not 0 < int(page) < 10**9:
             raise UserError(f"page {page[:20]!r}: pages are numbered from 1")
         order = parameters.get("order", "up")
@@ -103,7 +103,7 @@ class Query:
         return cls(words, sort, order == "down", int(page))
 
 
-def page_of(lines: Sequence[Mapping[str, Any]], query: Query) -> dict[str, Any]:
+def page_of(lines: Sequence[Mapping[str, Any]], query: TableQuery) -> dict[str, Any]:
     """One page of the candidates that fit. What has no value in the column comes last, whichever the order."""
     found = list(lines)
     for word in query.words:
@@ -125,7 +125,7 @@ def page_of(lines: Sequence[Mapping[str, Any]], query: Query) -> dict[str, Any]:
     }
 
 
-MOST_POINTS = 1500
+MAX_POINTS = 1500
 """Scores that are drawn; of more, evenly spread ones."""
 
 Point = tuple[int, float]
@@ -142,7 +142,7 @@ def chart(record: RunRecord, candidate: int | None) -> dict[str, Any]:
     descent = [] if candidate is None else _descent(record, candidate)
     return {
         "last": len(record.candidates),
-        "points": scored[:: max(1, -(-len(scored) // MOST_POINTS))],
+        "points": scored[:: max(1, -(-len(scored) // MAX_POINTS))],
         "best": best,
         "baseline": None if baseline is None else {"policy": baseline.policy, "score": baseline.score},
         "descent": descent,
@@ -187,11 +187,11 @@ def _range(scores: Sequence[float], marked: Sequence[float]) -> tuple[float, flo
 LATEST = 30
 """Happenings that a page begins with."""
 
-Change = Callable[["Desk", WatchedRun, dict[str, Any]], dict[str, Any]]
+Change = Callable[["AppState", LiveRun, dict[str, Any]], dict[str, Any]]
 
 
 @dataclass(frozen=True)
-class Desk:
+class AppState:
     """What the answers are made from."""
 
     runs: Runs
@@ -208,12 +208,12 @@ def error_line(error: UserError) -> str:
     return " ".join(str(error).split())
 
 
-def desk_of(request: Request) -> Desk:
-    desk: Desk = request.app.state.desk
+def desk_of(request: Request) -> AppState:
+    desk: AppState = request.app.state.desk
     return desk
 
 
-def run_of(request: Request) -> WatchedRun:
+def run_of(request: Request) -> LiveRun:
     """The run of an address. Raises UserError."""
     return desk_of(request).runs.get(request.path_params["run"])
 
@@ -237,7 +237,7 @@ def _summary(request: Request) -> Response:
 
 
 def _candidates(request: Request) -> Response:
-    query = Query.of(request.query_params)
+    query = TableQuery.of(request.query_params)
     run = run_of(request)
     with run.lock:
         return JSONResponse(page_of(run.lines, query))
@@ -256,29 +256,29 @@ def _chart(request: Request) -> Response:
 async def _events(request: Request) -> Response:
     run = await run_in_threadpool(run_of, request)
     after = request.headers.get("last-event-id") or request.query_params.get("after", "")
-    return StreamingResponse(happenings(run, number_of(after)), media_type="text/event-stream")
+    return StreamingResponse(log_lines(run, number_of(after)), media_type="text/event-stream")
 
 
-def _check(desk: Desk, run: WatchedRun, given: dict[str, Any]) -> dict[str, Any]:
+def _check(desk: AppState, run: LiveRun, given: dict[str, Any]) -> dict[str, Any]:
     return desk.playground.check(run.record, _text(given, "source"))
 
 
-def _score(desk: Desk, run: WatchedRun, given: dict[str, Any]) -> dict[str, Any]:
+def _score(desk: AppState, run: LiveRun, given: dict[str, Any]) -> dict[str, Any]:
     return desk.playground.score(run.record, _text(given, "source"), _text(given, "instance"))
 
 
-def _stop(desk: Desk, run: WatchedRun, given: dict[str, Any]) -> dict[str, Any]:
+def _stop(desk: AppState, run: LiveRun, given: dict[str, Any]) -> dict[str, Any]:
     return {"pid": interrupt(run.place)}
 
 
-def _resume(desk: Desk, run: WatchedRun, given: dict[str, Any]) -> dict[str, Any]:
+def _resume(desk: AppState, run: LiveRun, given: dict[str, Any]) -> dict[str, Any]:
     workers = given.get("workers", 0)
     if isinstance(workers, bool) or not isinstance(workers, int) or not 0 <= workers <= 4096:
         raise UserError(f"workers is {workers!r}: a whole number is needed, 0 for one a processor")
     return {"pid": desk.resumed.start(run.place, run.record, _text(given, "executor"), workers)}
 
 
-def _raise_budget(desk: Desk, run: WatchedRun, given: dict[str, Any]) -> dict[str, Any]:
+def _raise_budget(desk: AppState, run: LiveRun, given: dict[str, Any]) -> dict[str, Any]:
     name = _text(given, "budget")
     value = raise_budget(run.place, run.record, name, given.get("value"))
     return {"budget": name, "unit": BUDGETS[name], "value": value}

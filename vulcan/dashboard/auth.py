@@ -25,7 +25,7 @@ NAMES = ("127.0.0.1", "localhost", "[::1]")
 CHANGES = "x-vulcan-token"
 """The header of requests that change something."""
 
-MOST_BODY = 256 << 10
+MAX_BODY = 256 << 10
 """Bytes of a request."""
 
 HEADERS = {
@@ -99,8 +99,8 @@ class Guard:
         if not _same(headers.get(CHANGES, ""), self._keys.changes):
             return _refusal("a change needs the page's token: reload the page")
         length = headers.get("content-length", "")
-        if not length.isdecimal() or int(length) > MOST_BODY:
-            return PlainTextResponse(f"a request has at most {MOST_BODY} bytes, and says how many", 413)
+        if not length.isdecimal() or int(length) > MAX_BODY:
+            return PlainTextResponse(f"a request has at most {MAX_BODY} bytes, and says how many", 413)
         return None
 
     def _welcome(self, path: str, given: dict[str, str]) -> Response:

@@ -12,15 +12,15 @@ from pathlib import Path
 from typing import Any
 
 from vulcan import __version__
-from vulcan.dashboard.lock_holder import Holder, holder_of
-from vulcan.errors import UserError, nearest
+from vulcan.dashboard.lock_holder import LockOwner, lock_owner
+from vulcan.errors import UserError, did_you_mean
 from vulcan.searches.config import SearchConfig
 from vulcan.searches.model_pool import ASK
 from vulcan.searches.session import EXECUTORS
 from vulcan.searches.strategies import make_strategy
 from vulcan.store import RunRecord
-from vulcan.store.events import Started
-from vulcan.store.runs import alone_in, open_store
+from vulcan.store.events import RunStarted
+from vulcan.store.runs import lock_run, open_store
 
 LOG = "resume.log"
 """What a search that the page went on with has printed, in the run's directory."""
@@ -36,13 +36,13 @@ BUDGETS: Mapping[str, str] = {
 _REPEATS = "repeats"
 """A file in a run that repeats another one: recorded replies answer its prompts."""
 
-_MOST = sys.float_info.max
+_MAX = sys.float_info.max
 
 _RUN = "from vulcan.cli.main import run; run()"
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class RunStatus:
     """Whether a run is searched in, how it ended if it did, and what can be done to it.
 
     `state` is `running`, `finished`, `interrupted`, `error`, `asked` (it waits for replies to its prompts), or `left`:
@@ -71,18 +71,18 @@ class Standing:
         }
 
 
-def standing_of(run: Path, record: RunRecord, holder: Holder | None) -> Standing:
+def run_status(run: Path, record: RunRecord, holder: LockOwner | None) -> RunStatus:
     """How a run stands, by its events and by who holds it."""
     if holder is not None:
-        return Standing("running", pid=holder.pid)
+        return RunStatus("running", pid=holder.pid)
     stopped = record.stopped
     if stopped is not None and stopped.reason == "finished":
-        return Standing("finished")
+        return RunStatus("finished")
     if tuple(record.config.get("model") or ()) == (ASK,) and not (run / _REPEATS).is_file():
-        return Standing("asked")
+        return RunStatus("asked")
     if stopped is not None:
-        return Standing(stopped.reason, stopped.message)
-    return Standing("left")
+        return RunStatus(stopped.reason, stopped.message)
+    return RunStatus("left")
 
 
 class Resumed:
@@ -95,9 +95,11 @@ class Resumed:
     def start(self, run: Path, record: RunRecord, executor: str, workers: int) -> int:
         """Start `vulcan resume` in a session of its own; its process id. Raises UserError where it cannot be."""
         if executor not in EXECUTORS:
-            raise UserError(f"no executor {executor!r}{nearest(executor, EXECUTORS)} (known: {', '.join(EXECUTORS)})")
+            raise UserError(
+                f"no executor {executor!r}{did_you_mean(executor, EXECUTORS)} (known: {', '.join(EXECUTORS)})"
+            )
         with self._lock:
-            standing = standing_of(run, record, holder_of(run))
+            standing = run_status(run, record, lock_owner(run))
             if not standing.can_resume:
                 raise UserError(f"{run.name} is {standing.state}: only a search that was stopped can be gone on with")
             begun = self._processes.get(run)
@@ -130,8 +132,8 @@ class Resumed:
 def raise_budget(run: Path, record: RunRecord, name: str, value: object) -> float:
     """Write a higher budget into a run that is not searched in; it counts once it is resumed. Raises UserError."""
     if name not in BUDGETS:
-        raise UserError(f"no budget {name!r}{nearest(name, BUDGETS)} (known: {', '.join(BUDGETS)})")
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= _MOST:
+        raise UserError(f"no budget {name!r}{did_you_mean(name, BUDGETS)} (known: {', '.join(BUDGETS)})")
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= _MAX:
         raise UserError(f"{name} is {value!r}: a number above 0 is needed")
     whole = name in ("budget_candidates", "budget_tokens")
     if whole and value != int(value):
@@ -140,7 +142,7 @@ def raise_budget(run: Path, record: RunRecord, name: str, value: object) -> floa
         raise UserError(
             f"{run.name} has measured its finalists on what it did not see: it searches no further; start a new search"
         )
-    if holder_of(run) is not None:
+    if lock_owner(run) is not None:
         raise UserError(f"{run.name} is running: stop it, raise the budget, and resume it")
     config = SearchConfig.from_json(record.config)
     now = budgets_of(config)[name]
@@ -149,8 +151,8 @@ def raise_budget(run: Path, record: RunRecord, name: str, value: object) -> floa
     if value <= now:
         raise UserError(f"{name} is {now:g}: name more than that")
     raised = _raised(config, name, int(value) if whole else float(value))
-    with alone_in(run), closing(open_store(run)) as store:
-        store.append(Started(raised.to_json(), __version__))
+    with lock_run(run), closing(open_store(run)) as store:
+        store.append(RunStarted(raised.to_json(), __version__))
     return value
 
 

@@ -14,8 +14,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from vulcan.dashboard.control import Standing, budgets_of, planned, standing_of
-from vulcan.dashboard.lock_holder import holder_of
+from vulcan.dashboard.control import RunStatus, budgets_of, planned, run_status
+from vulcan.dashboard.lock_holder import lock_owner
 from vulcan.errors import UserError
 from vulcan.results.candidate import candidate_row
 from vulcan.results.report.html import figure_text
@@ -28,46 +28,46 @@ from vulcan.store.events import (
     VERDICTS,
     BaselineMeasured,
     CallRecord,
-    Chosen,
-    Confirmed,
-    Controlled,
+    CandidateJudged,
+    CandidateRefined,
+    ControlFinished,
     Event,
-    Judged,
-    Prepared,
-    Refined,
-    Started,
-    Stopped,
+    FinalistScored,
+    InstancesPrepared,
+    RunStarted,
+    RunStopped,
+    WinnerChosen,
 )
 from vulcan.store.runs import FILE, open_store
 
 
-def happening(event: Event) -> str:
+def log_line(event: Event) -> str:
     """Empty for an event that is only a step to the next one."""
     match event:
-        case Started(config):
+        case RunStarted(config):
             return f"search of {config.get('task')} opened"
-        case Prepared(instances):
+        case InstancesPrepared(instances):
             return f"{len(instances)} instances to be measured on"
         case BaselineMeasured(policy, kind, split, score):
             return f"{kind} {policy} scores {figure_text(score)} on {split}"
-        case Judged(candidate):
+        case CandidateJudged(candidate):
             return _judged(event, candidate)
-        case Refined(candidate, by, evaluations, result):
+        case CandidateRefined(candidate, by, evaluations, result):
             became = "nothing better was found" if result is None else f"it became candidate {result}"
             return f"candidate {candidate} {by} in {evaluations} evaluations: {became}"
-        case Confirmed(candidate, split, score):
+        case FinalistScored(candidate, split, score):
             return f"candidate {candidate} {_scored(score)} on {split}"
-        case Chosen(candidate, split):
+        case WinnerChosen(candidate, split):
             return f"candidate {candidate} is the winner, chosen on {split}"
-        case Controlled(_, candidates):
+        case ControlFinished(_, candidates):
             return f"control: {candidates} candidates without feedback"
-        case Stopped(reason, message):
+        case RunStopped(reason, message):
             return f"stopped: {reason}{': ' if message else ''}{message}"
         case _:
             return ""
 
 
-def _judged(judged: Judged, candidate: int) -> str:
+def _judged(judged: CandidateJudged, candidate: int) -> str:
     if judged.verdict == "scored":
         return f"candidate {candidate} {_scored(judged.score)} on train"
     why = f" by {', '.join(dict.fromkeys(judged.rules))}" if judged.rules else ""
@@ -81,7 +81,7 @@ def _scored(score: float | None) -> str:
 _RECENT = 60
 """Candidates that the pace is taken over."""
 
-_MOST_AT_ONCE = 200
+_MAX_AT_ONCE = 200
 """Happenings in one message."""
 
 Stamp = tuple[int, ...]
@@ -89,7 +89,7 @@ Stamp = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Happening:
+class LogLine:
     """One row of the table `events`, for people."""
 
     row: int
@@ -101,7 +101,7 @@ class Happening:
         return {"row": self.row, "time": self.time, "text": self.text, "candidate": self.candidate}
 
 
-class WatchedRun:
+class LiveRun:
     """Reads what is new whenever it is asked to `refresh`. May be used from several threads."""
 
     def __init__(self, place: Path) -> None:
@@ -115,11 +115,11 @@ class WatchedRun:
         self.record = RunRecord()
         self.lines: list[dict[str, Any]] = []
         """The candidates in short, in their order; `text` is what a filter looks at."""
-        self.happenings: list[Happening] = []
+        self.happenings: list[LogLine] = []
         self.begun = self.last = ""
         self.row = 0
         self.costs = Costs()
-        self._best: Judged | None = None
+        self._best: CandidateJudged | None = None
         self._verdicts: Counter[str] = Counter()
         self._rules: Counter[str] = Counter()
         self._judged_at: list[str] = []
@@ -147,14 +147,14 @@ class WatchedRun:
         self.record.add(event)
         self.row, self.last = row, time
         self.begun = self.begun or time
-        if isinstance(event, Judged):
+        if isinstance(event, CandidateJudged):
             self._judged(event, time)
-        text = happening(event)
+        text = log_line(event)
         if text:
             candidate = getattr(event, "candidate", None)
-            self.happenings.append(Happening(row, time, text, candidate))
+            self.happenings.append(LogLine(row, time, text, candidate))
 
-    def _judged(self, judged: Judged, time: str) -> None:
+    def _judged(self, judged: CandidateJudged, time: str) -> None:
         line = candidate_row(self.record, judged)
         self.lines.append({**line, "operations": judged.operations, "rules": list(judged.rules)})
         self._judged_at.append(time)
@@ -164,20 +164,20 @@ class WatchedRun:
             best = self._best.score if self._best else None
             self._best = judged if best is None or judged.score > best else self._best
 
-    def standing(self) -> Standing:
+    def standing(self) -> RunStatus:
         """How the run stands now."""
-        return standing_of(self.place, self.record, holder_of(self.place))
+        return run_status(self.place, self.record, lock_owner(self.place))
 
-    def after(self, row: int) -> list[Happening]:
+    def after(self, row: int) -> list[LogLine]:
         """The next happenings after a row, the oldest first: no more than a message can take."""
         with self.lock:
             low, high = 0, len(self.happenings)
             while low < high:
                 middle = (low + high) // 2
                 low, high = (middle + 1, high) if self.happenings[middle].row <= row else (low, middle)
-            return self.happenings[low : low + _MOST_AT_ONCE]
+            return self.happenings[low : low + _MAX_AT_ONCE]
 
-    def best(self) -> Judged | None:
+    def best(self) -> CandidateJudged | None:
         """The winner, or as long as there is none the candidate of the highest score."""
         if self.record.chosen is not None:
             return self.record.candidates[self.record.chosen.candidate]
@@ -192,7 +192,7 @@ class WatchedRun:
                 self._summary = (key, self._made_summary(standing))
             return self._summary[1]
 
-    def _made_summary(self, standing: Standing) -> dict[str, Any]:
+    def _made_summary(self, standing: RunStatus) -> dict[str, Any]:
         record, config = self.record, self.record.config
         best, baseline = self.best(), record.best_baseline("train")
         verdicts = self._verdicts
@@ -238,7 +238,7 @@ class WatchedRun:
         over = self.record.chosen is not None or bool(self.record.confirmed)
         return {"budgets": limits, "proposals": done, "planned": done if over else total}
 
-    def _policies(self, best: Judged | None) -> list[dict[str, Any]]:
+    def _policies(self, best: CandidateJudged | None) -> list[dict[str, Any]]:
         """The best candidate among the known policies, by their scores on train, the highest first."""
         record = self.record
         known: dict[str, dict[str, Any]] = {}
@@ -266,14 +266,14 @@ class WatchedRun:
         seconds = (datetime.fromisoformat(recent[-1]) - datetime.fromisoformat(recent[0])).total_seconds()
         return 60 * (len(recent) - 1) / seconds if seconds > 0 else None
 
-    def judged(self, candidate: int) -> Judged:
+    def judged(self, candidate: int) -> CandidateJudged:
         """Raises UserError for a candidate that there is not."""
         with self.lock:
             if candidate not in self.record.candidates:
                 raise UserError(f"{self.name} has no candidate {candidate}: they go from 1 to {len(self.lines)}")
             return self.record.candidates[candidate]
 
-    def reply_to(self, judged: Judged) -> CallRecord | None:
+    def reply_to(self, judged: CandidateJudged) -> CallRecord | None:
         """What the model answered that a candidate was read from; None for one that the search made itself."""
         if judged.origin != "model":
             return None

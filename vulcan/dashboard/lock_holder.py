@@ -14,13 +14,13 @@ _PROCESSES = Path("/proc")
 
 
 @dataclass(frozen=True, slots=True)
-class Holder:
+class LockOwner:
     """A process of this host that has the lock of a run."""
 
     pid: int
 
 
-def holder_of(run: Path) -> Holder | None:
+def lock_owner(run: Path) -> LockOwner | None:
     """The process of this host that searches in a run; None where there is none, or nothing shows it.
 
     The number that stands in the lock's file is not believed alone: its process may be gone, and the number given to
@@ -35,7 +35,7 @@ def holder_of(run: Path) -> Holder | None:
     if not recorded.isdigit():
         return None
     pid = int(recorded)
-    return Holder(pid) if _holds(pid, (found.st_dev, found.st_ino)) else None
+    return LockOwner(pid) if _holds(pid, (found.st_dev, found.st_ino)) else None
 
 
 def interrupt(run: Path) -> int:
@@ -44,7 +44,7 @@ def interrupt(run: Path) -> int:
     The signal goes to a handle of the process that is taken before the process is looked at, so that it cannot reach
     another one which was given the same number meanwhile.
     """
-    first = holder_of(run)
+    first = lock_owner(run)
     if first is None:
         raise UserError(f"no process of this machine is seen to search in {run.name}; stop it where it was started")
     try:
@@ -52,7 +52,7 @@ def interrupt(run: Path) -> int:
     except (OSError, AttributeError) as error:
         raise UserError(f"process {first.pid} cannot be stopped from here ({error}): press Ctrl-C there") from error
     try:
-        if holder_of(run) != first:
+        if lock_owner(run) != first:
             raise UserError(f"{run.name} has just ended")
         signal.pidfd_send_signal(handle, _signal_for(first.pid))
     except ProcessLookupError as error:

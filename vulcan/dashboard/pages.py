@@ -13,13 +13,13 @@ from starlette.routing import Route
 
 from vulcan.dashboard.api import desk_of, error_line, number_of, run_of
 from vulcan.dashboard.control import BUDGETS
-from vulcan.dashboard.live_run import WatchedRun
+from vulcan.dashboard.live_run import LiveRun
 from vulcan.dashboard.playground import instances_for, seed_of
 from vulcan.errors import UserError
 from vulcan.results.candidate import candidate_document, lineage
 from vulcan.results.report.data import difference
 from vulcan.results.report.html import MEANINGS, diff_kind, figure_text
-from vulcan.results.run import compared, scorer_of
+from vulcan.results.run import compare_instances, scorer_of
 
 PLACE = Path(__file__).parent
 _TEMPLATES = jinja2.Environment(
@@ -58,13 +58,13 @@ def _candidate(request: Request) -> Response:
         )  # fmt: skip
 
 
-def _beside(run: WatchedRun) -> dict[tuple[str, str], Any]:
+def _beside(run: LiveRun) -> dict[tuple[str, str], Any]:
     """The best baseline and bound on each instance."""
     record = run.record
-    return {(row.split, row.instance): row for row in compared(record, scorer_of(record))}
+    return {(row.split, row.instance): row for row in compare_instances(record, scorer_of(record))}
 
 
-def _ancestors(run: WatchedRun, number: int) -> list[tuple[int, list[Any]]]:
+def _ancestors(run: LiveRun, number: int) -> list[tuple[int, list[Any]]]:
     """What a candidate was made from, by how many steps back."""
     return [
         (steps, [run.line_of(candidate) for candidate in generation])

@@ -13,14 +13,14 @@ from typing import Any
 
 from vulcan.anvil import Policy, Rejected
 from vulcan.anvil.diagnostics import Located, excerpt
-from vulcan.errors import UserError, nearest
+from vulcan.errors import UserError, did_you_mean
 from vulcan.evaluator import Instance
 from vulcan.python_policy.dispatch import AnyPolicy, check_policy
 from vulcan.registry import find_task
 from vulcan.scoring import Job, Limits, Outcome, Setup, WorkerLost
 from vulcan.scoring.evaluator_process import JailedEvaluator
 from vulcan.searches.evidence import find_objective, make_scorer
-from vulcan.searches.reply import read_source
+from vulcan.searches.reply import parse_source
 from vulcan.searches.scorer import Scorer
 from vulcan.store import RunRecord
 from vulcan.store.events import InstanceMetrics
@@ -32,7 +32,7 @@ SECONDS = 30.0
 SETUP_SECONDS = 120.0
 """The most that reading the instance may take."""
 
-MOST_SOURCE = 64 << 10
+MAX_SOURCE = 64 << 10
 """Characters of a program that are looked at; the checker itself takes less."""
 
 
@@ -59,7 +59,7 @@ class Playground:
                 policy = check_policy(source, task)
             except Rejected as rejected:
                 return _verdict("rejected", [_finding(source, violation) for violation in rejected.violations])
-            reading = read_source(source, task)
+            reading = parse_source(source, task)
         about = {
             "size": policy.size,
             "parameters": policy.parameters,
@@ -145,7 +145,7 @@ def instance_of(record: RunRecord, name: str) -> Instance:
     known = {i.name: i for rung in record.rungs for i in rung.instances}
     known |= {i.name: i for i in record.instances if i.split == "train"}
     if name not in known:
-        raise UserError(f"no training instance {name[:80]!r}{nearest(name, known)}")
+        raise UserError(f"no training instance {name[:80]!r}{did_you_mean(name, known)}")
     return known[name]
 
 
@@ -205,5 +205,5 @@ def _finding(source: str, finding: Located) -> dict[str, Any]:
 
 
 def _refuse_large(source: str) -> None:
-    if len(source) > MOST_SOURCE:
-        raise UserError(f"a program of {len(source):,} characters: at most {MOST_SOURCE:,} are looked at")
+    if len(source) > MAX_SOURCE:
+        raise UserError(f"a program of {len(source):,} characters: at most {MAX_SOURCE:,} are looked at")

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from vulcan.dashboard.control import standing_of
-from vulcan.dashboard.live_run import Stamp, WatchedRun, stamp_of
-from vulcan.dashboard.lock_holder import holder_of
-from vulcan.errors import UserError, nearest
+from vulcan.dashboard.control import run_status
+from vulcan.dashboard.live_run import LiveRun, Stamp, stamp_of
+from vulcan.dashboard.lock_holder import lock_owner
+from vulcan.errors import UserError, did_you_mean
 from vulcan.results.run import score_of
 from vulcan.store import RunRecord
 from vulcan.store.runs import run_directories
@@ -36,7 +36,7 @@ class Runs:
     def __init__(self, directory: Path, one: Path | None = None) -> None:
         self.directory = directory
         self._one = one
-        self._watched: OrderedDict[str, WatchedRun] = OrderedDict()
+        self._watched: OrderedDict[str, LiveRun] = OrderedDict()
         self._read: dict[str, _Read] = {}
         self._asked: set[str] = set()
         self._lock = threading.Lock()
@@ -49,13 +49,13 @@ class Runs:
             found[self._one.name] = self._one
         return found
 
-    def get(self, name: str) -> WatchedRun:
+    def get(self, name: str) -> LiveRun:
         """A run, read as far as it is written. Raises UserError for one that there is not, or cannot be read."""
         places = self.places()
         if name not in places:
-            raise UserError(f"no run {name[:80]!r} in {self.directory}{nearest(name, places)}")
+            raise UserError(f"no run {name[:80]!r} in {self.directory}{did_you_mean(name, places)}")
         with self._lock:
-            run = self._watched.get(name) or WatchedRun(places[name])
+            run = self._watched.get(name) or LiveRun(places[name])
             self._watched[name] = run
             self._watched.move_to_end(name)
             while len(self._watched) > _KEPT:
@@ -79,7 +79,7 @@ class Runs:
             return _about(name, None, {"state": "reading", "message": "", "can_stop": False, "can_resume": False})
         if known.line["standing"] is not None:  # one that cannot be read
             return known.line
-        return {**known.line, "standing": standing_of(place, known.record, holder_of(place)).document()}
+        return {**known.line, "standing": run_status(place, known.record, lock_owner(place)).document()}
 
     def _take(self, name: str, stamp: Stamp) -> None:
         try:
@@ -99,7 +99,7 @@ class Runs:
         self._reader.shutdown(wait=True, cancel_futures=True)
 
 
-def _about(name: str, run: WatchedRun | None, standing: dict[str, Any] | None) -> dict[str, Any]:
+def _about(name: str, run: LiveRun | None, standing: dict[str, Any] | None) -> dict[str, Any]:
     best = run.best() if run is not None else None
     record = run.record if run is not None else RunRecord()
     baseline = record.best_baseline("train")

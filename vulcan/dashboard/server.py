@@ -21,13 +21,13 @@ from starlette.routing import Mount
 from starlette.staticfiles import StaticFiles
 
 from vulcan.dashboard import api, pages
-from vulcan.dashboard.api import Desk
+from vulcan.dashboard.api import AppState
 from vulcan.dashboard.auth import Guard, Keys
 from vulcan.dashboard.runs import Runs
 from vulcan.errors import UserError
 
 
-def make_app(desk: Desk, keys: Keys) -> Starlette:
+def make_app(desk: AppState, keys: Keys) -> Starlette:
     """The application over a desk, which it closes when it ends."""
 
     @asynccontextmanager
@@ -59,7 +59,7 @@ def serve(runs: Path, run: Path | None, port: int, told: Callable[[str], None], 
 
     Port 0 is any that is free. A run that is named is read before its address is told: its page is there at once.
     """
-    keys, desk = Keys(), Desk(Runs(runs, run))
+    keys, desk = Keys(), AppState(Runs(runs, run))
     if run is not None:
         desk.runs.get(run.name)
     with closing(_listening(port)) as listening:

@@ -48,7 +48,7 @@ FOR_PROGRAMS = FOR_POLICIES | {
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
+class DefenceCheck:
     """Whether a layer held, how it was tried, and what was seen."""
 
     layer: Layer
@@ -62,7 +62,7 @@ class Trial:
         return "policies" if self.layer in FOR_POLICIES else "free programs" if self.layer in FOR_PROGRAMS else ""
 
 
-def trials() -> Iterator[Trial]:
+def check_defences() -> Iterator[DefenceCheck]:
     """Each layer in turn, in a child of its own."""
     attacks = {attack.name: attack for attack in SYSTEM_ATTACKS}
     with key_in_environment(), targets() as given:
@@ -71,19 +71,19 @@ def trials() -> Iterator[Trial]:
         for layer, name in _TRIED_BY.items():
             yield _trial(layer, attacks[name], given)
     privileges = defences.no_new_privileges
-    yield Trial(Layer.NO_NEW_PRIVILEGES, privileges, "PR_SET_NO_NEW_PRIVS", "set" if privileges else "refused")
+    yield DefenceCheck(Layer.NO_NEW_PRIVILEGES, privileges, "PR_SET_NO_NEW_PRIVS", "set" if privileges else "refused")
     survived = outlives_its_keeper("evaluator")
     seen = "it lives on" if survived else "it died with it"
-    yield Trial(Layer.PARENT_DEATH, not survived, "outlive a keeper that is killed", seen)
+    yield DefenceCheck(Layer.PARENT_DEATH, not survived, "outlive a keeper that is killed", seen)
 
 
-def _trial(layer: Layer, attack: Attack, given: Mapping[str, object]) -> Trial:
+def _trial(layer: Layer, attack: Attack, given: Mapping[str, object]) -> DefenceCheck:
     if layer is Layer.UNPRIVILEGED and os.geteuid() != 0:
-        return Trial(layer, True, "who runs Vulcan", f"user {os.geteuid()}, not root")
+        return DefenceCheck(layer, True, "who runs Vulcan", f"user {os.geteuid()}, not root")
     others = (other for other in attack.stopped_by if other != layer and isinstance(other, Layer))
     try:
         with ForkedRange(given, Layers.without(*others)) as arena:
             evidence = arena.carry_out(attack)
     except UserError as error:
-        return Trial(layer, False, attack.name, str(error))
-    return Trial(layer, stopper((layer,), evidence) is not None, attack.name, evidence.got or evidence.detail)
+        return DefenceCheck(layer, False, attack.name, str(error))
+    return DefenceCheck(layer, stopper((layer,), evidence) is not None, attack.name, evidence.got or evidence.detail)

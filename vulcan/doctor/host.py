@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from vulcan import __version__
 from vulcan.doctor.attacks.attack import Result
 from vulcan.doctor.attacks.local_ray import Listener, listeners
-from vulcan.doctor.defences import FOR_PROGRAMS, Trial, trials
+from vulcan.doctor.defences import FOR_PROGRAMS, DefenceCheck, check_defences
 from vulcan.errors import UserError
 from vulcan.models.redact import shown_url
 from vulcan.paths import cache_directory, keep_compiled_kernels_in_cache
@@ -28,7 +28,7 @@ _KEYS = (
 _PACKAGES = ("numba", "llvmlite", "numpy", "ray", "litellm", "openai", "z3-solver", "RestrictedPython")
 _PATIENCE = 3.0
 """Seconds for a model's server to take a connection."""
-_LEAST_FREE = 1 << 30
+_MIN_FREE = 1 << 30
 """Bytes below which a disk is called full: a run of thousands of candidates takes tens of megabytes."""
 
 
@@ -37,7 +37,7 @@ def host_document(runs: Path) -> dict[str, Any]:
     from vulcan.scoring.ray_executor import RayRuntime
 
     with RayRuntime(workers=1) as runtime:  # comes up while the defences are tried
-        tried = list(trials())
+        tried = list(check_defences())
         ray = _ray(runtime)
     disk, kernels, model = _disk(runs), _kernels(), _model()
     problems = [*_problems_of(tried), *_problems_of_places(disk, kernels), *_problems_of_others(ray, model)]
@@ -71,7 +71,7 @@ def attacks_document(results: list[Result]) -> dict[str, Any]:
     }
 
 
-def _problems_of(tried: list[Trial]) -> Iterator[dict[str, str]]:
+def _problems_of(tried: list[DefenceCheck]) -> Iterator[dict[str, str]]:
     for trial in tried:
         if trial.holds:
             continue
@@ -96,7 +96,7 @@ def _problems_of_places(disk: list[dict[str, Any]], kernels: dict[str, Any]) -> 
         if not place["writable"]:
             advice = "name another by --runs-dir or VULCAN_CACHE_DIR"
             yield {"problem": f"{place['path']} cannot be written", "stops": "everything", "advice": advice}
-        elif place["free_bytes"] < _LEAST_FREE:
+        elif place["free_bytes"] < _MIN_FREE:
             what = f"{place['path']} has {place['free_bytes'] >> 20} MiB left"
             yield {"problem": what, "stops": "nothing", "advice": "make room before a long search"}
     if kernels["trouble"]:

@@ -20,7 +20,7 @@ from vulcan.export.c.fixed_header import fixed_header
 from vulcan.export.provenance import Provenance
 from vulcan.task import Task
 
-MOST_BYTES = 4_096
+MAX_BYTES = 4_096
 """Of statistics: what Linux keeps for a program and a socket ends below 8 KiB."""
 _PLACE = re.compile(r"@([A-Z]+)@")
 
@@ -35,7 +35,7 @@ class BpfExporter:
     def export(self, policy: Policy, provenance: Provenance) -> dict[str, str]:
         """See `Exporter`: the program, `policy.h`, and what else the pack adds."""
         templates = _templates(policy.task)
-        header = fixed_header(policy, provenance, MOST_BYTES)
+        header = fixed_header(policy, provenance, MAX_BYTES)
         told = {
             "NAME": f"anvil_{policy.fingerprint[:8]}",
             "POLICY": f"{provenance.run}, candidate {provenance.candidate}" if provenance.candidate else provenance.run,

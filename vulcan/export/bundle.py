@@ -12,12 +12,12 @@ from vulcan.export.provenance import Provenance
 from vulcan.python_policy.dispatch import AnyPolicy, check_policy
 from vulcan.registry import find_task
 from vulcan.store import RunRecord
-from vulcan.store.events import Judged
+from vulcan.store.events import CandidateJudged
 from vulcan.store.runs import open_store
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class ExportCandidate:
     """A candidate of a run, ready to be exported."""
 
     number: int
@@ -25,7 +25,7 @@ class Candidate:
     provenance: Provenance
 
 
-def find_candidate(run: Path, candidate: int | None = None) -> Candidate:
+def find_candidate(run: Path, candidate: int | None = None) -> ExportCandidate:
     """The candidate of that number, or the winner, with what its run tells of it. Raises UserError."""
     with closing(open_store(run)) as store:
         record, date = RunRecord.of(store.events()), store.begun()
@@ -46,16 +46,16 @@ def find_candidate(run: Path, candidate: int | None = None) -> Candidate:
         settings=record.config["settings"],
         version=record.version,
     )
-    return Candidate(chosen.candidate, check_policy(chosen.source, task), provenance)
+    return ExportCandidate(chosen.candidate, check_policy(chosen.source, task), provenance)
 
 
-def _author(chosen: Judged, writer: str) -> str:
+def _author(chosen: CandidateJudged, writer: str) -> str:
     if chosen.derived_from is None:
         return writer
     return f"{writer}, {chosen.origin} by the search"
 
 
-def _chosen(record: RunRecord, run: Path, candidate: int | None) -> Judged:
+def _chosen(record: RunRecord, run: Path, candidate: int | None) -> CandidateJudged:
     """The candidate of that number, the winner, or the best so far of a run that has none yet."""
     named = shlex.quote(str(run))
     if candidate is None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from vulcan.anvil import ir as p
+from vulcan.anvil import ir
 
 
-def without_unused(function: p.Function) -> p.Function:
+def without_unused(function: ir.Function) -> ir.Function:
     """The function without assignments to names that it never reads, and without what is empty then."""
     while True:
         body = _block(function.body, _read_names(function.body))
@@ -16,24 +16,24 @@ def without_unused(function: p.Function) -> p.Function:
         function = replace(function, body=body)
 
 
-def _read_names(body: tuple[p.Statement, ...]) -> frozenset[str]:
-    return frozenset(e.name for e in p.expressions(body) if isinstance(e, p.Local))
+def _read_names(body: tuple[ir.Statement, ...]) -> frozenset[str]:
+    return frozenset(e.name for e in ir.expressions(body) if isinstance(e, ir.Local))
 
 
-def _block(body: tuple[p.Statement, ...], read: frozenset[str]) -> tuple[p.Statement, ...]:
+def _block(body: tuple[ir.Statement, ...], read: frozenset[str]) -> tuple[ir.Statement, ...]:
     return tuple(kept for statement in body if (kept := _statement(statement, read)) is not None)
 
 
-def _statement(statement: p.Statement, read: frozenset[str]) -> p.Statement | None:
+def _statement(statement: ir.Statement, read: frozenset[str]) -> ir.Statement | None:
     match statement:
-        case p.Assign(name, _):
+        case ir.Assign(name, _):
             return statement if name in read else None
-        case p.If(test, then, otherwise):
+        case ir.If(test, then, otherwise):
             then, otherwise = _block(then, read), _block(otherwise, read)
             if not then and otherwise:
-                return p.If(p.Operate("not", (test,)), otherwise, ())
-            return p.If(test, then, otherwise) if then else None
-        case p.Loop():
+                return ir.If(ir.Operate("not", (test,)), otherwise, ())
+            return ir.If(test, then, otherwise) if then else None
+        case ir.Loop():
             body = _block(statement.body, read)
             # a loop that assigns its counter for later use stays
             return replace(statement, body=body) if statement.trips and (body or statement.name in read) else None

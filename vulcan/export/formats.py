@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Protocol
 
 from vulcan.anvil import Policy
-from vulcan.errors import UserError, nearest
+from vulcan.errors import UserError, did_you_mean
 from vulcan.export.bpf import BpfExporter
 from vulcan.export.c.double_header import double_header
 from vulcan.export.c.fixed_header import fixed_header
@@ -97,7 +97,7 @@ def _format(name: str, table: object, path: Path) -> PackFormat:
     for key in table:
         if key not in _KEYS:
             raise UserError(
-                f"{path}: {name} has an unknown key {key!r}{nearest(key, _KEYS)} (one of {', '.join(_KEYS)})"
+                f"{path}: {name} has an unknown key {key!r}{did_you_mean(key, _KEYS)} (one of {', '.join(_KEYS)})"
             )
     for key in _TEXTS:
         if not isinstance(table.get(key), str) or not table[key]:
@@ -224,7 +224,9 @@ def find_exporter(format: str, task: Task | None = None, others: Mapping[str, Ex
     """
     known = {**(EXPORTERS if task is None else exporters_of(task)), **(others or {})}
     if format not in known:
-        raise UserError(f"no export format is called {format!r}{nearest(format, known)} (known: {', '.join(known)})")
+        raise UserError(
+            f"no export format is called {format!r}{did_you_mean(format, known)} (known: {', '.join(known)})"
+        )
     return known[format]
 
 
@@ -246,7 +248,7 @@ def export_policy(
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
+class FormatResult:
     """A format, and the policy's files in it, by name and the main one first; or else why there are none."""
 
     exporter: Exporter
@@ -265,7 +267,7 @@ class Attempt:
 
 def every_format(
     policy: AnyPolicy, provenance: Provenance, others: Mapping[str, Exporter] | None = None
-) -> list[Attempt]:
+) -> list[FormatResult]:
     """What comes of each format of the policy's task, and of `others`. Raises UserError where the pack is broken."""
     return [
         _attempt(policy, exporter, provenance, others)
@@ -275,14 +277,14 @@ def every_format(
 
 def _attempt(
     policy: AnyPolicy, exporter: Exporter, provenance: Provenance, others: Mapping[str, Exporter] | None
-) -> Attempt:
+) -> FormatResult:
     try:
-        return Attempt(exporter, export_policy(policy, exporter.format, provenance, others))
+        return FormatResult(exporter, export_policy(policy, exporter.format, provenance, others))
     except UserError as error:
-        return Attempt(exporter, refusal=str(error))
+        return FormatResult(exporter, refusal=str(error))
 
 
-def files_of(attempts: Sequence[Attempt], provenance: Provenance) -> dict[str, str]:
+def files_of(attempts: Sequence[FormatResult], provenance: Provenance) -> dict[str, str]:
     """The files of all formats, each format's in a folder of its name, by path; and a README.md that lists them."""
     readme = "\n".join(_readme(attempts, provenance)) + "\n"
     return {
@@ -291,7 +293,7 @@ def files_of(attempts: Sequence[Attempt], provenance: Provenance) -> dict[str, s
     }
 
 
-def _readme(attempts: Sequence[Attempt], provenance: Provenance) -> Iterator[str]:
+def _readme(attempts: Sequence[FormatResult], provenance: Provenance) -> Iterator[str]:
     origin = f"{provenance.run}, candidate {provenance.candidate}" if provenance.candidate else provenance.run
     yield f"# A policy of the task {provenance.task}"
     yield ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import warnings
 
-LONGEST_LINE = 120
+MAX_LINE = 120
 _BEFORE = len("POLICY = ")
 
 
@@ -16,7 +16,7 @@ def quoted(text: str) -> str:
     """
     literal = _literal(text)
     lines = literal.split("\n")
-    untidy = len(lines[0]) > LONGEST_LINE - _BEFORE or any(len(x) > LONGEST_LINE or x != x.rstrip() for x in lines)
+    untidy = len(lines[0]) > MAX_LINE - _BEFORE or any(len(x) > MAX_LINE or x != x.rstrip() for x in lines)
     return literal + ("  # noqa: E501, W291, W293" if untidy else "")
 
 
@@ -39,7 +39,7 @@ def docstring(text: str, indent: str = "") -> str:
     if plain.endswith('"'):
         plain = plain[:-1] + '\\"'
     whole = f'{indent}"""{plain}\n{indent}"""' if "\n" in plain else f'{indent}"""{plain}"""'
-    return whole + ("  # noqa: E501" if any(len(line) > LONGEST_LINE for line in whole.split("\n")) else "")
+    return whole + ("  # noqa: E501" if any(len(line) > MAX_LINE for line in whole.split("\n")) else "")
 
 
 def _means(literal: str, text: str) -> bool:

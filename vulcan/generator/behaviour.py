@@ -7,14 +7,14 @@ import operator
 import random
 from collections.abc import Callable, Mapping
 
-from vulcan.anvil import ir as p
+from vulcan.anvil import ir
 from vulcan.anvil.grammar import grammar
 from vulcan.generator.vocabulary import Atom, Vocabulary
 from vulcan.task import Feature
 
 _GROUPS = 16
 _MEMBERS = 6
-_WIDEST = 1e7
+_MAX = 1e7
 _EDGES = ("one", "other")
 """Between these two made-up numbers each statistic of a feature has its place."""
 
@@ -44,7 +44,7 @@ class Probe:
         rng = random.Random("probe")
         self._groups = [self._group(rng) for _ in range(_GROUPS)]
 
-    def behaviour(self, e: p.Expression, parameters: Mapping[str, float]) -> Behaviour:
+    def behaviour(self, e: ir.Expression, parameters: Mapping[str, float]) -> Behaviour:
         compute = _compiled(e, parameters)
         found: list[tuple[int, ...] | float] = []
         for group in self._groups:
@@ -66,11 +66,11 @@ class Probe:
     def _group(self, rng: random.Random) -> list[dict[str, float]]:
         shared: dict[str, float] = {}
         for atom in self._words.of("clock"):
-            shared[_key(atom)] = rng.uniform(0.1, 1.0) * min(atom.high, _WIDEST)
+            shared[_key(atom)] = rng.uniform(0.1, 1.0) * min(atom.high, _MAX)
         for atom in self._words.of("global", "scale"):
             shared[_key(atom)] = _drawn(rng, atom)
         for name, feature in self._words.task.signature.features():
-            known = self._words.atom(p.Read(name))
+            known = self._words.atom(ir.Read(name))
             for place in (f"{name}.{scope}.{edge}" for scope in ("system", "population") for edge in _EDGES):
                 shared[place] = self._entity_value(rng, known, shared) if known else _any_value(rng, feature)
         return [self._member(rng, shared) for _ in range(_MEMBERS)]
@@ -88,7 +88,7 @@ class Probe:
                 made[f"{name}.{scope}.found"] = rng.random()
         remembered = rng.random() < 0.4
         for atom in self._words.of("history", "flag"):
-            if isinstance(atom.expression, p.Query):
+            if isinstance(atom.expression, ir.Query):
                 value = 1.0 if atom.kind == "flag" else math.floor(_drawn(rng, atom)) + 1.0
                 made[_key(atom)] = value if remembered else 0.0
         return made
@@ -104,15 +104,15 @@ class Probe:
 
 def _key(atom: Atom) -> str:
     e = atom.expression
-    return e.feature if isinstance(e, p.Read) else f"{e.history}.{e.query}"
+    return e.feature if isinstance(e, ir.Read) else f"{e.history}.{e.query}"
 
 
 def _any_value(rng: random.Random, feature: Feature) -> float:
-    return rng.uniform(max(feature.low, -_WIDEST), min(feature.high, _WIDEST))
+    return rng.uniform(max(feature.low, -_MAX), min(feature.high, _MAX))
 
 
 def _drawn(rng: random.Random, atom: Atom) -> float:
-    low, high = max(atom.low, -_WIDEST), min(atom.high, _WIDEST)
+    low, high = max(atom.low, -_MAX), min(atom.high, _MAX)
     if low >= 0.0 and high > 100.0:
         value = math.exp(rng.uniform(math.log(max(low, 1.0)), math.log(high)))
     else:
@@ -120,31 +120,31 @@ def _drawn(rng: random.Random, atom: Atom) -> float:
     return math.floor(value) if atom.whole else value
 
 
-def _compiled(e: p.Expression, parameters: Mapping[str, float]) -> _Function:
+def _compiled(e: ir.Expression, parameters: Mapping[str, float]) -> _Function:
     """The expression as nested Python functions of the features: it is evaluated a hundred times."""
     match e:
-        case p.Number(value):
+        case ir.Number(value):
             return lambda _: value
-        case p.Parameter(name):
+        case ir.Parameter(name):
             setting = parameters[name]
             return lambda _: setting
-        case p.Read(name):
+        case ir.Read(name):
             return operator.itemgetter(name)
-        case p.Statistic(kind, scope, name, arguments):
+        case ir.Statistic(kind, scope, name, arguments):
             one, other = (f"{name}.{scope}.{edge}" for edge in _EDGES)
             weight = random.Random(f"{kind} {arguments}").random()  # so that each of them is seen to matter
             return lambda features: features[one] + weight * (features[other] - features[one])
-        case p.Occurrences(statistic):
+        case ir.Occurrences(statistic):
             return _found(statistic)
-        case p.Query(history, query):
+        case ir.Query(history, query):
             return operator.itemgetter(f"{history}.{query}")
-        case p.Local() | p.Call():
+        case ir.Local() | ir.Call():
             raise ValueError(f"{e} has no value outside of its program")
-    parts = [_compiled(part, parameters) for part in p.children(e)]
-    if isinstance(e, p.Choose):
+    parts = [_compiled(part, parameters) for part in ir.children(e)]
+    if isinstance(e, ir.Choose):
         test, then, otherwise = parts
         return lambda features: then(features) if test(features) != 0.0 else otherwise(features)
-    if isinstance(e, p.Compare):
+    if isinstance(e, ir.Compare):
         return _comparison(e.operators, parts)
     evaluate = grammar.OPERATIONS[e.operation].evaluate
     if len(parts) == 2:
@@ -153,7 +153,7 @@ def _compiled(e: p.Expression, parameters: Mapping[str, float]) -> _Function:
     return lambda features: evaluate(*(part(features) for part in parts))
 
 
-def _found(statistic: p.Statistic) -> _Function:
+def _found(statistic: ir.Statistic) -> _Function:
     key, (n,) = f"{statistic.feature}.{statistic.scope}.found", statistic.arguments
     if statistic.kind == "contains":
         return lambda features: float(features[key] < n / (n + 32.0))

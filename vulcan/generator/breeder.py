@@ -12,14 +12,13 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from vulcan.anvil import Policy, Rejected, check
-from vulcan.anvil import ir as p
+from vulcan.anvil import Policy, Rejected, check, ir
 from vulcan.anvil.grammar import grammar
 from vulcan.anvil.rewrite.traversal import expression_size, with_children
 from vulcan.anvil.unparse import emit_source
 from vulcan.generator.behaviour import Behaviour, Probe
 from vulcan.generator.crossover import CROSSOVERS
-from vulcan.generator.draft import Draft
+from vulcan.generator.draft import PolicyDraft
 from vulcan.generator.expression_tree import is_constant, is_larger, places
 from vulcan.generator.flatten import flatten
 from vulcan.generator.mutation import MUTATIONS
@@ -28,47 +27,45 @@ from vulcan.generator.tidy import has_idle_part, tidy
 from vulcan.generator.vocabulary import Vocabulary
 from vulcan.task import Signature
 
-_SMALLEST_NAMED = 3
+_MIN_NAMED = 3
 
 
-def arrange(e: p.Expression, parameters: dict[str, float], signature: Signature, documentation: str) -> p.Program:
+def arrange(e: ir.Expression, parameters: dict[str, float], signature: Signature, documentation: str) -> ir.Module:
     """The program that returns the expression; parameters it does not use are left out."""
     taken = {*parameters, *grammar.BUILT_IN_NAMES, signature.function, *(a.name for a in signature.arguments)}
-    body: list[p.Statement] = []
+    body: list[ir.Statement] = []
     while (part := _most_repeated(e)) is not None:
         name = _free(_name(part), taken)
         taken.add(name)
-        body.append(p.Assign(name, part))
-        e = _put(e, part, p.Local(name))
+        body.append(ir.Assign(name, part))
+        e = _put(e, part, ir.Local(name))
     body.extend(_returned(e))
     statements = tuple(body)
-    used = {leaf.name for leaf in p.expressions(statements) if isinstance(leaf, p.Parameter)}
+    used = {leaf.name for leaf in ir.expressions(statements) if isinstance(leaf, ir.Parameter)}
     kept = tuple((name, value) for name, value in parameters.items() if name in used)
-    entry = p.Function(signature.function, tuple(a.name for a in signature.arguments), statements)
-    return p.Program(kept, (entry,), documentation)
+    entry = ir.Function(signature.function, tuple(a.name for a in signature.arguments), statements)
+    return ir.Module(kept, (entry,), documentation)
 
 
-def _returned(e: p.Expression) -> tuple[p.Statement, ...]:
-    if isinstance(e, p.Choose):
-        return (p.If(e.test, _returned(e.then), ()), *_returned(e.otherwise))
-    return (p.Return(e),)
+def _returned(e: ir.Expression) -> tuple[ir.Statement, ...]:
+    if isinstance(e, ir.Choose):
+        return (ir.If(e.test, _returned(e.then), ()), *_returned(e.otherwise))
+    return (ir.Return(e),)
 
 
-def _most_repeated(e: p.Expression) -> p.Expression | None:
+def _most_repeated(e: ir.Expression) -> ir.Expression | None:
     """The smallest part worth a name of its own, so that larger ones can use the name; the first of equals."""
     counts = Counter(part for _, part in places(e))
     found = [
-        part
-        for part, n in counts.items()
-        if n > 1 and expression_size(part) >= _SMALLEST_NAMED and not is_constant(part)
+        part for part, n in counts.items() if n > 1 and expression_size(part) >= _MIN_NAMED and not is_constant(part)
     ]
     return min(found, key=expression_size, default=None)
 
 
-def _put(e: p.Expression, old: p.Expression, new: p.Expression) -> p.Expression:
+def _put(e: ir.Expression, old: ir.Expression, new: ir.Expression) -> ir.Expression:
     if e == old:
         return new
-    return with_children(e, tuple(_put(part, old, new) for part in p.children(e)))
+    return with_children(e, tuple(_put(part, old, new) for part in ir.children(e)))
 
 
 def _free(name: str, taken: set[str]) -> str:
@@ -79,17 +76,17 @@ def _free(name: str, taken: set[str]) -> str:
     return free
 
 
-def _name(e: p.Expression) -> str:
+def _name(e: ir.Expression) -> str:
     match e:
-        case p.Operate("subtract", (p.Read(_), p.Read(feature) | p.Statistic(feature=feature))):
+        case ir.Operate("subtract", (ir.Read(_), ir.Read(feature) | ir.Statistic(feature=feature))):
             return f"since_{_short(feature)}"
-        case p.Operate("divide", (p.Read(over), p.Read(under))):
+        case ir.Operate("divide", (ir.Read(over), ir.Read(under))):
             return f"{_short(over)}_per_{_short(under)}"
-        case p.Operate("add", (inner, p.Number(1.0))) if not isinstance(inner, p.Local):
+        case ir.Operate("add", (inner, ir.Number(1.0))) if not isinstance(inner, ir.Local):
             return _name(inner)
-        case p.Operate("log" | "log1p", (p.Read(feature),)):
+        case ir.Operate("log" | "log1p", (ir.Read(feature),)):
             return f"log_{_short(feature)}"
-        case p.Compare() | p.Operate("and" | "or" | "not"):
+        case ir.Compare() | ir.Operate("and" | "or" | "not"):
             return "holds"
         case _:
             return "part"
@@ -103,13 +100,13 @@ def _short(feature: str) -> str:
 class Focus:
     """One expression: of the whole program where `program` is None, else of its entry's statement number `index`."""
 
-    expression: p.Expression
-    program: p.Program | None = None
+    expression: ir.Expression
+    program: ir.Module | None = None
     index: int = 0
 
     def rebuilt(
-        self, e: p.Expression, parameters: dict[str, float], signature: Signature, documentation: str
-    ) -> p.Program:
+        self, e: ir.Expression, parameters: dict[str, float], signature: Signature, documentation: str
+    ) -> ir.Module:
         """The program with another expression in this place, and as it was written everywhere else."""
         if self.program is None:
             return arrange(e, parameters, signature, documentation)
@@ -121,61 +118,61 @@ class Focus:
         )
 
 
-def parts_of(program: p.Program) -> list[Focus]:
+def parts_of(program: ir.Module) -> list[Focus]:
     """Each expression that a statement of the entry holds."""
     held = enumerate(_held(program.entry.body))
     return [Focus(e, program, index) for index, e in held]
 
 
-def names_of(program: p.Program) -> frozenset[str]:
+def names_of(program: ir.Module) -> frozenset[str]:
     """Locals, arguments and functions: what a new parameter may not be called."""
     names: set[str] = set()
     for function in program.functions:
-        names |= {function.name, *function.arguments, *p.assigned_names(function.body)}
+        names |= {function.name, *function.arguments, *ir.assigned_names(function.body)}
     return frozenset(names)
 
 
-def _held(body: tuple[p.Statement, ...]) -> Iterator[p.Expression]:
+def _held(body: tuple[ir.Statement, ...]) -> Iterator[ir.Expression]:
     for statement in body:
         match statement:
-            case p.Assign(_, value) | p.Return(value):
+            case ir.Assign(_, value) | ir.Return(value):
                 yield value
-            case p.If(test, then, otherwise):
+            case ir.If(test, then, otherwise):
                 yield test
                 yield from _held(then)
                 yield from _held(otherwise)
-            case p.Loop(body=inner):
+            case ir.Loop(body=inner):
                 yield from _held(inner)
             case _:
                 pass
 
 
 class _Replacer:
-    def __init__(self, index: int, new: p.Expression) -> None:
+    def __init__(self, index: int, new: ir.Expression) -> None:
         self.left = index
         self.new = new
 
-    def block(self, body: tuple[p.Statement, ...]) -> tuple[p.Statement, ...]:
+    def block(self, body: tuple[ir.Statement, ...]) -> tuple[ir.Statement, ...]:
         return tuple(self.statement(statement) for statement in body)
 
-    def statement(self, statement: p.Statement) -> p.Statement:
+    def statement(self, statement: ir.Statement) -> ir.Statement:
         match statement:
-            case p.Assign() | p.Return():
+            case ir.Assign() | ir.Return():
                 return replace(statement, value=self.next(statement.value))
-            case p.If(test, then, otherwise):
-                return p.If(self.next(test), self.block(then), self.block(otherwise))
-            case p.Loop():
+            case ir.If(test, then, otherwise):
+                return ir.If(self.next(test), self.block(then), self.block(otherwise))
+            case ir.Loop():
                 return replace(statement, body=self.block(statement.body))
             case _:
                 return statement
 
-    def next(self, old: p.Expression) -> p.Expression:
+    def next(self, old: ir.Expression) -> ir.Expression:
         self.left -= 1
         return self.new if self.left == -1 else old
 
 
 _TRIES = 40
-_LARGEST = 60
+_MAX = 60
 """Nodes of an expression that are welcome; a parent that has more may keep as many."""
 
 _FRESH_RANK = 0.03
@@ -197,7 +194,7 @@ class Genome:
     """A parent: its policy, and its expression and behaviour where it has one; `label` is for descriptions."""
 
     policy: Policy
-    expression: p.Expression | None
+    expression: ir.Expression | None
     behaviour: Behaviour | None
     label: str = "a parent"
 
@@ -207,7 +204,7 @@ class Genome:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class BredPolicy:
     description: str
     policy: Policy
 
@@ -217,8 +214,8 @@ class _Attempt:
     """A new expression in its place, and how it came about; `excused` clashes of units are its parent's already."""
 
     focus: Focus
-    expression: p.Expression
-    draft: Draft
+    expression: ir.Expression
+    draft: PolicyDraft
     excused: int
     description: str
 
@@ -236,7 +233,7 @@ class Breeder:
         e = flatten(policy.program)
         return Genome(policy, e, None if e is None else self._probe.behaviour(e, policy.parameters))
 
-    def write(self, rng: random.Random, parents: Sequence[Genome], proposal: int, operator: str = "") -> Written:
+    def write(self, rng: random.Random, parents: Sequence[Genome], proposal: int, operator: str = "") -> BredPolicy:
         """A valid policy, unlike each of the parents, of which there may be none.
 
         `operator` says how: "fresh" (a new program), "mutate" (change the only parent) or "crossover" (the first two);
@@ -257,7 +254,7 @@ class Breeder:
             written = self._checked(attempt)
             if written is not None and written.policy.fingerprint not in prints:
                 return written
-        draft = Draft(rng, self._words)
+        draft = PolicyDraft(rng, self._words)
         written = self._checked(_new(draft, fresh(draft))) or self._checked(_new(draft, simplest(draft)))
         if written is None:
             raise AssertionError("reading a declared feature is a valid policy")
@@ -271,7 +268,7 @@ class Breeder:
 
     def _attempt(self, rng: random.Random, parents: Sequence[Genome], operator: str) -> _Attempt | None:
         if not parents:
-            draft = Draft(rng, self._words)
+            draft = PolicyDraft(rng, self._words)
             return _new(draft, tidy(draft, fresh(draft)))
         if operator == "crossover" and len(parents) > 1 and parents[1].expression is not None:
             return self._crossed(rng, parents[0], parents[1])
@@ -316,36 +313,36 @@ class Breeder:
             return None
         return _Attempt(focus, tidy(draft, made), draft, excused, f"changed {one.label}: {', then '.join(done)}")
 
-    def _begin(self, rng: random.Random, genome: Genome) -> tuple[Focus, Draft]:
+    def _begin(self, rng: random.Random, genome: Genome) -> tuple[Focus, PolicyDraft]:
         if genome.expression is not None:
-            return Focus(genome.expression), Draft(rng, self._words, genome.parameters)
+            return Focus(genome.expression), PolicyDraft(rng, self._words, genome.parameters)
         focus = rng.choice(parts_of(genome.policy.program))
-        return focus, Draft(rng, self._words, genome.parameters, names_of(genome.policy.program))
+        return focus, PolicyDraft(rng, self._words, genome.parameters, names_of(genome.policy.program))
 
     def _is_welcome(self, attempt: _Attempt, parents: Sequence[Genome]) -> bool:
         """Whether it is small enough, mixes no more units than its parents, and does something of its own."""
         e, draft = attempt.expression, attempt.draft
         sizes = [expression_size(g.expression) for g in parents if g.expression is not None]
-        if attempt.focus.program is None and is_larger(e, max([_LARGEST, *sizes])):
+        if attempt.focus.program is None and is_larger(e, max([_MAX, *sizes])):
             return False
         if draft.clashes(e) > attempt.excused or has_idle_part(e):
             return False
         if attempt.focus.program is not None:
-            return not is_larger(e, max(_LARGEST, expression_size(attempt.focus.expression)))
+            return not is_larger(e, max(_MAX, expression_size(attempt.focus.expression)))
         behaviour = self._probe.behaviour(e, draft.parameters)
         return not self._probe.is_flat(behaviour) and behaviour not in [g.behaviour for g in parents]
 
-    def _checked(self, attempt: _Attempt) -> Written | None:
+    def _checked(self, attempt: _Attempt) -> BredPolicy | None:
         task = self._words.task
         said = f"The offline generator (offline/evolve, not a language model) {attempt.description}."
         program = attempt.focus.rebuilt(
             attempt.expression, attempt.draft.parameters, task.signature, f"Written by {said[0].lower()}{said[1:]}"
         )
         try:
-            return Written(said, check(emit_source(program, task.signature), task))
+            return BredPolicy(said, check(emit_source(program, task.signature), task))
         except Rejected:
             return None
 
 
-def _new(draft: Draft, e: p.Expression) -> _Attempt:
+def _new(draft: PolicyDraft, e: ir.Expression) -> _Attempt:
     return _Attempt(Focus(e), e, draft, 0, "wrote a new program from the task's features")

@@ -4,27 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from vulcan.anvil import ir as p
+from vulcan.anvil import ir
 from vulcan.anvil.rewrite.traversal import Path, replaced
-from vulcan.generator.draft import Draft
+from vulcan.generator.draft import PolicyDraft
 from vulcan.generator.expression_tree import is_constant, is_larger, operate, places
 from vulcan.generator.terms import condition
 from vulcan.generator.units import Unit, unit_of
 
 Parameters = Mapping[str, float]
-Crossover = Callable[[Draft, p.Expression, p.Expression, Parameters], p.Expression | None]
+Crossover = Callable[[PolicyDraft, ir.Expression, ir.Expression, Parameters], ir.Expression | None]
 
-_LARGEST_GRAFT = 25
+_MAX_GRAFT = 25
 
 
-def graft(draft: Draft, one: p.Expression, other: p.Expression, parameters: Parameters) -> p.Expression | None:
+def graft(draft: PolicyDraft, one: ir.Expression, other: ir.Expression, parameters: Parameters) -> ir.Expression | None:
     """A part of the one is replaced by a part of the other that has the same unit."""
-    donors: dict[tuple[str, Unit | None], list[p.Expression]] = {}
+    donors: dict[tuple[str, Unit | None], list[ir.Expression]] = {}
     for path, part in places(other):
-        if path and not is_constant(part) and not is_larger(part, _LARGEST_GRAFT) and not _is_open(part):
+        if path and not is_constant(part) and not is_larger(part, _MAX_GRAFT) and not _is_open(part):
             key = _kind(part), unit_of(part, draft.words.units, parameters)
             donors.setdefault(key, []).append(part)
-    pairs: list[tuple[Path, list[p.Expression]]] = []
+    pairs: list[tuple[Path, list[ir.Expression]]] = []
     for path, part in places(one):
         if path and not is_constant(part):
             fitting = [d for d in donors.get((_kind(part), draft.unit(part)), []) if d != part]
@@ -36,14 +36,16 @@ def graft(draft: Draft, one: p.Expression, other: p.Expression, parameters: Para
     return replaced(one, path, draft.adopt(draft.rng.choice(fitting), parameters))
 
 
-def insert_graft(draft: Draft, one: p.Expression, other: p.Expression, parameters: Parameters) -> p.Expression | None:
+def insert_graft(
+    draft: PolicyDraft, one: ir.Expression, other: ir.Expression, parameters: Parameters
+) -> ir.Expression | None:
     """A factor or divisor of the other becomes one of the whole of the one, to a power."""
     factors = [
         (parent.operation, part)
         for _, parent in places(other)
-        if isinstance(parent, p.Operate) and parent.operation in ("multiply", "divide")
+        if isinstance(parent, ir.Operate) and parent.operation in ("multiply", "divide")
         for part in parent.operands[1:]
-        if not is_constant(part) and not is_larger(part, _LARGEST_GRAFT) and not _is_open(part)
+        if not is_constant(part) and not is_larger(part, _MAX_GRAFT) and not _is_open(part)
     ]
     factors = [(operation, part) for operation, part in factors if part not in [leaf for _, leaf in places(one)]]
     if not factors:
@@ -52,7 +54,9 @@ def insert_graft(draft: Draft, one: p.Expression, other: p.Expression, parameter
     return operate(operation, one, draft.adopt(part, parameters))
 
 
-def blend_product(draft: Draft, one: p.Expression, other: p.Expression, parameters: Parameters) -> p.Expression | None:
+def blend_product(
+    draft: PolicyDraft, one: ir.Expression, other: ir.Expression, parameters: Parameters
+) -> ir.Expression | None:
     """One times a power of the other."""
     if _is_open(other):
         return None
@@ -60,7 +64,9 @@ def blend_product(draft: Draft, one: p.Expression, other: p.Expression, paramete
     return operate("multiply", one, operate("power", draft.adopt(other, parameters), exponent))
 
 
-def blend_sum(draft: Draft, one: p.Expression, other: p.Expression, parameters: Parameters) -> p.Expression | None:
+def blend_sum(
+    draft: PolicyDraft, one: ir.Expression, other: ir.Expression, parameters: Parameters
+) -> ir.Expression | None:
     """A weighted sum, where the units agree."""
     if _is_open(other) or draft.unit(one) != unit_of(other, draft.words.units, parameters):
         return None
@@ -68,18 +74,20 @@ def blend_sum(draft: Draft, one: p.Expression, other: p.Expression, parameters: 
     return operate("add", one, operate("multiply", weight, draft.adopt(other, parameters)))
 
 
-def blend_choice(draft: Draft, one: p.Expression, other: p.Expression, parameters: Parameters) -> p.Expression | None:
+def blend_choice(
+    draft: PolicyDraft, one: ir.Expression, other: ir.Expression, parameters: Parameters
+) -> ir.Expression | None:
     """The one or the other by a condition, where the units agree."""
     if _is_open(other) or draft.unit(one) != unit_of(other, draft.words.units, parameters):
         return None
-    return p.Choose(condition(draft), one, draft.adopt(other, parameters))
+    return ir.Choose(condition(draft), one, draft.adopt(other, parameters))
 
 
 def average_constants(
-    draft: Draft, one: p.Expression, other: p.Expression, parameters: Parameters
-) -> p.Expression | None:
+    draft: PolicyDraft, one: ir.Expression, other: ir.Expression, parameters: Parameters
+) -> ir.Expression | None:
     """The constants that both have under one name, each on a random point of the line through its two values."""
-    shared = [part.name for _, part in places(one) if isinstance(part, p.Parameter)]
+    shared = [part.name for _, part in places(one) if isinstance(part, ir.Parameter)]
     differing = [n for n in dict.fromkeys(shared) if n in parameters and parameters[n] != draft.parameters[n]]
     if not differing:
         return None
@@ -99,10 +107,10 @@ CROSSOVERS: tuple[tuple[float, str, Crossover], ...] = (
 )
 
 
-def _kind(e: p.Expression) -> str:
-    return "test" if isinstance(e, p.Compare) else "number"
+def _kind(e: ir.Expression) -> str:
+    return "test" if isinstance(e, ir.Compare) else "number"
 
 
-def _is_open(e: p.Expression) -> bool:
+def _is_open(e: ir.Expression) -> bool:
     """Whether it names locals or helpers of the program it comes from."""
-    return isinstance(e, p.Local | p.Call) or any(_is_open(part) for part in p.children(e))
+    return isinstance(e, ir.Local | ir.Call) or any(_is_open(part) for part in ir.children(e))

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from vulcan.anvil import ir as p
+from vulcan.anvil import ir
 from vulcan.generator.units import Unit, clashes, unit_of
 from vulcan.generator.vocabulary import Vocabulary
 
@@ -16,39 +16,39 @@ T = TypeVar("T")
 
 
 @dataclass
-class Draft:
+class PolicyDraft:
     rng: random.Random
     words: Vocabulary
     parameters: dict[str, float] = field(default_factory=dict)
     taken: frozenset[str] = frozenset()
     """Names that a new parameter may not have: the locals and helpers of a program that is being edited."""
 
-    def parameter(self, stem: str, value: float) -> p.Parameter:
+    def parameter(self, stem: str, value: float) -> ir.Parameter:
         """A new parameter, of three digits, called as the stem says or that with a number."""
         name, number = stem, 1
         while name in self.parameters or name in self.taken:
             number += 1
             name = f"{stem}_{number}"
         self.parameters[name] = rounded(value)
-        return p.Parameter(name)
+        return ir.Parameter(name)
 
-    def adopt(self, e: p.Expression, parameters: Mapping[str, float]) -> p.Expression:
+    def adopt(self, e: ir.Expression, parameters: Mapping[str, float]) -> ir.Expression:
         """The expression of another program, its parameters taken over under names that are free here."""
         from vulcan.anvil.rewrite.traversal import with_children
 
         match e:
-            case p.Parameter(name):
+            case ir.Parameter(name):
                 value = parameters[name]
                 if self.parameters.get(name) == value:
                     return e
                 return self.parameter(name.rstrip("0123456789").rstrip("_") or name, value)
             case _:
-                return with_children(e, tuple(self.adopt(part, parameters) for part in p.children(e)))
+                return with_children(e, tuple(self.adopt(part, parameters) for part in ir.children(e)))
 
-    def unit(self, e: p.Expression) -> Unit | None:
+    def unit(self, e: ir.Expression) -> Unit | None:
         return unit_of(e, self.words.units, self.parameters)
 
-    def clashes(self, e: p.Expression) -> int:
+    def clashes(self, e: ir.Expression) -> int:
         return len(clashes(e, self.words.units, self.parameters))
 
     def chance(self, probability: float) -> bool:

@@ -4,37 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vulcan.anvil import ir as p
+from vulcan.anvil import ir
 from vulcan.anvil.rewrite.traversal import Path
 
 
-def places(e: p.Expression, path: Path = ()) -> Iterator[tuple[Path, p.Expression]]:
+def places(e: ir.Expression, path: Path = ()) -> Iterator[tuple[Path, ir.Expression]]:
     """Every part with its path, outer ones before their own parts.
 
     What a statistic looks for is not a part on its own: nothing else fits in its place.
     """
     yield path, e
-    if isinstance(e, p.Occurrences):
+    if isinstance(e, ir.Occurrences):
         return
-    for index, part in enumerate(p.children(e)):
+    for index, part in enumerate(ir.children(e)):
         yield from places(part, (*path, index))
 
 
-def is_larger(e: p.Expression, most: int) -> bool:
+def is_larger(e: ir.Expression, most: int) -> bool:
     """Whether it has more than `most` nodes, at no more work than counting to that."""
     return any(index >= most for index, _ in enumerate(places(e)))
 
 
-def at(e: p.Expression, path: Path) -> p.Expression:
+def at(e: ir.Expression, path: Path) -> ir.Expression:
     for index in path:
-        e = p.children(e)[index]
+        e = ir.children(e)[index]
     return e
 
 
-def is_constant(e: p.Expression) -> bool:
-    varying = p.Read | p.Statistic | p.Occurrences | p.Query | p.Local | p.Call
+def is_constant(e: ir.Expression) -> bool:
+    varying = ir.Read | ir.Statistic | ir.Occurrences | ir.Query | ir.Local | ir.Call
     return not any(isinstance(part, varying) for _, part in places(e))
 
 
-def operate(operation: str, *operands: p.Expression) -> p.Operate:
-    return p.Operate(operation, operands)
+def operate(operation: str, *operands: ir.Expression) -> ir.Operate:
+    return ir.Operate(operation, operands)

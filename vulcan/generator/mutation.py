@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from vulcan.anvil import ir as p
+from vulcan.anvil import ir
 from vulcan.anvil.rewrite.traversal import Path, replaced
-from vulcan.generator.draft import Draft, rounded
+from vulcan.generator.draft import PolicyDraft, rounded
 from vulcan.generator.expression_tree import at, is_constant, operate, places
 from vulcan.generator.random_programs import alternative
 from vulcan.generator.statistics import alpha, changed, changed_occurrence, percentile, stream
@@ -19,7 +19,7 @@ from vulcan.generator.vocabulary import Atom
 _WHOLE = 0.75
 
 
-def split_population(draft: Draft, e: p.Expression) -> p.Expression | None:
+def split_population(draft: PolicyDraft, e: ir.Expression) -> ir.Expression | None:
     """The whole, or a part, times a constant for entities above or below some percentile of a feature.
 
     A percentile needs no knowledge of the feature's scale, which the declaration does not tell.
@@ -28,37 +28,37 @@ def split_population(draft: Draft, e: p.Expression) -> p.Expression | None:
         return None
     feature = draft.rng.choice(draft.words.ranked)
     share = rounded(draft.rng.uniform(0.05, 0.95))
-    edge = p.Statistic("percentile", "population", feature, (share,))
-    test = p.Compare((draft.rng.choice(("<", ">")),), (p.Read(feature), edge))
-    parts = [path for path, part in places(e) if not is_constant(part) and not isinstance(part, p.Compare)]
+    edge = ir.Statistic("percentile", "population", feature, (share,))
+    test = ir.Compare((draft.rng.choice(("<", ">")),), (ir.Read(feature), edge))
+    parts = [path for path, part in places(e) if not is_constant(part) and not isinstance(part, ir.Compare)]
     path = () if not parts or draft.chance(_WHOLE) else draft.rng.choice(parts)
     old = at(e, path)
-    if isinstance(old, p.Compare):
+    if isinstance(old, ir.Compare):
         return None
     scaled = operate("multiply", draft.parameter("FACTOR", draft.lognormal(1.0)), old)
-    return replaced(e, path, p.Choose(test, scaled, old))
+    return replaced(e, path, ir.Choose(test, scaled, old))
 
 
-Mutation = Callable[[Draft, p.Expression], p.Expression | None]
+Mutation = Callable[[PolicyDraft, ir.Expression], ir.Expression | None]
 
 
-def adjust_constants(draft: Draft, e: p.Expression) -> p.Expression | None:
+def adjust_constants(draft: PolicyDraft, e: ir.Expression) -> ir.Expression | None:
     """One or two constants by log-normal steps; now and then a sign."""
-    found = [(path, c) for path, c in places(e) if isinstance(c, p.Parameter) or _is_tunable(e, path, c)]
+    found = [(path, c) for path, c in places(e) if isinstance(c, ir.Parameter) or _is_tunable(e, path, c)]
     if not found:
         return None
     for path, old in draft.rng.sample(found, min(len(found), draft.pick(((3.0, 1), (1.0, 2))))):
         step = draft.lognormal(draft.rng.choice((0.15, 0.5, 1.2))) * (-1.0 if draft.chance(0.06) else 1.0)
-        if isinstance(old, p.Parameter):
+        if isinstance(old, ir.Parameter):
             value = draft.parameters[old.name]
             draft.parameters[old.name] = rounded(value * step if value else draft.rng.gauss(0.0, 1.0))
-        elif isinstance(old, p.Number):
+        elif isinstance(old, ir.Number):
             stem = "EXPONENT" if _role(e, path) == "power" else "CONSTANT"
             e = replaced(e, path, draft.parameter(stem, (old.value or 1.0) * step))
     return e
 
 
-def free_exponent(draft: Draft, e: p.Expression) -> p.Expression | None:
+def free_exponent(draft: PolicyDraft, e: ir.Expression) -> ir.Expression | None:
     """A factor of a product, as it stands or under a root or logarithm, to a power of its own."""
     found = [path for path, part in places(e) if path and _role(e, path) in ("multiply", "divide")]
     found = [path for path in found if not is_constant(at(e, path)) and _operation(at(e, path)) != "power"]
@@ -66,25 +66,25 @@ def free_exponent(draft: Draft, e: p.Expression) -> p.Expression | None:
         return None
     path = draft.rng.choice(found)
     part = at(e, path)
-    if isinstance(part, p.Operate) and part.operation in ("sqrt", "log1p", "log"):
+    if isinstance(part, ir.Operate) and part.operation in ("sqrt", "log1p", "log"):
         part = part.operands[0]
     return replaced(e, path, operate("power", part, draft.parameter("EXPONENT", draft.lognormal(0.5))))
 
 
-def replace_part(draft: Draft, e: p.Expression) -> p.Expression | None:
+def replace_part(draft: PolicyDraft, e: ir.Expression) -> ir.Expression | None:
     """A part, or the whole of a VALUE, by a new one of the same unit."""
     path: Path | None = () if not draft.words.ranks and draft.chance(0.4) else _any_part(draft, e)
     if path is None:
         return None
     old = at(e, path)
-    if isinstance(old, p.Compare):
+    if isinstance(old, ir.Compare):
         return replaced(e, path, condition(draft))
     unit = draft.unit(old)
     new = of_unit(draft, unit) if unit is not None else None
     return replaced(e, path, new) if new is not None else None
 
 
-def insert_factor(draft: Draft, e: p.Expression) -> p.Expression | None:
+def insert_factor(draft: PolicyDraft, e: ir.Expression) -> ir.Expression | None:
     """Another factor: a power of an amount for a whole RANK, a number without a unit elsewhere."""
     if draft.words.ranks and draft.chance(0.7):
         term = quantity(draft)
@@ -101,7 +101,7 @@ def insert_factor(draft: Draft, e: p.Expression) -> p.Expression | None:
     return replaced(e, path, operate("multiply", at(e, path), factor(draft)))
 
 
-def insert_term(draft: Draft, e: p.Expression) -> p.Expression | None:
+def insert_term(draft: PolicyDraft, e: ir.Expression) -> ir.Expression | None:
     """A weighted amount of the same unit, added to a part or taken from it."""
     path: Path | None = () if draft.chance(0.3) else _any_part(draft, e)
     unit = draft.unit(at(e, path)) if path is not None else None
@@ -109,28 +109,28 @@ def insert_term(draft: Draft, e: p.Expression) -> p.Expression | None:
         return None
     old = at(e, path)
     history = [a.expression for a in draft.words.of("history") if a.unit == unit]
-    term: p.Expression | None = draft.rng.choice(history) if history and draft.chance(0.35) else of_unit(draft, unit)
+    term: ir.Expression | None = draft.rng.choice(history) if history and draft.chance(0.35) else of_unit(draft, unit)
     if term is None:
         return None
     weighted = operate("multiply", draft.parameter("WEIGHT", draft.lognormal(1.3)), term)
     return replaced(e, path, operate("add" if draft.chance(0.7) else "subtract", old, weighted))
 
 
-def delete_part(draft: Draft, e: p.Expression) -> p.Expression | None:
+def delete_part(draft: PolicyDraft, e: ir.Expression) -> ir.Expression | None:
     """A term, a factor, a function or a branch is left out."""
-    found = [path for path, part in places(e) if isinstance(part, p.Operate | p.Choose) and not is_constant(part)]
+    found = [path for path, part in places(e) if isinstance(part, ir.Operate | ir.Choose) and not is_constant(part)]
     if not found:
         return None
     path = draft.rng.choice(found)
     old = at(e, path)
-    kept = [part for part in p.children(old)[1 if isinstance(old, p.Choose) else 0 :] if not is_constant(part)]
+    kept = [part for part in ir.children(old)[1 if isinstance(old, ir.Choose) else 0 :] if not is_constant(part)]
     return replaced(e, path, draft.rng.choice(kept)) if kept else None
 
 
-def wrap(draft: Draft, e: p.Expression) -> p.Expression | None:
+def wrap(draft: PolicyDraft, e: ir.Expression) -> ir.Expression | None:
     """A part under a root, a logarithm or a power."""
     path = _any_part(draft, e)
-    if path is None or isinstance(at(e, path), p.Compare):
+    if path is None or isinstance(at(e, path), ir.Compare):
         return None
     old = at(e, path)
     form = draft.pick(((1.0, "sqrt"), (1.0, "log1p"), (1.5, "power")))
@@ -139,18 +139,18 @@ def wrap(draft: Draft, e: p.Expression) -> p.Expression | None:
     return replaced(e, path, operate(form, old))
 
 
-def insert_branch(draft: Draft, e: p.Expression) -> p.Expression | None:
+def insert_branch(draft: PolicyDraft, e: ir.Expression) -> ir.Expression | None:
     """Another result, of the whole or a part, where a condition holds."""
     path: Path | None = () if draft.chance(0.7) else _any_part(draft, e)
-    if path is None or isinstance(at(e, path), p.Compare):
+    if path is None or isinstance(at(e, path), ir.Compare):
         return None
     old = at(e, path)
-    return replaced(e, path, p.Choose(condition(draft), alternative(draft, old), old))
+    return replaced(e, path, ir.Choose(condition(draft), alternative(draft, old), old))
 
 
-def swap_feature(draft: Draft, e: p.Expression) -> p.Expression | None:
+def swap_feature(draft: PolicyDraft, e: ir.Expression) -> ir.Expression | None:
     """A feature by another of its unit."""
-    found = [(path, leaf) for path, leaf in places(e) if isinstance(leaf, p.Read | p.Statistic | p.Query)]
+    found = [(path, leaf) for path, leaf in places(e) if isinstance(leaf, ir.Read | ir.Statistic | ir.Query)]
     if not found:
         return None
     path, leaf = draft.rng.choice(found)
@@ -162,16 +162,16 @@ def swap_feature(draft: Draft, e: p.Expression) -> p.Expression | None:
     return replaced(e, path, draft.rng.choice(similar).expression) if similar else None
 
 
-def change_statistic(draft: Draft, e: p.Expression) -> p.Expression | None:
+def change_statistic(draft: PolicyDraft, e: ir.Expression) -> ir.Expression | None:
     """A statistic by the feature itself or with other arguments or of another kind; a feature by a statistic of it."""
     words = draft.words
-    statistics = [(path, leaf) for path, leaf in places(e) if isinstance(leaf, p.Statistic | p.Occurrences)]
-    plain = [(path, leaf) for path, leaf in places(e) if isinstance(leaf, p.Read) and leaf.feature in words.streamed]
+    statistics = [(path, leaf) for path, leaf in places(e) if isinstance(leaf, ir.Statistic | ir.Occurrences)]
+    plain = [(path, leaf) for path, leaf in places(e) if isinstance(leaf, ir.Read) and leaf.feature in words.streamed]
     if statistics and draft.chance(0.6):
         path, old = draft.rng.choice(statistics)
-        if isinstance(old, p.Occurrences):
+        if isinstance(old, ir.Occurrences):
             return replaced(e, path, changed_occurrence(draft, old))
-        return replaced(e, path, p.Read(old.feature) if draft.chance(0.15) else changed(draft, old))
+        return replaced(e, path, ir.Read(old.feature) if draft.chance(0.15) else changed(draft, old))
     if not plain:
         return None
     path, read = draft.rng.choice(plain)
@@ -179,11 +179,11 @@ def change_statistic(draft: Draft, e: p.Expression) -> p.Expression | None:
         return replaced(e, path, percentile(draft, read.feature))
     scope = words.streamed[read.feature]
     if draft.chance(0.7):
-        return replaced(e, path, p.Statistic("ewma", scope, read.feature, (alpha(draft),)))
+        return replaced(e, path, ir.Statistic("ewma", scope, read.feature, (alpha(draft),)))
     return replaced(e, path, stream(draft, read.feature, scope))
 
 
-def add_scale(draft: Draft, e: p.Expression) -> p.Expression | None:
+def add_scale(draft: PolicyDraft, e: ir.Expression) -> ir.Expression | None:
     """A feature on the result's own scale, added to the whole."""
     used = [leaf for _, leaf in places(e)]
     scale = [a.expression for a in draft.words.of("scale") if a.expression not in used]
@@ -206,25 +206,25 @@ MUTATIONS: tuple[tuple[float, str, Mutation], ...] = (
 )
 
 
-def _any_part(draft: Draft, e: p.Expression) -> Path | None:
+def _any_part(draft: PolicyDraft, e: ir.Expression) -> Path | None:
     """The place of a random part that is not a constant."""
     found = [path for path, part in places(e) if not is_constant(part)]
     return draft.rng.choice(found) if found else None
 
 
-def _is_tunable(e: p.Expression, path: Path, c: p.Expression) -> bool:
+def _is_tunable(e: ir.Expression, path: Path, c: ir.Expression) -> bool:
     """Whether a bare number is more than the 1 of a `+ 1` or of a `1 /`."""
-    return isinstance(c, p.Number) and (c.value not in (0.0, 1.0) or _role(e, path) == "power")
+    return isinstance(c, ir.Number) and (c.value not in (0.0, 1.0) or _role(e, path) == "power")
 
 
-def _role(e: p.Expression, path: Path) -> str:
+def _role(e: ir.Expression, path: Path) -> str:
     """The operation that the part at the path is an operand of; empty at the root."""
     return _operation(at(e, path[:-1])) if path else ""
 
 
-def _operation(e: p.Expression) -> str:
-    return e.operation if isinstance(e, p.Operate) else ""
+def _operation(e: ir.Expression) -> str:
+    return e.operation if isinstance(e, ir.Operate) else ""
 
 
-def _is_additive(e: p.Expression) -> bool:
+def _is_additive(e: ir.Expression) -> bool:
     return _operation(e) in ("add", "subtract", "negate")

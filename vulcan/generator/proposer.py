@@ -15,25 +15,24 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from vulcan.anvil import Policy, Rejected, check
-from vulcan.anvil import ir as p
+from vulcan.anvil import Policy, Rejected, check, ir
 from vulcan.anvil.grammar import grammar
 from vulcan.anvil.rewrite.traversal import from_below, in_block
 from vulcan.anvil.unparse import emit_source
-from vulcan.generator.breeder import Breeder, Genome, Written
+from vulcan.generator.breeder import BredPolicy, Breeder, Genome
 from vulcan.generator.vocabulary import vocabulary
 from vulcan.models.base import Parent, Reply, Request
 from vulcan.task import Signature, Task
 
 
-def part_of(program: p.Program, name: str) -> p.Program:
+def part_of(program: ir.Module, name: str) -> ir.Module:
     """The program of one of its functions: with the helpers and the parameters that it uses. Raises KeyError."""
     part = program.of(name)
-    used = {e.name for f in part.functions for e in p.expressions(f.body) if isinstance(e, p.Parameter)}
+    used = {e.name for f in part.functions for e in ir.expressions(f.body) if isinstance(e, ir.Parameter)}
     return replace(part, parameters=tuple((name, value) for name, value in part.parameters if name in used))
 
 
-def join(parts: Sequence[p.Program], named: Sequence[str], interface: Signature, documentation: str) -> p.Program:
+def join(parts: Sequence[ir.Module], named: Sequence[str], interface: Signature, documentation: str) -> ir.Module:
     """One program with the functions of all parts, in the order of `named`.
 
     Parameters and helpers that are the same in two parts are there once. Other names that two parts use for different
@@ -41,8 +40,8 @@ def join(parts: Sequence[p.Program], named: Sequence[str], interface: Signature,
     """
     arguments = {argument.name for argument in interface.arguments}
     parameters: dict[str, float] = {}
-    helpers: dict[str, p.Function] = {}
-    entries: dict[str, p.Function] = {}
+    helpers: dict[str, ir.Function] = {}
+    entries: dict[str, ir.Function] = {}
     locals_: set[str] = set()
     for part in parts:
         reserved = {*grammar.BUILT_IN_NAMES, *arguments, *named}
@@ -52,16 +51,16 @@ def join(parts: Sequence[p.Program], named: Sequence[str], interface: Signature,
         entries[new.entry.name] = new.entry
         locals_ |= _locals(new)
     functions = (*helpers.values(), *(entries[name] for name in named))
-    return p.Program(tuple(parameters.items()), functions, documentation, len(named))
+    return ir.Module(tuple(parameters.items()), functions, documentation, len(named))
 
 
 def _renamed(
-    part: p.Program,
+    part: ir.Module,
     reserved: set[str],
     parameters: Mapping[str, float],
-    helpers: Mapping[str, p.Function],
+    helpers: Mapping[str, ir.Function],
     locals_: set[str],
-) -> p.Program:
+) -> ir.Module:
     """The part with names of its own where those before it mean something else by them."""
     of_module = {*reserved, *parameters, *helpers}
     changed: dict[str, str] = {}
@@ -83,14 +82,14 @@ def _renamed(
     )
 
 
-def _with_names(function: p.Function, changed: Mapping[str, str]) -> p.Function:
+def _with_names(function: ir.Function, changed: Mapping[str, str]) -> ir.Function:
     """The function with other names of parameters, helpers, arguments and locals."""
 
-    def change(e: p.Expression) -> p.Expression:
+    def change(e: ir.Expression) -> ir.Expression:
         match e:
-            case p.Parameter(name) | p.Local(name):
+            case ir.Parameter(name) | ir.Local(name):
                 return replace(e, name=changed.get(name, name))
-            case p.Call(name):
+            case ir.Call(name):
                 return replace(e, function=changed.get(name, name))
             case _:
                 return e
@@ -100,17 +99,17 @@ def _with_names(function: p.Function, changed: Mapping[str, str]) -> p.Function:
     return replace(function, name=changed.get(function.name, function.name), arguments=arguments, body=body)
 
 
-def _with_targets(body: tuple[p.Statement, ...], changed: Mapping[str, str]) -> tuple[p.Statement, ...]:
+def _with_targets(body: tuple[ir.Statement, ...], changed: Mapping[str, str]) -> tuple[ir.Statement, ...]:
     """The statements with other names of what they assign."""
-    made: list[p.Statement] = []
+    made: list[ir.Statement] = []
     for statement in body:
         match statement:
-            case p.Assign(name):
+            case ir.Assign(name):
                 made.append(replace(statement, name=changed.get(name, name)))
-            case p.If(_, then, otherwise):
+            case ir.If(_, then, otherwise):
                 then, otherwise = _with_targets(then, changed), _with_targets(otherwise, changed)
                 made.append(replace(statement, then=then, otherwise=otherwise))
-            case p.Loop(name, body=inner):
+            case ir.Loop(name, body=inner):
                 inner = _with_targets(inner, changed)
                 made.append(replace(statement, name=changed.get(name, name), body=inner))
             case _:
@@ -118,13 +117,13 @@ def _with_targets(body: tuple[p.Statement, ...], changed: Mapping[str, str]) -> 
     return tuple(made)
 
 
-def _locals(part: p.Program) -> set[str]:
+def _locals(part: ir.Module) -> set[str]:
     """Locals of all functions, and the arguments of helpers."""
-    assigned = {name for function in part.functions for name in p.assigned_names(function.body)}
+    assigned = {name for function in part.functions for name in ir.assigned_names(function.body)}
     return assigned | {name for helper in part.helpers for name in helper.arguments}
 
 
-def _all(part: p.Program) -> set[str]:
+def _all(part: ir.Module) -> set[str]:
     own = {name for name, _ in part.parameters} | {function.name for function in part.functions}
     return own | _locals(part)
 
@@ -172,14 +171,14 @@ class SeveralBreeder:
     def _written(self, policy: Policy, name: str) -> str:
         return emit_source(part_of(policy.program, name), self._alone[name].signature)
 
-    def write(self, rng: random.Random, parents: Sequence[Genomes], proposal: int, operator: str = "") -> Written:
+    def write(self, rng: random.Random, parents: Sequence[Genomes], proposal: int, operator: str = "") -> BredPolicy:
         """A valid policy, unlike each of the parents, of which there may be none; `operator` as `Breeder` has it."""
         prints = {parent.policy.fingerprint for parent in parents}
         for _ in range(_TRIES if parents and operator != "fresh" else 0):
             written = self._changed(rng, parents, proposal, operator)
             if written is not None and written.policy.fingerprint not in prints:
                 return written
-        found: Written | None = None
+        found: BredPolicy | None = None
         for _ in range(_TRIES):
             found = self._fresh(rng, proposal) or found
             if found is not None and found.policy.fingerprint not in prints:
@@ -188,11 +187,13 @@ class SeveralBreeder:
             raise AssertionError("functions that read a declared feature are a valid policy")
         return found
 
-    def _fresh(self, rng: random.Random, proposal: int) -> Written | None:
+    def _fresh(self, rng: random.Random, proposal: int) -> BredPolicy | None:
         made = [breeder.write(rng, [], proposal, "fresh").policy.program for breeder in self._breeders.values()]
         return self._checked(made, "wrote a new program from the task's features")
 
-    def _changed(self, rng: random.Random, parents: Sequence[Genomes], proposal: int, operator: str) -> Written | None:
+    def _changed(
+        self, rng: random.Random, parents: Sequence[Genomes], proposal: int, operator: str
+    ) -> BredPolicy | None:
         name = rng.choice(list(self._breeders))
         one = parents[0]
         if operator == "crossover" and len(parents) > 1 and rng.random() < _WHOLE_FUNCTION:
@@ -204,19 +205,19 @@ class SeveralBreeder:
         kept = "" if one.label in written.description else f", and kept the rest of {one.label}"
         return self._put(one, name, written.policy.program, f"in {name}: {_done(written.description)}{kept}")
 
-    def _put(self, parent: Genomes, name: str, new: p.Program, said: str) -> Written | None:
+    def _put(self, parent: Genomes, name: str, new: ir.Module, said: str) -> BredPolicy | None:
         """The parent with another program in place of one of its functions."""
         parts = [new if other == name else part.policy.program for other, part in parent.parts.items()]
         # the others first: their names stay
         order = sorted(range(len(parts)), key=lambda index: parts[index] is new)
         return self._checked([parts[index] for index in order], said)
 
-    def _checked(self, parts: Sequence[p.Program], done: str) -> Written | None:
+    def _checked(self, parts: Sequence[ir.Module], done: str) -> BredPolicy | None:
         said = f"The offline generator (offline/evolve, not a language model) {done}."
         named = [declared.function for declared in (*self._task.others, self._task.signature)]
         program = join(parts, named, self._task.interface, f"Written by {said[0].lower()}{said[1:]}")
         try:
-            return Written(said, check(emit_source(program, self._task.interface), self._task))
+            return BredPolicy(said, check(emit_source(program, self._task.interface), self._task))
         except Rejected:
             return None
 
@@ -273,7 +274,7 @@ class _Breeder(Protocol):
     """What both breeders do; a genome is their own view of a parent, with a `label`."""
 
     def genome(self, source: str) -> Any: ...
-    def write(self, rng: random.Random, parents: Sequence[Any], proposal: int, operator: str = "") -> Written: ...
+    def write(self, rng: random.Random, parents: Sequence[Any], proposal: int, operator: str = "") -> BredPolicy: ...
 
 
 def _in_order(request: Request) -> Sequence[Parent]:

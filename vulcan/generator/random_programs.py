@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from vulcan.anvil import ir as p
-from vulcan.generator.draft import Draft
+from vulcan.anvil import ir
+from vulcan.generator.draft import PolicyDraft
 from vulcan.generator.expression_tree import operate
 from vulcan.generator.statistics import average
 from vulcan.generator.terms import (
@@ -19,11 +19,11 @@ from vulcan.generator.terms import (
 from vulcan.generator.vocabulary import Atom, near_result_range
 
 
-def fresh(draft: Draft) -> p.Expression:
+def fresh(draft: PolicyDraft) -> ir.Expression:
     return _rank(draft) if draft.words.ranks else _value(draft)
 
 
-def simplest(draft: Draft) -> p.Expression:
+def simplest(draft: PolicyDraft) -> ir.Expression:
     """The first atom that can be read, those of the ranked entity first: valid for every task."""
     own = draft.words.of("entity", "instant") or list(draft.words.atoms)
     return own[0].expression
@@ -32,14 +32,14 @@ def simplest(draft: Draft) -> p.Expression:
 # RANK: only the order counts, so that forms differ by shape and not by scale
 
 
-def _rank(draft: Draft) -> p.Expression:
+def _rank(draft: PolicyDraft) -> ir.Expression:
     form = draft.pick(((5.0, _product), (1.5, _sum_of_alike), (1.5, _sum_of_logarithms)))
     made = form(draft)
     extra = draft.pick(((7.0, "none"), (1.5, "factor"), (1.0, "branch"), (0.5, "scale")))
     if extra == "factor":
         return operate("multiply", made, factor(draft))
     if extra == "branch":
-        return p.Choose(
+        return ir.Choose(
             condition(draft), operate("multiply", draft.parameter("FACTOR", draft.lognormal(1.0)), made), made
         )
     scale = draft.words.of("scale")
@@ -48,10 +48,10 @@ def _rank(draft: Draft) -> p.Expression:
     return made
 
 
-def _product(draft: Draft) -> p.Expression:
+def _product(draft: PolicyDraft) -> ir.Expression:
     """Powers of one to four amounts, multiplied and divided."""
-    made: p.Expression | None = None
-    used: list[p.Expression] = []
+    made: ir.Expression | None = None
+    used: list[ir.Expression] = []
     for _ in range(draft.pick(((1.0, 1), (3.0, 2), (3.0, 3), (1.0, 4)))):
         term = quantity(draft)
         if term is None or term.expression in used:
@@ -61,14 +61,14 @@ def _product(draft: Draft) -> p.Expression:
     return made if made is not None else simplest(draft)
 
 
-def _sum_of_alike(draft: Draft) -> p.Expression:
+def _sum_of_alike(draft: PolicyDraft) -> ir.Expression:
     """Amounts or instants of one unit, weighted and added."""
     words = draft.words
     start = [a for a in words.of("entity", "instant", "history") if a.unit is not None]
     if not start:
         return _product(draft)
     first = draft.rng.choice(start)
-    made: p.Expression = average(draft, first.expression, 0.2)
+    made: ir.Expression = average(draft, first.expression, 0.2)
     if sign(draft, first.direction) < 0:
         made = operate("negate", made)
     for _ in range(draft.pick(((2.0, 1), (1.0, 2)))):
@@ -82,13 +82,13 @@ def _sum_of_alike(draft: Draft) -> p.Expression:
     return made
 
 
-def _sum_of_logarithms(draft: Draft) -> p.Expression:
-    made: p.Expression | None = None
+def _sum_of_logarithms(draft: PolicyDraft) -> ir.Expression:
+    made: ir.Expression | None = None
     for _ in range(draft.pick(((2.0, 2), (1.5, 3)))):
         term = quantity(draft)
         if term is None:
             continue
-        part: p.Expression = operate("log", safe(draft, term))
+        part: ir.Expression = operate("log", safe(draft, term))
         if made is not None:
             part = operate("multiply", draft.parameter("WEIGHT", draft.lognormal(0.7)), part)
         upward = sign(draft, term.direction) > 0
@@ -102,7 +102,7 @@ def _sum_of_logarithms(draft: Draft) -> p.Expression:
 # VALUE: the scale counts, so that forms start from what lies in the result's range
 
 
-def _value(draft: Draft) -> p.Expression:
+def _value(draft: PolicyDraft) -> ir.Expression:
     form = draft.pick(
         ((3.0, _scaled_anchor), (3.0, _converted), (1.5, _scaled_ratio), (1.5, _amount), (1.0, _shifted_anchor))
     )
@@ -111,11 +111,11 @@ def _value(draft: Draft) -> p.Expression:
     if extra == "factor":
         return operate("multiply", made, factor(draft))
     if extra == "branch":
-        return p.Choose(condition(draft), alternative(draft, made), made)
+        return ir.Choose(condition(draft), alternative(draft, made), made)
     return made
 
 
-def alternative(draft: Draft, made: p.Expression) -> p.Expression:
+def alternative(draft: PolicyDraft, made: ir.Expression) -> ir.Expression:
     """Another result of the same unit, for the other way of a branch."""
     unit = draft.unit(made)
     form = draft.pick(((4.0, "factor"), (2.0, "unit"), (1.0, "constant")))
@@ -128,23 +128,23 @@ def alternative(draft: Draft, made: p.Expression) -> p.Expression:
     return operate("multiply", draft.parameter("FACTOR", draft.lognormal(0.7)), made)
 
 
-def result_constant(draft: Draft) -> p.Expression:
+def result_constant(draft: PolicyDraft) -> ir.Expression:
     low, high = draft.words.result_range or (0.0, 1.0)
     return draft.parameter("LEVEL", draft.within(low, high))
 
 
-def _anchor(draft: Draft) -> p.Expression | None:
+def _anchor(draft: PolicyDraft) -> ir.Expression | None:
     bounds = draft.words.result_range
     near = [a for a in draft.words.atoms if bounds is not None and near_result_range(a, bounds)]
     return draft.rng.choice(near).expression if near else None
 
 
-def _scaled_anchor(draft: Draft) -> p.Expression:
+def _scaled_anchor(draft: PolicyDraft) -> ir.Expression:
     anchor = _anchor(draft)
     return _scaled_ratio(draft) if anchor is None else operate("multiply", anchor, factor(draft))
 
 
-def _shifted_anchor(draft: Draft) -> p.Expression:
+def _shifted_anchor(draft: PolicyDraft) -> ir.Expression:
     anchor = _anchor(draft)
     if anchor is None:
         return result_constant(draft)
@@ -153,11 +153,11 @@ def _shifted_anchor(draft: Draft) -> p.Expression:
     return operate(draft.rng.choice(("add", "subtract")), anchor, step)
 
 
-def _scaled_ratio(draft: Draft) -> p.Expression:
+def _scaled_ratio(draft: PolicyDraft) -> ir.Expression:
     return operate("multiply", result_constant(draft), ratio(draft))
 
 
-def _converted(draft: Draft) -> p.Expression:
+def _converted(draft: PolicyDraft) -> ir.Expression:
     """What comes to the unit of the features in the result's range, such as a rate times a time."""
     anchor = _anchor(draft)
     unit = None if anchor is None else draft.unit(anchor)
@@ -167,6 +167,6 @@ def _converted(draft: Draft) -> p.Expression:
     return made if draft.chance(0.5) else operate("multiply", draft.parameter("FACTOR", draft.lognormal(0.5)), made)
 
 
-def _amount(draft: Draft) -> p.Expression:
+def _amount(draft: PolicyDraft) -> ir.Expression:
     made = _product(draft)
     return operate("multiply", draft.parameter("FACTOR", draft.lognormal(0.7)), made)

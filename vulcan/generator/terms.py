@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from vulcan.anvil import ir as p
-from vulcan.generator.draft import Draft
+from vulcan.anvil import ir
+from vulcan.generator.draft import PolicyDraft
 from vulcan.generator.expression_tree import operate
 from vulcan.generator.statistics import average, occurrence, percentile, stream
 from vulcan.generator.units import UNITLESS, Unit, times
@@ -15,14 +15,14 @@ from vulcan.task import History
 _MOSTLY = 0.85
 """How often a term goes the way that the task's properties say."""
 
-ONE = p.Number(1.0)
+ONE = ir.Number(1.0)
 
 
 @dataclass(frozen=True, slots=True)
-class Term:
+class UnitExpression:
     """An expression with what is known of it; `unit` is never None."""
 
-    expression: p.Expression
+    expression: ir.Expression
     unit: Unit
     low: float
     high: float
@@ -30,7 +30,7 @@ class Term:
     direction: int = 0
 
 
-def quantity(draft: Draft, unit: Unit | None = None, *, varying: bool = True) -> Term | None:
+def quantity(draft: PolicyDraft, unit: Unit | None = None, *, varying: bool = True) -> UnitExpression | None:
     """A random amount, of the unit where one is given; `varying` prefers what differs from call to call of a RANK."""
     made = [(weight, maker) for weight, maker in _makers(draft, varying) if unit is None or maker.unit == unit]
     if not made:
@@ -47,7 +47,7 @@ class _Maker:
     other: Atom | None = None
 
 
-def _makers(draft: Draft, varying: bool) -> list[tuple[float, _Maker]]:
+def _makers(draft: PolicyDraft, varying: bool) -> list[tuple[float, _Maker]]:
     words = draft.words
     dull = 0.15 if varying and words.ranks else 1.0
     found: list[tuple[float, _Maker]] = []
@@ -73,51 +73,53 @@ def _makers(draft: Draft, varying: bool) -> list[tuple[float, _Maker]]:
     return found
 
 
-def _made(draft: Draft, maker: _Maker) -> Term:
+def _made(draft: PolicyDraft, maker: _Maker) -> UnitExpression:
     atom, other = maker.atom, maker.other
     if other is not None and other.kind == "clock":
         since = average(draft, atom.expression, 0.2)
-        return Term(
+        return UnitExpression(
             operate("subtract", other.expression, since),
-            maker.unit, 0.0, atom.high, atom.whole and isinstance(since, p.Read), -atom.direction,
+            maker.unit, 0.0, atom.high, atom.whole and isinstance(since, ir.Read), -atom.direction,
         )  # fmt: skip
     if other is not None and atom.kind == "instant":
         gap = operate("abs", operate("subtract", atom.expression, other.expression))
-        return Term(gap, maker.unit, 0.0, atom.high, atom.whole)
+        return UnitExpression(gap, maker.unit, 0.0, atom.high, atom.whole)
     if other is not None:
         difference = operate("subtract", atom.expression, other.expression)
         span = max(atom.high - other.low, other.high - atom.low)
-        return Term(difference, maker.unit, -span, span, atom.whole and other.whole)
+        return UnitExpression(difference, maker.unit, -span, span, atom.whole and other.whole)
     made = average(draft, atom.expression, 0.12)
-    low = atom.low if isinstance(made, p.Read | p.Query) else min(atom.low, _unknown(draft, atom))
-    plain = Term(made, maker.unit, low, atom.high, atom.whole, atom.direction)
+    low = atom.low if isinstance(made, ir.Read | ir.Query) else min(atom.low, _unknown(draft, atom))
+    plain = UnitExpression(made, maker.unit, low, atom.high, atom.whole, atom.direction)
     remembered = [a for a in draft.words.of("history") if a.unit == maker.unit and _repeats(draft, a, atom)]
     if remembered and draft.chance(0.3):
-        past: p.Expression = draft.rng.choice(remembered).expression
+        past: ir.Expression = draft.rng.choice(remembered).expression
         if draft.chance(0.6):
             past = operate("multiply", draft.parameter("MEMORY", draft.lognormal(0.7)), past)
-        return Term(operate("add", plain.expression, past), plain.unit, plain.low, plain.high, False, plain.direction)
+        return UnitExpression(
+            operate("add", plain.expression, past), plain.unit, plain.low, plain.high, False, plain.direction
+        )
     return plain
 
 
-def _repeats(draft: Draft, remembered: Atom, atom: Atom) -> bool:
+def _repeats(draft: PolicyDraft, remembered: Atom, atom: Atom) -> bool:
     """Whether the history's answer is the entity's own feature as it was on leaving."""
-    if not isinstance(remembered.expression, p.Query) or remembered.expression.query != "count":
+    if not isinstance(remembered.expression, ir.Query) or remembered.expression.query != "count":
         return False
     return any(
-        remembered.expression.history == a.name and atom.expression == p.Read(f"{a.entity}.{a.count_of}")
+        remembered.expression.history == a.name and atom.expression == ir.Read(f"{a.entity}.{a.count_of}")
         for a in draft.words.task.signature.arguments
         if isinstance(a, History)
     )
 
 
-def _unknown(draft: Draft, atom: Atom) -> float:
+def _unknown(draft: PolicyDraft, atom: Atom) -> float:
     """What a statistic of the atom is before there are enough observations."""
     declared = dict(draft.words.task.signature.features())
-    return declared[atom.expression.feature].unknown if isinstance(atom.expression, p.Read) else 0.0
+    return declared[atom.expression.feature].unknown if isinstance(atom.expression, ir.Read) else 0.0
 
 
-def safe(draft: Draft, term: Term) -> p.Expression:
+def safe(draft: PolicyDraft, term: UnitExpression) -> ir.Expression:
     """The term kept above zero, so that dividing by it, its logarithm and its powers make sense."""
     if term.low > 0.0:
         return term.expression
@@ -129,14 +131,14 @@ def safe(draft: Draft, term: Term) -> p.Expression:
     return operate("max", term.expression, floor)
 
 
-def sign(draft: Draft, direction: int) -> int:
+def sign(draft: PolicyDraft, direction: int) -> int:
     """+1 or -1: mostly the direction, or a coin where there is none."""
     if direction:
         return direction if draft.chance(_MOSTLY) else -direction
     return draft.rng.choice((1, -1))
 
 
-def magnitude(draft: Draft, base: p.Expression) -> p.Expression:
+def magnitude(draft: PolicyDraft, base: ir.Expression) -> ir.Expression:
     """The base to a positive power, which is mostly 1."""
     form = draft.pick(((6.0, "plain"), (1.5, "root"), (1.0, "log"), (0.5, "square"), (3.0, "free")))
     match form:
@@ -145,14 +147,14 @@ def magnitude(draft: Draft, base: p.Expression) -> p.Expression:
         case "log":
             return operate("log1p", base)
         case "square":
-            return operate("power", base, p.Number(2.0))
+            return operate("power", base, ir.Number(2.0))
         case "free":
             return operate("power", base, draft.parameter("EXPONENT", draft.lognormal(0.6)))
         case _:
             return base
 
 
-def multiplied(draft: Draft, e: p.Expression | None, term: Term) -> p.Expression:
+def multiplied(draft: PolicyDraft, e: ir.Expression | None, term: UnitExpression) -> ir.Expression:
     """The expression times or over a power of the term."""
     power = magnitude(draft, safe(draft, term))
     if sign(draft, term.direction) > 0:
@@ -160,12 +162,12 @@ def multiplied(draft: Draft, e: p.Expression | None, term: Term) -> p.Expression
     return operate("divide", ONE if e is None else e, power)
 
 
-def yardstick(draft: Draft, term: Term) -> p.Expression:
+def yardstick(draft: PolicyDraft, term: UnitExpression) -> ir.Expression:
     """Something that the term may be compared with: a percentile, another amount of its unit, or a constant."""
     for feature in draft.words.ranked:
-        if term.expression == p.Read(feature) and draft.chance(0.6):
+        if term.expression == ir.Read(feature) and draft.chance(0.6):
             return percentile(draft, feature)
-    if isinstance(term.expression, p.Read) and draft.chance(0.15):
+    if isinstance(term.expression, ir.Read) and draft.chance(0.15):
         feature = term.expression.feature
         if feature in draft.words.streamed:
             return stream(draft, feature, "system" if feature in draft.words.ranked else draft.words.streamed[feature])
@@ -179,19 +181,19 @@ def yardstick(draft: Draft, term: Term) -> p.Expression:
     return draft.parameter("THRESHOLD", draft.within(max(term.low, 0.0) if term.high > 0.0 else term.low, high))
 
 
-def condition(draft: Draft) -> p.Expression:
+def condition(draft: PolicyDraft) -> ir.Expression:
     """A random test: a flag, or an amount against a yardstick."""
     flags = draft.words.of("flag")
     term = quantity(draft)
     if draft.chance(0.08) and (found := occurrence(draft)) is not None:
         return found
     if term is None or (flags and draft.chance(0.3)):
-        flag: p.Expression = draft.rng.choice(flags or list(draft.words.atoms)).expression
+        flag: ir.Expression = draft.rng.choice(flags or list(draft.words.atoms)).expression
         return flag
-    return p.Compare((draft.rng.choice(("<", ">")),), (term.expression, yardstick(draft, term)))
+    return ir.Compare((draft.rng.choice(("<", ">")),), (term.expression, yardstick(draft, term)))
 
 
-def ratio(draft: Draft) -> p.Expression:
+def ratio(draft: PolicyDraft) -> ir.Expression:
     """A number without a unit: one amount over another of the same unit, or the logarithm of an amount."""
     flags = draft.words.of("flag")
     if draft.chance(0.06) and (found := occurrence(draft)) is not None:
@@ -210,7 +212,7 @@ def ratio(draft: Draft) -> p.Expression:
     return operate("log1p", operate("abs", term.expression) if term.low < 0.0 else term.expression)
 
 
-def factor(draft: Draft) -> p.Expression:
+def factor(draft: PolicyDraft) -> ir.Expression:
     """A positive number without a unit that varies around 1, or a constant."""
     form = draft.pick(((2.0, "constant"), (2.0, "power"), (2.0, "bonus")))
     if form == "constant":
@@ -221,7 +223,7 @@ def factor(draft: Draft) -> p.Expression:
     return operate("power", operate("abs", part), draft.parameter("EXPONENT", draft.lognormal(0.6)))
 
 
-def of_unit(draft: Draft, unit: Unit, depth: int = 2) -> p.Expression | None:
+def of_unit(draft: PolicyDraft, unit: Unit, depth: int = 2) -> ir.Expression | None:
     """A random expression of that unit; None where the task's features make none.
 
     It is an amount of the unit, or a product that comes to it, such as a rate times a time.
@@ -235,7 +237,7 @@ def of_unit(draft: Draft, unit: Unit, depth: int = 2) -> p.Expression | None:
     return made or (whole.expression if whole is not None else None)
 
 
-def _converted(draft: Draft, unit: Unit, depth: int) -> p.Expression | None:
+def _converted(draft: PolicyDraft, unit: Unit, depth: int) -> ir.Expression | None:
     """An amount whose unit has one in common with `unit`, times or over what is missing."""
     term = quantity(draft)
     shared = {name for name, _ in unit}
@@ -255,15 +257,15 @@ def _converted(draft: Draft, unit: Unit, depth: int) -> p.Expression | None:
     return operate("divide", term.expression, safe(draft, inverse)) if inverse is not None else None
 
 
-def _product_of_powers(draft: Draft, unit: Unit) -> p.Expression | None:
-    made: p.Expression | None = None
+def _product_of_powers(draft: PolicyDraft, unit: Unit) -> ir.Expression | None:
+    made: ir.Expression | None = None
     for name, exponent in unit:
         part = quantity(draft, ((name, 1.0),))
         if part is None:
             return None
         power = safe(draft, part)
         if abs(exponent) != 1.0:
-            power = operate("power", power, p.Number(abs(exponent)))
+            power = operate("power", power, ir.Number(abs(exponent)))
         if exponent > 0.0:
             made = power if made is None else operate("multiply", made, power)
         else:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from vulcan.anvil import ir as p
+from vulcan.anvil import ir
 from vulcan.task import Entity, Feature, History, Signature
 
 Unit = tuple[tuple[str, float], ...]
@@ -85,31 +85,31 @@ def times(a: Unit, b: Unit, exponent: float = 1.0) -> Unit:
 class _Inference:
     units: Units
     parameters: Mapping[str, float]
-    clashes: list[p.Expression] = field(default_factory=list)
+    clashes: list[ir.Expression] = field(default_factory=list)
 
-    def of(self, e: p.Expression) -> Unit | None:
+    def of(self, e: ir.Expression) -> Unit | None:
         match e:
-            case p.Read(name) | p.Statistic(feature=name):
+            case ir.Read(name) | ir.Statistic(feature=name):
                 return self.units.read[name]
-            case p.Occurrences(statistic, value):
+            case ir.Occurrences(statistic, value):
                 self.alike(e, [self.of(statistic), self.of(value)])
                 return UNITLESS
-            case p.Query(history, query):
+            case ir.Query(history, query):
                 return self.units.read[f"{history}.{query}"]
-            case p.Compare(_, operands):
+            case ir.Compare(_, operands):
                 self.alike(e, [self.of(o) for o in operands])
                 return UNITLESS
-            case p.Choose(test, then, otherwise):
+            case ir.Choose(test, then, otherwise):
                 self.of(test)
                 return self.alike(e, [self.of(then), self.of(otherwise)])
-            case p.Operate():
+            case ir.Operate():
                 return self.operation(e)
             case _:
-                for part in p.children(e):
+                for part in ir.children(e):
                     self.of(part)
                 return None
 
-    def operation(self, e: p.Operate) -> Unit | None:
+    def operation(self, e: ir.Operate) -> Unit | None:
         found = [self.of(o) for o in e.operands]
         first = found[0]
         name = e.operation
@@ -129,30 +129,30 @@ class _Inference:
             self.clashes.append(e)  # such as the exponential of bytes
         return UNITLESS
 
-    def is_point(self, e: p.Expression) -> bool:
-        return isinstance(e, p.Read | p.Statistic) and e.feature in self.units.points
+    def is_point(self, e: ir.Expression) -> bool:
+        return isinstance(e, ir.Read | ir.Statistic) and e.feature in self.units.points
 
-    def is_weighted(self, e: p.Operate) -> bool:
+    def is_weighted(self, e: ir.Operate) -> bool:
         factors = [constant(o, self.parameters) for o in e.operands]
         return (e.operation == "multiply" and any(f is not None for f in factors)) or (
             e.operation == "divide" and factors[1] is not None
         )
 
-    def alike(self, e: p.Expression, found: list[Unit | None]) -> Unit | None:
+    def alike(self, e: ir.Expression, found: list[Unit | None]) -> Unit | None:
         known = [unit for unit in found if unit is not None]
         if any(unit != known[0] for unit in known):
             self.clashes.append(e)
             return None
         return known[0] if known else None
 
-    def product(self, e: p.Operate, found: list[Unit | None]) -> Unit | None:
+    def product(self, e: ir.Operate, found: list[Unit | None]) -> Unit | None:
         left, right = found
         sign = 1.0 if e.operation == "multiply" else -1.0
         if right is None:
             return left
         return times(left or UNITLESS, right, sign)
 
-    def power(self, e: p.Operate, base: Unit | None, exponent: Unit | None) -> Unit | None:
+    def power(self, e: ir.Operate, base: Unit | None, exponent: Unit | None) -> Unit | None:
         if exponent:
             self.clashes.append(e)
             return None
@@ -165,26 +165,26 @@ class _Inference:
         return times(UNITLESS, base, value)
 
 
-def constant(e: p.Expression, parameters: Mapping[str, float]) -> float | None:
+def constant(e: ir.Expression, parameters: Mapping[str, float]) -> float | None:
     """The value of a number or a parameter, perhaps with a sign; None for anything else."""
     match e:
-        case p.Number(value):
+        case ir.Number(value):
             return value
-        case p.Parameter(name):
+        case ir.Parameter(name):
             return parameters[name]
-        case p.Operate("negate", (operand,)):
+        case ir.Operate("negate", (operand,)):
             inner = constant(operand, parameters)
             return -inner if inner is not None else None
         case _:
             return None
 
 
-def unit_of(e: p.Expression, units: Units, parameters: Mapping[str, float]) -> Unit | None:
+def unit_of(e: ir.Expression, units: Units, parameters: Mapping[str, float]) -> Unit | None:
     """The unit of an expression; None where any unit fits, as with a constant, or where it cannot be told."""
     return _Inference(units, parameters).of(e)
 
 
-def clashes(e: p.Expression, units: Units, parameters: Mapping[str, float]) -> list[p.Expression]:
+def clashes(e: ir.Expression, units: Units, parameters: Mapping[str, float]) -> list[ir.Expression]:
     """The sums, comparisons, choices, powers and the like that take quantities of units that do not go together."""
     inference = _Inference(units, parameters)
     inference.of(e)

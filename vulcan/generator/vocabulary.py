@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from vulcan.anvil import ir as p
+from vulcan.anvil import ir
 from vulcan.anvil.grammar.grammar import Scope
 from vulcan.generator.units import Unit, Units, declared_units, on_result_scale
 from vulcan.task import Entity, Feature, Global, History, Rank, Scalar, Task, Value
@@ -25,7 +25,7 @@ class Atom:
     result should not fall, or not rise, with it, else 0.
     """
 
-    expression: p.Read | p.Query
+    expression: ir.Read | ir.Query
     kind: Kind
     unit: Unit | None
     low: float
@@ -59,9 +59,9 @@ class Vocabulary:
     def instants_like(self, instant: Atom) -> list[Atom]:
         return [a for a in self.of("instant") if a is not instant and _same_axis(a, instant)]
 
-    def atom(self, e: p.Expression) -> Atom | None:
+    def atom(self, e: ir.Expression) -> Atom | None:
         """The atom that the expression is, or is a statistic of."""
-        name = p.Read(e.feature) if isinstance(e, p.Statistic) else e
+        name = ir.Read(e.feature) if isinstance(e, ir.Statistic) else e
         return next((atom for atom in self.atoms if atom.expression == name), None)
 
     @property
@@ -86,7 +86,7 @@ def vocabulary(task: Task) -> Vocabulary:
     declared = {name: feature for name, feature in signature.features() if name not in hidden}
     kinds = _kinds(task, declared)
     atoms = [
-        Atom(p.Read(name), kinds[name], units.read[name], f.low, f.high, f.type != "float", int(name in rising))
+        Atom(ir.Read(name), kinds[name], units.read[name], f.low, f.high, f.type != "float", int(name in rising))
         for name, f in declared.items()
     ]
     for argument in signature.arguments:
@@ -146,9 +146,9 @@ def _answers(history: History, declared: Mapping[str, Feature], units: Units) ->
     high = count.high if count is not None else 2.0**40
     unit = units.read
     return [
-        Atom(p.Query(history.name, "contains"), "flag", unit[f"{history.name}.contains"], 0.0, 1.0, True),
-        Atom(p.Query(history.name, "count"), "history", unit[f"{history.name}.count"], 0.0, high, True),
-        Atom(p.Query(history.name, "age"), "history", unit[f"{history.name}.age"], 0.0, 2.0**40, True),
+        Atom(ir.Query(history.name, "contains"), "flag", unit[f"{history.name}.contains"], 0.0, 1.0, True),
+        Atom(ir.Query(history.name, "count"), "history", unit[f"{history.name}.count"], 0.0, high, True),
+        Atom(ir.Query(history.name, "age"), "history", unit[f"{history.name}.age"], 0.0, 2.0**40, True),
     ]
 
 

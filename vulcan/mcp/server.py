@@ -13,7 +13,7 @@ from mcp.types import CallToolResult, InputRequiredResult, ToolAnnotations
 from pydantic import ValidationError
 
 from vulcan import __version__
-from vulcan.errors import UserError, nearest
+from vulcan.errors import UserError, did_you_mean
 from vulcan.mcp.tools import Tools
 
 INSTRUCTIONS = (
@@ -49,7 +49,7 @@ class _Server(MCPServer[Any]):
         for given in arguments:
             if given not in known:
                 there = ", ".join(known) or "none"
-                raise ToolError(f"{name} has no argument {given!r}{nearest(given, known)} (there are: {there})")
+                raise ToolError(f"{name} has no argument {given!r}{did_you_mean(given, known)} (there are: {there})")
 
 
 def _first_fault(tool: str, invalid: ValidationError) -> str:

@@ -15,8 +15,8 @@ from typing import Annotated, Any
 
 from pydantic import Field, WithJsonSchema
 
-from vulcan.errors import UserError, nearest
-from vulcan.progress.plain import Silent
+from vulcan.errors import UserError, did_you_mean
+from vulcan.progress.plain import NullDisplay
 from vulcan.python_policy.dispatch import describe_policy
 from vulcan.registry import find_task
 from vulcan.results.candidate import candidate_document, candidate_row
@@ -25,12 +25,12 @@ from vulcan.results.run import run_document
 from vulcan.results.task import task_document, tasks_document
 from vulcan.searches.config import SearchConfig, make_config, sort_options
 from vulcan.searches.costs import Costs
-from vulcan.searches.interactive import Conversation, asked_document, open_conversation, told_document
+from vulcan.searches.interactive import InteractiveSearch, ask_document, open_interactive_search, tell_document
 from vulcan.searches.model_pool import ASK
 from vulcan.searches.options import MEANINGS, OF_MODELS
-from vulcan.searches.session import Machines, check_config, open_study, stop_is_told
+from vulcan.searches.session import ExecutionConfig, check_config, open_study, record_stop
 from vulcan.store import RunRecord
-from vulcan.store.runs import alone_in, create_store, find_run, new_run, open_store
+from vulcan.store.runs import create_store, find_run, lock_run, new_run, open_store
 
 STUDY_OPTIONS = tuple(name for name in MEANINGS if name not in ("model", *OF_MODELS))
 """The options of a search that mean something where an agent answers its prompts."""
@@ -70,10 +70,10 @@ class Tools:
 
     def __init__(self, runs: Path, *, allow_unsandboxed: bool = False) -> None:
         self._runs = runs
-        self._machines = Machines("local", allow_unsandboxed=allow_unsandboxed)
+        self._machines = ExecutionConfig("local", allow_unsandboxed=allow_unsandboxed)
 
-    def _conversation(self, place: Path) -> AbstractContextManager[Conversation]:
-        return open_conversation(place, Silent(), allow_unsandboxed=self._machines.allow_unsandboxed)
+    def _conversation(self, place: Path) -> AbstractContextManager[InteractiveSearch]:
+        return open_interactive_search(place, NullDisplay(), allow_unsandboxed=self._machines.allow_unsandboxed)
 
     def list_tasks(self) -> dict[str, Any]:
         """List the tasks that a policy can be searched for: {"tasks": [{"name", "place", "summary"}]}."""
@@ -104,7 +104,7 @@ class Tools:
         chosen, wrong = sort_options(declared, options or {}, "options")
         searches, own = sort_options(declared, settings or {}, "settings")
         if misplaced := [*wrong, *(name for name in chosen if name not in STUDY_OPTIONS)]:
-            close = nearest(misplaced[0], STUDY_OPTIONS)
+            close = did_you_mean(misplaced[0], STUDY_OPTIONS)
             raise UserError(f"options: {misplaced[0]!r} is no option of a study{close} ({', '.join(STUDY_OPTIONS)})")
         if searches:
             raise UserError(f"settings: {next(iter(searches))!r} is no setting of the task: put it into options")
@@ -113,9 +113,9 @@ class Tools:
         run = new_run(self._runs, declared.name)
         with (
             closing(create_store(run)) as store,
-            alone_in(run),
-            stop_is_told(store),
-            open_study(declared, config, store, evidence, self._machines, Silent()) as study,
+            lock_run(run),
+            record_stop(store),
+            open_study(declared, config, store, evidence, self._machines, NullDisplay()) as study,
         ):
             study.begin()
             return run_document(run, study.record, study.costs)
@@ -135,7 +135,7 @@ class Tools:
         """
         with self._conversation(find_run(run, self._runs)) as conversation:
             given = conversation.find(proposal) if proposal is not None else conversation.ask()
-            return asked_document(conversation, given)
+            return ask_document(conversation, given)
 
     def tell(
         self,
@@ -151,7 +151,7 @@ class Tools:
         `best` is the best candidate so far.
         """
         with self._conversation(find_run(run, self._runs)) as conversation:
-            return told_document(conversation, conversation.tell(proposal, reply, model))
+            return tell_document(conversation, conversation.tell(proposal, reply, model))
 
     def inspect(
         self,

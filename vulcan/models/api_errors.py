@@ -10,13 +10,13 @@ import httpx
 import openai
 
 from vulcan.models.base import ModelRefused
-from vulcan.models.redact import SHORTEST_IN_REPLY, redact
+from vulcan.models.redact import MIN_IN_REPLY, redact
 from vulcan.models.retry import PassingFault, seconds_asked
 
 _PASSING_STATUSES = frozenset({408, 409, 425, 429})
 _GAVE_UP_WAITING = frozenset({408, 499, 504, 524})
 _NEVER_CONNECTED = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
-_LONGEST_MESSAGE = 300
+_MAX_MESSAGE = 300
 # litellm puts its own class names before the server's words
 _PREFIX = re.compile(r"\A(litellm\.\w+: )?(\w+Error: )?(\w+Exception - )?")
 _NO_CREDIT = re.compile(r"insufficient[_ ](quota|balance|credit)|exceeded your current quota", re.IGNORECASE)
@@ -41,12 +41,12 @@ class Caller:
 
     def without_keys(self, reply: str) -> str:
         """What a server says in its answer, without keys: it is kept, and shown."""
-        return redact(reply, self.key, shortest=SHORTEST_IN_REPLY)
+        return redact(reply, self.key, shortest=MIN_IN_REPLY)
 
     def one_line(self, message: str) -> str:
         """A server's message without keys, line breaks and excess."""
         line = " ".join(redact(message, self.key).split())
-        return line if len(line) <= _LONGEST_MESSAGE else line[:_LONGEST_MESSAGE] + "..."
+        return line if len(line) <= _MAX_MESSAGE else line[:_MAX_MESSAGE] + "..."
 
 
 def sort_fault(error: openai.OpenAIError, caller: Caller) -> ModelRefused | PassingFault:

@@ -20,7 +20,7 @@ from vulcan.errors import UserError
 from vulcan.models.base import BudgetExhausted, Recorded, Request
 from vulcan.models.call_settings import CallSettings
 from vulcan.models.completion import Completion
-from vulcan.models.prices import Cost, Price, most_cost, most_tokens, spelled
+from vulcan.models.prices import Cost, Price, format_price, most_cost, most_tokens
 
 _log = logging.getLogger(__name__)
 
@@ -233,9 +233,9 @@ class Budget:
             _log.warning(
                 "a call cost more than it could: %s and %d tokens, at most %s and %d; the server does not keep to "
                 "max_tokens, so that the budget may be passed",
-                spelled(units / _UNITS_A_DOLLAR),
+                format_price(units / _UNITS_A_DOLLAR),
                 tokens,
-                spelled(reservation._units / _UNITS_A_DOLLAR),
+                format_price(reservation._units / _UNITS_A_DOLLAR),
                 reservation._tokens,
             )
 
@@ -251,16 +251,17 @@ class Budget:
         if late := self.late():
             return late
         if self._most_units is not None and self._units >= self._most_units:
-            return f"the budget of {spelled(self.dollars)} is spent"
+            return f"the budget of {format_price(self.dollars)} is spent"
         if self.tokens is not None and self._tokens >= self.tokens:
             return f"the budget of {self.tokens} tokens is spent"
         return None
 
     def _shortage(self, most: Cost) -> str:
         if self._most_units is not None and self._units + _units(most.dollars or 0.0) > self._most_units:
-            gone = spelled(self._units / _UNITS_A_DOLLAR)
-            return f"the budget of {spelled(self.dollars)} is used up: {gone} is spent, and the next call may cost " + (
-                f"{spelled(most.dollars)}"
+            gone = format_price(self._units / _UNITS_A_DOLLAR)
+            return (
+                f"the budget of {format_price(self.dollars)} is used up: {gone} is spent, and the next call may cost "
+                + (f"{format_price(most.dollars)}")
             )
         return (
             f"the budget of {self.tokens} tokens is used up: {self._tokens} are spent, and the next call may take "

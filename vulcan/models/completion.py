@@ -15,7 +15,7 @@ _FINISH_NAMES = {
     "stop_sequence": "stop",
 }
 
-_MOST_TOKENS = 10**9
+_MAX_TOKENS = 10**9
 """No call has more: a number beyond it is no count, and SQLite could not keep one beyond 2^63."""
 
 
@@ -85,5 +85,5 @@ def _finish(reason: object) -> str:
 
 
 def _count(tokens: object) -> int | None:
-    sound = isinstance(tokens, int) and not isinstance(tokens, bool) and 0 <= tokens <= _MOST_TOKENS
+    sound = isinstance(tokens, int) and not isinstance(tokens, bool) and 0 <= tokens <= _MAX_TOKENS
     return tokens if sound and isinstance(tokens, int) else None

@@ -12,7 +12,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from vulcan.errors import UserError, nearest
+from vulcan.errors import UserError, did_you_mean
 from vulcan.models.base import ModelUnavailable, Proposer, Reply, Request
 
 FIRST_TRIES = 3
@@ -25,7 +25,7 @@ _FULL_GAIN_SHARE = 0.9  # of the gains above 0: larger ones count as that, so th
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
+class ArmOutcome:
     """A settled proposal: who answered, what its program gained over its parents, and what it cost.
 
     `gain` is 0 or more (`gain_of`). `dollars` is None where the price is not known. `seconds` are what the reply took,
@@ -45,7 +45,7 @@ def gain_of(score: float | None, before: Sequence[float]) -> float:
     return max(0.0, score - max(before))
 
 
-def choose_arm(arms: Sequence[str], trials: Sequence[Trial], costs: Sequence[float], rng: random.Random) -> str:
+def choose_arm(arms: Sequence[str], trials: Sequence[ArmOutcome], costs: Sequence[float], rng: random.Random) -> str:
     """The arm to try next: the highest draw of gain per cost; `costs` are those of `trials`, above 0.
 
     Thompson sampling for bandits with costs, which draws each arm's gain and cost and compares the ratios (Xia, Li,
@@ -77,13 +77,13 @@ def choose_arm(arms: Sequence[str], trials: Sequence[Trial], costs: Sequence[flo
     return arms[draws.index(max(draws))]
 
 
-def mean_cost(arm: str, trials: Sequence[Trial], costs: Sequence[float]) -> float:
+def mean_cost(arm: str, trials: Sequence[ArmOutcome], costs: Sequence[float]) -> float:
     """The mean cost of an arm's trials, 0 where there are none."""
     paid = [cost for trial, cost in zip(trials, costs, strict=True) if trial.arm == arm]
     return sum(paid) / len(paid) if paid else 0.0
 
 
-def dollars_of(arms: Sequence[str], trials: Sequence[Trial]) -> list[float] | None:
+def dollars_of(arms: Sequence[str], trials: Sequence[ArmOutcome]) -> list[float] | None:
     """The dollars of each trial, an unknown one at its arm's mean; None where some arm's price is not known.
 
     Trials of other arms count 0.
@@ -106,7 +106,7 @@ def _full_gain(gains: Sequence[float]) -> float:
     return positive[min(len(positive) - 1, math.floor(_FULL_GAIN_SHARE * len(positive)))]
 
 
-def choose_model(models: Sequence[str], history: Sequence[Trial], rng: random.Random) -> str:
+def choose_model(models: Sequence[str], history: Sequence[ArmOutcome], rng: random.Random) -> str:
     """The model to ask next, by gain per dollar (`choose_arm`).
 
     `history` is the settled trials in their order: the choice follows from it and from `rng` alone, so that a
@@ -145,7 +145,7 @@ class Ensemble:
         names = self.models
         first = request.model or names[0]
         if first not in self._models:
-            raise UserError(f"the ensemble has no model {first!r}{nearest(first, names)} (it has {self.name})")
+            raise UserError(f"the ensemble has no model {first!r}{did_you_mean(first, names)} (it has {self.name})")
         start = names.index(first)
         faults = []
         for name in (*names[start:], *names[:start]):
@@ -165,7 +165,7 @@ DOLLARS_AN_HOUR = 1.0
 
 
 def choose_source(
-    arms: Sequence[str], history: Sequence[Trial], rng: random.Random, *, dollars_an_hour: float = DOLLARS_AN_HOUR
+    arms: Sequence[str], history: Sequence[ArmOutcome], rng: random.Random, *, dollars_an_hour: float = DOLLARS_AN_HOUR
 ) -> str:
     """The arm to ask next, by gain per what it costs in dollars and in seconds (`choose_arm`).
 

@@ -127,7 +127,7 @@ def most_cost(price: Price, messages: Iterable[Message], max_tokens: int) -> Cos
     return Cost(price.most_dollars(tokens_in, max_tokens), tokens_in + max_tokens)
 
 
-def spelled(dollars: float | None) -> str:
+def format_price(dollars: float | None) -> str:
     """For people: `$0.0123`, or `unknown`."""
     if dollars is None:
         return "unknown"

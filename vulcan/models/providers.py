@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import openai
 
-from vulcan.errors import UserError, nearest
+from vulcan.errors import UserError, did_you_mean
 from vulcan.models.api_errors import Caller
 from vulcan.models.base import Message, ModelRefused
 from vulcan.models.budget import Budget
@@ -130,7 +130,7 @@ def _provider(litellm: Any, name: str) -> tuple[str, str | None]:
         known = [str(getattr(entry, "value", entry)) for entry in litellm.provider_list]
         first = name.partition("/")[0]
         raise ModelRefused(
-            f"model {name!r}: no provider of models is known by {first!r}{nearest(first, known)}; write the "
+            f"model {name!r}: no provider of models is known by {first!r}{did_you_mean(first, known)}; write the "
             "name as provider/model, such as openai/gpt-4o, or give a server's address with --api-base"
         ) from None
     return str(provider), address

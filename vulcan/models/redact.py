@@ -7,12 +7,12 @@ import re
 from urllib.parse import urlsplit, urlunsplit
 
 _SECRET_VARIABLE = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD|CREDENTIALS)\Z", re.IGNORECASE)
-_SHORTEST_SECRET = 6  # shorter values would blank out ordinary words
-SHORTEST_IN_REPLY = 12
+_MIN_SECRET = 6  # shorter values would blank out ordinary words
+MIN_IN_REPLY = 12
 """Characters of the shortest secret that is hidden in a model's reply: it may be a program, made of ordinary words."""
 
 
-def redact(text: str, *secrets: str, shortest: int = _SHORTEST_SECRET) -> str:
+def redact(text: str, *secrets: str, shortest: int = _MIN_SECRET) -> str:
     """The text without these secrets, and without the value of any environment variable named like one.
 
     A server's error message may repeat the key it was sent; so may its answer. Secrets of fewer than `shortest`

@@ -9,7 +9,7 @@ from vulcan.models.base import Message, Recorded, Reply, Request, content_hash
 
 NAME = "replay"
 
-_LONGEST_QUOTE = 60
+_MAX_QUOTE = 60
 
 
 class Replay:
@@ -79,4 +79,4 @@ def _first_line(before: str, now: str) -> str:
 
 
 def _quoted(line: str) -> str:
-    return repr(line if len(line) <= _LONGEST_QUOTE else line[:_LONGEST_QUOTE] + "...")
+    return repr(line if len(line) <= _MAX_QUOTE else line[:_MAX_QUOTE] + "...")

@@ -31,26 +31,26 @@ class NoSource(Exception):
 _SEARCH = re.compile(r"([ \t]*)<{5,9}[ \t]*SEARCH\b.*\Z", re.IGNORECASE)
 _MIDDLE = re.compile(r"[ \t]*={5,9}[ \t]*\Z")
 _REPLACE = re.compile(r"[ \t]*>{5,9}[ \t]*REPLACE\b.*\Z", re.IGNORECASE)
-_LONGEST_QUOTE = 100
+_MAX_QUOTE = 100
 _WHOLE = "or give the complete module in one Python code block"
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class DiffBlock:
     """One block: lines that are in the program, and those that take their place."""
 
     search: tuple[str, ...]
     replace: tuple[str, ...]
 
 
-def has_changes(text: str) -> bool:
+def has_diff(text: str) -> bool:
     """Whether a reply holds the beginning of a block."""
     return any(_SEARCH.match(line) for line in text.split("\n"))
 
 
-def read_changes(text: str) -> tuple[Change, ...]:
+def parse_diff(text: str) -> tuple[DiffBlock, ...]:
     """The blocks of a reply, in their order. Raises NoSource with the rule `diff-malformed`."""
-    found: list[Change] = []
+    found: list[DiffBlock] = []
     search: list[str] = []
     replace: list[str] = []
     part, indent = "", ""
@@ -64,7 +64,7 @@ def read_changes(text: str) -> tuple[Change, ...]:
         elif part and _REPLACE.match(line):
             if part == "search":
                 raise _malformed(len(found) + 1, "has no line ======= between its two parts")
-            found.append(Change(tuple(search), tuple(replace)))
+            found.append(DiffBlock(tuple(search), tuple(replace)))
             part = ""
         elif part:
             (search if part == "search" else replace).append(line.removeprefix(indent))
@@ -73,7 +73,7 @@ def read_changes(text: str) -> tuple[Change, ...]:
     return tuple(found)
 
 
-def apply_changes(source: str, changes: Sequence[Change]) -> str:
+def apply_diff(source: str, changes: Sequence[DiffBlock]) -> str:
     """The program after all changes, made one after the other.
 
     A change's lines must occur exactly once. Where they do not, lines that differ in their white space only are taken,
@@ -89,7 +89,7 @@ def apply_changes(source: str, changes: Sequence[Change]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _changed(lines: list[str], change: Change, number: int) -> list[str]:
+def _changed(lines: list[str], change: DiffBlock, number: int) -> list[str]:
     if not any(line.strip() for line in change.search):
         raise NoSource(
             "diff-empty-search",
@@ -105,7 +105,7 @@ def _changed(lines: list[str], change: Change, number: int) -> list[str]:
     return _loosely_changed(lines, change, number)
 
 
-def _loosely_changed(lines: list[str], change: Change, number: int) -> list[str]:
+def _loosely_changed(lines: list[str], change: DiffBlock, number: int) -> list[str]:
     """As `_changed`, by lines that agree but for their white space; empty ones at either end do not count."""
     search, replace = _trimmed(change.search), _trimmed(change.replace)
     places = _places([_plain(line) for line in lines], [_plain(line) for line in search])
@@ -170,7 +170,7 @@ def _no_match(lines: Sequence[str], search: Sequence[str], number: int) -> NoSou
 
 
 def _quoted(line: str) -> str:
-    return line if len(line) <= _LONGEST_QUOTE else f"{line[:_LONGEST_QUOTE]}..."
+    return line if len(line) <= _MAX_QUOTE else f"{line[:_MAX_QUOTE]}..."
 
 
 def _ambiguous(number: int, count: int) -> NoSource:
@@ -189,12 +189,12 @@ def _malformed(number: int, what: str) -> NoSource:
     )
 
 
-__all__ = ["LONGEST_REPLY", "NoSource", "extract_source"]
+__all__ = ["MAX_REPLY", "NoSource", "extract_source"]
 
-LONGEST_REPLY = 256 * 1024
+MAX_REPLY = 256 * 1024
 """Bytes of UTF-8; a policy's source is bounded to a sixteenth of it."""
 
-_LONGEST_BARE_SOURCE = 64 * 1024
+_MAX_BARE_SOURCE = 64 * 1024
 _FENCE = re.compile(r"([ \t]*)(`{3,}|~{3,})(.*)\Z")
 _LANGUAGE = re.compile(r"[\w+#-]+")
 _PYTHON = frozenset({"python", "python2", "python3", "py", "py3"})
@@ -230,8 +230,8 @@ def extract_source(reply: Reply, function: str, parent: str | None = None, other
             "the reply was cut off before its end",
             "write less before the code, keep the program short, and close the code block",
         )
-    if parent is not None and has_changes(text):
-        return _finished(apply_changes(parent, read_changes(text)))
+    if parent is not None and has_diff(text):
+        return _finished(apply_diff(parent, parse_diff(text)))
     if not blocks:
         return _bare_source(text, function)
     return _choose(blocks, function, others)
@@ -239,10 +239,10 @@ def extract_source(reply: Reply, function: str, parent: str | None = None, other
 
 def _check_length(text: str) -> None:
     size = len(text.encode("utf-8", "surrogatepass"))
-    if size > LONGEST_REPLY:
+    if size > MAX_REPLY:
         raise NoSource(
             "reply-too-long",
-            f"the reply has {size} bytes, and {LONGEST_REPLY} is the most that is read",
+            f"the reply has {size} bytes, and {MAX_REPLY} is the most that is read",
             "answer with one short Python code block",
         )
 
@@ -334,7 +334,7 @@ def _choose(blocks: list[_Block], function: str, others: Sequence[str]) -> str:
 
 
 def _bare_source(text: str, function: str) -> str:
-    if len(text) <= _LONGEST_BARE_SOURCE and _defines(text, function) and _parses(text):
+    if len(text) <= _MAX_BARE_SOURCE and _defines(text, function) and _parses(text):
         return _finished(text)
     raise NoSource(
         "no-code-block",

@@ -19,7 +19,7 @@ from vulcan.evaluator import Instance, load_evaluator
 from vulcan.portfolio.candidates import distinct, of_file, of_run
 from vulcan.portfolio.cluster_search import Displays, search_cluster
 from vulcan.portfolio.features import (
-    Found,
+    TrainingInstance,
     clusters_of,
     find_training,
     identify,
@@ -30,13 +30,23 @@ from vulcan.portfolio.features import (
     standard,
 )
 from vulcan.portfolio.io import write_library
-from vulcan.portfolio.measure import Kept, Reference, measure_members
-from vulcan.portfolio.model import Earned, Fallback, Library, Matrix, Member, Method, Origin, Scores, Trained
+from vulcan.portfolio.measure import MeasurementCache, ReferenceScores, measure_members
+from vulcan.portfolio.model import (
+    Contribution,
+    Fallback,
+    FingerprintedInstance,
+    Library,
+    LibraryMember,
+    Matrix,
+    Method,
+    Origin,
+    Scores,
+)
 from vulcan.portfolio.select import choose_rule
 from vulcan.registry import find_task
 from vulcan.searches.config import SearchConfig
 from vulcan.searches.model_pool import ASK
-from vulcan.searches.session import Machines
+from vulcan.searches.session import ExecutionConfig
 from vulcan.task import Json, Metrics
 
 
@@ -65,11 +75,11 @@ def prune(
 def earned(
     name: str, members: Sequence[str], scores: Mapping[str, Scores], fallbacks: Mapping[str, Sequence[float]],
     instances: Sequence[str], margin: float,
-) -> tuple[Earned, ...]:  # fmt: skip
+) -> tuple[Contribution, ...]:  # fmt: skip
     """The instances on which a member gains more than the margin, the largest gain first."""
     gains = _gains(name, members, scores, fallbacks)
     places = [(objective, instance) for objective in scores for instance in instances]
-    found = [Earned(*place, by=gain) for place, gain in zip(places, gains, strict=True) if gain > margin]
+    found = [Contribution(*place, by=gain) for place, gain in zip(places, gains, strict=True) if gain > margin]
     return tuple(sorted(found, key=lambda each: -each.by))
 
 
@@ -90,7 +100,7 @@ FOLDER = "build"
 
 FIRST = 100_000
 MARGIN = 0.002
-MOST_MEMBERS = 8
+MAX_MEMBERS = 8
 PER_SEARCH = 3
 
 
@@ -114,7 +124,7 @@ class BuildConfig:
     method: Method | None = None
     first: int = FIRST
     margin: float = MARGIN
-    most: int = MOST_MEMBERS
+    most: int = MAX_MEMBERS
     per_search: int = PER_SEARCH
 
     def __post_init__(self) -> None:
@@ -153,7 +163,7 @@ class BuildConfig:
 
 
 def build_library(
-    config: BuildConfig, place: Path, machines: Machines, displays: Displays, told: Callable[[str], None]
+    config: BuildConfig, place: Path, machines: ExecutionConfig, displays: Displays, told: Callable[[str], None]
 ) -> Library:
     """Build a library in a directory, or go on with one whose building was stopped. Raises UserError.
 
@@ -197,7 +207,9 @@ def _begin(config: BuildConfig, folder: Path, *, write: bool) -> None:
 class _Build:
     """A build after its fingerprints and clusters."""
 
-    def __init__(self, config: BuildConfig, folder: Path, machines: Machines, told: Callable[[str], None]) -> None:
+    def __init__(
+        self, config: BuildConfig, folder: Path, machines: ExecutionConfig, told: Callable[[str], None]
+    ) -> None:
         self.config = config
         self._folder = folder
         self._machines = machines
@@ -219,7 +231,7 @@ class _Build:
     def _run(self, cluster: int, objective: str) -> Path:
         return self._folder / "runs" / f"cluster_{cluster}_{objective}"
 
-    def _of_cluster(self, cluster: int) -> list[Found]:
+    def _of_cluster(self, cluster: int) -> list[TrainingInstance]:
         return [f for f, number in zip(self.found, self._clusters, strict=True) if number == cluster]
 
     def search(self, cluster: int, objective: str, displays: Displays) -> None:
@@ -235,9 +247,9 @@ class _Build:
         self._told(f"cluster {cluster}, objective {objective}: {', '.join(names)}")
         search_cluster(self._run(cluster, objective), config, names, self._machines, displays)
 
-    def _candidates(self, taken: Sequence[str]) -> list[Member]:
+    def _candidates(self, taken: Sequence[str]) -> list[LibraryMember]:
         """Ready policies and runs come first: of equal policies the first is kept."""
-        found: list[Member] = []
+        found: list[LibraryMember] = []
         for text, source in self.config.policies:
             found.append(of_file(text, source, self.config.search.task))
         own = {self._workload_setting, *_given(self._settings)}
@@ -250,7 +262,7 @@ class _Build:
                 found += of_run(run_of, own, self._settings, self.config.per_search, tuple(workloads))
         return distinct(found, taken)
 
-    def _instances_of(self, member: Member) -> tuple[Instance, ...]:
+    def _instances_of(self, member: LibraryMember) -> tuple[Instance, ...]:
         """The training instances as the member's own task and settings have them."""
         key = json.dumps([member.task, dict(member.settings)], sort_keys=True)
         if key not in self._others:
@@ -258,14 +270,14 @@ class _Build:
             self._others[key] = instances_of_member(member, self._settings, self.config.workloads, names)
         return self._others[key]
 
-    def _openings_of(self, member: Member) -> tuple[Instance, ...]:
+    def _openings_of(self, member: LibraryMember) -> tuple[Instance, ...]:
         return openings_of_member(member, self._instances_of(member), self.config.first)
 
-    def _measured(self, members: Sequence[Member], *, openings: bool = False) -> dict[str, list[Metrics]]:
+    def _measured(self, members: Sequence[LibraryMember], *, openings: bool = False) -> dict[str, list[Metrics]]:
         return measure_members(
             members,
             self._openings_of if openings else self._instances_of,
-            Kept(self._folder / "measured.jsonl"),
+            MeasurementCache(self._folder / "measured.jsonl"),
             workers=self._machines.count,
             limit=self.config.search.limit,
             told=self._told,
@@ -279,7 +291,7 @@ class _Build:
         candidates = self._candidates([*known, *(member.name for member in own)])
         if not candidates:
             raise UserError("no search found a policy: there is nothing to build a library of")
-        reference = Reference.of(self._task, self._instances, lambda name: self._told(f"baseline {name}"))
+        reference = ReferenceScores.of(self._task, self._instances, lambda name: self._told(f"baseline {name}"))
         measured = self._measured(candidates)
         own_measured = self._measured(own)
         candidates = [member for member in candidates if member.name in measured]
@@ -300,7 +312,7 @@ class _Build:
             if m.name in stay
         )
         instances = tuple(
-            Trained(f.instance.name, self._identities[f.workload].name, cluster, tuple(map(float, row)))
+            FingerprintedInstance(f.instance.name, self._identities[f.workload].name, cluster, tuple(map(float, row)))
             for f, cluster, row in zip(self.found, self._clusters, self._rows, strict=True)
         )
         rule = choose_rule(
@@ -338,7 +350,7 @@ class _Build:
             version=__version__,
         )  # fmt: skip
 
-    def _own_policies(self) -> list[Member]:
+    def _own_policies(self) -> list[LibraryMember]:
         """The policies shipped with the task: what a fallback can be where baselines cannot run."""
         found = []
         for name, source in self._task.seed_policies().items():
@@ -348,19 +360,19 @@ class _Build:
                 raise UserError(
                     f"task {self._task.name!r}: its policy {name} is rejected: {rejected.violations[0]}"
                 ) from None
-            found.append(Member(name, source, self.config.search.task, {}, Origin("the task's author", "seed")))
+            found.append(LibraryMember(name, source, self.config.search.task, {}, Origin("the task's author", "seed")))
         if not found:
             raise UserError(f"task {self._task.name!r} has no policy of its own, which a library falls back to")
         return found
 
-    def _trials(self, members: Sequence[Member], fallbacks: Mapping[str, str]) -> dict[str, Scores]:
+    def _trials(self, members: Sequence[LibraryMember], fallbacks: Mapping[str, str]) -> dict[str, Scores]:
         """What members and fallbacks score on the openings of the instances, by objective."""
         openings = tuple(self._evaluator.opening(i, self.config.first) for i in self._instances)
         needed = {*fallbacks.values(), *(r for o in fallbacks for r in self._task.objective(o).references)}
         evaluator = load_evaluator(self._task)
         kinds = dict(evaluator.baselines())
         metrics = {name: [evaluator.evaluate_baseline(name, i) for i in openings] for name in kinds if name in needed}
-        reference = Reference(self._task, openings, kinds, metrics)
+        reference = ReferenceScores(self._task, openings, kinds, metrics)
         measured = self._measured(members, openings=True)
         return {o: reference.scores(o, {**measured, fallbacks[o]: metrics[fallbacks[o]]}) for o in fallbacks}
 

@@ -12,17 +12,17 @@ from pathlib import Path
 
 from vulcan.anvil import Rejected, check
 from vulcan.errors import UserError
-from vulcan.portfolio.model import Member, Origin
+from vulcan.portfolio.model import LibraryMember, Origin
 from vulcan.registry import find_task, task_reference
 from vulcan.searches.config import sort_options
 from vulcan.store import RunRecord
-from vulcan.store.events import Judged
+from vulcan.store.events import CandidateJudged
 from vulcan.store.runs import open_store
 from vulcan.task import Json, Task
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class PolicySpec:
     """`FILE@key=value,...`: a policy's file, and the settings that it runs under, `task` among them."""
 
     text: str
@@ -41,9 +41,9 @@ class Wanted:
         return options
 
 
-def of_file(text: str, source: str, task_name: str) -> Member:
+def of_file(text: str, source: str, task_name: str) -> LibraryMember:
     """The policy of a file, whose source was read already. Raises UserError where it is rejected."""
-    wanted = Wanted(text)
+    wanted = PolicySpec(text)
     options = wanted.options()
     task_name = options.pop("task", task_name)
     task = find_task(task_name)
@@ -81,7 +81,7 @@ def of_run(
     against: Mapping[str, Json],
     best: int = 1,
     workloads: Sequence[str] | None = None,
-) -> list[Member]:
+) -> list[LibraryMember]:
     """The winner of a run, and the next best up to so many policies in all.
 
     Of the task's settings in that run those are kept that are not as in `against`, the library's own, without
@@ -116,18 +116,18 @@ def of_run(
     return members
 
 
-def _spelled(place: Path, judged: Judged) -> str:
+def _spelled(place: Path, judged: CandidateJudged) -> str:
     return f"candidate {judged.candidate} of {place}"
 
 
 def _checked(
     name: str, source: str, task: Task, task_name: str, settings: dict[str, Json], origin: Origin, where: str
-) -> Member:
+) -> LibraryMember:
     try:
         check(source, task)
     except Rejected as rejected:
         raise UserError(f"{where} is rejected: {rejected.violations[0]}") from None
-    return Member(identifier(name), source, task_reference(task_name), settings, origin)
+    return LibraryMember(identifier(name), source, task_reference(task_name), settings, origin)
 
 
 def identifier(text: str) -> str:
@@ -136,11 +136,11 @@ def identifier(text: str) -> str:
     return f"p_{name}" if name[0].isdigit() else name
 
 
-def distinct(members: Sequence[Member], taken: Collection[str]) -> list[Member]:
+def distinct(members: Sequence[LibraryMember], taken: Collection[str]) -> list[LibraryMember]:
     """Each policy once, and each under a name of its own, which is none of `taken`."""
     seen: set[str] = set()
     names = set(taken)
-    found: list[Member] = []
+    found: list[LibraryMember] = []
     for member in members:
         if (mark := digest(member)) in seen:
             continue
@@ -153,7 +153,7 @@ def distinct(members: Sequence[Member], taken: Collection[str]) -> list[Member]:
     return found
 
 
-def digest(member: Member) -> str:
+def digest(member: LibraryMember) -> str:
     """Equal for the same policy under the same settings."""
     text = json.dumps([member.source, member.task, dict(member.settings)], sort_keys=True)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

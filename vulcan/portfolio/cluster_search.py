@@ -12,17 +12,17 @@ from vulcan.errors import UserError
 from vulcan.evaluator import load_evaluator, rungs_of
 from vulcan.registry import find_task
 from vulcan.searches.config import SearchConfig
-from vulcan.searches.evidence import Evidence
-from vulcan.searches.session import Display, Machines, check_config, run_search
+from vulcan.searches.evidence import EvaluationSet
+from vulcan.searches.session import ExecutionConfig, RunDisplay, check_config, run_search
 from vulcan.store import RunRecord, Store
-from vulcan.store.runs import CONTROL, FILE, alone_in, create_store, open_store
+from vulcan.store.runs import CONTROL, FILE, create_store, lock_run, open_store
 
-Displays = Callable[[str], AbstractContextManager[Display]]
+Displays = Callable[[str], AbstractContextManager[RunDisplay]]
 """Opens a display for a search, which is told in words."""
 
 
 def search_cluster(
-    place: Path, config: SearchConfig, instances: Sequence[str], machines: Machines, displays: Displays
+    place: Path, config: SearchConfig, instances: Sequence[str], machines: ExecutionConfig, displays: Displays
 ) -> None:
     """Search on the instances of these names, in the directory `place`; go on with a search that was stopped there.
 
@@ -38,7 +38,7 @@ def search_cluster(
             raise UserError(f"{place} cannot be gone on with: its workloads or its task have changed")
         if record.stopped is not None and record.stopped.reason == "finished":
             return
-        with alone_in(place), displays(place.name) as display:
+        with lock_run(place), displays(place.name) as display:
             run_search(task, config, store, evidence, machines, display, control=lambda: create_store(place, CONTROL))
 
 
@@ -56,10 +56,10 @@ def _store(place: Path) -> Store:
     return open_store(place)
 
 
-def _only(evidence: Evidence, names: Sequence[str], config: SearchConfig) -> Evidence:
+def _only(evidence: EvaluationSet, names: Sequence[str], config: SearchConfig) -> EvaluationSet:
     """The instances of the cluster: its workloads may have others under the same settings."""
     instances = tuple(i for i in evidence.instances if i.name in names)
     if not evidence.rungs:
         return replace(evidence, instances=instances)
     evaluator = load_evaluator(find_task(config.task))
-    return Evidence(instances, rungs_of(evaluator, [i for i in instances if i.split == "train"]))
+    return EvaluationSet(instances, rungs_of(evaluator, [i for i in instances if i.split == "train"]))

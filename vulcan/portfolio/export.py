@@ -30,7 +30,7 @@ from vulcan.export.quoting import docstring
 from vulcan.export.template import load_template
 from vulcan.portfolio import decide
 from vulcan.portfolio.candidates import identifier
-from vulcan.portfolio.model import Library, Member
+from vulcan.portfolio.model import Library, LibraryMember
 from vulcan.registry import find_task
 from vulcan.task import Json, Task
 
@@ -101,7 +101,7 @@ def _template(task: Task) -> tuple[str, str]:
     return str(named["CLASS"]), "\n".join([*imports, text])
 
 
-def _policy(library: Library, member: Member | None, name: str) -> str:
+def _policy(library: Library, member: LibraryMember | None, name: str) -> str:
     """The module that `vulcan export` writes for a policy: a member's, or one of the task's own. Raises UserError."""
     task = find_task(library.task if member is None else member.task)
     source = task.seed_policies()[name] if member is None else member.source
@@ -182,7 +182,7 @@ def _literal(value: object) -> str:
     return repr(value)
 
 
-def _documentation(library: Library, objective: str, baseline: str, members: Iterable[Member]) -> str:
+def _documentation(library: Library, objective: str, baseline: str, members: Iterable[LibraryMember]) -> str:
     lines = [
         f"A library of policies of the task {library.task}, and the choice among them.",
         "",

@@ -17,18 +17,18 @@ import numpy.typing as npt
 
 from vulcan.errors import UserError
 from vulcan.evaluator import Evaluator, Instance, OffersFingerprints, load_evaluator
-from vulcan.portfolio.model import Clustering, Member, Workload
+from vulcan.portfolio.model import Clustering, LibraryMember, Workload
 from vulcan.registry import find_task
 from vulcan.searches.config import complete_settings
 from vulcan.task import Json, Task
 
-MOST_CLUSTERS = 8
-LEAST_SILHOUETTE = 0.1
+MAX_CLUSTERS = 8
+MIN_SILHOUETTE = 0.1
 """Below it the best division is hardly better than none, and everything is one cluster."""
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class TrainingInstance:
     """An instance, all of it, and the workload that it is of as it was given."""
 
     workload: str
@@ -45,7 +45,9 @@ def offering(task: Task, evaluator: Evaluator) -> OffersFingerprints:
     return evaluator
 
 
-def find_training(task_name: str, settings: Mapping[str, Json], workloads: Sequence[str]) -> tuple[Found, ...]:
+def find_training(
+    task_name: str, settings: Mapping[str, Json], workloads: Sequence[str]
+) -> tuple[TrainingInstance, ...]:
     """The instances of each workload under these settings of the task. Raises UserError."""
     task = find_task(task_name)
     evaluator = load_evaluator(task)
@@ -55,7 +57,7 @@ def find_training(task_name: str, settings: Mapping[str, Json], workloads: Seque
     for workload in workloads:
         complete = complete_settings(task, {**settings, workload_setting: [workload]})
         for instance in evaluator.instances(complete, whole):
-            found.append(Found(workload, replace(instance, split="train")))
+            found.append(TrainingInstance(workload, replace(instance, split="train")))
     names = [each.instance.name for each in found]
     for each in found:
         if names.count(each.instance.name) > 1:
@@ -77,7 +79,7 @@ def shared_settings(task_name: str, settings: Mapping[str, Json]) -> dict[str, J
 
 
 def instances_of_member(
-    member: Member, settings: Mapping[str, Json], workloads: Sequence[str], names: Sequence[str]
+    member: LibraryMember, settings: Mapping[str, Json], workloads: Sequence[str], names: Sequence[str]
 ) -> tuple[Instance, ...]:
     """The instances of these names as the member's own task and settings have them. Raises UserError."""
     found = find_training(member.task, {**shared_settings(member.task, settings), **member.settings}, workloads)
@@ -87,7 +89,7 @@ def instances_of_member(
     return tuple(by_name[name] for name in names)
 
 
-def openings_of_member(member: Member, instances: Sequence[Instance], first: int) -> tuple[Instance, ...]:
+def openings_of_member(member: LibraryMember, instances: Sequence[Instance], first: int) -> tuple[Instance, ...]:
     """The first events of these instances, which are the member's own."""
     task = find_task(member.task)
     evaluator = offering(task, load_evaluator(task))
@@ -136,8 +138,8 @@ def clusters_of(points: npt.NDArray[np.float64], wanted: int | None, seed: int) 
     if wanted is not None:
         return _numbered(divided(wanted)), Clustering(wanted)
     tried: list[tuple[int, float]] = []
-    best: tuple[float, Any] = (LEAST_SILHOUETTE, np.zeros(len(points), np.int64))
-    for count in range(2, min(MOST_CLUSTERS, different - 1) + 1):
+    best: tuple[float, Any] = (MIN_SILHOUETTE, np.zeros(len(points), np.int64))
+    for count in range(2, min(MAX_CLUSTERS, different - 1) + 1):
         labels = divided(count)
         silhouette = round(float(silhouette_score(points, labels)), 6)
         tried.append((count, silhouette))

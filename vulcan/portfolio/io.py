@@ -15,30 +15,30 @@ from vulcan.errors import UserError
 from vulcan.portfolio.model import (
     METHODS,
     Clustering,
-    Earned,
+    Contribution,
+    CrossValidation,
     Fallback,
-    LeftOut,
+    FingerprintedInstance,
     Library,
+    LibraryMember,
     Matrix,
-    Member,
     Origin,
-    Rule,
-    Trained,
+    SelectionRule,
     Workload,
 )
 
 FORMAT = 1
 FILE = "library.json"
 POLICIES = "policies"
-_LARGEST = 64 << 20
+_MAX = 64 << 20
 
 
 def read_library(place: Path) -> Library:
     """The library in a directory. Raises UserError, in one line, where there is none or it makes no sense."""
     path = place / FILE
     try:
-        if path.stat().st_size > _LARGEST:
-            raise UserError(f"{path} is larger than {_LARGEST:,} bytes: that is no library")
+        if path.stat().st_size > _MAX:
+            raise UserError(f"{path} is larger than {_MAX:,} bytes: that is no library")
         plain = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise UserError(f"no library at {place}: there is no {FILE} (`vulcan library build` makes one)") from None
@@ -154,7 +154,7 @@ def _library(plain: Mapping[str, Any], place: Path) -> Library:
         ),
         workloads=tuple(Workload(_text(w["name"], "workloads"), w["sha256"]) for w in plain["workloads"]),
         instances=tuple(
-            Trained(
+            FingerprintedInstance(
                 _text(i["name"], "instances"), _text(i["workload"], "instances"), int(i["cluster"]),
                 _numbers(i["fingerprint"], f"the fingerprint of {i['name']}"),
             )
@@ -162,9 +162,9 @@ def _library(plain: Mapping[str, Any], place: Path) -> Library:
         ),
         members=tuple(_member(m, place) for m in plain["members"]),
         fallbacks={name: Fallback(f["baseline"], f["policy"]) for name, f in plain["fallback"].items()},
-        rule=Rule(
+        rule=SelectionRule(
             rule["method"], int(rule["neighbours"]), float(plain["confidence"]["reach"]),
-            float(plain["confidence"]["least"]), tuple(LeftOut(**each) for each in rule["left_out"]),
+            float(plain["confidence"]["least"]), tuple(CrossValidation(**each) for each in rule["left_out"]),
         ),
         margin=float(plain["margin"]),
         matrix={
@@ -181,7 +181,7 @@ def _library(plain: Mapping[str, Any], place: Path) -> Library:
     )  # fmt: skip
 
 
-def _member(plain: Mapping[str, Any], place: Path) -> Member:
+def _member(plain: Mapping[str, Any], place: Path) -> LibraryMember:
     name = _text(plain["name"], "members")
     if not name.isidentifier():
         raise ValueError(f"the member's name {name!r} is no identifier")
@@ -193,10 +193,10 @@ def _member(plain: Mapping[str, Any], place: Path) -> Member:
     except (OSError, UnicodeDecodeError) as error:
         raise ValueError(f"the policy {path} cannot be read ({error})") from error
     origin = plain["provenance"]
-    return Member(
+    return LibraryMember(
         name, source, _text(plain["task"], name), dict(plain["settings"]),
         Origin(**{**origin, "workloads": tuple(origin.get("workloads", ()))}),
-        tuple(Earned(**each) for each in plain["earned"]),
+        tuple(Contribution(**each) for each in plain["earned"]),
     )  # fmt: skip
 
 

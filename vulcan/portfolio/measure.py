@@ -12,7 +12,7 @@ from pathlib import Path
 from vulcan.errors import UserError
 from vulcan.evaluator import Instance, load_evaluator
 from vulcan.portfolio.candidates import digest
-from vulcan.portfolio.model import Member
+from vulcan.portfolio.model import LibraryMember
 from vulcan.scoring import Job, LocalExecutor, Setup
 from vulcan.searches.evidence import find_objective, measure_baselines
 from vulcan.searches.scorer import Scorer
@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass
-class Kept:
+class MeasurementCache:
     """Measurements in a file, a line each, so that a build that was stopped goes on. Without a file nothing is kept."""
 
     file: Path | None = None
@@ -48,13 +48,13 @@ class Kept:
                 file.write(json.dumps({"key": key, "metrics": metrics}) + "\n")
 
 
-InstancesOf = Callable[[Member], tuple[Instance, ...]]
+InstancesOf = Callable[[LibraryMember], tuple[Instance, ...]]
 
 
 def measure_members(
-    members: Sequence[Member],
+    members: Sequence[LibraryMember],
     instances_of: InstancesOf,
-    kept: Kept,
+    kept: MeasurementCache,
     *,
     workers: int,
     limit: float,
@@ -65,7 +65,7 @@ def measure_members(
     Instances depend on the member's task and settings. `limit` is the seconds a member may take on all of them.
     """
     found: dict[str, list[Metrics]] = {}
-    waiting: dict[str, list[tuple[Member, str]]] = {}
+    waiting: dict[str, list[tuple[LibraryMember, str]]] = {}
     for member in members:
         instances = instances_of(member)
         mark = json.dumps([[i.name, dict(i.parameters)] for i in instances], sort_keys=True)
@@ -92,7 +92,7 @@ def measure_members(
 
 
 @dataclass(frozen=True)
-class Reference:
+class ReferenceScores:
     """The known policies on the instances: their kinds and metrics, by name."""
 
     task: Task
@@ -101,7 +101,9 @@ class Reference:
     metrics: Mapping[str, list[Metrics]]
 
     @classmethod
-    def of(cls, task: Task, instances: Sequence[Instance], told: Callable[[str], None] = lambda _: None) -> Reference:
+    def of(
+        cls, task: Task, instances: Sequence[Instance], told: Callable[[str], None] = lambda _: None
+    ) -> ReferenceScores:
         evaluator = load_evaluator(task)
         measured = measure_baselines(evaluator, instances, told)
         by_name: dict[str, list[Metrics]] = {

@@ -22,7 +22,7 @@ class Workload:
 
 
 @dataclass(frozen=True, slots=True)
-class Trained:
+class FingerprintedInstance:
     """A training instance: `fingerprint` are raw values, in the order of `Library.names`."""
 
     name: str
@@ -32,7 +32,7 @@ class Trained:
 
 
 @dataclass(frozen=True, slots=True)
-class Earned:
+class Contribution:
     """Why a member is there: on this instance it scores `by` more than every other member and the best of the
     task's own policies."""
 
@@ -60,7 +60,7 @@ class Origin:
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class LibraryMember:
     """A policy of the library. `task` and `settings` are what it runs under where they are not the library's own."""
 
     name: str
@@ -68,7 +68,7 @@ class Member:
     task: str
     settings: Mapping[str, Json]
     provenance: Origin
-    earned: tuple[Earned, ...] = ()
+    earned: tuple[Contribution, ...] = ()
 
     @property
     def file(self) -> str:
@@ -94,7 +94,7 @@ class Clustering:
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
+class CrossValidation:
     """What a rule comes to where each workload in turn is left out of the table: the mean score of what it chooses.
 
     Beside it, on the same instances: the fallback, the best single member, and the best member each time.
@@ -109,14 +109,14 @@ class LeftOut:
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class SelectionRule:
     """How a member is chosen; see `vulcan.portfolio.decide.Table`."""
 
     method: Method
     nearest: int
     reach: float
     least: float
-    left_out: tuple[LeftOut, ...] = ()
+    left_out: tuple[CrossValidation, ...] = ()
 
 
 Scores = Mapping[str, tuple[float, ...]]
@@ -152,16 +152,16 @@ class Library:
     scale: tuple[float, ...]
     clustering: Clustering
     workloads: tuple[Workload, ...]
-    instances: tuple[Trained, ...]
-    members: tuple[Member, ...]
+    instances: tuple[FingerprintedInstance, ...]
+    members: tuple[LibraryMember, ...]
     fallbacks: Mapping[str, Fallback]
-    rule: Rule
+    rule: SelectionRule
     margin: float
     matrix: Mapping[str, Matrix]
     version: str = ""
     notes: tuple[str, ...] = field(default=())
 
-    def member(self, name: str) -> Member:
+    def member(self, name: str) -> LibraryMember:
         """Raises KeyError."""
         for member in self.members:
             if member.name == name:
@@ -185,10 +185,10 @@ def make_table(
     names: tuple[str, ...],
     centre: tuple[float, ...],
     scale: tuple[float, ...],
-    instances: tuple[Trained, ...],
+    instances: tuple[FingerprintedInstance, ...],
     scores: dict[str, list[float]],
     fallback: str,
-    rule: Rule,
+    rule: SelectionRule,
 ) -> Table:
     """The table of some training instances and the scores of the choices on them."""
     table = Table(

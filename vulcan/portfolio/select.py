@@ -17,8 +17,18 @@ from vulcan.errors import UserError
 from vulcan.evaluator import Instance, OffersFingerprints, load_evaluator
 from vulcan.portfolio.features import instances_of_member, offering, openings_of_member, standard
 from vulcan.portfolio.io import FILE
-from vulcan.portfolio.measure import Kept, Reference, measure_members
-from vulcan.portfolio.model import METHODS, LeftOut, Library, Member, Method, Rule, Scores, Trained, make_table
+from vulcan.portfolio.measure import MeasurementCache, ReferenceScores, measure_members
+from vulcan.portfolio.model import (
+    METHODS,
+    CrossValidation,
+    FingerprintedInstance,
+    Library,
+    LibraryMember,
+    Method,
+    Scores,
+    SelectionRule,
+    make_table,
+)
 from vulcan.registry import find_task, known_tasks
 from vulcan.searches.config import complete_settings
 from vulcan.task import Json, Task
@@ -158,14 +168,14 @@ def _trials(
     fallback = library.fallbacks[objective].baseline
     needed = {fallback, *task.objective(objective).references}
     metrics = {name: [evaluator.evaluate_baseline(name, i) for i in openings] for name in needed}
-    reference = Reference(task, openings, dict(evaluator.baselines()), metrics)
+    reference = ReferenceScores(task, openings, dict(evaluator.baselines()), metrics)
     names = [instance.name for instance in instances]
 
-    def openings_of(member: Member) -> tuple[Instance, ...]:
+    def openings_of(member: LibraryMember) -> tuple[Instance, ...]:
         own = instances_of_member(member, {**library.settings, **settings}, [workload], names)
         return openings_of_member(member, own, library.first)
 
-    measured = measure_members(library.members, openings_of, Kept(), workers=workers, limit=600.0)
+    measured = measure_members(library.members, openings_of, MeasurementCache(), workers=workers, limit=600.0)
     scores = reference.scores(objective, {**measured, fallback: metrics[fallback]})
     worst = {n: min(values[n] for values in scores.values()) for n in range(len(instances))}
     return {
@@ -179,7 +189,7 @@ def _trials(
 
 
 NEAREST = 5
-LEAST = 0.5
+MIN = 0.5
 REACH_QUANTILE = 0.9
 
 
@@ -199,12 +209,12 @@ def reach_of(points: np.ndarray, workloads: Sequence[str]) -> float:
 
 def choose_rule(
     names: tuple[str, ...],
-    instances: tuple[Trained, ...],
+    instances: tuple[FingerprintedInstance, ...],
     scores: Mapping[str, Scores],
     trials: Mapping[str, Scores],
     fallbacks: Mapping[str, str],
     wanted: Method | None,
-) -> Rule:
+) -> SelectionRule:
     """The method that does best where each workload in turn is left out, by the mean score of what it chooses.
 
     `scores` and `trials` have, by objective, what each choice scores on each instance and on its opening; `fallbacks`
@@ -214,10 +224,10 @@ def choose_rule(
     rows = np.array([i.fingerprint for i in instances])
     workloads = [i.workload for i in instances]
     centre, scale = standard(rows)
-    rule = Rule(wanted or METHODS[0], NEAREST, reach_of((rows - centre) / scale, workloads), LEAST)
+    rule = SelectionRule(wanted or METHODS[0], NEAREST, reach_of((rows - centre) / scale, workloads), MIN)
     if len(set(workloads)) < 2:
         return rule
-    found: list[LeftOut] = []
+    found: list[CrossValidation] = []
     for method in METHODS:
         for objective in scores:
             chosen = [0.0] * len(instances)
@@ -234,8 +244,8 @@ def choose_rule(
 
 
 def _left_out(
-    names: tuple[str, ...], instances: tuple[Trained, ...], workload: str, scores: Scores, trials: Scores,
-    fallback: str, rule: Rule,
+    names: tuple[str, ...], instances: tuple[FingerprintedInstance, ...], workload: str, scores: Scores, trials: Scores,
+    fallback: str, rule: SelectionRule,
 ) -> list[tuple[int, float]]:  # fmt: skip
     """For each instance of the workload its number, and the score of what is chosen by all the others alone."""
     others = [n for n, i in enumerate(instances) if i.workload != workload]
@@ -255,9 +265,9 @@ def _left_out(
     return found
 
 
-def _beside(method: Method, objective: str, chosen: list[float], scores: Scores, fallback: str) -> LeftOut:
+def _beside(method: Method, objective: str, chosen: list[float], scores: Scores, fallback: str) -> CrossValidation:
     members = {name: values for name, values in scores.items() if name != fallback} or scores
-    return LeftOut(
+    return CrossValidation(
         method, objective, fmean(chosen), fmean(scores[fallback]), max(fmean(v) for v in members.values()),
         fmean(max(column) for column in zip(*scores.values(), strict=True)),
     )  # fmt: skip

@@ -6,20 +6,20 @@ import sys
 from types import TracebackType
 from typing import Any, Protocol, Self, runtime_checkable
 
-from vulcan.errors import UserError, nearest
-from vulcan.progress.json_lines import JsonLines
-from vulcan.progress.plain import PlainLines, Silent
-from vulcan.progress.run_opened import Opened
+from vulcan.errors import UserError, did_you_mean
+from vulcan.progress.json_lines import JsonLinesDisplay
+from vulcan.progress.plain import NullDisplay, PlainDisplay
+from vulcan.progress.run_opened import RunInfo
 from vulcan.searches.options import PROGRESS
-from vulcan.searches.session import Display
+from vulcan.searches.session import RunDisplay
 from vulcan.terminal_text import printable
 
 
 @runtime_checkable
-class ShownDisplay(Display, Protocol):
+class Display(RunDisplay, Protocol):
     """A display that is opened and closed, and is told how a run begins and ends."""
 
-    def opened(self, opened: Opened) -> None:
+    def opened(self, opened: RunInfo) -> None:
         """A run was opened, before anything happens in it."""
 
     def ended(self, summary: dict[str, Any]) -> None:
@@ -35,11 +35,11 @@ class ShownDisplay(Display, Protocol):
 def check_form(form: str) -> str:
     """Raises UserError for a form of progress that there is not."""
     if form not in PROGRESS:
-        raise UserError(f"no form of progress {form!r}{nearest(form, PROGRESS)} (known: {', '.join(PROGRESS)})")
+        raise UserError(f"no form of progress {form!r}{did_you_mean(form, PROGRESS)} (known: {', '.join(PROGRESS)})")
     return form
 
 
-def open_display(form: str) -> ShownDisplay:
+def open_display(form: str) -> Display:
     """The display of a form: `auto`, `rich`, `plain`, `json` or `none`.
 
     All but `json` write to standard error. `auto` draws on a terminal, or in a notebook, and writes plain lines
@@ -47,21 +47,21 @@ def open_display(form: str) -> ShownDisplay:
     """
     match check_form(form):
         case "none":
-            return Silent()
+            return NullDisplay()
         case "json":
-            return JsonLines(_out)
+            return JsonLinesDisplay(_out)
         case "plain":
-            return PlainLines(_aside)
+            return PlainDisplay(_aside)
     from rich.console import Console
 
-    from vulcan.progress.rich import Drawn, can_be_drawn_on
+    from vulcan.progress.rich import RichDisplay, can_be_drawn_on
 
     console = Console(stderr=True)
     if can_be_drawn_on(console):
-        return Drawn(console)
+        return RichDisplay(console)
     if form == "rich":
         _aside("nothing can be drawn here, for standard error is no terminal that can: progress in plain lines")
-    return PlainLines(_aside)
+    return PlainDisplay(_aside)
 
 
 def _aside(line: str) -> None:

@@ -9,9 +9,9 @@ from dataclasses import asdict
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from vulcan.progress.run_opened import Opened
-from vulcan.progress.state import Tally
-from vulcan.store.events import Event
+from vulcan.progress.run_opened import RunInfo
+from vulcan.progress.state import ProgressTracker
+from vulcan.store.events import Event, kind_of
 
 if TYPE_CHECKING:
     from vulcan.searches.study import Study
@@ -20,16 +20,16 @@ KINDS = ("Opened", "Preparing", "Begun", "Ended", "Failed")
 """Kinds of lines beside those of the run's events, which are in `vulcan.store.events.EVENTS`."""
 
 
-class JsonLines:
-    """See `vulcan.searches.session.Display`. Every line has the keys `kind`, `seconds`, `data` and `standing`."""
+class JsonLinesDisplay:
+    """See `vulcan.searches.session.RunDisplay`. Every line has the keys `kind`, `seconds`, `data` and `standing`."""
 
     def __init__(self, write: Callable[[str], None]) -> None:
         """`write` is given each line without its end, and must pass it on at once."""
         self._write = write
-        self._tally = Tally()
+        self._tally = ProgressTracker()
 
-    def opened(self, opened: Opened) -> None:
-        """See `vulcan.progress.display.ShownDisplay`."""
+    def opened(self, opened: RunInfo) -> None:
+        """See `vulcan.progress.display.Display`."""
         self._line("Opened", opened.document())
 
     def preparing(self, what: str) -> None:
@@ -43,10 +43,10 @@ class JsonLines:
 
     def __call__(self, event: Event) -> None:
         self._tally.add(event)
-        self._line(type(event).__name__, asdict(event))
+        self._line(kind_of(event), asdict(event))
 
     def ended(self, summary: dict[str, Any]) -> None:
-        """See `vulcan.progress.display.ShownDisplay`."""
+        """See `vulcan.progress.display.Display`."""
         self._line("Ended", summary)
 
     def _line(self, kind: str, data: Any) -> None:

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from vulcan.progress.run_opened import Opened
-from vulcan.progress.state import Standing, Tally, failure_parts, progress_parts, score_parts
-from vulcan.store.events import Chosen, Confirmed, Event, Refined
+from vulcan.progress.run_opened import RunInfo
+from vulcan.progress.state import ProgressSnapshot, ProgressTracker, failure_parts, progress_parts, score_parts
+from vulcan.store.events import CandidateRefined, Event, FinalistScored, WinnerChosen
 
 if TYPE_CHECKING:
     from vulcan.searches.study import Study
@@ -28,23 +28,23 @@ AT_LEAST_EVERY = 15.0
 """Seconds after which a line is written though nothing improved."""
 
 
-class PlainLines:
-    """See `vulcan.searches.session.Display`. Each line goes to `write` when it is due."""
+class PlainDisplay:
+    """See `vulcan.searches.session.RunDisplay`. Each line goes to `write` when it is due."""
 
     def __init__(self, write: Callable[[str], None], clock: Callable[[], float] = time.monotonic) -> None:
         self._write = write
         self._clock = clock
-        self._tally = Tally(clock)
+        self._tally = ProgressTracker(clock)
         self._last: float | None = None
         self._due = False
         self._written: tuple[object, ...] = ()
 
-    def opened(self, opened: Opened) -> None:
-        """See `vulcan.progress.display.ShownDisplay`."""
+    def opened(self, opened: RunInfo) -> None:
+        """See `vulcan.progress.display.Display`."""
         self._write(opened.words())
 
     def ended(self, summary: dict[str, Any]) -> None:
-        """See `vulcan.progress.display.ShownDisplay`: whoever wants to see the summary prints it."""
+        """See `vulcan.progress.display.Display`: whoever wants to see the summary prints it."""
 
     def preparing(self, what: str) -> None:
         """See `Display`: it says nothing worth a line."""
@@ -86,7 +86,7 @@ class PlainLines:
         self._say_standing(at_once=True)
 
 
-def _news(standing: Standing) -> tuple[object, ...]:
+def _news(standing: ProgressSnapshot) -> tuple[object, ...]:
     """What a line is worth writing for: time goes by without that."""
     return standing.settled, standing.best
 
@@ -94,25 +94,25 @@ def _news(standing: Standing) -> tuple[object, ...]:
 def told(event: Event) -> str | None:
     """A line about an event that has one of its own."""
     match event:
-        case Refined(candidate, by, _, result) if result is not None:
+        case CandidateRefined(candidate, by, _, result) if result is not None:
             return f"candidate {candidate} {by}: it became candidate {result}"
-        case Confirmed(candidate, "test", score):
+        case FinalistScored(candidate, "test", score):
             shown = "failed" if score is None else f"{score:.4f}"
             return f"candidate {candidate} scores {shown} on the split test"
-        case Chosen(candidate, split):
+        case WinnerChosen(candidate, split):
             return f"candidate {candidate} is the winner, chosen on the split {split}"
         case _:
             return None
 
 
-class Silent:
-    """See `vulcan.searches.session.Display`."""
+class NullDisplay:
+    """See `vulcan.searches.session.RunDisplay`."""
 
-    def opened(self, opened: Opened) -> None:
-        """See `vulcan.progress.display.ShownDisplay`."""
+    def opened(self, opened: RunInfo) -> None:
+        """See `vulcan.progress.display.Display`."""
 
     def ended(self, summary: dict[str, Any]) -> None:
-        """See `vulcan.progress.display.ShownDisplay`."""
+        """See `vulcan.progress.display.Display`."""
 
     def preparing(self, what: str) -> None:
         """See `Display`."""

@@ -15,8 +15,8 @@ from rich.table import Table
 from rich.text import Text
 
 from vulcan.progress.plain import told
-from vulcan.progress.run_opened import Opened
-from vulcan.progress.state import Tally, failure_parts, progress_parts, score_parts
+from vulcan.progress.run_opened import RunInfo
+from vulcan.progress.state import ProgressTracker, failure_parts, progress_parts, score_parts
 from vulcan.store.events import Event
 from vulcan.terminal_text import printable
 
@@ -24,26 +24,26 @@ if TYPE_CHECKING:
     from vulcan.searches.study import Study
 
 _BETWEEN = "   "
-_NARROWEST_BAR, _WIDEST_BAR = 8, 30
+_MIN_BAR, _MAX_BAR = 8, 30
 _A_SECOND = 4
 """How often it is drawn."""
 
 
-class Drawn:
-    """See `vulcan.searches.session.Display`. Draws on a rich console, and takes away what it drew when it is left."""
+class RichDisplay:
+    """A `vulcan.searches.session.RunDisplay`. Draws on a rich console, and takes away what it drew when it is left."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
-        self._tally = Tally()
+        self._tally = ProgressTracker()
         self._preparing = "preparing"
         self._live: Live | None = None
 
-    def opened(self, opened: Opened) -> None:
-        """See `vulcan.progress.display.ShownDisplay`."""
+    def opened(self, opened: RunInfo) -> None:
+        """See `vulcan.progress.display.Display`."""
         self._say(opened.words())
 
     def ended(self, summary: dict[str, Any]) -> None:
-        """See `vulcan.progress.display.ShownDisplay`: whoever wants to see the summary prints it."""
+        """See `vulcan.progress.display.Display`: whoever wants to see the summary prints it."""
 
     def _say(self, text: str) -> None:
         """A line that stays, above what is drawn."""
@@ -70,8 +70,8 @@ class Drawn:
             return
         words = fitted(progress_parts(standing), width)
         room = width - cell_len(words) - 1
-        if room >= _NARROWEST_BAR:
-            bar = ProgressBar(max(1, standing.total), standing.settled, width=min(room, _WIDEST_BAR))
+        if room >= _MIN_BAR:
+            bar = ProgressBar(max(1, standing.total), standing.settled, width=min(room, _MAX_BAR))
             row = Table.grid(padding=(0, 1, 0, 0))
             row.add_row(bar, Text(words, no_wrap=True))
             yield row

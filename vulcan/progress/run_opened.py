@@ -8,7 +8,7 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class RunInfo:
     """A run, what it searches, on how many instances, and who answers: `models`, or the replies of the run `repeats`.
 
     A run whose prompts somebody else answers has no models.

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from vulcan.store.events import Event, Judged
+from vulcan.store.events import CandidateJudged, Event
 
 if TYPE_CHECKING:
     from vulcan.searches.config import SearchConfig
@@ -27,7 +27,7 @@ RECENT = 120.0
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class ProgressSnapshot:
     """A search at one moment.
 
     `best` is a candidate and its score on the split train, `baseline` the strongest known policy there, `gap` how much
@@ -81,7 +81,7 @@ class _Moment:
     tokens: int
 
 
-class Tally:
+class ProgressTracker:
     """Counts what happens in a search. May be read by another thread than the one that counts."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -116,7 +116,7 @@ class Tally:
     def add(self, event: Event) -> bool:
         """Take an event in; whether it brought a new best candidate."""
         with self._lock:
-            if self._study is None or not isinstance(event, Judged):
+            if self._study is None or not isinstance(event, CandidateJudged):
                 return False
             self._verdicts[event.verdict] += 1
             self._rules.update(set(event.rules))
@@ -131,7 +131,7 @@ class Tally:
             self._best = (event.candidate, event.score)
             return True
 
-    def standing(self) -> Standing | None:
+    def standing(self) -> ProgressSnapshot | None:
         """How the search stands now; None before it has begun."""
         with self._lock:
             study = self._study
@@ -144,7 +144,7 @@ class Tally:
             elapsed = now.at - before.at
             per_second = (now.settled - before.settled) / elapsed if elapsed > 1 else 0.0
             left = min(_seconds_left(study, before, now, now.at - self._began), default=None)
-            return Standing(
+            return ProgressSnapshot(
                 settled=now.settled,
                 total=study.total,
                 best=self._best,
@@ -181,11 +181,11 @@ def _seconds_left(study: Study, before: _Moment, now: _Moment, session: float) -
         yield max(0.0, 60 * config.budget_minutes - session)
 
 
-MOST_RULES = 3
+MAX_RULES = 3
 """Rules of the language that are named beside the number of rejections, the most frequent."""
 
 
-def progress_parts(standing: Standing) -> list[str]:
+def progress_parts(standing: ProgressSnapshot) -> list[str]:
     """How far it is, how fast, what it has cost and how long it will take, the most important first."""
     parts = [f"{standing.settled}/{standing.total} candidates"]
     if standing.per_minute is not None:
@@ -199,7 +199,7 @@ def progress_parts(standing: Standing) -> list[str]:
     return parts
 
 
-def score_parts(standing: Standing) -> list[str]:
+def score_parts(standing: ProgressSnapshot) -> list[str]:
     """The best candidate beside the strongest baseline."""
     parts = []
     if standing.best is not None:
@@ -211,13 +211,13 @@ def score_parts(standing: Standing) -> list[str]:
     return parts
 
 
-def failure_parts(standing: Standing) -> list[str]:
+def failure_parts(standing: ProgressSnapshot) -> list[str]:
     """What came to no score, the most frequent first, and the rules that the most rejections were for."""
     parts = []
     for verdict, count in standing.verdicts.items():
         if verdict in NO_FAILURES:
             continue
-        rules = ", ".join(f"{rule} {n}" for rule, n in list(standing.rules.items())[:MOST_RULES])
+        rules = ", ".join(f"{rule} {n}" for rule, n in list(standing.rules.items())[:MAX_RULES])
         parts.append(f"{count} {verdict} ({rules})" if verdict == "rejected" and rules else f"{count} {verdict}")
     return parts
 

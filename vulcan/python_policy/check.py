@@ -14,13 +14,13 @@ from collections.abc import Collection, Iterator, Set
 from dataclasses import replace
 from typing import cast
 
-from vulcan.anvil.parse import Bounds, parse
+from vulcan.anvil.parse import SizeLimits, parse
 from vulcan.anvil.rejection import Rejected, Violation
 from vulcan.python_policy.allowed import METHODS, MODULES, NAMES
 from vulcan.python_policy.parameters import parameters_of
 from vulcan.python_policy.policy import ProgramPolicy
 from vulcan.python_policy.restrict import Restricted
-from vulcan.python_policy.rules import DEEPEST_TREE, LARGEST_SOURCE, LARGEST_TREE, RULES, broken
+from vulcan.python_policy.rules import MAX_SOURCE_BYTES, MAX_TREE_DEPTH, MAX_TREE_NODES, RULES, broken
 from vulcan.python_policy.runner import FILE
 from vulcan.task import Program, Record, Task
 
@@ -142,7 +142,7 @@ class _Renamed(ast.NodeTransformer):
         return node
 
 
-BOUNDS = Bounds(LARGEST_SOURCE, LARGEST_TREE, DEEPEST_TREE)
+BOUNDS = SizeLimits(MAX_SOURCE_BYTES, MAX_TREE_NODES, MAX_TREE_DEPTH)
 
 
 def check_program(source: str, task: Task) -> ProgramPolicy:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Parameter:
+class ProgramParameter:
     """`NAME = number` at the top level. Lines count from 1; `start` and `end` are where the number is in its line."""
 
     name: str
@@ -19,7 +19,7 @@ class Parameter:
     end: int
 
 
-def parameters_of(tree: ast.Module) -> tuple[Parameter, ...]:
+def parameters_of(tree: ast.Module) -> tuple[ProgramParameter, ...]:
     """The constants that nothing else gives a value to, in the order they are written in.
 
     `tree` is as it was parsed, of a source in plain ASCII.
@@ -30,7 +30,7 @@ def parameters_of(tree: ast.Module) -> tuple[Parameter, ...]:
     return tuple(parameter for parameter in _constants(tree) if stores.count(parameter.name) == 1)
 
 
-def _constants(tree: ast.Module) -> Iterator[Parameter]:
+def _constants(tree: ast.Module) -> Iterator[ProgramParameter]:
     for statement in tree.body:
         match statement:
             case (
@@ -38,7 +38,9 @@ def _constants(tree: ast.Module) -> Iterator[Parameter]:
                 | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
             ) if (number := _number(value)) is not None and value.end_lineno == value.lineno:
                 whole = isinstance(number, int)
-                yield Parameter(name, float(number), whole, value.lineno, value.col_offset, value.end_col_offset or 0)
+                yield ProgramParameter(
+                    name, float(number), whole, value.lineno, value.col_offset, value.end_col_offset or 0
+                )
 
 
 def _number(value: ast.expr) -> int | float | None:
@@ -53,7 +55,7 @@ def _number(value: ast.expr) -> int | float | None:
             return None
 
 
-def with_values(source: str, parameters: tuple[Parameter, ...], values: Mapping[str, float]) -> str:
+def with_values(source: str, parameters: tuple[ProgramParameter, ...], values: Mapping[str, float]) -> str:
     """The source with other numbers; a whole number stays one, at least 1 where it was."""
     lines = source.split("\n")
     for parameter in sorted(parameters, key=lambda p: (p.line, p.start), reverse=True):
@@ -63,7 +65,7 @@ def with_values(source: str, parameters: tuple[Parameter, ...], values: Mapping[
     return "\n".join(lines)
 
 
-def _written(value: float, parameter: Parameter) -> str:
+def _written(value: float, parameter: ProgramParameter) -> str:
     if not parameter.whole:
         return repr(float(value))
     return str(max(round(value), 1) if parameter.value >= 1 else round(value))

@@ -24,15 +24,15 @@ from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Literal, Protocol, Self
 
-from vulcan.python_policy.parameters import Parameter, with_values
-from vulcan.python_policy.runner import ERROR, LONGEST_TEXT, MEMORY, OK
+from vulcan.python_policy.parameters import ProgramParameter, with_values
+from vulcan.python_policy.runner import ERROR, MAX_TEXT, MEMORY, OK
 from vulcan.task import Program, Record, Task
 
-_MOST_SHOWN = 300
+_MAX_SHOWN = 300
 _ALL_IS_WELL = bytes([OK])
 
 
-class Place(Protocol):
+class ProgramHost(Protocol):
     """A process of the sandbox that runs one program: it replies once to each message, or is ended."""
 
     def ask(self, message: bytes) -> bytes:
@@ -63,23 +63,23 @@ def groups_of(interface: Program, hook: str) -> list[tuple[str, ...] | None]:
 
 
 @dataclass(slots=True)
-class Running:
+class RunningProgram:
     """A program in its process. A context manager, which ends it."""
 
-    place: Place
+    place: ProgramHost
     hooks: Collection[str]
     interface: Program
 
     @classmethod
     def begin(
         cls,
-        place: Place,
+        place: ProgramHost,
         code: bytes,
         interface: Program,
         hooks: Collection[str],
         given: Sequence[int],
         loop: bytes | None = None,
-    ) -> Running:
+    ) -> RunningProgram:
         """Raises ProgramFailed where the module or its class cannot be made."""
         declared = [(hook.name, groups_of(interface, hook.name), hook.returns) for hook in interface.hooks]
         running = cls(place, hooks, interface)
@@ -94,7 +94,7 @@ class Running:
     def tell(self, batch: bytes) -> bytes:
         """Make the calls of a batch. The decisions, as int64: the result of the last call, or with a loop any number.
 
-        Raises ProgramFailed, or what `Place.ask` raises.
+        Raises ProgramFailed, or what `ProgramHost.ask` raises.
         """
         reply = self.place.ask(batch)
         if not reply.startswith(_ALL_IS_WELL) or len(reply) % 8 != 1:
@@ -119,9 +119,9 @@ def _failure(reply: bytes) -> ProgramFailed:
     kind, text = reply[:1], reply[1:]
     if kind == bytes([MEMORY]) and not text:
         return ProgramFailed("memory", "it ran out of memory")
-    if kind == bytes([ERROR]) and len(text) <= LONGEST_TEXT:
+    if kind == bytes([ERROR]) and len(text) <= MAX_TEXT:
         said = "".join(c if c.isprintable() else "?" for c in text.decode("utf-8", errors="replace"))
-        return ProgramFailed("failed", said[:_MOST_SHOWN])
+        return ProgramFailed("failed", said[:_MAX_SHOWN])
     return ProgramFailed("crashed", "its process sent a malformed reply")
 
 
@@ -140,8 +140,8 @@ class ProgramPolicy:
     hooks: frozenset[str]
     fingerprint: str
     size: int
-    tunable: tuple[Parameter, ...]
-    place: Callable[[], Place] | None = field(default=None, compare=False, repr=False)
+    tunable: tuple[ProgramParameter, ...]
+    place: Callable[[], ProgramHost] | None = field(default=None, compare=False, repr=False)
 
     operations: None = None
     constant: None = None
@@ -169,11 +169,11 @@ class ProgramPolicy:
             raise ValueError(f"parameter {', '.join(endless)}: not a finite number")
         return with_values(self.source, self.tunable, values)
 
-    def within(self, place: Callable[[], Place]) -> ProgramPolicy:
+    def within(self, place: Callable[[], ProgramHost]) -> ProgramPolicy:
         """The same, to be run where `place` opens a new process of the sandbox."""
         return replace(self, place=place)
 
-    def start(self, *given: int, loop: bytes | None = None) -> Running:
+    def start(self, *given: int, loop: bytes | None = None) -> RunningProgram:
         """An instance of the class, made with these numbers, in a process of its own. To be closed after use.
 
         With a `loop` batches are served by that: marshalled code of a module that has a
@@ -183,4 +183,4 @@ class ProgramPolicy:
         """
         if self.place is None:
             raise ValueError("a program runs in the sandbox only, and this one was given no place there")
-        return Running.begin(self.place(), self.code, self.interface, self.hooks, given, loop)
+        return RunningProgram.begin(self.place(), self.code, self.interface, self.hooks, given, loop)

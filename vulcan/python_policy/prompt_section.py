@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vulcan.anvil.number_text import spelled_number
+from vulcan.anvil.number_text import format_number
 from vulcan.anvil.prompt_section import code, table
 from vulcan.python_policy.allowed import EXCEPTIONS, FUNCTIONS, MODULES, WITHOUT_IMPORT
-from vulcan.python_policy.rules import DEEPEST_TREE, LARGEST_SOURCE, LARGEST_TREE, RULES
+from vulcan.python_policy.rules import MAX_SOURCE_BYTES, MAX_TREE_DEPTH, MAX_TREE_NODES, RULES
 from vulcan.task import Feature, Hook, Program, Record, Scalar
 
 _RETURNS = {"nothing": "", "int": "Returns a whole number (an `int`)", "bool": "Returns `True` or `False`"}
@@ -20,8 +20,9 @@ def describe_program(interface: Program) -> str:
         + "\n".join(f"- {line}" for line in _methods(interface)),
         "### What the methods are given\n\n" + _given(interface),
         "### What Python there is\n\n" + _python(),
-        f"### Limits\n\n- {LARGEST_SOURCE // 1024} KB of source, {LARGEST_TREE:,} syntax nodes, nesting of "
-        f"{DEEPEST_TREE}\n- memory and time: a program that uses up either has failed, as has one that raises an error",
+        f"### Limits\n\n- {MAX_SOURCE_BYTES // 1024} KB of source, {MAX_TREE_NODES:,} syntax nodes, "
+        f"nesting of {MAX_TREE_DEPTH}\n- memory and time: a program that uses up either has failed, as has one that "
+        "raises an error",
         "### What is rejected, and what to write instead\n\n"
         + "\n".join(f"- {rule.name}: {rule.hint}" for rule in RULES.values()),
     ]
@@ -66,7 +67,7 @@ def _given(interface: Program) -> str:
     listed = table(
         ("read", "unit", "range", "meaning"),
         (
-            (name, feature.unit, f"{spelled_number(feature.low)} to {spelled_number(feature.high)}", feature.meaning)
+            (name, feature.unit, f"{format_number(feature.low)} to {format_number(feature.high)}", feature.meaning)
             for name, feature in rows
         ),
     )

@@ -18,7 +18,7 @@ from typing import cast
 from RestrictedPython.transformer import INSPECT_ATTRIBUTES, RestrictingNodeTransformer
 
 from vulcan.anvil.rejection import Violation
-from vulcan.errors import nearest
+from vulcan.errors import did_you_mean
 from vulcan.python_policy.allowed import METHODS, MODULES, NAMES, NO_MEANING_AT_RUN_TIME
 from vulcan.python_policy.rules import broken
 
@@ -95,7 +95,7 @@ class Restricted(RestrictingNodeTransformer):
     def visit_Name(self, node: ast.Name) -> ast.AST:
         if isinstance(node.ctx, ast.Load) and node.id not in self._names and node.id not in NAMES:
             known = [*self._names, *NAMES]
-            self._note("name", node, f"{node.id!r} is neither defined nor offered{nearest(node.id, known)}")
+            self._note("name", node, f"{node.id!r} is neither defined nor offered{did_you_mean(node.id, known)}")
         else:
             self.check_name(node, node.id, allow_magic_methods=node.id == "__slots__")
         return node
@@ -118,7 +118,7 @@ class Restricted(RestrictingNodeTransformer):
         if node.attr not in offered:
             what = f"{module} offers no {node.attr!r}" if module else f"the attribute {node.attr!r} cannot be used"
             why = "" if module or is_sound_attribute(node.attr) else ": it leads out of the program"
-            self._note("attribute", _at_attribute(node), f"{what}{why or nearest(node.attr, offered)}")
+            self._note("attribute", _at_attribute(node), f"{what}{why or did_you_mean(node.attr, offered)}")
         node = self.node_contents_visit(node)
         return self._guarded(node)
 
@@ -177,7 +177,7 @@ class Restricted(RestrictingNodeTransformer):
         for alias in node.names if offered else ():
             self.check_name(node, alias.asname)
             if alias.name not in offered:
-                self._note("import", node, f"{node.module} offers no {alias.name!r}{nearest(alias.name, offered)}")
+                self._note("import", node, f"{node.module} offers no {alias.name!r}{did_you_mean(alias.name, offered)}")
             else:
                 value = ast.Attribute(ast.Name(cast(str, node.module), ast.Load()), alias.name, ast.Load())
                 made.append(_assignment(node, alias.asname or alias.name, value))

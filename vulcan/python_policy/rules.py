@@ -7,16 +7,16 @@ from dataclasses import dataclass
 
 from vulcan.anvil.rejection import Violation, violation
 
-LARGEST_SOURCE = 32 * 1024
+MAX_SOURCE_BYTES = 32 * 1024
 """Bytes."""
-LARGEST_TREE = 5_000
+MAX_TREE_NODES = 5_000
 """Syntax nodes."""
-DEEPEST_TREE = 60
+MAX_TREE_DEPTH = 60
 """Levels of syntax nodes within one another: Python's own compiler works on them by recursion."""
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class ProgramRule:
     """A reason to reject a program: statements of a method that break it, and what to write instead.
 
     Where `whole`, what breaks it is a whole module.
@@ -33,49 +33,63 @@ _WRONG_ARGUMENTS = (
     "class Policy:\n    def __init__(self):\n        pass\n\n    def choose(self, ask):\n        return 1\n"
 )
 
-RULES: Mapping[str, Rule] = {
+RULES: Mapping[str, ProgramRule] = {
     rule.name: rule
     for rule in (
-        Rule(
-            "too-long", "# " + LARGEST_SOURCE * "x",
-            f"write a shorter program: {LARGEST_SOURCE // 1024} KB of source at the most",
+        ProgramRule(
+            "too-long",
+            "# " + MAX_SOURCE_BYTES * "x",
+            f"write a shorter program: {MAX_SOURCE_BYTES // 1024} KB of source at the most",
         ),
-        Rule(
-            "too-large", LARGEST_TREE // 3 * "x = 1\n",
-            f"write a smaller program: {LARGEST_TREE:,} syntax nodes at the most",
+        ProgramRule(
+            "too-large",
+            MAX_TREE_NODES // 3 * "x = 1\n",
+            f"write a smaller program: {MAX_TREE_NODES:,} syntax nodes at the most",
         ),
-        Rule("too-deep", "x = " + (DEEPEST_TREE + 5) * "-" + "1", "give parts of the expression names of their own"),
-        Rule("syntax", "x = = 1", "write one complete Python module"),
-        Rule("no-class", "LIMIT = 1\n", "define the class that the task names, at the top level", whole=True),
-        Rule("no-hook", _WITHOUT_HOOK, "define every hook that is not optional", whole=True),
-        Rule(
-            "arguments", _WRONG_ARGUMENTS, "give the method `self` and exactly the arguments that the task names",
+        ProgramRule(
+            "too-deep", "x = " + (MAX_TREE_DEPTH + 5) * "-" + "1", "give parts of the expression names of their own"
+        ),
+        ProgramRule("syntax", "x = = 1", "write one complete Python module"),
+        ProgramRule("no-class", "LIMIT = 1\n", "define the class that the task names, at the top level", whole=True),
+        ProgramRule("no-hook", _WITHOUT_HOOK, "define every hook that is not optional", whole=True),
+        ProgramRule(
+            "arguments",
+            _WRONG_ARGUMENTS,
+            "give the method `self` and exactly the arguments that the task names",
             whole=True,
         ),
-        Rule(
-            "import", "import os",
+        ProgramRule(
+            "import",
+            "import os",
             "import only math, collections, heapq, bisect and random, and of these what is listed",
         ),
-        Rule("name", "open('x')", "use names that the program defines, and the functions that are offered"),
-        Rule(
-            "reserved-name", "__builtins__ = 1",
+        ProgramRule("name", "open('x')", "use names that the program defines, and the functions that are offered"),
+        ProgramRule(
+            "reserved-name",
+            "__builtins__ = 1",
             "choose a name that does not begin with two underscores, nor begin and end with one",
         ),
-        Rule(
-            "attribute", "x.__class__",
+        ProgramRule(
+            "attribute",
+            "x.__class__",
             "use attributes that the program itself defines, the fields of what a hook is given, and the ordinary "
             "methods of lists, dicts, sets and deques",
         ),
-        Rule(
-            "statement", "with x:\n    pass",
+        ProgramRule(
+            "statement",
+            "with x:\n    pass",
             "use assignments, if, for, while, try, raise, assert, del, functions and classes",
         ),
-        Rule("expression", "x = f'{x}'", "use numbers, texts, names, calls, containers, comprehensions and operators"),
-        Rule("decorator", "@choose\ndef f():\n    pass", "write plain functions and methods"),
-        Rule("class", "class Node(dict):\n    pass", "write plain classes, which may extend others of the program"),
-        Rule("ascii", "größe = 1", "write names in plain ASCII letters, digits and underscores"),
+        ProgramRule(
+            "expression", "x = f'{x}'", "use numbers, texts, names, calls, containers, comprehensions and operators"
+        ),
+        ProgramRule("decorator", "@choose\ndef f():\n    pass", "write plain functions and methods"),
+        ProgramRule(
+            "class", "class Node(dict):\n    pass", "write plain classes, which may extend others of the program"
+        ),
+        ProgramRule("ascii", "größe = 1", "write names in plain ASCII letters, digits and underscores"),
     )
-}  # fmt: skip
+}
 """By name, in the order of the checks."""
 
 

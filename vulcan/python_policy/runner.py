@@ -22,14 +22,14 @@ WIDTH = 4
 """Numbers in a row: the hook's, and at most three that it is called with."""
 ROW = struct.Struct(f"<{WIDTH}q")
 OK, ERROR, MEMORY = range(3)
-LONGEST_TEXT = 1000
+MAX_TEXT = 1000
 FILE = "<policy>"
 """What a program's code is said to come from."""
-_DEEPEST = 900
+_MAX = 900
 _CONTAINERS = frozenset({dict, list, deque, OrderedDict, defaultdict, Counter})
 
 
-class Channel(Protocol):
+class ProgramChannel(Protocol):
     """The child's end: a message in, and exactly one out."""
 
     def receive(self) -> bytes | None: ...
@@ -37,7 +37,7 @@ class Channel(Protocol):
     def send(self, message: bytes) -> None: ...
 
 
-class Instance:
+class ProgramInstance:
     """What every class of a program extends. Its text has no address in it, and an instance is no key.
 
     Both would differ from run to run, and with them decisions.
@@ -52,13 +52,13 @@ class Instance:
 
 def make_class(name: str, bases: tuple[type, ...], body: dict[str, Any]) -> type:
     """Stands for the metaclass of a program's classes."""
-    return type(name, bases or (Instance,), body)
+    return type(name, bases or (ProgramInstance,), body)
 
 
 def write_guard(owner: Any) -> Any:
     """What a program stores to or deletes from. Raises TypeError for what is not its own, such as a module."""
     kind = type(owner)
-    if kind in _CONTAINERS or isinstance(owner, Instance):
+    if kind in _CONTAINERS or isinstance(owner, ProgramInstance):
         return owner
     raise TypeError(f"a {kind.__name__} cannot be changed")
 
@@ -188,9 +188,9 @@ class _Caught:
         return True
 
 
-def run(channel: Channel) -> None:
+def run(channel: ProgramChannel) -> None:
     """Serve one program until the parent hangs up."""
-    sys.setrecursionlimit(_DEEPEST)
+    sys.setrecursionlimit(_MAX)
     gc.freeze()  # what is there already is not looked at again
     loaded: Loaded | None = None
     while (message := channel.receive()) is not None:
@@ -208,7 +208,7 @@ def _failure(error: BaseException) -> bytes:
     if isinstance(error, MemoryError):
         return bytes([MEMORY])
     with (caught := _Caught()):
-        return bytes([ERROR]) + _described(error).encode("utf-8", errors="replace")[:LONGEST_TEXT]
+        return bytes([ERROR]) + _described(error).encode("utf-8", errors="replace")[:MAX_TEXT]
     return bytes([ERROR]) + type(caught.error).__name__.encode()  # its own text cannot be written down
 
 

@@ -8,10 +8,10 @@ from typing import Any
 from vulcan.results.run import metrics_of, score_of, scorer_of
 from vulcan.searches.evidence import SPLITS
 from vulcan.store import RunRecord
-from vulcan.store.events import CallRecord, Judged
+from vulcan.store.events import CallRecord, CandidateJudged
 
 
-def candidate_document(record: RunRecord, judged: Judged, call: CallRecord | None) -> dict[str, Any]:
+def candidate_document(record: RunRecord, judged: CandidateJudged, call: CallRecord | None) -> dict[str, Any]:
     """A candidate as docs/json.md has it; `call` is the reply that it was read from. Raises UserError."""
     return {
         "candidate": judged.candidate,
@@ -36,7 +36,7 @@ def candidate_document(record: RunRecord, judged: Judged, call: CallRecord | Non
     }
 
 
-def candidate_row(record: RunRecord, judged: Judged) -> dict[str, Any]:
+def candidate_row(record: RunRecord, judged: CandidateJudged) -> dict[str, Any]:
     """The same in short, for lists."""
     proposal = record.proposals[judged.proposal]
     return {

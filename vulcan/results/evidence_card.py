@@ -30,7 +30,7 @@ from vulcan.results.report.data import Report, models
 from vulcan.results.run import interval_of, score_of
 from vulcan.searches.costs import Costs
 from vulcan.searches.evidence import SPLITS
-from vulcan.store.events import Judged
+from vulcan.store.events import CandidateJudged
 from vulcan.task import Task
 
 FORMAT_VERSION = 1
@@ -64,18 +64,20 @@ class CardExporter:
 
 
 @dataclass(frozen=True, slots=True)
-class Exported:
+class ExportedCandidate:
     """A candidate, and the text of each file by its name, the main one first."""
 
     candidate: int
     files: dict[str, str]
 
 
-def export_candidate(run: Path, format: str, candidate: int | None = None) -> Exported:
+def export_candidate(run: Path, format: str, candidate: int | None = None) -> ExportedCandidate:
     """A candidate of a run, the winner where none is named, in any format that there is. Raises UserError."""
     chosen = find_candidate(run, candidate)
     card = CardExporter(run)
-    return Exported(chosen.number, export_policy(chosen.policy, format, chosen.provenance, {card.format: card}))
+    return ExportedCandidate(
+        chosen.number, export_policy(chosen.policy, format, chosen.provenance, {card.format: card})
+    )
 
 
 def evidence_card(policy: AnyPolicy, provenance: Provenance, report: Report | None, seconds: float) -> dict[str, Any]:
@@ -120,7 +122,7 @@ def _of_nothing() -> dict[str, Any]:
     return dict.fromkeys(("run", "instances", "files", "scores", "measured", "baselines", "lineage", "models", "cost"))
 
 
-def _of_run(report: Report, judged: Judged) -> dict[str, Any]:
+def _of_run(report: Report, judged: CandidateJudged) -> dict[str, Any]:
     record, number = report.record, judged.candidate
     costs = Costs.of(report.told.calls)
     named = [text for instance in record.instances for text in _texts(dict(instance.parameters))]
@@ -185,7 +187,7 @@ def _lineage(report: Report, candidate: int) -> Iterator[dict[str, Any]]:
         }
 
 
-def _licence(task: Task, source: str, report: Report | None, judged: Judged | None) -> dict[str, Any]:
+def _licence(task: Task, source: str, report: Report | None, judged: CandidateJudged | None) -> dict[str, Any]:
     """What is known of the terms of the policy's text."""
     while report is not None and judged is not None and judged.derived_from is not None:
         judged = report.record.candidates[judged.derived_from]

@@ -12,7 +12,7 @@ from typing import Any
 
 from vulcan.evaluator import BaselineKind, SplitName
 from vulcan.registry import find_task
-from vulcan.searches.bootstrap import Interval, mean_interval
+from vulcan.searches.bootstrap import ConfidenceInterval, mean_interval
 from vulcan.searches.costs import Costs
 from vulcan.searches.evidence import SPLITS, find_objective, make_scorer
 from vulcan.searches.scorer import Scorer
@@ -65,7 +65,7 @@ Named = tuple[str, float]
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class InstanceComparison:
     """The winner's score on one instance, beside the best of the baselines and of the bounds there."""
 
     instance: str
@@ -86,7 +86,7 @@ def run_document(run: Path, record: RunRecord, costs: Costs) -> dict[str, Any]:
         "best": None if winner is None else _best(record, winner),
         **{split: _split(record, scorer, split, winner) for split in SPLITS},
         "gap": {split: gap(record, winner, split) for split in ("validation", "test")},
-        "by_instance": [_compared(row) for row in compared(record, scorer)],
+        "by_instance": [_compared(row) for row in compare_instances(record, scorer)],
         "control": None if record.control is None else _control(record),
         "proposals": proposals(record),
         "candidates": {verdict: record.verdicts().get(verdict, 0) for verdict in VERDICTS},
@@ -109,7 +109,9 @@ def scorer_of(record: RunRecord) -> Scorer | None:
     return make_scorer(find_objective(find_task(record.config["task"]), record.config["objective"]), record)
 
 
-def interval_of(record: RunRecord, scorer: Scorer | None, candidate: int, split: SplitName) -> Interval | None:
+def interval_of(
+    record: RunRecord, scorer: Scorer | None, candidate: int, split: SplitName
+) -> ConfidenceInterval | None:
     """Where the mean objective lies, by the bootstrap over instances; None for too few of them."""
     metrics = metrics_of(record, candidate, split)
     if scorer is None or not metrics:
@@ -117,7 +119,7 @@ def interval_of(record: RunRecord, scorer: Scorer | None, candidate: int, split:
     return mean_interval([scorer.on_instance(split, name, measured) for name, measured in metrics])
 
 
-def compared(record: RunRecord, scorer: Scorer | None) -> Iterator[Compared]:
+def compare_instances(record: RunRecord, scorer: Scorer | None) -> Iterator[InstanceComparison]:
     """The winner on every instance, split by split; without a winner what it has to beat."""
     for split in SPLITS if scorer is not None else ():
         assert scorer is not None
@@ -125,7 +127,7 @@ def compared(record: RunRecord, scorer: Scorer | None) -> Iterator[Compared]:
         own = dict(metrics_of(record, winner, split)) if winner is not None else {}
         for instance in scorer.of(split):
             name = instance.name
-            yield Compared(
+            yield InstanceComparison(
                 instance=name,
                 split=split,
                 winner=scorer.on_instance(split, name, own[name]) if name in own else None,
@@ -172,7 +174,7 @@ def _split(record: RunRecord, scorer: Scorer | None, split: SplitName, winner: i
     }
 
 
-def _compared(row: Compared) -> dict[str, Any]:
+def _compared(row: InstanceComparison) -> dict[str, Any]:
     return {
         "instance": row.instance,
         "split": row.split,

@@ -19,7 +19,7 @@ _MEAN = "mean of all instances"
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class PolicyMetrics:
     """A policy's metrics on each instance, in the order of the instances; `kind` is candidate, baseline or bound."""
 
     policy: str
@@ -28,7 +28,7 @@ class Measured:
 
 
 def write_pictures(
-    place: Path, pictures: Sequence[Picture], instances: Sequence[str], measured: Sequence[Measured], title: str
+    place: Path, pictures: Sequence[Picture], instances: Sequence[str], measured: Sequence[PolicyMetrics], title: str
 ) -> None:
     """A page with each picture: one point a policy, for the mean of the instances or for one that is chosen.
 
@@ -58,7 +58,7 @@ def write_pictures(
         raise UserError(f"{place}: cannot be written: {error.strerror or error}") from error
 
 
-def figure_of(picture: Picture, instances: Sequence[str], measured: Sequence[Measured]) -> Any:
+def figure_of(picture: Picture, instances: Sequence[str], measured: Sequence[PolicyMetrics]) -> Any:
     """The plotly figure of one picture, with a choice of the instance where there are several."""
     from plotly import graph_objects as go
 
@@ -101,7 +101,7 @@ def figure_of(picture: Picture, instances: Sequence[str], measured: Sequence[Mea
 
 
 def _views(
-    picture: Picture, instances: Sequence[str], measured: Sequence[Measured]
+    picture: Picture, instances: Sequence[str], measured: Sequence[PolicyMetrics]
 ) -> Mapping[str, list[tuple[float, float]]]:
     """The points of all policies, by what they are of: the mean of several instances first."""
     for policy in measured:

@@ -10,7 +10,7 @@ import keyword
 import re
 from pathlib import Path
 
-from vulcan.errors import UserError, nearest
+from vulcan.errors import UserError, did_you_mean
 from vulcan.registry import known_tasks
 
 KINDS = ("rank", "value")
@@ -26,7 +26,7 @@ def write_task(name: str, kind: str, directory: Path) -> tuple[Path, ...]:
     """
     _check_name(name)
     if kind not in KINDS:
-        raise UserError(f"--kind {kind!r}{nearest(kind, KINDS)} (one of: {', '.join(KINDS)})")
+        raise UserError(f"--kind {kind!r}{did_you_mean(kind, KINDS)} (one of: {', '.join(KINDS)})")
     if directory.exists() or directory.is_symlink():
         raise UserError(f"{directory} is there already, and nothing of it was touched; give another --directory")
     written = []

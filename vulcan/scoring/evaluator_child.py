@@ -21,20 +21,20 @@ from numbers import Real
 from typing import Any, cast
 
 from vulcan.anvil import Policy, Rejected
-from vulcan.errors import UserError, nearest
+from vulcan.errors import UserError, did_you_mean
 from vulcan.evaluator import Evaluator, Instance, OffersFingerprints, decisions_of, load_evaluator
 from vulcan.python_policy.dispatch import AnyPolicy, check_policy
 from vulcan.python_policy.policy import ProgramFailed, ProgramPolicy
 from vulcan.registry import find_task
-from vulcan.scoring.foreign_code import Attempt, one_line
+from vulcan.scoring.foreign_code import ForeignCall, one_line
 from vulcan.scoring.job import Setup
-from vulcan.scoring.program_server_client import Ended, ForkedChild, ForkServer, ServerLost
+from vulcan.scoring.program_server_client import ForkedChild, ForkServer, ProgramEnded, ServerLost
 from vulcan.scoring.sandbox.exit_causes import out_of_memory
 from vulcan.scoring.sandbox.layers import Layer, Layers
 from vulcan.scoring.sandbox.linux import adopt_orphans
 from vulcan.scoring.sandbox.lockdown import die_with_parent, lock_down
 from vulcan.scoring.sandbox.processes import guard_helpers
-from vulcan.scoring.wire import LARGEST_REPLY, LONGEST_SIGNATURE, Channel, decode, encode
+from vulcan.scoring.wire import MAX_REPLY, MAX_SIGNATURE, Channel, decode, encode
 from vulcan.task import Program, Task
 
 RUNNER = "vulcan.python_policy.runner:run"
@@ -74,7 +74,7 @@ WARM_UP_EVENTS = 2000
 Reply = dict[str, Any]
 
 
-class Worker:
+class EvaluatorWorker:
     """The task and its evaluator, ready to score candidates."""
 
     def __init__(self, setup: Setup) -> None:
@@ -87,7 +87,7 @@ class Worker:
         self._settle("its warm-up run fails", self._warm_up)
 
     def _settle(self, trouble: str, step: Callable[[], None]) -> None:
-        attempt = Attempt()
+        attempt = ForeignCall()
         with attempt:
             step()
         if isinstance(attempt.error, UserError):
@@ -111,19 +111,19 @@ class Worker:
             if reply["status"] != "scored":
                 raise UserError(f"task {self.task.name!r}: its warm-up run is {reply['status']}: {reply['message']}")
         self._score("import os", [instance], probe=False, limit=limit)
-        nearest("", [""])  # hints of the checker load difflib when the first is given
+        did_you_mean("", [""])  # hints of the checker load difflib when the first is given
 
     def serve(self, request: Mapping[str, Any]) -> Reply:
         """The reply to a job. Ends the process where the evaluator does."""
         instances = [self.setup.instances[number] for number in request["instances"]]
         scored = self._score(request["source"], instances, request["probe"], request["limit"])
         reply = scored | {"ticket": request["ticket"]}
-        if len(encode(reply)) <= LARGEST_REPLY:
+        if len(encode(reply)) <= MAX_REPLY:
             return reply
-        return _bad("failed", f"its reply takes more than {LARGEST_REPLY} bytes") | {"ticket": request["ticket"]}
+        return _bad("failed", f"its reply takes more than {MAX_REPLY} bytes") | {"ticket": request["ticket"]}
 
     def _score(self, source: str, instances: Sequence[Instance], probe: bool, limit: float) -> Reply:
-        attempt = Attempt()
+        attempt = ForeignCall()
         with attempt:
             # to an evaluator of programs a policy is one, and to any other it is in Anvil
             policy = cast(Policy, self.programs.placed(check_policy(source, self.task), limit))
@@ -143,7 +143,7 @@ class Worker:
                 return self._ended_by(attempt, instance.name)
         return {"status": "scored", "metrics": metrics, "message": "", "signature": signature}
 
-    def _ended_by(self, attempt: Attempt, where: str) -> Reply:
+    def _ended_by(self, attempt: ForeignCall, where: str) -> Reply:
         match attempt.error:
             case MemoryError():
                 return _bad("memory", out_of_memory(self.setup.limits))
@@ -151,7 +151,7 @@ class Worker:
                 return _bad("rejected", str(attempt.error))
             case ProgramFailed(status=status, message=message):
                 return _bad(status, out_of_memory(self.setup.limits) if status == "memory" else f"{where}: {message}")
-            case Ended(status=status, message=message):
+            case ProgramEnded(status=status, message=message):
                 return _bad(status, message if status == "memory" else f"{where}: {message}")
             case ServerLost():
                 signal.raise_signal(signal.SIGKILL)  # no fault of the candidate's: it is run again in a new process
@@ -183,8 +183,8 @@ def plain_signature(signature: object) -> str | None:
         return None
     if not isinstance(signature, str):
         raise BadSignature(f"a {type(signature).__name__} is not a text")
-    if not 0 < len(signature) <= LONGEST_SIGNATURE:
-        raise BadSignature(f"{len(signature)} characters, and from 1 to {LONGEST_SIGNATURE} are possible")
+    if not 0 < len(signature) <= MAX_SIGNATURE:
+        raise BadSignature(f"{len(signature)} characters, and from 1 to {MAX_SIGNATURE} are possible")
     return signature
 
 
@@ -227,7 +227,7 @@ def main(descriptor: int) -> None:
     if sys.platform == "linux":
         adopt_orphans()
     try:
-        worker = Worker(setup)
+        worker = EvaluatorWorker(setup)
     except UserError as error:
         channel.send({"error": one_line(str(error), 2000)})
         return

@@ -24,13 +24,13 @@ from typing import IO, Any, NoReturn
 from vulcan.errors import UserError
 from vulcan.scoring.executor import WorkerLost
 from vulcan.scoring.foreign_code import one_line
-from vulcan.scoring.job import Job, Outcome, Request, Setup, Status
+from vulcan.scoring.job import Job, JobRequest, Outcome, Setup, Status
 from vulcan.scoring.sandbox.environment import child_environment
-from vulcan.scoring.sandbox.exit_causes import describe, is_innocent, kernel_kills, may_be_innocent, verdict
+from vulcan.scoring.sandbox.exit_causes import classify_exit, describe, is_external, kernel_kills, may_be_external
 from vulcan.scoring.sandbox.layers import ALL, Layer, Layers
 from vulcan.scoring.sandbox.lockdown import Defences
 from vulcan.scoring.sandbox.processes import kill_descendants
-from vulcan.scoring.wire import HEADER, LARGEST_REPLY, MalformedMessage, decode, encode, outcome_of
+from vulcan.scoring.wire import HEADER, MAX_REPLY, MalformedMessage, decode, encode, outcome_of
 
 _CHUNK = 1 << 16
 _ERRORS_KEPT = 4096
@@ -132,7 +132,7 @@ class ChildProcess:
         if len(self._received) < HEADER.size:
             return None
         (length,) = HEADER.unpack_from(self._received)
-        if length > LARGEST_REPLY:
+        if length > MAX_REPLY:
             raise MalformedMessage("longer than any reply may be")
         end = HEADER.size + length
         if len(self._received) < end:
@@ -243,7 +243,7 @@ class JailedEvaluator:
         """
         return self.serve(self.setup.request(job))
 
-    def serve(self, request: Request) -> Outcome:
+    def serve(self, request: JobRequest) -> Outcome:
         """`run`, for a job that is already in terms of the set-up."""
         outcome, sure = self._try(request)
         if not sure:
@@ -264,7 +264,7 @@ class JailedEvaluator:
             with suppress(CancelledError):
                 self._end()
 
-    def _try(self, request: Request) -> tuple[Outcome, bool]:
+    def _try(self, request: JobRequest) -> tuple[Outcome, bool]:
         """The outcome, and whether the job is to blame for it, not an earlier one or somebody outside."""
         child = self._idle_child(request)
         is_first = self._jobs == 0
@@ -295,10 +295,10 @@ class JailedEvaluator:
             return bad("crashed", f"its process sent a malformed reply: {error}"), is_first
         except ChildDied:
             return_code = self._end()
-            if is_first and is_innocent(return_code):
+            if is_first and is_external(return_code):
                 raise WorkerLost(f"{describe(return_code)}, as where a trace is cut off while it is read") from None
-            outcome = bad(*verdict(return_code, child.errors, child.host_ran_out_of_memory, self.setup.limits))
-            return outcome, is_first and not may_be_innocent(return_code)
+            outcome = bad(*classify_exit(return_code, child.errors, child.host_ran_out_of_memory, self.setup.limits))
+            return outcome, is_first and not may_be_external(return_code)
         if outcome.status == "memory":
             ran_out = child.host_ran_out_of_memory  # which may be the doing of any other process
             self._end()  # the address space is in pieces
@@ -306,7 +306,7 @@ class JailedEvaluator:
         self._busy_seconds += outcome.seconds
         return outcome, True
 
-    def _idle_child(self, request: Request) -> ChildProcess:
+    def _idle_child(self, request: JobRequest) -> ChildProcess:
         """A child with enough left of its limits for this job."""
         limits = self.setup.limits
         if self._child is not None and not (
@@ -330,7 +330,7 @@ class JailedEvaluator:
             self._refuse(f"sent a malformed message: {error}")
         except ChildDied:
             return_code = self._end()
-            if may_be_innocent(return_code):
+            if may_be_external(return_code):
                 raise WorkerLost(f"{describe(return_code)} before it was ready") from None
             last_line = one_line((child.errors.strip().splitlines() or ["it printed nothing"])[-1])
             self._refuse(f"did not get ready, {describe(return_code)}: {last_line}")

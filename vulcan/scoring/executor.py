@@ -17,7 +17,7 @@ class WorkerLost(Exception):
     """A job could not be run, by no fault of the candidate's: there is no outcome, and none may be stored."""
 
 
-class WorkerGone(WorkerLost):
+class WorkerRetired(WorkerLost):
     """A worker was lost for good, and is not worth another job while there are others."""
 
 

@@ -6,13 +6,13 @@ from types import TracebackType
 from typing import Self
 
 
-class Attempt:
+class ForeignCall:
     """Runs a block of foreign code, and keeps whatever error ends it.
 
     For a user's evaluator, and the start of Ray, only: there an error of any type is a result to be reported, not a
     state to handle.
 
-    >>> attempt = Attempt()
+    >>> attempt = ForeignCall()
     >>> with attempt:
     ...     1 / 0
     >>> attempt.failure

@@ -72,7 +72,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class JobRequest:
     """A job as it travels: its instances are numbers, those of `Setup.instances`."""
 
     job: int
@@ -106,14 +106,14 @@ class Setup:
     def _numbers(self) -> dict[tuple[str, str], int]:
         return {(instance.name, instance.split): n for n, instance in enumerate(self.instances)}
 
-    def request(self, job: Job) -> Request:
+    def request(self, job: Job) -> JobRequest:
         """The job in terms of this set-up.
 
         Raises ValueError for an instance that is not part of it, or a limit that a child cannot have.
         """
         if not 0 < job.limit <= self.limits.cpu_seconds:
             raise ValueError(f"job {job.id}: limit {job.limit} s is not in (0, {self.limits.cpu_seconds}]")
-        return Request(job.id, job.source, tuple(self._number(i) for i in job.instances), job.limit, job.probe)
+        return JobRequest(job.id, job.source, tuple(self._number(i) for i in job.instances), job.limit, job.probe)
 
     def _number(self, instance: Instance) -> int:
         number = self._numbers.get((instance.name, instance.split))

@@ -19,8 +19,8 @@ from typing import Protocol, Self
 
 from vulcan.errors import UserError
 from vulcan.scoring.evaluator_process import JailedEvaluator
-from vulcan.scoring.executor import WorkerGone, WorkerLost
-from vulcan.scoring.job import Job, Outcome, Request, Setup
+from vulcan.scoring.executor import WorkerLost, WorkerRetired
+from vulcan.scoring.job import Job, JobRequest, Outcome, Setup
 from vulcan.scoring.sandbox.lockdown import Defences
 
 logger = logging.getLogger(__name__)
@@ -35,8 +35,8 @@ class Worker(Protocol):
     def start(self) -> Defences:
         """Be ready for jobs. Raises UserError where the set-up fails."""
 
-    def serve(self, request: Request) -> Outcome:
-        """Run a job. Raises WorkerLost where it was the worker that failed; it may be used again, unless WorkerGone.
+    def serve(self, request: JobRequest) -> Outcome:
+        """Run a job. Raises WorkerLost where it was the worker that failed; it may be used again, unless WorkerRetired.
 
         Raises UserError where the worker cannot be set up any more, which may be a matter of the worker's alone.
         """
@@ -49,10 +49,10 @@ class Worker(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Waiting:
+class QueuedJob:
     """A job that was submitted, and who waits for it."""
 
-    request: Request
+    request: JobRequest
     future: Future[Outcome] = field(default_factory=Future)
 
 
@@ -72,7 +72,7 @@ class Pool:
         self._free: SimpleQueue[Worker] = SimpleQueue()
         for worker in workers:
             self._free.put(worker)
-        self._waiting: deque[Waiting] = deque()
+        self._waiting: deque[QueuedJob] = deque()
         self._taking = threading.Lock()
         self._left = len(workers)
         self._counting = threading.Lock()
@@ -86,7 +86,7 @@ class Pool:
 
     def submit(self, job: Job) -> Future[Outcome]:
         """Queue a job. Raises ValueError for one that does not fit the set-up, RuntimeError once closed."""
-        waiting, turn = Waiting(self.setup.request(job)), list[Waiting]()
+        waiting, turn = QueuedJob(self.setup.request(job)), list[QueuedJob]()
         with self._taking:
             self._threads.submit(self._run, turn).add_done_callback(partial(_pass_on_failure, turn))
             self._waiting.append(waiting)
@@ -127,15 +127,15 @@ class Pool:
                 logger.warning("a worker was lost as it began: %s", error)
         raise AssertionError  # the last try returns or raises
 
-    def size_of_batch(self, waiting: Sequence[Request]) -> int:
+    def size_of_batch(self, waiting: Sequence[JobRequest]) -> int:
         """How many of the jobs that wait, from the first on, go to a worker in one call."""
         return 1
 
-    def serve_on(self, worker: Worker, requests: Sequence[Request]) -> list[Outcome]:
+    def serve_on(self, worker: Worker, requests: Sequence[JobRequest]) -> list[Outcome]:
         """Run jobs on a worker, in their order. Raises as `Worker.serve` does."""
         return [worker.serve(request) for request in requests]
 
-    def _run(self, turn: list[Waiting]) -> None:
+    def _run(self, turn: list[QueuedJob]) -> None:
         """A turn of one thread for each job: where a job went with an earlier one, there is one turn too many."""
         with self._taking:
             if self._waiting:
@@ -149,7 +149,7 @@ class Pool:
             except (WorkerLost, UserError) as error:
                 waiting.future.set_exception(error)
 
-    def _served_together(self, jobs: Sequence[Waiting]) -> list[Outcome] | None:
+    def _served_together(self, jobs: Sequence[QueuedJob]) -> list[Outcome] | None:
         """The outcomes; None where the worker failed: then each job is run alone, for any may be to blame."""
         worker = self._free.get()
         gone = False
@@ -158,13 +158,13 @@ class Pool:
         except (WorkerLost, UserError) as error:
             if self._closing:
                 raise CancelledError from error
-            gone = isinstance(error, WorkerGone)
+            gone = isinstance(error, WorkerRetired)
             logger.warning("a worker was lost with %d jobs, which are run again: %s", len(jobs), error)
             return None
         finally:
             self._give_back(worker, gone)
 
-    def _served(self, request: Request) -> Outcome:
+    def _served(self, request: JobRequest) -> Outcome:
         lost = 0
         while True:
             worker, gone = self._free.get(), False
@@ -174,7 +174,7 @@ class Pool:
                 if self._closing:
                     raise CancelledError from error
                 lost += 1
-                gone = isinstance(error, WorkerGone)
+                gone = isinstance(error, WorkerRetired)
                 logger.warning("a worker was lost at job %d (%d of %d): %s", request.job, lost, TRIES, error)
                 if lost == TRIES:
                     raise
@@ -195,7 +195,7 @@ class Pool:
             return True
 
 
-def _pass_on_failure(turn: Sequence[Waiting], over: Future[None]) -> None:
+def _pass_on_failure(turn: Sequence[QueuedJob], over: Future[None]) -> None:
     """Whatever ended a turn is told to those whose jobs it had."""
     error = None if over.cancelled() else over.exception()
     if error is not None:

@@ -14,9 +14,9 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import NoReturn
 
-from vulcan.scoring.foreign_code import Attempt
+from vulcan.scoring.foreign_code import ForeignCall
 from vulcan.scoring.job import Limits
-from vulcan.scoring.program_wire import LARGEST_MESSAGE, NO_QUESTION, QUESTION, Hangup, MessageChannel
+from vulcan.scoring.program_wire import MAX_MESSAGE, NO_QUESTION, QUESTION, Hangup, MessageChannel
 from vulcan.scoring.sandbox.exit_causes import HOST_RAN_OUT, describe, kernel_kills, out_of_memory
 from vulcan.scoring.sandbox.layers import Layer, Layers
 from vulcan.scoring.sandbox.linux import ProcessNamespaces
@@ -111,7 +111,7 @@ class Child:
         ).encode()
 
     def report(self) -> bytes:
-        """How it ended: the fields of `vulcan.scoring.program_server_client.Ended`, as JSON."""
+        """How it ended: the fields of `vulcan.scoring.program_server_client.ProgramEnded`, as JSON."""
         assert self._report is not None
         return self._report
 
@@ -182,8 +182,8 @@ class Child:
         length, mark = QUESTION.unpack_from(self._inbox)
         if mark != self._mark:
             self.end("crashed", "its process answered what it was not asked")
-        elif length > LARGEST_MESSAGE:
-            self.end("crashed", f"its process answered with more than {LARGEST_MESSAGE} bytes")
+        elif length > MAX_MESSAGE:
+            self.end("crashed", f"its process answered with more than {MAX_MESSAGE} bytes")
 
     def _complete_message(self) -> bytes | None:
         if len(self._inbox) < QUESTION.size:
@@ -225,7 +225,7 @@ def _be_the_child(host: Host, channel_socket: socket.socket) -> NoReturn:
     try:
         channel = MessageChannel(_keep_only(channel_socket, host))
         channel.send(_confined(host))
-        attempt = Attempt()
+        attempt = ForeignCall()
         with attempt:
             host.runner(channel)
         code = 0 if attempt.error is None else OUT_OF_MEMORY if isinstance(attempt.error, MemoryError) else FAILED

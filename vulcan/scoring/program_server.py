@@ -18,10 +18,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from vulcan.scoring.foreign_code import Attempt
+from vulcan.scoring.foreign_code import ForeignCall
 from vulcan.scoring.job import Limits
 from vulcan.scoring.program_child import Child, Host
-from vulcan.scoring.program_wire import Frames, Hangup, Kind
+from vulcan.scoring.program_wire import FrameKind, Frames, Hangup
 from vulcan.scoring.sandbox import linux
 from vulcan.scoring.sandbox.layers import Layer, Layers
 from vulcan.scoring.sandbox.linux import ProcessNamespaces
@@ -46,29 +46,29 @@ class Server:
             kind, body = self.control.receive()
             self.control.send(*self._answer(kind, body))
 
-    def _answer(self, kind: Kind, body: bytes) -> tuple[Kind, bytes]:
+    def _answer(self, kind: FrameKind, body: bytes) -> tuple[FrameKind, bytes]:
         match kind:
-            case Kind.OPEN:
+            case FrameKind.OPEN:
                 return self._open(float(json.loads(body)["seconds"]))
-            case Kind.MESSAGE if self.child is not None:
+            case FrameKind.MESSAGE if self.child is not None:
                 answer = self.child.answer(body)
-                return (Kind.ENDED, self.child.report()) if answer is None else (Kind.MESSAGE, answer)
-            case Kind.END if self.child is not None:
+                return (FrameKind.ENDED, self.child.report()) if answer is None else (FrameKind.MESSAGE, answer)
+            case FrameKind.END if self.child is not None:
                 self.child.end("ended", "told to end")
-                return Kind.ENDED, self.child.report()
-        return Kind.ERROR, b"a frame out of turn"
+                return FrameKind.ENDED, self.child.report()
+        return FrameKind.ERROR, b"a frame out of turn"
 
-    def _open(self, seconds: float) -> tuple[Kind, bytes]:
+    def _open(self, seconds: float) -> tuple[FrameKind, bytes]:
         if self.child is not None:
             self.child.end("ended", "told to end")
         self.child = Child(self.host, seconds)
         defences = self.child.answer(None)
         if defences is None:
-            return Kind.ENDED, self.child.report()
+            return FrameKind.ENDED, self.child.report()
         if defences != self.defences:
             self.child.end("ended", "told to end")
-            return Kind.ERROR, b"a child's defences are not those of the first"
-        return Kind.READY, b""
+            return FrameKind.ERROR, b"a child's defences are not those of the first"
+        return FrameKind.READY, b""
 
 
 def main(descriptor: int) -> None:
@@ -76,7 +76,7 @@ def main(descriptor: int) -> None:
     control = Frames(descriptor)
     try:
         kind, body = control.receive()
-        assert kind is Kind.SET_UP
+        assert kind is FrameKind.SET_UP
         _serve(control, json.loads(body), parent_death_signal)
     except Hangup:
         return
@@ -85,12 +85,12 @@ def main(descriptor: int) -> None:
 def _serve(control: Frames, set_up: dict[str, Any], parent_death_signal: bool) -> None:
     limits, layers = Limits(**set_up["limits"]), Layers.from_json(set_up["layers"])
     runner: list[Callable[..., object]] = []
-    attempt = Attempt()
+    attempt = ForeignCall()
     with attempt:
         module, _, name = set_up["runner"].partition(":")
         runner.append(getattr(importlib.import_module(module), name))
     if attempt.error is not None:
-        control.send(Kind.ERROR, f"it does not load: {attempt.failure}".encode())
+        control.send(FrameKind.ERROR, f"it does not load: {attempt.failure}".encode())
         return
     # what is there already never changes: neither collected nor, page by page, copied in a child
     gc.collect()
@@ -116,10 +116,10 @@ def _serve(control: Frames, set_up: dict[str, Any], parent_death_signal: bool) -
     child = Child(host, _FIRST_SECONDS)
     defences = child.answer(None)
     if defences is None:
-        control.send(Kind.ERROR, f"its first child {json.loads(child.report())['message']}".encode())
+        control.send(FrameKind.ERROR, f"its first child {json.loads(child.report())['message']}".encode())
         return
     child.end("ended", "told to end")
-    control.send(Kind.READY, defences)
+    control.send(FrameKind.READY, defences)
     Server(control, host, defences).serve()
 
 

@@ -18,20 +18,20 @@ from typing import Literal, NoReturn, Self
 from vulcan.errors import UserError
 from vulcan.scoring.foreign_code import one_line
 from vulcan.scoring.job import Limits
-from vulcan.scoring.program_wire import LARGEST_MESSAGE, Frames, Hangup, Kind, MessageChannel
+from vulcan.scoring.program_wire import MAX_MESSAGE, FrameKind, Frames, Hangup, MessageChannel
 from vulcan.scoring.sandbox.environment import child_environment
 from vulcan.scoring.sandbox.layers import ALL, Layer, Layers
 from vulcan.scoring.sandbox.lockdown import Defences
 from vulcan.scoring.sandbox.processes import kill_descendants
 
-__all__ = ["Ended", "ForkServer", "ForkedChild", "MessageChannel", "ServerLost"]
+__all__ = ["ForkServer", "ForkedChild", "MessageChannel", "ProgramEnded", "ServerLost"]
 
 End = Literal["timeout", "memory", "crashed", "ended"]
 _LIMITS = Limits()
 
 
 @dataclass(eq=False)  # not frozen: `contextlib` sets an error's traceback
-class Ended(Exception):
+class ProgramEnded(Exception):
     """How a candidate's process ended.
 
     `status` is `timeout`, `memory` or `crashed` where it ended by its own doing, and `ended` where it was told to;
@@ -115,12 +115,12 @@ class ForkServer:
         watchdog.daemon = True
         watchdog.start()
         try:
-            kind, body = self._exchange(Kind.SET_UP, json.dumps(set_up).encode())
+            kind, body = self._exchange(FrameKind.SET_UP, json.dumps(set_up).encode())
         except ServerLost:
             self._refuse(self._last_words())
         finally:
             watchdog.cancel()
-        if kind is not Kind.READY:
+        if kind is not FrameKind.READY:
             self._refuse(body.decode(errors="replace"))
         self._defences = Defences.from_json(json.loads(body))
         self._refuse_what_cannot_be_held()
@@ -135,10 +135,10 @@ class ForkServer:
         if self._current is not None:
             raise ValueError("a fork server has one child at a time: end the one that is open first")
         self.start()
-        kind, body = self._exchange(Kind.OPEN, json.dumps({"seconds": seconds}).encode())
-        if kind is Kind.ERROR:
+        kind, body = self._exchange(FrameKind.OPEN, json.dumps({"seconds": seconds}).encode())
+        if kind is FrameKind.ERROR:
             raise ServerLost(body.decode(errors="replace"))
-        self._current = ForkedChild(self, _ended(body) if kind is Kind.ENDED else None)
+        self._current = ForkedChild(self, _ended(body) if kind is FrameKind.ENDED else None)
         return self._current
 
     def interrupt(self) -> None:
@@ -187,7 +187,7 @@ class ForkServer:
             pass_fds=(descriptor,),
         )
 
-    def _exchange(self, kind: Kind, body: bytes) -> tuple[Kind, bytes]:
+    def _exchange(self, kind: FrameKind, body: bytes) -> tuple[FrameKind, bytes]:
         """A frame to the server, and its answer. Raises ServerLost."""
         try:
             self._frames.send(kind, body)
@@ -218,26 +218,26 @@ class ForkServer:
 class ForkedChild:
     """A candidate's process. Always `end` it."""
 
-    def __init__(self, server: ForkServer, ended: Ended | None) -> None:
+    def __init__(self, server: ForkServer, ended: ProgramEnded | None) -> None:
         self._server = server
         self._ended = ended
 
     def ask(self, message: bytes) -> bytes:
         """The child's answer. Raises Ended where it gives none, ServerLost, and ValueError for too long a message."""
-        if len(message) > LARGEST_MESSAGE:
-            raise ValueError(f"{len(message)} bytes, and a message has at most {LARGEST_MESSAGE}")
+        if len(message) > MAX_MESSAGE:
+            raise ValueError(f"{len(message)} bytes, and a message has at most {MAX_MESSAGE}")
         if self._ended is not None:
             raise self._ended
-        kind, body = self._server._exchange(Kind.MESSAGE, message)
-        if kind is Kind.ENDED:
+        kind, body = self._server._exchange(FrameKind.MESSAGE, message)
+        if kind is FrameKind.ENDED:
             self._ended = _ended(body)
             raise self._ended
         return body
 
-    def end(self) -> Ended:
+    def end(self) -> ProgramEnded:
         """Kill the child and all that it has started; how it ended. May be called again. Raises ServerLost."""
         if self._ended is None:
-            _, body = self._server._exchange(Kind.END, b"")
+            _, body = self._server._exchange(FrameKind.END, b"")
             self._ended = _ended(body)
         if self._server._current is self:
             self._server._current = None
@@ -253,5 +253,5 @@ class ForkedChild:
             self.end()
 
 
-def _ended(body: bytes) -> Ended:
-    return Ended(**json.loads(body))
+def _ended(body: bytes) -> ProgramEnded:
+    return ProgramEnded(**json.loads(body))

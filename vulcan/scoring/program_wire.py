@@ -17,13 +17,13 @@ Nobody can know the mark of a question that was not yet asked: there is no answe
 """
 NO_QUESTION = bytes(8)
 """The mark of what a process says of itself as it starts."""
-LARGEST_MESSAGE = 1 << 20
+MAX_MESSAGE = 1 << 20
 """Bytes of the longest message to or from a candidate's process."""
 
 _CHUNK = 1 << 16
 
 
-class Kind(IntEnum):
+class FrameKind(IntEnum):
     """Each frame to the server is answered by one from it."""
 
     SET_UP = 0
@@ -74,12 +74,12 @@ class _Stream:
 class Frames(_Stream):
     """One of the two ends between a handle and its server; each trusts the other."""
 
-    def receive(self) -> tuple[Kind, bytes]:
+    def receive(self) -> tuple[FrameKind, bytes]:
         """The next frame. Raises Hangup."""
         kind, length = HEADER.unpack(self.read(HEADER.size))
-        return Kind(kind), self.read(length)
+        return FrameKind(kind), self.read(length)
 
-    def send(self, kind: Kind, body: bytes = b"") -> None:
+    def send(self, kind: FrameKind, body: bytes = b"") -> None:
         """Raises Hangup."""
         self.write(HEADER.pack(kind, len(body)) + body)
 

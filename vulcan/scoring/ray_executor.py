@@ -26,9 +26,9 @@ from typing import Any, Self
 
 from vulcan.errors import UserError
 from vulcan.scoring.evaluator_process import JailedEvaluator
-from vulcan.scoring.executor import WorkerGone, WorkerLost
-from vulcan.scoring.foreign_code import Attempt, one_line
-from vulcan.scoring.job import Outcome, Request, Setup
+from vulcan.scoring.executor import WorkerLost, WorkerRetired
+from vulcan.scoring.foreign_code import ForeignCall, one_line
+from vulcan.scoring.job import JobRequest, Outcome, Setup
 from vulcan.scoring.local_pool import Pool, Worker
 from vulcan.scoring.sandbox.lockdown import Defences
 
@@ -112,7 +112,7 @@ class RayRuntime:
         # read by Ray as it is imported
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         mine = False
-        attempt = Attempt()  # it raises plain `Exception` too, such as where it does not come up in its own time
+        attempt = ForeignCall()  # it raises plain `Exception` too, such as where it does not come up in its own time
         with attempt:
             import ray
 
@@ -186,13 +186,13 @@ class ScoringActor:
         except UserError as error:
             return str(error)
 
-    def serve(self, request: Request) -> Outcome | str:
+    def serve(self, request: JobRequest) -> Outcome | str:
         try:
             return self._evaluator.serve(request)
         except UserError as error:
             return str(error)
 
-    def serve_all(self, requests: Sequence[Request]) -> list[Outcome] | str:
+    def serve_all(self, requests: Sequence[JobRequest]) -> list[Outcome] | str:
         """All outcomes, in order. An error of the user ends it, and is all there is then."""
         outcomes = []
         for request in requests:
@@ -211,8 +211,8 @@ OVERHEAD = 0.04
 """The share of a batch's work that its way there and back may take: with room to the 5 % that are wanted, for the way
 grows longer while the processors are at work."""
 
-MOST_JOBS = 64
-LONGEST = 1.0
+MAX_JOBS = 64
+MAX = 1.0
 """Jobs, and seconds of work, that travel together at most: what has a result should not wait for long."""
 
 REMEMBERED = 15
@@ -220,7 +220,7 @@ REMEMBERED = 15
 
 
 @dataclass(frozen=True)
-class Way:
+class CallOverhead:
     """Seconds that a call takes beside the work of its jobs: once, and for each job again."""
 
     call: float = 0.0
@@ -245,17 +245,17 @@ class Way:
     def jobs(self, works: Iterable[float], most: int) -> int:
         """How many of the jobs, of so many seconds of work each, the next call carries: 1 to `most`.
 
-        As few as hold the way under `OVERHEAD` of the work, and no more than `LONGEST` together.
+        As few as hold the way under `OVERHEAD` of the work, and no more than `MAX` together.
         """
         work, count = 0.0, 0
         for count, seconds in enumerate(works, 1):
             work += seconds
-            if count >= most or work >= LONGEST or self.call + self.job * count <= OVERHEAD * work:
+            if count >= most or work >= MAX or self.call + self.job * count <= OVERHEAD * work:
                 break
         return max(1, count)
 
 
-class Batching:
+class BatchSizer:
     """Learns from calls what their way takes and what jobs take, and says how many jobs the next call carries.
 
     A job is as long as others on the same instances were; one whose like was never run ends a batch. A batch is as
@@ -267,7 +267,7 @@ class Batching:
         self._calls: deque[tuple[int, float]] = deque(maxlen=REMEMBERED)
         self._work: defaultdict[tuple[int, ...], deque[float]] = defaultdict(lambda: deque(maxlen=REMEMBERED))
 
-    def learn(self, requests: Sequence[Request], outcomes: Sequence[Outcome], seconds: float) -> None:
+    def learn(self, requests: Sequence[JobRequest], outcomes: Sequence[Outcome], seconds: float) -> None:
         """A call with these jobs came back after so many seconds."""
         self._calls.append((len(requests), max(0.0, seconds - math.fsum(outcome.seconds for outcome in outcomes))))
         for request, outcome in zip(requests, outcomes, strict=True):
@@ -275,16 +275,16 @@ class Batching:
                 self._work[request.instances].append(outcome.seconds)
 
     @property
-    def way(self) -> Way:
+    def way(self) -> CallOverhead:
         """What the latest calls took beside the work of their jobs."""
-        return Way.of(self._calls)
+        return CallOverhead.of(self._calls)
 
-    def size(self, waiting: Sequence[Request], workers: int) -> int:
+    def size(self, waiting: Sequence[JobRequest], workers: int) -> int:
         """How many of the jobs that wait, from the first on, travel together; at least 1."""
-        most = min(MOST_JOBS, math.ceil(len(waiting) / workers))
+        most = min(MAX_JOBS, math.ceil(len(waiting) / workers))
         return self.way.jobs(map(self._expected, waiting), most)
 
-    def _expected(self, request: Request) -> float:
+    def _expected(self, request: JobRequest) -> float:
         known = self._work.get(request.instances)
         return median(known) if known else math.inf
 
@@ -301,7 +301,7 @@ class RayExecutor(Pool):
 
     Raises RayUnavailable where Ray does not come up or has no room for one actor, and UserError where the
     task, its evaluator or an instance cannot be set up. May be constructed in any thread. Short jobs travel several at
-    a time, see `Batching`.
+    a time, see `BatchSizer`.
     """
 
     def __init__(self, setup: Setup, workers: int, runtime: RayRuntime) -> None:
@@ -309,7 +309,7 @@ class RayExecutor(Pool):
         # a dead actor comes back, but a job is never run again behind our back
         remote = ray.remote(ScoringActor).options(num_cpus=1, max_restarts=-1, max_task_retries=0)
         text = setup.to_json()
-        self._batching = Batching()
+        self._batching = BatchSizer()
         self._learning = threading.Lock()
         self.actors = [RemoteEvaluator(ray, remote.remote(text), setup) for _ in range(workers)]
         try:
@@ -317,11 +317,11 @@ class RayExecutor(Pool):
         except WorkerLost as error:
             raise RayUnavailable(f"Ray is up, but does not run a scoring actor: {error}") from error
 
-    def size_of_batch(self, waiting: Sequence[Request]) -> int:
+    def size_of_batch(self, waiting: Sequence[JobRequest]) -> int:
         with self._learning:
             return self._batching.size(waiting, self.workers)
 
-    def serve_on(self, worker: Worker, requests: Sequence[Request]) -> list[Outcome]:
+    def serve_on(self, worker: Worker, requests: Sequence[JobRequest]) -> list[Outcome]:
         assert isinstance(worker, RemoteEvaluator)
         began = time.monotonic()
         outcomes = [worker.serve(requests[0])] if len(requests) == 1 else worker.serve_all(requests)
@@ -343,17 +343,17 @@ class RemoteEvaluator:
         defences: Defences = self._answer(self._actor.start, seconds=self._setup_seconds)
         return defences
 
-    def serve(self, request: Request) -> Outcome:
+    def serve(self, request: JobRequest) -> Outcome:
         outcome: Outcome = self._answer(self._actor.serve, request, seconds=self._longest(request))
         return outcome
 
-    def serve_all(self, requests: Sequence[Request]) -> list[Outcome]:
+    def serve_all(self, requests: Sequence[JobRequest]) -> list[Outcome]:
         """`serve` for each, in one call. What it raises may be due to any of them."""
         seconds = sum(self._longest(request) for request in requests)
         outcomes: list[Outcome] = self._answer(self._actor.serve_all, tuple(requests), seconds=seconds)
         return outcomes
 
-    def _longest(self, request: Request) -> float:
+    def _longest(self, request: JobRequest) -> float:
         """Seconds: a job may find no child, and lose one."""
         return 2 * (self._setup_seconds + request.limit)
 
@@ -377,7 +377,7 @@ class RemoteEvaluator:
         except errors.RayTaskError:
             raise  # an error of Vulcan's own
         except errors.RayError as error:
-            lost = WorkerLost if self._comes_back() else WorkerGone
+            lost = WorkerLost if self._comes_back() else WorkerRetired
             raise lost(f"{type(error).__name__}: {str(error).partition(chr(10))[0]}") from error
         if isinstance(answer, str):
             raise UserError(answer)

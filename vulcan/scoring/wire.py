@@ -12,12 +12,12 @@ import struct
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
-from vulcan.scoring.job import Outcome, Request
+from vulcan.scoring.job import JobRequest, Outcome
 
 HEADER = struct.Struct("!I")
-LARGEST_REPLY = 1 << 20
+MAX_REPLY = 1 << 20
 """Bytes of the longest message that a parent reads."""
-LONGEST_SIGNATURE = 256
+MAX_SIGNATURE = 256
 """Characters of the longest digest of decisions; it is kept with every candidate."""
 
 
@@ -46,7 +46,7 @@ def _refuse(constant: str) -> NoReturn:
 
 
 def outcome_of(
-    reply: Mapping[str, Any], ticket: str, request: Request, names: tuple[str, ...], seconds: float
+    reply: Mapping[str, Any], ticket: str, request: JobRequest, names: tuple[str, ...], seconds: float
 ) -> Outcome:
     """The outcome in a child's reply; nothing in it is taken on trust. Raises MalformedMessage.
 
@@ -74,7 +74,7 @@ def _are_metrics(metrics: object) -> bool:
 
 
 def _is_signature(signature: object) -> bool:
-    return isinstance(signature, str) and 0 < len(signature) <= LONGEST_SIGNATURE
+    return isinstance(signature, str) and 0 < len(signature) <= MAX_SIGNATURE
 
 
 class Channel:

@@ -15,14 +15,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-LEAST = 4
+MIN = 4
 """Instances that an interval needs: three tell too little of their spread for any 95% interval to be finite."""
 
 _RESAMPLES = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Interval:
+class ConfidenceInterval:
     """Where the mean lies, with this confidence."""
 
     low: float
@@ -30,8 +30,8 @@ class Interval:
     confidence: float
 
 
-def mean_interval(values: Sequence[float], confidence: float = 0.95, seed: int = 1) -> Interval | None:
-    """The bootstrap-t interval of the mean of values, one an instance; None for fewer than `LEAST` values.
+def mean_interval(values: Sequence[float], confidence: float = 0.95, seed: int = 1) -> ConfidenceInterval | None:
+    """The bootstrap-t interval of the mean of values, one an instance; None for fewer than `MIN` values.
 
     The same values in the same order and the same seed give the same interval. Also None where the values are too much
     alike for an interval of this confidence to have ends; all alike, they give an interval without width. Raises
@@ -39,24 +39,24 @@ def mean_interval(values: Sequence[float], confidence: float = 0.95, seed: int =
     """
     if not 0 < confidence < 1:
         raise ValueError(f"confidence {confidence}: a share between 0 and 1 is needed")
-    if len(values) < LEAST:
+    if len(values) < MIN:
         return None
     sample = np.asarray(values, np.float64)
     mean, error = float(sample.mean()), standard_error(sample)
     if error == 0:
-        return Interval(mean, mean, confidence)
+        return ConfidenceInterval(mean, mean, confidence)
     drawn = sample[draws(seed, (_RESAMPLES, len(sample)), len(sample))]
     ratios = studentised(drawn.mean(axis=1) - mean, drawn.std(axis=1, ddof=1) / math.sqrt(len(sample)))
     tail = (1 - confidence) / 2
     above, below = quantile(ratios, tail), quantile(ratios, 1 - tail)
     if not (math.isfinite(above) and math.isfinite(below)):
         return None
-    return Interval(mean - below * error, mean - above * error, confidence)
+    return ConfidenceInterval(mean - below * error, mean - above * error, confidence)
 
 
 def paired_interval(
     first: Sequence[float], second: Sequence[float], confidence: float = 0.95, seed: int = 1
-) -> Interval | None:
+) -> ConfidenceInterval | None:
     """The interval of the mean of first minus second, which were measured on the same instances in the same order.
 
     What both owe to an instance falls out, so that it is narrower than the two intervals apart. See `mean_interval`;

@@ -15,14 +15,14 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, cast, get_type_hints
 
-from vulcan.errors import UserError, nearest
+from vulcan.errors import UserError, did_you_mean
 from vulcan.registry import find_task, task_reference
 from vulcan.scoring import Limits
-from vulcan.searches.tuning import FEWEST_EVALUATIONS
+from vulcan.searches.tuning import MIN_EVALUATIONS
 from vulcan.store.decode import MalformedRow, as_declared
 from vulcan.task import Json, Setting, Task
 
-MOST_SECONDS = Limits().cpu_seconds
+MAX_SECONDS = Limits().cpu_seconds
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class SearchConfig:
     limit: float = 120.0
 
     def __post_init__(self) -> None:
-        for name, least in _LEAST.items():
+        for name, least in _MIN.items():
             value = getattr(self, name)
             if value is not None and value < least:
                 raise UserError(f"{name.replace('_', '-')} is {value}: at least {least} is needed")
@@ -79,14 +79,14 @@ class SearchConfig:
             value = getattr(self, name)
             if value is not None and not 0 < value < math.inf:
                 raise UserError(f"{name.replace('_', '-')} is {value}: it must be above 0 and finite")
-        if 0 < self.tune < FEWEST_EVALUATIONS:
-            raise UserError(f"tune is {self.tune}: it must be 0, or at least {FEWEST_EVALUATIONS}")
-        if not 0 < self.limit <= MOST_SECONDS:
-            raise UserError(f"limit is {self.limit}: more than 0 and at most {MOST_SECONDS} seconds are possible")
+        if 0 < self.tune < MIN_EVALUATIONS:
+            raise UserError(f"tune is {self.tune}: it must be 0, or at least {MIN_EVALUATIONS}")
+        if not 0 < self.limit <= MAX_SECONDS:
+            raise UserError(f"limit is {self.limit}: more than 0 and at most {MAX_SECONDS} seconds are possible")
         for name, known in _CHOICES.items():
             if getattr(self, name) not in known:
                 given = getattr(self, name)
-                raise UserError(f"{name} is {given!r}{nearest(given, known)} (known: {', '.join(known)})")
+                raise UserError(f"{name} is {given!r}{did_you_mean(given, known)} (known: {', '.join(known)})")
         if not self.model:
             raise UserError("name at least one model")
 
@@ -104,7 +104,7 @@ class SearchConfig:
         known = {f.name for f in fields(cls)}
         for key in plain:
             if key not in known:
-                raise UserError(f"the search option {key!r} is not known{nearest(key, known)}")
+                raise UserError(f"the search option {key!r} is not known{did_you_mean(key, known)}")
         hints = get_type_hints(cls)
         for key in ("task", "settings", "objective"):
             if key not in plain:
@@ -116,7 +116,7 @@ class SearchConfig:
             raise UserError(f"a search cannot be so: {error}") from error
 
 
-_LEAST = {
+_MIN = {
     "rounds": 1, "samples": 1, "parents": 1, "finalists": 1, "islands": 1, "in_flight": 1, "migrate_every": 1,
     "max_tokens": 1, "budget_candidates": 1, "budget_tokens": 1, "repairs": 0, "advice_every": 0, "tune": 0,
     "simplify": 0,
@@ -132,7 +132,7 @@ def complete_settings(task: Task, given: Mapping[str, Json]) -> dict[str, Json]:
     known = {setting.name: setting for setting in task.settings}
     for name in given:
         if name not in known:
-            raise UserError(f"task {task.name!r} has no setting {name!r}{nearest(name, known)}")
+            raise UserError(f"task {task.name!r} has no setting {name!r}{did_you_mean(name, known)}")
     made: dict[str, Json] = {}
     for name, setting in known.items():
         value = given.get(name, setting.default)
@@ -228,7 +228,7 @@ def sort_options(
         elif name in known:
             settings[name] = _checked_setting(where, known[name], value)
         else:
-            close = nearest(spell(name), map(spell, (*OPTIONS, *known, *others)))
+            close = did_you_mean(spell(name), map(spell, (*OPTIONS, *known, *others)))
             raise UserError(f"{where}: no option {spell(name)!r}{close} (`vulcan task show {task.name}` lists those of "
                             "the task, `vulcan search --help` the others)")  # fmt: skip
     return options, settings
@@ -256,7 +256,7 @@ def _checked_setting(where: str, setting: Setting, value: Any) -> Json:
         if not _fits(one, declared):
             raise UserError(f"{where}: {setting.option[2:]} is {one!r}, which is no {_SPELLED[declared]}")
         if setting.choices and one not in setting.choices:
-            close = nearest(str(one), setting.choices)
+            close = did_you_mean(str(one), setting.choices)
             raise UserError(f"{where}: {setting.option[2:]} is {one!r}{close} (one of: {', '.join(setting.choices)})")
     if declared == "float":
         values = [float(str(one)) for one in values]

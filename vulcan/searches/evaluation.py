@@ -23,10 +23,10 @@ from vulcan.store.events import InstanceMetrics, Verdict
 WINDOW = 60
 """How many of the candidates settled last a rung's score is compared with: a search improves, and its standard too."""
 
-FEWEST_EARLIER = 10
+MIN_EARLIER = 10
 """With fewer to compare with, every candidate passes a rung."""
 
-FEWEST_PAIRS = 5
+MIN_PAIRS = 5
 """Instances on which two candidates must have been compared before one is given up."""
 
 _RESAMPLES = 2000
@@ -45,7 +45,7 @@ def passes(score: float, earlier: Sequence[float], keep: float, window: int = WI
         raise ValueError(f"keep is {keep}: a share above 0 and at most 1 is needed")
     recent = earlier[-window:]
     better = sum(other > score for other in recent)
-    return len(recent) < FEWEST_EARLIER or better < keep * len(recent)
+    return len(recent) < MIN_EARLIER or better < keep * len(recent)
 
 
 def will_not_reach(
@@ -56,7 +56,7 @@ def will_not_reach(
     `incumbent` has a score for every instance, `candidate` those of the first of them, in the same order. What the
     candidate will lose or gain on the rest is predicted from the differences seen so far, by a studentised bootstrap
     (Mojirsheibani and Tibshirani, Canadian Journal of Statistics 1996); so the test is about the mean, which is what
-    the archive ranks by, and not about how many instances are lost. Never with fewer than `FEWEST_PAIRS` instances,
+    the archive ranks by, and not about how many instances are lost. Never with fewer than `MIN_PAIRS` instances,
     unless those are all there are: then the two means decide. The same scores and seed give the same answer. Raises
     ValueError for more scores than the incumbent has, or a confidence outside of (0, 1).
     """
@@ -67,7 +67,7 @@ def will_not_reach(
         raise ValueError(f"{seen} scores of the candidate for {len(incumbent)} of the incumbent")
     if rest == 0:
         return math.fsum(candidate) < math.fsum(incumbent)
-    if seen < FEWEST_PAIRS:
+    if seen < MIN_PAIRS:
         return False
     differences = np.subtract(candidate, incumbent[:seen], dtype=np.float64)
     mean = float(differences.mean())
@@ -87,16 +87,16 @@ def stages(count: int, seed: int = 1) -> tuple[tuple[int, ...], ...]:
     """Which of `count` instances are run first, and which only by those that `will_not_reach` does not give up.
 
     Two halves of a shuffle, for the first is to be like the second, which the order that a user names traces in seldom
-    is; the first has at least `FEWEST_PAIRS`. One stage where that would leave the second with a single instance.
+    is; the first has at least `MIN_PAIRS`. One stage where that would leave the second with a single instance.
     """
     order = list(range(count))
     random.Random(seed).shuffle(order)
-    first = max(FEWEST_PAIRS, (count + 1) // 2)
+    first = max(MIN_PAIRS, (count + 1) // 2)
     return (tuple(order),) if count - first < 2 else (tuple(order[:first]), tuple(order[first:]))
 
 
 @dataclass(frozen=True, slots=True)
-class Course:
+class EvaluationPlan:
     """What a program is measured on: cheaper versions of the instances, then the instances, part after part.
 
     `parts` are indices into `instances`: of many instances some come first, after which a program that is plainly
@@ -108,14 +108,14 @@ class Course:
     parts: tuple[tuple[int, ...], ...]
 
     @classmethod
-    def of(cls, rungs: Sequence[Rung], instances: Sequence[Instance], *, races: bool) -> Course:
+    def of(cls, rungs: Sequence[Rung], instances: Sequence[Instance], *, races: bool) -> EvaluationPlan:
         if not races:
             return cls((), tuple(instances), (tuple(range(len(instances))),))
         return cls(tuple(rungs), tuple(instances), stages(len(instances)))
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class StoppingContext:
     """What had settled when the program was asked for: all that decides whether it goes on.
 
     `earlier` has the recent scores on each rung, `to_reach` the scores on each instance of a candidate that it must
@@ -129,13 +129,13 @@ class Known:
 
 
 @dataclass
-class Trial:
+class CandidateEvaluation:
     """Runs the stages of a course one after the other; `advance` takes in what is done and goes on."""
 
     number: int
     source: str
-    course: Course
-    known: Known
+    course: EvaluationPlan
+    known: StoppingContext
     scorer: Scorer
     executor: Executor
     limit: float

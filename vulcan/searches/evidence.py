@@ -8,12 +8,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 from vulcan import __version__
-from vulcan.errors import UserError, nearest
+from vulcan.errors import UserError, did_you_mean
 from vulcan.evaluator import Evaluator, Instance, Rung, SplitName, load_evaluator, rungs_of
 from vulcan.searches.config import SearchConfig
 from vulcan.searches.scorer import Scorer
 from vulcan.store import RunRecord, Store
-from vulcan.store.events import BaselineMeasured, Event, Prepared, ReferenceMeasured, Started
+from vulcan.store.events import BaselineMeasured, Event, InstancesPrepared, ReferenceMeasured, RunStarted
 from vulcan.task import Json, Objective, Task
 
 SPLITS: tuple[SplitName, ...] = ("train", "validation", "test")
@@ -26,7 +26,7 @@ def find_objective(task: Task, name: str) -> Objective:
     except KeyError:
         known = [objective.name for objective in task.objectives]
         raise UserError(
-            f"task {task.name!r} has no objective {name!r}{nearest(name, known)} (known: {', '.join(known)})"
+            f"task {task.name!r} has no objective {name!r}{did_you_mean(name, known)} (known: {', '.join(known)})"
         ) from None
 
 
@@ -82,7 +82,7 @@ def baseline_events(
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class EvaluationSet:
     """What a search measures on: its instances, and cheaper versions of those of the split `train`."""
 
     instances: tuple[Instance, ...]
@@ -95,11 +95,11 @@ class Evidence:
         return tuple({(i.name, i.split): i for i in (*self.instances, *cheaper)}.values())
 
 
-def find_evidence(task: Task, config: SearchConfig, evaluator: Evaluator) -> Evidence:
+def load_evaluation_set(task: Task, config: SearchConfig, evaluator: Evaluator) -> EvaluationSet:
     """What the configuration measures on, with rungs where candidates race or are tuned. Raises UserError."""
     instances = find_instances(task, config, evaluator)
     training = [i for i in instances if i.split == "train"]
-    return Evidence(instances, rungs_of(evaluator, training) if config.racing or config.tune else ())
+    return EvaluationSet(instances, rungs_of(evaluator, training) if config.racing or config.tune else ())
 
 
 def reference_events(
@@ -114,19 +114,19 @@ def reference_events(
 
 
 def open_run(
-    task: Task, config: SearchConfig, store: Store, evidence: Evidence, told: Callable[[str], None]
+    task: Task, config: SearchConfig, store: Store, evidence: EvaluationSet, told: Callable[[str], None]
 ) -> tuple[Event, ...]:
     """Write the beginning of a run to its store, as far as it is not there yet; the events that were added."""
     record = RunRecord.of(store.events())
     added: list[Event] = []
     if not record.config:
-        added.append(Started(config.to_json(), __version__))
+        added.append(RunStarted(config.to_json(), __version__))
     if not record.instances:
         rungs: tuple[dict[str, Json], ...] = tuple(
             {"name": r.name, "instances": [_plain(i) for i in r.instances], "keep": r.keep, "cost": r.cost}
             for r in evidence.rungs
         )
-        added.append(Prepared(tuple(map(_plain, evidence.instances)), rungs))
+        added.append(InstancesPrepared(tuple(map(_plain, evidence.instances)), rungs))
     store.append(*added)
     if not record.baselines:
         objective, evaluator = find_objective(task, config.objective), load_evaluator(task)

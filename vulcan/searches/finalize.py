@@ -13,12 +13,12 @@ from typing import Literal
 from vulcan.evaluator import Instance, SplitName
 from vulcan.scoring import Executor, Job, Outcome
 from vulcan.searches.config import SearchConfig
-from vulcan.searches.reply import read_source
+from vulcan.searches.reply import parse_source
 from vulcan.searches.scorer import Scorer
 from vulcan.searches.simplify import simplify
-from vulcan.searches.tuning import MOST_CONFIRMATIONS, tune
+from vulcan.searches.tuning import MAX_CONFIRMATIONS, tune
 from vulcan.store import RunRecord
-from vulcan.store.events import Chosen, Confirmed, Event, Judged, Refined
+from vulcan.store.events import CandidateJudged, CandidateRefined, Event, FinalistScored, WinnerChosen
 from vulcan.task import Program, Task
 
 TOLERANCE = 1e-4
@@ -30,7 +30,7 @@ AT_THE_END = 3
 Refinement = Literal["tuned", "simplified"]
 
 
-class Refining:
+class Refiner:
     """Each new best candidate is tuned, as long as tuning costs no more than scoring each candidate fully would.
 
     On a cheaper rung many settings are tried for the price of a few full scores, so that the first best candidates are
@@ -49,7 +49,7 @@ class Refining:
     def of_new_best(self, settled: int) -> list[Event]:
         """What came of tuning the best candidate, if it was not tuned before and the search is far enough on."""
         spent = math.fsum(r.evaluations if r.cost is None else r.cost for r in self._record.refined if r.by == "tuned")
-        next_one = self._config.tune * self._rung.cost + MOST_CONFIRMATIONS if self._rung else self._config.tune
+        next_one = self._config.tune * self._rung.cost + MAX_CONFIRMATIONS if self._rung else self._config.tune
         return self._tuned(self._config.tune) if spent + next_one <= settled else []
 
     def at_the_end(self) -> list[Event]:
@@ -88,7 +88,7 @@ class Refining:
         )
         return self._events(best, "simplified", found.source if found else None, full)
 
-    def _best(self, by: Refinement) -> Judged | None:
+    def _best(self, by: Refinement) -> CandidateJudged | None:
         """The best candidate, unless it was refined so, or came of it, already.
 
         What was simplified is not tuned any more: it is the last that is done, and also before an interruption.
@@ -102,19 +102,19 @@ class Refining:
         return _Evaluate(instances, self._scorer, self._executor, self._config.limit)
 
     def _events(
-        self, of: Judged, by: Refinement, source: str | None, full: _Evaluate, cheap: _Evaluate | None = None
+        self, of: CandidateJudged, by: Refinement, source: str | None, full: _Evaluate, cheap: _Evaluate | None = None
     ) -> list[Event]:
         judged = self._judged(of, by, source, full.outcome(source)) if source is not None else None
         cheaply = cheap.count if cheap else 0
         cost = full.count + cheaply * self._rung.cost if cheaply and self._rung else None
-        refined = Refined(of.candidate, by, full.count + cheaply, judged.candidate if judged else None, cost)
+        refined = CandidateRefined(of.candidate, by, full.count + cheaply, judged.candidate if judged else None, cost)
         return [judged, refined] if judged else [refined]
 
-    def _judged(self, of: Judged, by: Refinement, source: str, outcome: Outcome) -> Judged | None:
-        policy = read_source(source, self._task).policy
+    def _judged(self, of: CandidateJudged, by: Refinement, source: str, outcome: Outcome) -> CandidateJudged | None:
+        policy = parse_source(source, self._task).policy
         if policy is None or self._record.candidate_with(policy.fingerprint) is not None or outcome.status != "scored":
             return None
-        return Judged(
+        return CandidateJudged(
             candidate=len(self._record.candidates) + 1,
             proposal=of.proposal,
             turn=of.turn,
@@ -170,7 +170,7 @@ def _seed(seed: int, candidate: int) -> int:
     return int.from_bytes(digest[:4], "big") >> 1
 
 
-class Ending:
+class Finalizer:
     """Refines the best candidate, measures the finalists on `validation`, and the winner, once, on `test`."""
 
     def __init__(
@@ -179,7 +179,7 @@ class Ending:
         record: RunRecord,
         scorer: Scorer,
         executor: Executor,
-        refining: Refining,
+        refining: Refiner,
         emit: Callable[..., None],
     ) -> None:
         self._config = config
@@ -209,7 +209,7 @@ class Ending:
             if scored:  # of equals the shorter, then the better on train
                 best, _ = max(scored, key=lambda pair: (pair[1], -(pair[0].size or 0)))
                 winner, split = best.candidate, "validation"
-        self._emit(Chosen(winner, split))
+        self._emit(WinnerChosen(winner, split))
 
     def _confirm(self, candidates: Sequence[int], split: SplitName) -> dict[int, float | None]:
         """Scores on a split that the search does not see, in the order of the candidates."""
@@ -219,5 +219,5 @@ class Ending:
         for candidate, future in jobs.items():
             outcome = future.result()
             score = self._scorer.mean(split, outcome.metrics) if outcome.status == "scored" else None
-            self._emit(Confirmed(candidate, split, score, outcome.metrics))
+            self._emit(FinalistScored(candidate, split, score, outcome.metrics))
         return {c: self._record.confirmed[c, split].score for c in candidates}

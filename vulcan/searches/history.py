@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable
 
-from vulcan.models.ensemble import Trial, gain_of
-from vulcan.searches.evaluation import WINDOW, Known
-from vulcan.searches.population import Attempt, Member, Population
+from vulcan.models.ensemble import ArmOutcome, gain_of
+from vulcan.searches.evaluation import WINDOW, StoppingContext
+from vulcan.searches.population import JudgedReply, Population, ScoredCandidate
 from vulcan.searches.scorer import Scorer
 from vulcan.store import RunRecord, Store
-from vulcan.store.events import Advised, Event, Judged, Proposed
+from vulcan.store.events import AdviceReceived, CandidateJudged, CandidateProposed, Event
 
 SCORING_SECONDS = 0.1
 """What scoring a candidate counts for among the seconds that an answer took, so that the fastest answers have a price.
@@ -23,7 +23,7 @@ A nominal figure: measured ones would differ in a repetition, and with them the 
 """
 
 
-class Settled:
+class VisibleHistory:
     """Takes in the events of a run in order, and gives them out as far as a barrier. Barriers never go back."""
 
     def __init__(self, record: RunRecord, store: Store, scorer: Scorer, reach: int) -> None:
@@ -37,37 +37,37 @@ class Settled:
         self._population = Population()
         self._rungs: dict[str, deque[float]] = {}
         self._signatures: dict[str, int] = {}
-        self.history: list[Trial] = []
+        self.history: list[ArmOutcome] = []
         """How each proposal that had settled before the latest barrier was answered."""
         for event in store.events():
             self.add(event)
 
     def add(self, event: Event) -> None:
         match event:
-            case Proposed(number):
+            case CandidateProposed(number):
                 self._latest = number
-            case Judged() | Advised():
+            case CandidateJudged() | AdviceReceived():
                 self._waiting.append((self._latest, event))
 
-    def before(self, number: int) -> tuple[Population, Known]:
+    def before(self, number: int) -> tuple[Population, StoppingContext]:
         """What had settled when the last proposal below this number had. What it gives grows with the next call."""
         while self._waiting and self._waiting[0][0] < number:
             _, event = self._waiting.popleft()
             match event:
-                case Judged():
+                case CandidateJudged():
                     self._judged(event)
-                case Advised(proposal, text):
+                case AdviceReceived(proposal, text):
                     self._population.add_advice(proposal, text)
         signatures = dict(self._signatures)
         best = self._population.best(self._reach)
-        known = Known(
+        known = StoppingContext(
             earlier={rung: tuple(scores) for rung, scores in self._rungs.items()},
             to_reach=best[-1].scores if len(best) == self._reach else None,
             same_decisions=signatures.get,
         )
         return self._population, known
 
-    def _judged(self, judged: Judged) -> None:
+    def _judged(self, judged: CandidateJudged) -> None:
         proposed = self._record.proposals[judged.proposal]
         for rung, score in judged.rungs:
             self._rungs.setdefault(rung, deque(maxlen=WINDOW)).append(score)
@@ -76,7 +76,7 @@ class Settled:
         parents = self._record.parents_of(judged.candidate)
         if judged.origin == "model":
             self._population.add_attempt(
-                Attempt(
+                JudgedReply(
                     judged.proposal, judged.turn, judged.candidate, proposed.operator, proposed.form, proposed.model,
                     judged.verdict, judged.feedback, judged.score, parents, proposed.island,
                 )
@@ -85,19 +85,23 @@ class Settled:
         if judged.score is not None and judged.verdict == "scored":
             self._population.add(member_of(judged, proposed, parents, self._scorer))
 
-    def _answered(self, judged: Judged, proposed: Proposed) -> None:
+    def _answered(self, judged: CandidateJudged, proposed: CandidateProposed) -> None:
         """What the reply gained over the best of its parents, and what it cost."""
         call = self._store.call(judged.proposal, judged.turn)
         if call is not None:
             scores = [s for p in proposed.parents if (s := self._record.candidates[p].score) is not None]
             gain = gain_of(judged.score, scores)
-            self.history.append(Trial(call.by or proposed.model, gain, call.dollars, call.seconds + SCORING_SECONDS))
+            self.history.append(
+                ArmOutcome(call.by or proposed.model, gain, call.dollars, call.seconds + SCORING_SECONDS)
+            )
 
 
-def member_of(judged: Judged, proposed: Proposed, parents: Iterable[int], scorer: Scorer) -> Member:
+def member_of(
+    judged: CandidateJudged, proposed: CandidateProposed, parents: Iterable[int], scorer: Scorer
+) -> ScoredCandidate:
     """A scored candidate as strategies see it."""
     assert judged.score is not None
-    return Member(
+    return ScoredCandidate(
         candidate=judged.candidate,
         proposal=judged.proposal,
         round=proposed.round,

@@ -17,18 +17,18 @@ from vulcan.models import Reply
 from vulcan.scoring import WorkerLost
 from vulcan.searches.model_pool import ASK
 from vulcan.searches.proposal import ADVICE, Proposal
-from vulcan.searches.reply import Reading
-from vulcan.searches.session import Display, Machines, open_study, written_down
+from vulcan.searches.reply import ParsedReply
+from vulcan.searches.session import ExecutionConfig, RunDisplay, load_run_spec, open_study
 from vulcan.searches.study import Study
-from vulcan.store.events import Judged, Verdict
-from vulcan.store.runs import alone_in, open_store
+from vulcan.store.events import CandidateJudged, Verdict
+from vulcan.store.runs import lock_run, open_store
 
 PATIENCE = 300.0
 """Seconds that a question or a reply waits for others to the same run, of whoever answers it beside this process."""
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class TellResult:
     """What became of a reply. `verdict` is None where advice was asked for; `settled` whether all before it are told.
 
     A program that is rejected comes back for repair (`repair`) while its proposal has turns left.
@@ -44,7 +44,7 @@ class Told:
     settled: bool
 
 
-class Conversation:
+class InteractiveSearch:
     """Gives out proposals by name (`12`, and `12.1` for its first repair), and takes each one's reply once.
 
     Every question and answer is in the store before it is returned, so that another process can go on.
@@ -96,13 +96,13 @@ class Conversation:
             raise UserError(f"proposal {name} has its reply already; open are: {known}")
         raise UserError(f"no proposal {name!r} was given out; open are: {known}")
 
-    def tell(self, name: str, text: str, model: str) -> Told:
+    def tell(self, name: str, text: str, model: str) -> TellResult:
         """Take the reply to an open proposal, and wait for its verdict. Raises UserError for one that is not open."""
         proposal = self.find(name)
         try:
             reading = self.study.tell(proposal, Reply(text, model, "unknown", None, None, None, 0.0))
             if reading is None:
-                return Told(name, None, None, "the advice is kept", (), None, False, True)
+                return TellResult(name, None, None, "the advice is kept", (), None, False, True)
             self.study.wait_for_scores()
         except UserError as error:
             if self.study.store.call(proposal.number, proposal.turn) is None:
@@ -110,27 +110,27 @@ class Conversation:
             raise UserError(f"the reply is kept, and scored by the next command that can: {error}") from error
         judged = self._judged(proposal)
         if judged is not None:
-            return Told(
+            return TellResult(
                 name, judged.verdict, judged.score, judged.feedback, judged.warnings, judged.candidate, False, True
             )
         return self._unsettled(name, proposal, reading)
 
-    def _judged(self, proposal: Proposal) -> Judged | None:
+    def _judged(self, proposal: Proposal) -> CandidateJudged | None:
         for judged in reversed(self.study.record.candidates.values()):
             if (judged.proposal, judged.turn, judged.origin) == (proposal.number, proposal.turn, "model"):
                 return judged
         return None
 
-    def _unsettled(self, name: str, proposal: Proposal, reading: Reading) -> Told:
+    def _unsettled(self, name: str, proposal: Proposal, reading: ParsedReply) -> TellResult:
         """The verdict on a program that waits for earlier proposals to be told, or that is to be repaired."""
         if reading.policy is None:
             repair = proposal.turn < self.study.config.repairs
-            return Told(name, "rejected", None, reading.feedback, (), None, repair, False)
+            return TellResult(name, "rejected", None, reading.feedback, (), None, repair, False)
         warnings = tuple(map(str, reading.policy.warnings))
         trial = self.study.trial_of(proposal.number)
         if trial is None:
-            return Told(name, "duplicate", None, "", warnings, None, False, False)
-        return Told(name, trial.verdict, trial.score, trial.feedback, warnings, None, False, False)
+            return TellResult(name, "duplicate", None, "", warnings, None, False, False)
+        return TellResult(name, trial.verdict, trial.score, trial.feedback, warnings, None, False, False)
 
     @property
     def over(self) -> bool:
@@ -146,7 +146,9 @@ class Conversation:
 
 
 @contextmanager
-def open_conversation(place: Path, display: Display, *, allow_unsandboxed: bool = False) -> Iterator[Conversation]:
+def open_interactive_search(
+    place: Path, display: RunDisplay, *, allow_unsandboxed: bool = False
+) -> Iterator[InteractiveSearch]:
     """Go on with a run that was begun with the model `ask`, one process at a time. What scores starts when needed.
 
     With `allow_unsandboxed`, free Python is run also where the host cannot hold it: whoever starts this process says
@@ -154,17 +156,17 @@ def open_conversation(place: Path, display: Display, *, allow_unsandboxed: bool 
 
     Raises UserError where that cannot be done, and for a run whose prompts a model answers.
     """
-    with closing(open_store(place)) as store, alone_in(place, PATIENCE):
-        task, config, evidence = written_down(place, store)
+    with closing(open_store(place)) as store, lock_run(place, PATIENCE):
+        task, config, evidence = load_run_spec(place, store)
         if config.model != (ASK,):
             raise UserError(
                 f"the prompts of {place} are answered by {', '.join(config.model)}: "
                 f"`vulcan resume {shlex.quote(str(place))}` goes on with it"
             )
-        machines = Machines("local", allow_unsandboxed=allow_unsandboxed)
+        machines = ExecutionConfig("local", allow_unsandboxed=allow_unsandboxed)
         try:
             with open_study(task, config, store, evidence, machines, display) as study:
-                yield Conversation(study, place)
+                yield InteractiveSearch(study, place)
         except WorkerLost as error:
             raise UserError(f"scoring failed by no fault of a reply, which is kept: {error}; try again") from error
 
@@ -182,7 +184,7 @@ def asks_for_advice(proposal: Proposal) -> bool:
     return proposal.draft.operator == ADVICE
 
 
-def asked_document(conversation: Conversation, given: Proposal | None) -> dict[str, Any]:
+def ask_document(conversation: InteractiveSearch, given: Proposal | None) -> dict[str, Any]:
     """A proposal that was given out, or why there is none: `open` are those that wait for a reply."""
     return {
         **(_NOTHING if given is None else _proposal(given)),
@@ -193,7 +195,7 @@ def asked_document(conversation: Conversation, given: Proposal | None) -> dict[s
     }
 
 
-def told_document(conversation: Conversation, told: Told) -> dict[str, Any]:
+def tell_document(conversation: InteractiveSearch, told: TellResult) -> dict[str, Any]:
     """What became of a reply, and the best candidate so far."""
     best = conversation.study.record.ranked()[:1]
     leader = {"candidate": best[0].candidate, "score": best[0].score} if best else None

@@ -15,7 +15,7 @@ from vulcan.models import BudgetExhausted, Message, ModelUnavailable, Proposer, 
 from vulcan.models.base import Recorded
 from vulcan.models.budget import Budget
 from vulcan.models.call_settings import CallSettings, parse_temperature
-from vulcan.models.ensemble import Ensemble, Trial, choose_model, choose_source
+from vulcan.models.ensemble import ArmOutcome, Ensemble, choose_model, choose_source
 from vulcan.models.prices import expected_cost, expected_tokens, find_price
 from vulcan.models.replay import Replay
 from vulcan.searches.config import SearchConfig
@@ -28,7 +28,7 @@ ASK = "ask"
 """The model of a search whose prompts somebody else answers, through `ask` and `tell`."""
 
 
-class Lineup:
+class ModelPool:
     """The models of a search and their budget. `propose` may be called from many threads at once."""
 
     def __init__(self, models: Proposer, budget: Budget) -> None:
@@ -59,7 +59,7 @@ class Lineup:
         self._models.close()
 
 
-def choose(models: Sequence[str], history: Sequence[Trial], rng: random.Random) -> str:
+def choose(models: Sequence[str], history: Sequence[ArmOutcome], rng: random.Random) -> str:
     """Which of a search's models is to answer next, by what each gained for what it cost."""
     if len(models) == 1:
         return models[0]
@@ -67,7 +67,7 @@ def choose(models: Sequence[str], history: Sequence[Trial], rng: random.Random) 
     return choose_source(models, history, rng) if offline else choose_model(models, history, rng)
 
 
-def open_lineup(task: Task, config: SearchConfig, calls: Iterable[CallRecord] = ()) -> Lineup:
+def open_model_pool(task: Task, config: SearchConfig, calls: Iterable[CallRecord] = ()) -> ModelPool:
     """The models that the configuration names, with what `calls` cost already spent. Makes no call.
 
     Raises UserError for a model or a budget that cannot be right.
@@ -80,7 +80,7 @@ def open_lineup(task: Task, config: SearchConfig, calls: Iterable[CallRecord] = 
     try:
         for name in config.model:
             opened.append(_open(name, task, config, settings, budget))
-        return Lineup(Ensemble(opened), budget)
+        return ModelPool(Ensemble(opened), budget)
     except UserError:
         for model in opened:
             model.close()
@@ -107,9 +107,9 @@ def _open(name: str, task: Task, config: SearchConfig, settings: CallSettings, b
     return Breaker(open_proposer(name, api_base=config.api_base, settings=settings, budget=budget))
 
 
-def replaying_lineup(calls: Iterable[CallRecord], unanswered: Mapping[tuple[int, int], str]) -> Lineup:
+def replay_model_pool(calls: Iterable[CallRecord], unanswered: Mapping[tuple[int, int], str]) -> ModelPool:
     """Answers as the models of another run did, and has no answer where they had none."""
-    return Lineup(_Repetition(Replay(map(recorded, calls)), unanswered), Budget())
+    return ModelPool(_Repetition(Replay(map(recorded, calls)), unanswered), Budget())
 
 
 class _Repetition:
@@ -164,7 +164,7 @@ class ModelForecast:
 
 
 @dataclass(frozen=True, slots=True)
-class Limit:
+class BudgetForecast:
     """A budget, and about how many proposals it lets be made; None where that cannot be told."""
 
     name: str
@@ -191,24 +191,24 @@ def _problem(task: Task, config: SearchConfig, name: str) -> str | None:
     if config.model == (ASK,):
         return None
     try:
-        open_lineup(task, replace(config, model=(name,))).close()
+        open_model_pool(task, replace(config, model=(name,))).close()
     except UserError as error:
         return str(error)
     return None
 
 
-def forecast_limits(config: SearchConfig, planned: int, models: Sequence[ModelForecast]) -> list[Limit]:
+def forecast_limits(config: SearchConfig, planned: int, models: Sequence[ModelForecast]) -> list[BudgetForecast]:
     """The plan and each budget that is set, the one that ends the search first before the others."""
     dollars = [m.dollars for m in models]
     dearest = max((d for d in dollars if d is not None), default=0.0) if None not in dollars else 0.0
     longest = max((m.tokens for m in models), default=0)
-    limits = [Limit("candidates" if config.budget_candidates is not None else "plan", planned, planned)]
+    limits = [BudgetForecast("candidates" if config.budget_candidates is not None else "plan", planned, planned)]
     if config.budget_dollars is not None:
-        limits.append(Limit("dollars", config.budget_dollars, _count(config.budget_dollars, dearest)))
+        limits.append(BudgetForecast("dollars", config.budget_dollars, _count(config.budget_dollars, dearest)))
     if config.budget_tokens is not None:
-        limits.append(Limit("tokens", config.budget_tokens, _count(config.budget_tokens, longest)))
+        limits.append(BudgetForecast("tokens", config.budget_tokens, _count(config.budget_tokens, longest)))
     if config.budget_minutes is not None:
-        limits.append(Limit("minutes", config.budget_minutes, None))
+        limits.append(BudgetForecast("minutes", config.budget_minutes, None))
     return sorted(limits, key=lambda limit: float("inf") if limit.proposals is None else limit.proposals)
 
 

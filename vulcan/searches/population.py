@@ -9,7 +9,7 @@ from vulcan.store.events import Origin, Verdict
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class ScoredCandidate:
     """A scored candidate.
 
     `score` is its mean objective on the split `train`, higher is better, and `scores` the objective on each of the
@@ -34,7 +34,7 @@ class Member:
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
+class JudgedReply:
     """A reply that was judged, whether its program got a score or not, and also one without a program.
 
     `feedback` is what the model was told, empty where nothing was wrong; `form` is how the reply was to give the
@@ -59,8 +59,8 @@ class Population:
 
     def __init__(
         self,
-        members: Iterable[Member] = (),
-        attempts: Iterable[Attempt] = (),
+        members: Iterable[ScoredCandidate] = (),
+        attempts: Iterable[JudgedReply] = (),
         advice: Iterable[tuple[int, str]] = (),
     ) -> None:
         self._members = list(members)
@@ -68,12 +68,12 @@ class Population:
         self._advice = list(advice)
 
     @property
-    def members(self) -> tuple[Member, ...]:
+    def members(self) -> tuple[ScoredCandidate, ...]:
         """Every scored candidate, in the order of candidates."""
         return tuple(self._members)
 
     @property
-    def attempts(self) -> tuple[Attempt, ...]:
+    def attempts(self) -> tuple[JudgedReply, ...]:
         """Everything that was judged, in the order of candidates."""
         return tuple(self._attempts)
 
@@ -82,10 +82,10 @@ class Population:
         """The text of each settled advice proposal, with its proposal."""
         return tuple(self._advice)
 
-    def add(self, member: Member) -> None:
+    def add(self, member: ScoredCandidate) -> None:
         self._members.append(member)
 
-    def add_attempt(self, attempt: Attempt) -> None:
+    def add_attempt(self, attempt: JudgedReply) -> None:
         self._attempts.append(attempt)
 
     def add_advice(self, proposal: int, text: str) -> None:
@@ -95,7 +95,7 @@ class Population:
         """The number of members."""
         return len(self._members)
 
-    def best(self, count: int, *, before_round: int | None = None) -> tuple[Member, ...]:
+    def best(self, count: int, *, before_round: int | None = None) -> tuple[ScoredCandidate, ...]:
         """The best members, of those of the rounds before one where it is given; of equals the earlier."""
         chosen = [m for m in self._members if before_round is None or m.round < before_round]
         return tuple(sorted(chosen, key=lambda m: (-m.score, m.candidate))[:count])

@@ -15,14 +15,14 @@ from vulcan.errors import UserError
 from vulcan.evaluator import Instance
 from vulcan.models.base import Message
 from vulcan.python_policy.dispatch import describe_policy
-from vulcan.searches.population import Member
+from vulcan.searches.population import ScoredCandidate
 from vulcan.searches.strategies.base import Draft
 from vulcan.task import Json, Mechanism, Objective, Rank, Task, Value
 
 ADVICE_LINES = 10
 """How many lines of advice are asked for."""
 
-_MOST_INSTANCES = 12
+_MAX_INSTANCES = 12
 """Instances whose scores are listed one by one; of more, the best and the worst half of this number."""
 
 
@@ -120,10 +120,10 @@ def _heading(draft: Draft) -> str:
     return "The best policies so far" if len(draft.parents) > 1 else "The policy to change"
 
 
-def _by_instance(member: Member, instances: Sequence[str]) -> list[tuple[str, float]]:
+def _by_instance(member: ScoredCandidate, instances: Sequence[str]) -> list[tuple[str, float]]:
     """Instances with the member's scores; of many, those where it is best and where it is worst."""
     scored = list(zip(instances, member.scores, strict=True))
-    if len(scored) <= _MOST_INSTANCES:
+    if len(scored) <= _MAX_INSTANCES:
         return scored
     ranked = sorted(scored, key=lambda pair: -pair[1])
-    return ranked[: _MOST_INSTANCES // 2] + ranked[-_MOST_INSTANCES // 2 :]
+    return ranked[: _MAX_INSTANCES // 2] + ranked[-_MAX_INSTANCES // 2 :]

@@ -8,11 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from vulcan.models import Message, Parent, Reply, Request
-from vulcan.searches.evaluation import Known, Trial
-from vulcan.searches.reply import Reading
+from vulcan.searches.evaluation import CandidateEvaluation, StoppingContext
+from vulcan.searches.reply import ParsedReply
 from vulcan.searches.strategies import Draft
 from vulcan.store import RunRecord
-from vulcan.store.events import Advised, CallRecord, Event, Judged, Proposed, Verdict
+from vulcan.store.events import AdviceReceived, CallRecord, CandidateJudged, CandidateProposed, Event, Verdict
 
 ADVICE = "advice"
 """The operator of a proposal that asks for lessons from the search so far, and not for a program."""
@@ -54,16 +54,16 @@ class Proposal:
 
 
 @dataclass
-class Flight:
+class PendingProposal:
     """What is known of a proposal that has no verdict yet.
 
     `told` is whether the open turn has its reply, `unpaid` whether it has none because the budget was spent.
     """
 
     proposal: Proposal
-    known: Known
-    readings: list[Reading] = field(default_factory=list)
-    trial: Trial | None = None
+    known: StoppingContext
+    readings: list[ParsedReply] = field(default_factory=list)
+    trial: CandidateEvaluation | None = None
     repair: Proposal | None = None
     unanswered: str | None = None
     unpaid: bool = False
@@ -79,13 +79,13 @@ class Flight:
         proposal, draft = self.proposal, self.proposal.draft
         parents = tuple(m.candidate for m in draft.parents)
         events: list[Event] = [
-            Proposed(
+            CandidateProposed(
                 proposal.number, draft.round, draft.operator, parents, proposal.seed, proposal.model, draft.island,
                 draft.form,
             )
         ]  # fmt: skip
         if self.advice is not None:
-            events.append(Advised(proposal.number, self.advice))
+            events.append(AdviceReceived(proposal.number, self.advice))
         next_candidate = len(record.candidates) + 1
         for turn, reading in enumerate(self.readings):
             trial = self.trial if reading.policy is not None else None
@@ -98,13 +98,13 @@ class Flight:
 
 
 def judged(
-    record: RunRecord, reading: Reading, candidate: int, proposal: int, turn: int, trial: Trial | None
-) -> Judged:
+    record: RunRecord, reading: ParsedReply, candidate: int, proposal: int, turn: int, trial: CandidateEvaluation | None
+) -> CandidateJudged:
     """The verdict on a program; `trial` is None where it was not scored."""
     policy = reading.policy
     if policy is None:
         return _without_score(candidate, proposal, turn, "rejected", reading.feedback, reading.source, reading.rules)
-    verdict = Judged(
+    verdict = CandidateJudged(
         candidate=candidate,
         proposal=proposal,
         turn=turn,
@@ -154,5 +154,7 @@ def call_record(proposal: Proposal, reply: Reply) -> CallRecord:
 def _without_score(
     candidate: int, proposal: int, turn: int, verdict: Verdict, feedback: str, source: str = "",
     rules: tuple[str, ...] = (),
-) -> Judged:  # fmt: skip
-    return Judged(candidate, proposal, turn, source, None, verdict, feedback, rules, None, None, None, None, ())
+) -> CandidateJudged:  # fmt: skip
+    return CandidateJudged(
+        candidate, proposal, turn, source, None, verdict, feedback, rules, None, None, None, None, ()
+    )

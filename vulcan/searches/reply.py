@@ -12,7 +12,7 @@ from vulcan.task import Task
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ParsedReply:
     """What one reply held. Without a policy, `feedback` says what was wrong and `rules` names it."""
 
     source: str
@@ -21,28 +21,28 @@ class Reading:
     rules: tuple[str, ...] = ()
 
 
-def read_reply(reply: Reply, task: Task, diff_of: str | None = None) -> Reading:
+def parse_reply(reply: Reply, task: Task, diff_of: str | None = None) -> ParsedReply:
     """Take the program out of a reply, which may be a diff against another one, and check it."""
     try:
         source = extract_source(reply, task.signature.function, diff_of, [other.function for other in task.others])
     except NoSource as missing:
-        return Reading("", None, f"- [{missing.rule}] {missing.message}; {missing.hint}", (missing.rule,))
-    return read_source(source, task)
+        return ParsedReply("", None, f"- [{missing.rule}] {missing.message}; {missing.hint}", (missing.rule,))
+    return parse_source(source, task)
 
 
-def read_source(source: str, task: Task) -> Reading:
+def parse_source(source: str, task: Task) -> ParsedReply:
     """Check a program, and what its task requires of every policy."""
     try:
         policy = check_policy(source, task)
     except Rejected as rejected:
         rules = tuple(violation.rule for violation in rejected.violations)
-        return Reading(source, None, explain(source, rejected.violations), rules)
+        return ParsedReply(source, None, explain(source, rejected.violations), rules)
     if policy.constant is not None:
-        return Reading(source, None, f"[constant-result] {policy.constant}", ("constant-result",))
+        return ParsedReply(source, None, f"[constant-result] {policy.constant}", ("constant-result",))
     if isinstance(policy, Policy) and any(p.required for p in task.properties):
         from vulcan.anvil.proofs import refuted_required  # loads z3, which few searches need
 
         refuted = refuted_required(policy)
         if refuted is not None:
-            return Reading(source, None, refuted.feedback, ("property",))
-    return Reading(source, policy)
+            return ParsedReply(source, None, refuted.feedback, ("property",))
+    return ParsedReply(source, policy)

@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Protocol
 
 from vulcan import __version__
-from vulcan.errors import UserError, nearest
+from vulcan.errors import UserError, did_you_mean
 from vulcan.evaluator import load_evaluator
 from vulcan.registry import find_task
 from vulcan.scoring import DeferredExecutor, Executor, LocalExecutor, Setup, WorkerLost
 from vulcan.searches.config import SearchConfig
-from vulcan.searches.evidence import Evidence, find_evidence, find_objective, make_scorer, open_run
-from vulcan.searches.model_pool import ASK, Lineup, open_lineup, replaying_lineup
+from vulcan.searches.evidence import EvaluationSet, find_objective, load_evaluation_set, make_scorer, open_run
+from vulcan.searches.model_pool import ASK, ModelPool, open_model_pool, replay_model_pool
 from vulcan.searches.options import OF_MODELS
 from vulcan.searches.population import Population
 from vulcan.searches.prompts import Prompts
@@ -28,14 +28,14 @@ from vulcan.store import RunRecord, Store
 from vulcan.store.events import (
     BaselineMeasured,
     CallRecord,
-    Controlled,
+    ControlFinished,
     Event,
-    Prepared,
+    InstancesPrepared,
     ReferenceMeasured,
-    Started,
-    Stopped,
+    RunStarted,
+    RunStopped,
 )
-from vulcan.store.runs import NotBegun
+from vulcan.store.runs import RunNotStarted
 from vulcan.task import Task
 
 log = logging.getLogger(__name__)
@@ -46,7 +46,7 @@ EXECUTORS = ("ray", "local")
 
 
 @dataclass(frozen=True, slots=True)
-class Machines:
+class ExecutionConfig:
     """Where candidates are scored: `ray` (a local one, or the cluster at `ray_address`) or `local` children.
 
     With `allow_unsandboxed`, free Python is run also where the host cannot hold it.
@@ -60,7 +60,7 @@ class Machines:
     def __post_init__(self) -> None:
         if self.executor not in EXECUTORS:
             raise UserError(
-                f"no executor {self.executor!r}{nearest(self.executor, EXECUTORS)} (known: {', '.join(EXECUTORS)})"
+                f"no executor {self.executor!r}{did_you_mean(self.executor, EXECUTORS)} (known: {', '.join(EXECUTORS)})"
             )
         if self.workers < 0:
             raise UserError(f"workers is {self.workers}: at least 1 is needed, or 0 for one a processor")
@@ -76,7 +76,7 @@ def _processors() -> int:
     return os.cpu_count() or 1
 
 
-class Display(Protocol):
+class RunDisplay(Protocol):
     """Shows a search to whoever started it."""
 
     def preparing(self, what: str) -> None:
@@ -89,19 +89,19 @@ class Display(Protocol):
         """Something happened."""
 
 
-def check_config(task: Task, config: SearchConfig, *, models: bool = True) -> Evidence:
+def check_config(task: Task, config: SearchConfig, *, models: bool = True) -> EvaluationSet:
     """All that can be wrong with a search before anything is written; what it will measure on. Raises UserError.
 
     Without `models` these are not looked at, such as where a recording answers in their place and no key is needed.
     """
     draft = make_strategy(config, config.offline).draft(0, Population(), random.Random(0))
-    evidence = find_evidence(task, config, load_evaluator(task))
+    evidence = load_evaluation_set(task, config, load_evaluator(task))
     training = [i for i in evidence.instances if i.split == "train"]
     Prompts(task, find_objective(task, config.objective), config.settings, training).chat(draft)
     if config.model == (ASK,):
         _check_ask(config)
     elif models:
-        open_lineup(task, config).close()
+        open_model_pool(task, config).close()
     return evidence
 
 
@@ -116,7 +116,12 @@ def _check_ask(config: SearchConfig) -> None:
 
 @contextmanager
 def open_study(
-    task: Task, config: SearchConfig, store: Store, evidence: Evidence, machines: Machines, display: Display
+    task: Task,
+    config: SearchConfig,
+    store: Store,
+    evidence: EvaluationSet,
+    machines: ExecutionConfig,
+    display: RunDisplay,
 ) -> Iterator[Study]:
     """A study on a run's store, opened or gone on with. Raises UserError or WorkerLost."""
 
@@ -131,11 +136,11 @@ def open_study(
         yield study
 
 
-def written_down(place: Path, store: Store, *, models: bool = True) -> tuple[Task, SearchConfig, Evidence]:
+def load_run_spec(place: Path, store: Store, *, models: bool = True) -> tuple[Task, SearchConfig, EvaluationSet]:
     """What a run was begun with. Raises UserError where it cannot be gone on with."""
     record = RunRecord.of(store.events())
     if not record.config:
-        raise NotBegun(place)
+        raise RunNotStarted(place)
     config = SearchConfig.from_json(record.config)
     task = find_task(config.task)
     evidence = check_config(task, config, models=models)
@@ -148,20 +153,20 @@ def run_search(
     task: Task,
     config: SearchConfig,
     store: Store,
-    evidence: Evidence,
-    machines: Machines,
-    display: Display,
+    evidence: EvaluationSet,
+    machines: ExecutionConfig,
+    display: RunDisplay,
     *,
     control: Callable[[], Store],
-    recording: Recording | None = None,
-    control_recording: Recording | None = None,
+    recording: RecordedReplies | None = None,
+    control_recording: RecordedReplies | None = None,
 ) -> None:
     """Open the run or go on with it, search, choose the winner, and compare it with a control if that is wanted.
 
     A recording answers in place of the models that the configuration names. `control` opens the store of the control.
     Raises UserError, ModelRefused or WorkerLost after the store has been told; the run can then be resumed.
     """
-    with stop_is_told(store), open_study(task, config, store, evidence, machines, display) as study:
+    with record_stop(store), open_study(task, config, store, evidence, machines, display) as study:
         if recording is not None:
             study.repeat(recording.proposals, recording.last_turns)
         with closing(_lineup(task, config, store, recording)) as lineup:
@@ -173,7 +178,7 @@ def run_search(
 
 
 @dataclass(frozen=True, slots=True)
-class Recording:
+class RecordedReplies:
     """What models answered in another run, and where they did not: `(proposal, turn)` and why.
 
     `last_turns` has the last turn that each proposal got: a repair that there was no budget for is not asked again.
@@ -185,7 +190,7 @@ class Recording:
     last_turns: Mapping[int, int]
 
     @classmethod
-    def of(cls, store: Store) -> Recording:
+    def of(cls, store: Store) -> RecordedReplies:
         record = RunRecord.of(store.events())
         gaps = {(p, 0): "no advice" for p in record.proposals if store.call(p, 0) is None}
         gaps |= {(c.proposal, c.turn): c.feedback for c in record.candidates.values() if c.verdict == "no-reply"}
@@ -196,19 +201,19 @@ class Recording:
         return cls(asked, tuple(store.calls()), gaps, last_turns)
 
 
-def _lineup(task: Task, config: SearchConfig, store: Store, recording: Recording | None) -> Lineup:
+def _lineup(task: Task, config: SearchConfig, store: Store, recording: RecordedReplies | None) -> ModelPool:
     if recording is None:
-        return open_lineup(task, config, store.calls())
-    return replaying_lineup(recording.calls, recording.unanswered)
+        return open_model_pool(task, config, store.calls())
+    return replay_model_pool(recording.calls, recording.unanswered)
 
 
-def _control(study: Study, store: Store, recording: Recording | None) -> Controlled:
+def _control(study: Study, store: Store, recording: RecordedReplies | None) -> ControlFinished:
     """What sampling without feedback comes to: as many proposals, of the same models, on the same executor."""
     config = replace(study.config, strategy=CONTROL, tune=0, simplify=0, control=False, budget_candidates=study.settled)
     try:
         known = RunRecord.of(store.events())
-        beginning: list[Event] = [] if known.config else [Started(config.to_json(), __version__)]
-        missing = (() if known.instances else (Prepared,)) + (() if known.baselines else _MEASURED)
+        beginning: list[Event] = [] if known.config else [RunStarted(config.to_json(), __version__)]
+        missing = (() if known.instances else (InstancesPrepared,)) + (() if known.baselines else _MEASURED)
         beginning += [event for event in study.store.events() if isinstance(event, missing)]
         store.append(*beginning)
         control = Study(study.task, config, store, study.scorer, study.executor)
@@ -223,23 +228,23 @@ def _control(study: Study, store: Store, recording: Recording | None) -> Control
 
 
 @contextmanager
-def stop_is_told(store: Store) -> Iterator[None]:
+def record_stop(store: Store) -> Iterator[None]:
     """Writes to the store why a search stopped, where it did not come to its end."""
     try:
         yield
     except KeyboardInterrupt:
-        store.append(Stopped("interrupted"))
+        store.append(RunStopped("interrupted"))
         raise
     except (UserError, WorkerLost) as error:
-        store.append(Stopped("error", str(error)))
+        store.append(RunStopped("error", str(error)))
         raise
 
 
 @contextmanager
 def executor_for(
     config: SearchConfig,
-    evidence: Evidence,
-    machines: Machines,
+    evidence: EvaluationSet,
+    machines: ExecutionConfig,
     meanwhile: Callable[[], None] = lambda: None,
 ) -> Iterator[Executor]:
     """Somewhere to score. Ray comes up while `meanwhile` runs; where it does not, one line says so."""

@@ -8,22 +8,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from vulcan.anvil import Policy, Rejected, check
-from vulcan.anvil import ir as p
+from vulcan.anvil import Policy, Rejected, check, ir
 from vulcan.anvil.rewrite.optimize import ONE, ZERO, cleaned
 from vulcan.anvil.rewrite.traversal import places, program_size, replaced
 from vulcan.anvil.unparse import emit_source
 from vulcan.searches.tuning import Evaluate
 from vulcan.task import Task
 
-Cut = tuple[p.Statement | p.Expression, p.Expression | str]
+Cut = tuple[ir.Statement | ir.Expression, ir.Expression | str]
 """What is cut, and what stands in its place: the same cut of a changed program is equal to it."""
 
-_Statements = tuple[p.Statement, ...]
+_Statements = tuple[ir.Statement, ...]
 _REDUCIBLE = ("min", "max", "and", "or")
 
 
-def cuts(program: p.Program) -> Iterator[tuple[Cut, p.Program]]:
+def cuts(program: ir.Module) -> Iterator[tuple[Cut, ir.Module]]:
     """Every program that one cut makes; not each is valid, and not each is smaller before it is cleaned.
 
     A statement is dropped, or a branch put in place of its `if`; an expression becomes one of its operands, loses one
@@ -40,33 +39,33 @@ def cuts(program: p.Program) -> Iterator[tuple[Cut, p.Program]]:
 def _of_block(body: _Statements) -> Iterator[tuple[Cut, _Statements]]:
     for index, statement in enumerate(body):
         before, behind = body[:index], body[index + 1 :]
-        if not isinstance(statement, p.Return):
+        if not isinstance(statement, ir.Return):
             yield (statement, "dropped"), (*before, *behind)
-        if isinstance(statement, p.If):
+        if isinstance(statement, ir.If):
             yield (statement, "then"), (*before, *statement.then, *behind)
             yield (statement, "otherwise"), (*before, *statement.otherwise, *behind)
         for cut, made in _of_statement(statement):
             yield cut, (*before, made, *behind)
 
 
-def _of_statement(statement: p.Statement) -> Iterator[tuple[Cut, p.Statement]]:
+def _of_statement(statement: ir.Statement) -> Iterator[tuple[Cut, ir.Statement]]:
     match statement:
-        case p.Assign() | p.Return():
+        case ir.Assign() | ir.Return():
             for cut, value in _of_expression(statement.value):
                 yield cut, replace(statement, value=value)
-        case p.If():
+        case ir.If():
             for cut, test in _of_expression(statement.test, is_value=False):
                 yield cut, replace(statement, test=test)
             for cut, then in _of_block(statement.then):
                 yield cut, replace(statement, then=then)
             for cut, otherwise in _of_block(statement.otherwise):
                 yield cut, replace(statement, otherwise=otherwise)
-        case p.Loop():
+        case ir.Loop():
             for cut, inner in _of_block(statement.body):
                 yield cut, replace(statement, body=inner)
 
 
-def _of_expression(e: p.Expression, is_value: bool = True) -> Iterator[tuple[Cut, p.Expression]]:
+def _of_expression(e: ir.Expression, is_value: bool = True) -> Iterator[tuple[Cut, ir.Expression]]:
     """The cuts of an expression that a statement holds: as the value that it assigns or returns, or as its test."""
     if is_value:
         yield from (((e, new), new) for new in (ZERO, ONE))
@@ -74,41 +73,41 @@ def _of_expression(e: p.Expression, is_value: bool = True) -> Iterator[tuple[Cut
         for new in (*_parts(part), *_shorter(part)):
             yield (part, new), replaced(e, path, new)
         for index in _replaceable(part):
-            old = p.children(part)[index]
+            old = ir.children(part)[index]
             yield from (((old, new), replaced(e, (*path, index), new)) for new in (ZERO, ONE))
 
 
-def _parts(e: p.Expression) -> tuple[p.Expression, ...]:
+def _parts(e: ir.Expression) -> tuple[ir.Expression, ...]:
     match e:
-        case p.Operate() | p.Call():
-            return p.children(e)
-        case p.Choose(_, then, otherwise):
+        case ir.Operate() | ir.Call():
+            return ir.children(e)
+        case ir.Choose(_, then, otherwise):
             return (then, otherwise)
-        case p.Compare():
+        case ir.Compare():
             return (ZERO, ONE)
         case _:
             return ()
 
 
-def _shorter(e: p.Expression) -> Iterator[p.Expression]:
+def _shorter(e: ir.Expression) -> Iterator[ir.Expression]:
     match e:
-        case p.Operate(operation, operands) if operation in _REDUCIBLE and len(operands) > 2:
+        case ir.Operate(operation, operands) if operation in _REDUCIBLE and len(operands) > 2:
             for index in range(len(operands)):
                 yield replace(e, operands=(*operands[:index], *operands[index + 1 :]))
-        case p.Compare(operators, operands) if len(operators) > 1:
+        case ir.Compare(operators, operands) if len(operators) > 1:
             yield replace(e, operators=operators[1:], operands=operands[1:])
             yield replace(e, operators=operators[:-1], operands=operands[:-1])
         case _:
             pass
 
 
-def _replaceable(e: p.Expression) -> Iterator[int]:
+def _replaceable(e: ir.Expression) -> Iterator[int]:
     """The children that may become 0 or 1: those with parts of their own, where that is not another cut already."""
-    for index, part in enumerate(p.children(e)):
+    for index, part in enumerate(ir.children(e)):
         match e:
-            case p.Choose() if index > 0 and p.children(part):
+            case ir.Choose() if index > 0 and ir.children(part):
                 yield index
-            case p.Call() | p.Compare() | p.Operate("min" | "max") if p.children(part):
+            case ir.Call() | ir.Compare() | ir.Operate("min" | "max") if ir.children(part):
                 yield index
 
 
@@ -200,7 +199,7 @@ class _Search:
         """Every valid program that is smaller by a cut not known to be harmful, once."""
         size = program_size(policy.program)
         seen: set[str] = set()
-        made: list[tuple[Cut | None, p.Program]] = [(None, policy.program)]
+        made: list[tuple[Cut | None, ir.Module]] = [(None, policy.program)]
         made += [(cut, program) for cut, program in cuts(policy.program) if cut not in self.harmful]
         for cut, program in made:
             try:
@@ -214,7 +213,7 @@ class _Search:
                 seen.add(smaller.fingerprint)
                 yield _Smaller(cut, smaller, own)
 
-    def written(self, program: p.Program) -> str:
+    def written(self, program: ir.Module) -> str:
         return emit_source(program, self.task.interface)
 
     def measured(self, candidates: Sequence[_Smaller]) -> list[_Smaller]:

@@ -20,29 +20,29 @@ from vulcan.models import BudgetExhausted, ModelUnavailable, Reply
 from vulcan.scoring import Executor
 from vulcan.searches.config import SearchConfig
 from vulcan.searches.costs import Costs
-from vulcan.searches.evaluation import Course, Known, Trial
-from vulcan.searches.finalize import Ending, Refining
-from vulcan.searches.history import Settled
-from vulcan.searches.model_pool import Lineup, choose, reply_of
+from vulcan.searches.evaluation import CandidateEvaluation, EvaluationPlan, StoppingContext
+from vulcan.searches.finalize import Finalizer, Refiner
+from vulcan.searches.history import VisibleHistory
+from vulcan.searches.model_pool import ModelPool, choose, reply_of
 from vulcan.searches.prompts import Prompts
-from vulcan.searches.proposal import ADVICE, Flight, Proposal, call_record, judged, storable
-from vulcan.searches.reply import Reading, read_reply, read_source
+from vulcan.searches.proposal import ADVICE, PendingProposal, Proposal, call_record, judged, storable
+from vulcan.searches.reply import ParsedReply, parse_reply, parse_source
 from vulcan.searches.scorer import Scorer
 from vulcan.searches.strategies import make_strategy
 from vulcan.store import RunRecord, Store
 from vulcan.store.events import (
-    Controlled,
+    CandidateProposed,
+    ControlFinished,
     Event,
-    Proposed,
-    Stopped,
+    RunStopped,
     StopReason,
 )
 from vulcan.task import Task
 
-MOST_UNANSWERED = 5
+MAX_UNANSWERED = 5
 """Proposals in a row that a model may fail to answer before the search stops."""
 
-LONGEST_ADVICE = 2_000
+MAX_ADVICE = 2_000
 """Characters that are kept of a reply to a proposal for advice."""
 
 Listener = Callable[[Event], None]
@@ -72,10 +72,10 @@ class Study:
         self._listeners = tuple(listeners)
         self._prompts = Prompts(task, scorer.objective, config.settings, scorer.of("train"))
         self._strategy = make_strategy(config, config.offline)
-        self._course = Course.of(self.record.rungs, scorer.of("train"), races=config.racing)
-        self._settled = Settled(self.record, store, scorer, config.finalists)
-        self._refining = Refining(task, config, self.record, scorer, executor)
-        self._flights: OrderedDict[int, Flight] = OrderedDict()
+        self._course = EvaluationPlan.of(self.record.rungs, scorer.of("train"), races=config.racing)
+        self._settled = VisibleHistory(self.record, store, scorer, config.finalists)
+        self._refining = Refiner(task, config, self.record, scorer, executor)
+        self._flights: OrderedDict[int, PendingProposal] = OrderedDict()
         self._asked = self.settled = sum(p.round > 0 for p in self.record.proposals.values())
         self._unanswered_in_row = 0
         self._held: list[Event] = []
@@ -111,7 +111,7 @@ class Study:
         self._settle()
         return next(filter(None, map(self._take_repair, self._flights.values())), None) or self._draft_next()
 
-    def _take_repair(self, flight: Flight) -> Proposal | None:
+    def _take_repair(self, flight: PendingProposal) -> Proposal | None:
         """The next turn of a proposal whose program was rejected; None where it has none."""
         if (repair := flight.repair) is not None:
             flight.proposal, flight.repair, flight.told = repair, None, False
@@ -136,7 +136,7 @@ class Study:
             progress=self._asked / max(1, self.total),
         )
         self._asked += 1
-        self._flights[number] = Flight(proposal, known)
+        self._flights[number] = PendingProposal(proposal, known)
         return proposal
 
     def _able_to(self, operator: str) -> tuple[str, ...]:
@@ -151,7 +151,7 @@ class Study:
         """The proposals that wait for a reply."""
         return [f.proposal for f in self._flights.values() if not f.told]
 
-    def tell(self, proposal: Proposal, reply: Reply) -> Reading | None:
+    def tell(self, proposal: Proposal, reply: Reply) -> ParsedReply | None:
         """Take the reply to a proposal. Rejected programs come back from `ask` for repair while turns remain.
 
         None where the proposal asked for advice. Raises ValueError for a proposal that is not open.
@@ -163,10 +163,10 @@ class Study:
         self.costs.add(call)
         flight.told = True
         if proposal.draft.operator == ADVICE:
-            flight.advice = reply.text.strip()[:LONGEST_ADVICE]
+            flight.advice = reply.text.strip()[:MAX_ADVICE]
             self._settle()
             return None
-        reading = read_reply(reply, self.task, proposal.diff_of)
+        reading = parse_reply(reply, self.task, proposal.diff_of)
         flight.readings.append(reading)
         if reading.policy is None and proposal.turn < self._last_turns.get(proposal.number, self.config.repairs):
             repair = proposal.repaired(reply.text, self._prompts.repair(reading.feedback))
@@ -199,7 +199,7 @@ class Study:
                 flight.unanswered = "nobody answered"
         self.wait_for_scores()
 
-    def trial_of(self, proposal: int) -> Trial | None:
+    def trial_of(self, proposal: int) -> CandidateEvaluation | None:
         """How far the scoring of a proposal has come that is not settled, for an earlier one has no reply yet."""
         flight = self._flights.get(proposal)
         return flight.trial if flight else None
@@ -216,7 +216,7 @@ class Study:
             if (kept := self.store.call(number, turn)) is not None:
                 self.tell(proposal, reply_of(kept))
 
-    def run(self, lineup: Lineup, parallel: int | None = None) -> None:
+    def run(self, lineup: ModelPool, parallel: int | None = None) -> None:
         """Search until the plan or a budget is through, then choose and test the winner.
 
         Raises ModelRefused, or UserError where the model answers nothing any more; the run can then be resumed.
@@ -271,26 +271,26 @@ class Study:
         if self._held:
             self.store.append(*self._held)
             self._held.clear()
-        Ending(self.config, self.record, self.scorer, self.executor, self._refining, self._emit).run()
+        Finalizer(self.config, self.record, self.scorer, self.executor, self._refining, self._emit).run()
 
-    def as_control(self) -> Controlled:
+    def as_control(self) -> ControlFinished:
         """What the search came to, for another one to be compared with."""
         chosen = self.record.chosen
         if chosen is None:
-            return Controlled("", self.settled, ())
+            return ControlFinished("", self.settled, ())
         winner = self.record.candidates[chosen.candidate]
         scores: list[tuple[SplitName, float | None]] = [("train", winner.score)]
         for (candidate, split), confirmed in self.record.confirmed.items():
             if candidate == winner.candidate:
                 scores.append((split, confirmed.score))
-        return Controlled(winner.source, self.settled, tuple(scores))
+        return ControlFinished(winner.source, self.settled, tuple(scores))
 
-    def compare_with(self, control: Controlled) -> None:
+    def compare_with(self, control: ControlFinished) -> None:
         self._emit(control)
 
     def close(self, reason: StopReason) -> None:
         """Say in the store that the search is over."""
-        self._emit(Stopped(reason))
+        self._emit(RunStopped(reason))
 
     # Scoring
 
@@ -300,24 +300,24 @@ class Study:
         for number, (name, source) in enumerate(seeds, 1):
             if number in self.record.proposals:
                 continue
-            reading = read_source(source, self.task)
+            reading = parse_source(source, self.task)
             if reading.policy is None:
                 why = reading.feedback.splitlines()[0].removeprefix("- ")
                 raise UserError(f"task {self.task.name!r}: its policy {name!r} is rejected: {why}")
             repeats = self.record.candidate_with(reading.policy.fingerprint) is not None
-            trial = None if repeats else self._trial(number, source, Known(stops=False))
+            trial = None if repeats else self._trial(number, source, StoppingContext(stops=False))
             if trial is not None:
                 trial.wait()
             candidate = len(self.record.candidates) + 1
             verdict = judged(self.record, reading, candidate, number, 0, trial)
-            self._emit(Proposed(number, 0, "seed", (), 0, ""), replace(verdict, origin="seed"))
+            self._emit(CandidateProposed(number, 0, "seed", (), 0, ""), replace(verdict, origin="seed"))
 
     @property
     def _first_number(self) -> int:
         return 1 + len(self.task.seed_policies())
 
-    def _trial(self, number: int, source: str, known: Known) -> Trial:
-        return Trial(number, source, self._course, known, self.scorer, self.executor, self.config.limit)
+    def _trial(self, number: int, source: str, known: StoppingContext) -> CandidateEvaluation:
+        return CandidateEvaluation(number, source, self._course, known, self.scorer, self.executor, self.config.limit)
 
     # Settling, in the order of proposals
 
@@ -338,9 +338,9 @@ class Study:
             (self._hold if passing else self._emit)(*flight.events(self.record))
             self._emit(*self._refining.of_new_best(self.settled))
             self._unanswered_in_row = self._unanswered_in_row + 1 if passing else 0
-            if self._unanswered_in_row >= MOST_UNANSWERED and self._most is None:
+            if self._unanswered_in_row >= MAX_UNANSWERED and self._most is None:
                 raise UserError(
-                    f"the model gave no reply to {MOST_UNANSWERED} proposals in a row, the last of them "
+                    f"the model gave no reply to {MAX_UNANSWERED} proposals in a row, the last of them "
                     f"{flight.proposal.number}: {flight.unanswered}; when it is back, go on with `vulcan resume`"
                 )
 
@@ -380,7 +380,7 @@ class Study:
 
     # Replies
 
-    def _reply(self, lineup: Lineup, proposal: Proposal) -> Reply:
+    def _reply(self, lineup: ModelPool, proposal: Proposal) -> Reply:
         """The reply that the store has from before an interruption, or else the model's."""
         kept = self.store.call(proposal.number, proposal.turn)
         if kept is not None:
@@ -395,7 +395,7 @@ class Study:
             flight.repair = None
         self._settle()
 
-    def _open_flight(self, proposal: Proposal) -> Flight:
+    def _open_flight(self, proposal: Proposal) -> PendingProposal:
         flight = self._flights.get(proposal.number)
         if flight is None or flight.told or flight.proposal.turn != proposal.turn:
             raise ValueError(f"proposal {proposal.number}, turn {proposal.turn}, is not open")

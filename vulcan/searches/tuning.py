@@ -16,8 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from vulcan.anvil import Policy, Rejected, check
-from vulcan.anvil import ir as p
+from vulcan.anvil import Policy, Rejected, check, ir
 from vulcan.anvil.rewrite.lift_constants import Adjustable, Knob, adjustable, lift, lowered
 from vulcan.anvil.unparse import emit_source
 from vulcan.python_policy.dispatch import check_policy
@@ -27,7 +26,7 @@ from vulcan.task import Task
 DIGITS = 3
 """Significant digits of every number that a scale gives: more would be noise."""
 
-_LARGEST_EXPONENT = 690.0
+_MAX_EXPONENT = 690.0
 _EDGE = 0.02
 
 
@@ -60,7 +59,7 @@ class Magnitude:
         return math.log(abs(value))
 
     def value(self, place: float) -> float:
-        return self.sign * rounded(math.exp(min(max(place, -_LARGEST_EXPONENT), _LARGEST_EXPONENT)))
+        return self.sign * rounded(math.exp(min(max(place, -_MAX_EXPONENT), _MAX_EXPONENT)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +70,7 @@ class AroundZero:
         return math.asinh(value)
 
     def value(self, place: float) -> float:
-        return rounded(math.sinh(min(max(place, -_LARGEST_EXPONENT), _LARGEST_EXPONENT)))
+        return rounded(math.sinh(min(max(place, -_MAX_EXPONENT), _MAX_EXPONENT)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,21 +93,21 @@ class Share:
 Evaluate = Callable[[Sequence[str]], Sequence[float | None]]
 """Sources to their mean objectives, higher being better, in the same order; None for one that failed."""
 
-FEWEST_EVALUATIONS = 8
-MOST_CONFIRMATIONS = 4
+MIN_EVALUATIONS = 8
+MAX_CONFIRMATIONS = 4
 """Of one tuning: the policy itself and the best three found."""
 
-_FEWEST_DIMENSIONS = 2
+_MIN_DIMENSIONS = 2
 """The package `cmaes` takes no fewer: a single number is accompanied by one that stands for nothing."""
 
 _STEP = 0.7
-_WIDEST_STEP = 3.0
+_MAX_STEP = 3.0
 _PATIENCE = 6
 _GROWTH = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ParameterChange:
     """What became of one number; `name` is as in `vulcan.anvil.rewrite.lift_constants.Knob`."""
 
     name: str
@@ -117,7 +116,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Tuned:
+class TuningResult:
     """A policy that scores higher than the one it was made from (`before`), both by `confirm` where there is one.
 
     `evaluations` counts the sources given to `evaluate`, and `confirmations` those given to `confirm`.
@@ -128,7 +127,7 @@ class Tuned:
     before: float
     evaluations: int
     confirmations: int
-    changes: tuple[Change, ...]
+    changes: tuple[ParameterChange, ...]
 
 
 def tune(
@@ -139,7 +138,7 @@ def tune(
     evaluations: int,
     seed: int,
     confirm: Evaluate | None = None,
-) -> Tuned | None:
+) -> TuningResult | None:
     """The best setting found of the policy's numbers; None where none is better than what it has, or it has none.
 
     Changed are the module's parameters, the magnitudes in its body (which become parameters, but those that stay as
@@ -153,7 +152,7 @@ def tune(
     """
     policy = check_policy(source, task)
     numbers: _Numbers = _OfProgram(policy) if isinstance(policy, ProgramPolicy) else _OfAnvil(policy, _numbers(policy))
-    if not numbers.knobs or evaluations < FEWEST_EVALUATIONS:
+    if not numbers.knobs or evaluations < MIN_EVALUATIONS:
         return None
     search = _Search(source, numbers, evaluate, evaluations)
     if not search.run(seed):
@@ -194,7 +193,7 @@ class _OfAnvil:
         """What was lifted and has not changed is put back where it was."""
         own = self.policy.parameters
         idle = (k.name for k, v in zip(self.numbers.knobs, values, strict=True) if k.name not in own and k.value == v)
-        program: p.Program = lowered(self.numbers.with_values(values), frozenset(idle))
+        program: ir.Module = lowered(self.numbers.with_values(values), frozenset(idle))
         return emit_source(program, self.policy.task.interface)
 
 
@@ -270,7 +269,7 @@ class _Search:
         from cmaes import SepCMA
 
         best, step, idle, starts = self.origin, _STEP, 0, 0
-        idle_places = [0.0] * (_FEWEST_DIMENSIONS - len(self.scales))
+        idle_places = [0.0] * (_MIN_DIMENSIONS - len(self.scales))
         generation: SepCMA | None = None
         while self.left > 0 and idle < _PATIENCE:
             if generation is None:
@@ -290,14 +289,14 @@ class _Search:
             idle = 0 if improved else idle + 1
             best = first if improved else best
             if flat:
-                generation, step = None, min(step * _GROWTH, _WIDEST_STEP)
+                generation, step = None, min(step * _GROWTH, _MAX_STEP)
             elif idle == _PATIENCE // 2:
                 generation, step = None, _STEP
             else:
                 generation.tell([(place, float(rank)) for rank, (_, place) in enumerate(ranked)])
         return True
 
-    def best(self, confirm: Evaluate | None) -> Tuned | None:
+    def best(self, confirm: Evaluate | None) -> TuningResult | None:
         """The best of all, if it is better than the policy itself."""
         before = self.score(self.origin)
         better = [point for point in dict.fromkeys(self.points) if self.score(point) > before]
@@ -305,7 +304,7 @@ class _Search:
         asked = list(dict.fromkeys(point.source for point in (self.origin, *better)))
         scores, confirmations = self.scores, 0
         if confirm is not None and better:
-            asked = asked[:MOST_CONFIRMATIONS]
+            asked = asked[:MAX_CONFIRMATIONS]
             scores, confirmations = dict(zip(asked, confirm(asked), strict=True)), len(asked)
         own = scores[self.source]
         if own is None:
@@ -315,8 +314,8 @@ class _Search:
             return None
         score, source = max(found, key=lambda pair: pair[0])
         point = next(point for point in better if point.source == source)
-        return Tuned(source, score, own, len(self.scores), confirmations, self.changes(point))
+        return TuningResult(source, score, own, len(self.scores), confirmations, self.changes(point))
 
-    def changes(self, point: _Point) -> tuple[Change, ...]:
+    def changes(self, point: _Point) -> tuple[ParameterChange, ...]:
         pairs = zip(self.numbers.knobs, point.values, strict=True)
-        return tuple(Change(knob.name, knob.value, value) for knob, value in pairs if value != knob.value)
+        return tuple(ParameterChange(knob.name, knob.value, value) for knob, value in pairs if value != knob.value)

@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from vulcan.evaluator import SplitName
-from vulcan.store.events import EVENTS, CallRecord, Event, Prepared
+from vulcan.store.events import EVENTS, CallRecord, Event, InstancesPrepared
 from vulcan.task import Json
 
 KEPT_BY_HASH: Mapping[str, tuple[str, ...]] = {"Judged": ("source",), "Controlled": ("source",), "Advised": ("text",)}
@@ -43,7 +43,7 @@ def decode_event(kind: str, data: str, text_of: Callable[[str], str]) -> Event:
         event = declared(**read)
     except TypeError as error:
         raise MalformedRow(f"an event {kind} without all of its fields") from error
-    if isinstance(event, Prepared):
+    if isinstance(event, InstancesPrepared):
         _check_instances(event.instances)
         for rung in event.rungs:
             _check_rung(rung)

@@ -31,7 +31,7 @@ InstanceMetrics = tuple[tuple[str, dict[str, float]], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Started:
+class RunStarted:
     """A run was opened. `config` is all that a repetition needs."""
 
     config: dict[str, Json]
@@ -39,7 +39,7 @@ class Started:
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class InstancesPrepared:
     """The instances, in order: their names, splits and parameters; and the cheaper versions of those of `train`."""
 
     instances: tuple[dict[str, Json], ...]
@@ -67,7 +67,7 @@ class ReferenceMeasured:
 
 
 @dataclass(frozen=True, slots=True)
-class Proposed:
+class CandidateProposed:
     """A candidate was asked for, of `model`. `round` counts from 1; the task's own seed policies are round 0.
 
     `form` is how the reply was to give the program: `full`, or as a `diff` against the first parent.
@@ -84,7 +84,7 @@ class Proposed:
 
 
 @dataclass(frozen=True, slots=True)
-class Advised:
+class AdviceReceived:
     """A proposal was for advice and not for a program: what the model made of the search so far."""
 
     proposal: int
@@ -92,7 +92,7 @@ class Advised:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class CandidateJudged:
     """A program was read out of a reply, and this became of it.
 
     `turn` counts the replies of a proposal from 0: later ones are repairs. `source` is empty where the reply held
@@ -124,7 +124,7 @@ class Judged:
 
 
 @dataclass(frozen=True, slots=True)
-class Refined:
+class CandidateRefined:
     """The search tuned or simplified a candidate; `result` is the new candidate, None where none was better.
 
     `cost` is what the evaluations took, in scores on all the training instances; None where all of them were that.
@@ -138,7 +138,7 @@ class Refined:
 
 
 @dataclass(frozen=True, slots=True)
-class Confirmed:
+class FinalistScored:
     """A finalist was measured on a split that the search did not see; `score` is None where it failed there."""
 
     candidate: int
@@ -148,7 +148,7 @@ class Confirmed:
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class WinnerChosen:
     """The winner, and on which split it was chosen."""
 
     candidate: int
@@ -156,7 +156,7 @@ class Chosen:
 
 
 @dataclass(frozen=True, slots=True)
-class Controlled:
+class ControlFinished:
     """What sampling without feedback came to at the same budget: its winner, and that one's score on each split."""
 
     source: str
@@ -165,7 +165,7 @@ class Controlled:
 
 
 @dataclass(frozen=True, slots=True)
-class Stopped:
+class RunStopped:
     """The run stopped: `finished`, `interrupted`, or `error` with the message."""
 
     reason: StopReason
@@ -173,21 +173,42 @@ class Stopped:
 
 
 Event = (
-    Started
-    | Prepared
+    RunStarted
+    | InstancesPrepared
     | BaselineMeasured
     | ReferenceMeasured
-    | Proposed
-    | Advised
-    | Judged
-    | Refined
-    | Confirmed
-    | Chosen
-    | Controlled
-    | Stopped
+    | CandidateProposed
+    | AdviceReceived
+    | CandidateJudged
+    | CandidateRefined
+    | FinalistScored
+    | WinnerChosen
+    | ControlFinished
+    | RunStopped
 )
 
-EVENTS: Mapping[str, type[Event]] = {kind.__name__: kind for kind in get_args(Event)}
+EVENTS: Mapping[str, type[Event]] = {
+    "Started": RunStarted,
+    "Prepared": InstancesPrepared,
+    "BaselineMeasured": BaselineMeasured,
+    "ReferenceMeasured": ReferenceMeasured,
+    "Proposed": CandidateProposed,
+    "Advised": AdviceReceived,
+    "Judged": CandidateJudged,
+    "Refined": CandidateRefined,
+    "Confirmed": FinalistScored,
+    "Chosen": WinnerChosen,
+    "Controlled": ControlFinished,
+    "Stopped": RunStopped,
+}
+"""The event of each `kind`, as it is stored and printed."""
+
+_KINDS = {event: kind for kind, event in EVENTS.items()}
+
+
+def kind_of(event: Event) -> str:
+    """The `kind` under which an event is stored and printed."""
+    return _KINDS[type(event)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,19 +9,19 @@ from typing import Any
 
 from vulcan.evaluator import Instance, Rung, SplitName
 from vulcan.store.events import (
-    Advised,
+    AdviceReceived,
     BaselineMeasured,
-    Chosen,
-    Confirmed,
-    Controlled,
+    CandidateJudged,
+    CandidateProposed,
+    CandidateRefined,
+    ControlFinished,
     Event,
-    Judged,
-    Prepared,
-    Proposed,
+    FinalistScored,
+    InstancesPrepared,
     ReferenceMeasured,
-    Refined,
-    Started,
-    Stopped,
+    RunStarted,
+    RunStopped,
+    WinnerChosen,
 )
 
 _WITHOUT_SCORING = ("duplicate", "rejected", "no-reply")
@@ -37,14 +37,14 @@ class RunRecord:
     rungs: tuple[Rung, ...] = ()
     references: dict[tuple[str, str], ReferenceMeasured] = field(default_factory=dict)
     baselines: dict[tuple[str, SplitName], BaselineMeasured] = field(default_factory=dict)
-    proposals: dict[int, Proposed] = field(default_factory=dict)
-    candidates: dict[int, Judged] = field(default_factory=dict)
+    proposals: dict[int, CandidateProposed] = field(default_factory=dict)
+    candidates: dict[int, CandidateJudged] = field(default_factory=dict)
     advice: dict[int, str] = field(default_factory=dict)
-    refined: list[Refined] = field(default_factory=list)
-    confirmed: dict[tuple[int, SplitName], Confirmed] = field(default_factory=dict)
-    chosen: Chosen | None = None
-    control: Controlled | None = None
-    stopped: Stopped | None = None
+    refined: list[CandidateRefined] = field(default_factory=list)
+    confirmed: dict[tuple[int, SplitName], FinalistScored] = field(default_factory=dict)
+    chosen: WinnerChosen | None = None
+    control: ControlFinished | None = None
+    stopped: RunStopped | None = None
     _fingerprints: dict[str, int] = field(default_factory=dict)
 
     @classmethod
@@ -57,39 +57,39 @@ class RunRecord:
     def add(self, event: Event) -> None:
         self.stopped = None
         match event:
-            case Started(config, version):
+            case RunStarted(config, version):
                 self.config, self.version = config, version
-            case Prepared(instances, rungs):
+            case InstancesPrepared(instances, rungs):
                 self.instances = tuple(Instance(**instance) for instance in instances)  # type: ignore[arg-type]
                 self.rungs = tuple(map(_rung, rungs))
             case ReferenceMeasured(policy, rung):
                 self.references[policy, rung] = event
             case BaselineMeasured(policy, _, split):
                 self.baselines[policy, split] = event
-            case Proposed(proposal):
+            case CandidateProposed(proposal):
                 self.proposals[proposal] = event
-            case Judged(candidate):
+            case CandidateJudged(candidate):
                 self.candidates[candidate] = event
                 if event.verdict not in _WITHOUT_SCORING and event.fingerprint is not None:
                     self._fingerprints[event.fingerprint] = candidate
-            case Advised(proposal, text):
+            case AdviceReceived(proposal, text):
                 self.advice[proposal] = text
-            case Refined():
+            case CandidateRefined():
                 self.refined.append(event)
-            case Controlled():
+            case ControlFinished():
                 self.control = event
-            case Confirmed(candidate, split):
+            case FinalistScored(candidate, split):
                 self.confirmed[candidate, split] = event
-            case Chosen():
+            case WinnerChosen():
                 self.chosen = event
-            case Stopped():
+            case RunStopped():
                 self.stopped = event
 
     def candidate_with(self, fingerprint: str) -> int | None:
         """The candidate that was scored, or failed to be, for an equal program."""
         return self._fingerprints.get(fingerprint)
 
-    def ranked(self) -> list[Judged]:
+    def ranked(self) -> list[CandidateJudged]:
         """Scored candidates, the best first; of equals the earlier."""
         scored = [c for c in self.candidates.values() if c.score is not None and c.verdict == "scored"]
         return sorted(scored, key=lambda c: (-(c.score or 0.0), c.candidate))

@@ -23,13 +23,13 @@ from vulcan.errors import UserError
 from vulcan.store.decode import MalformedRow, decode_call, decode_event
 from vulcan.store.events import (
     EVENTS,
-    Advised,
+    AdviceReceived,
     CallRecord,
+    CandidateJudged,
+    CandidateProposed,
     Event,
-    Judged,
-    Prepared,
-    Proposed,
-    Started,
+    InstancesPrepared,
+    RunStarted,
 )
 from vulcan.store.sqlite import DamagedRun, SQLiteStore, beginning_of
 from vulcan.store.sqlite_pages import Row, rows_left
@@ -38,7 +38,7 @@ _COLUMNS_OF_CALL = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Saved:
+class SalvageReport:
     """How much of a run's file was saved: of the events it was seen to have held, and of the answers of models.
 
     `calls_lost` counts the answers that events or rows speak of and of which the text is gone.
@@ -73,7 +73,7 @@ class _Found:
             return
         with suppress(ValueError, KeyError, TypeError):
             copy = json.loads(path.read_text(encoding="utf-8"))
-            self.events[1] = (str(copy["time"]), Started.__name__, json.dumps(copy["data"]))
+            self.events[1] = (str(copy["time"]), "Started", json.dumps(copy["data"]))
 
     def _take(self, row: Row) -> None:
         """Tells the tables apart by what is in a row: where the tree of each begins may be lost."""
@@ -93,7 +93,7 @@ class _Found:
         return self.texts[key]
 
 
-def salvage(path: Path, new: Path) -> Saved:
+def salvage(path: Path, new: Path) -> SalvageReport:
     """Write what can be read of a run's file, and of its write-ahead log, to a new file.
 
     Raises UserError where it cannot be read, cannot be written, or holds no beginning of a run.
@@ -120,7 +120,7 @@ def salvage(path: Path, new: Path) -> Saved:
             ((str(found.calls[key][2]), call) for key, call in sorted(calls.items())),
             ((time, *key) for key, time in sorted(asked.items())),
         )
-    return Saved(len(kept), max(found.events, default=0), len(calls), lost)
+    return SalvageReport(len(kept), max(found.events, default=0), len(calls), lost)
 
 
 def _hash(text: str) -> str:
@@ -151,21 +151,23 @@ def _in_order(found: _Found) -> list[Event]:
 
 
 def _rounds(events: list[Event]) -> Mapping[int, int]:
-    return {e.proposal: e.round for e in events if isinstance(e, Proposed)}
+    return {e.proposal: e.round for e in events if isinstance(e, CandidateProposed)}
 
 
 def _calls_behind(event: Event, rounds: Mapping[int, int]) -> list[tuple[int, int]]:
     """The answers of models that an event came of."""
     match event:
-        case Judged(proposal=proposal, turn=turn, verdict=verdict, origin="model") if rounds.get(proposal, 0) > 0:
+        case CandidateJudged(proposal=proposal, turn=turn, verdict=verdict, origin="model") if (
+            rounds.get(proposal, 0) > 0
+        ):
             return [(proposal, turn)] if verdict != "no-reply" else []
-        case Advised(proposal):
+        case AdviceReceived(proposal):
             return [(proposal, 0)]
     return []
 
 
 def _settled(events: list[Event]) -> set[int]:
-    return {e.proposal for e in events if isinstance(e, Proposed)}
+    return {e.proposal for e in events if isinstance(e, CandidateProposed)}
 
 
 def _cut(events: list[Event], calls: Mapping[tuple[int, int], CallRecord]) -> list[Event]:
@@ -178,9 +180,9 @@ def _cut(events: list[Event], calls: Mapping[tuple[int, int], CallRecord]) -> li
     incomplete = (n for n, e in enumerate(events) if any(key not in calls for key in _calls_behind(e, rounds)))
     end = next(incomplete, len(events))
     for number in range(end - 1, -1, -1):
-        if isinstance(events[number], Proposed):
+        if isinstance(events[number], CandidateProposed):
             return events[:number]
-    return [e for e in events[:2] if isinstance(e, Started | Prepared)]
+    return [e for e in events[:2] if isinstance(e, RunStarted | InstancesPrepared)]
 
 
 def _asked(found: _Found, calls: Mapping[tuple[int, int], CallRecord], settled: set[int]) -> dict[tuple[int, int], str]:
@@ -202,13 +204,13 @@ _LOG, _SHARED = "-wal", "-shm"
 
 
 @dataclass(frozen=True, slots=True)
-class Repaired:
+class RepairReport:
     """A file of a run that was written anew: what was wrong with it, where it is kept, and how much was saved."""
 
     file: Path
     damage: str
     kept_as: Path
-    saved: Saved
+    saved: SalvageReport
 
 
 def damage_of(file: Path) -> str | None:
@@ -234,7 +236,7 @@ def damage_of(file: Path) -> str | None:
     return None
 
 
-def repair(file: Path) -> Repaired | None:
+def repair(file: Path) -> RepairReport | None:
     """Write a run's file anew with all that can be saved, where it is damaged; the damaged one stays beside it.
 
     None where nothing is wrong with it. Raises UserError where nothing can be saved; then nothing is changed.
@@ -252,7 +254,7 @@ def repair(file: Path) -> Repaired | None:
         raise UserError(f"cannot write beside the run's file {file}: {error.strerror}") from error
     finally:
         _remove(new)
-    return Repaired(file, damage, kept_as, saved)
+    return RepairReport(file, damage, kept_as, saved)
 
 
 def _kept(file: Path) -> Path:

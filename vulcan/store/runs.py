@@ -12,7 +12,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import IO
 
-from vulcan.errors import UserError, nearest
+from vulcan.errors import UserError, did_you_mean
 from vulcan.store.sqlite import SQLiteStore
 
 FILE = "run.db"
@@ -23,7 +23,7 @@ LOCK = "run.lock"
 _BETWEEN_TRIES = 0.05  # seconds
 
 
-class NotBegun(UserError):
+class RunNotStarted(UserError):
     """A search was stopped before anything of it was written down, which is before it asked or measured anything."""
 
     def __init__(self, run: Path) -> None:
@@ -52,9 +52,9 @@ def find_run(run: str, runs: Path) -> Path:
             return place
     for place in places:
         if place.is_dir() and {file.name for file in place.iterdir()} <= {LOCK, f"{FILE}.new"}:
-            raise NotBegun(place)
+            raise RunNotStarted(place)
     known = [place.name for place in run_directories(runs)]
-    raise UserError(f"no run {run!r} in {runs}{nearest(run, known)} (`vulcan runs` lists them)")
+    raise UserError(f"no run {run!r} in {runs}{did_you_mean(run, known)} (`vulcan runs` lists them)")
 
 
 def run_directories(runs: Path) -> list[Path]:
@@ -79,7 +79,7 @@ def _taken(file: IO[str]) -> bool:
 
 
 @contextmanager
-def alone_in(run: Path, patience: float = 0.0) -> Iterator[None]:
+def lock_run(run: Path, patience: float = 0.0) -> Iterator[None]:
     """Hold the run against other searches; the lock goes with the process.
 
     Raises UserError where it is taken, and not given back within `patience` seconds.

@@ -23,7 +23,7 @@ from typing import Any
 
 from vulcan.errors import UserError
 from vulcan.store.decode import KEPT_BY_HASH, MalformedRow, decode_call, decode_event
-from vulcan.store.events import CallRecord, Event, Started
+from vulcan.store.events import CallRecord, Event, RunStarted, kind_of
 
 FORMAT = 2
 
@@ -175,10 +175,10 @@ class SQLiteStore:
     def _append(self, events: Iterable[Event]) -> None:
         for event in events:
             self._insert(event)
-            if isinstance(event, Started):
+            if isinstance(event, RunStarted):
                 self._keep_beginning(event)
 
-    def _keep_beginning(self, event: Started) -> None:
+    def _keep_beginning(self, event: RunStarted) -> None:
         """Which search it was stands beside the file once more: all else of a damaged run can be made again from it."""
         text = json.dumps({"time": _now(), "data": asdict(event)}, allow_nan=False)
         try:
@@ -187,7 +187,7 @@ class SQLiteStore:
             raise UserError(f"cannot write beside the run's file {self.path}: {error.strerror}") from error
 
     def _insert(self, event: Event, time: str | None = None) -> None:
-        kind = type(event).__name__
+        kind = kind_of(event)
         data = asdict(event)
         for name in KEPT_BY_HASH.get(kind, ()):
             data[name] = self._text(data[name])

@@ -22,7 +22,7 @@ _LOG_HEADER = struct.Struct(">8I")
 _FRAME_HEADER = struct.Struct(">6I")
 _LOG_MAGIC = (0x377F0682, 0x377F0683)  # with checksums of little-endian and of big-endian words
 _LEAF_TABLE, _LEAF_INDEX, _INNER_INDEX = 0x0D, 0x0A, 0x02
-_MOST_COLUMNS = 64
+_MAX_COLUMNS = 64
 
 
 class _Broken(Exception):
@@ -163,7 +163,7 @@ def _record(payload: bytes) -> tuple[Value, ...]:
     while place < end:
         code, place = _variable_integer(payload, place)
         types.append(code)
-    if len(types) > _MOST_COLUMNS:
+    if len(types) > _MAX_COLUMNS:
         raise _Broken
     return tuple(_values(types, payload, end))
 

@@ -10,7 +10,7 @@ In a test file of one's own task:
 `TaskConformance` has a test for each of `CHECKS`; `examine` runs them all and tells what to mend.
 """
 
-from vulcan.testing.check import Broken, Check, Finding, Subject
+from vulcan.testing.check import Check, CheckFailed, Finding, Subject
 from vulcan.testing.suite import CHECKS, TaskConformance, examine
 
-__all__ = ["CHECKS", "Broken", "Check", "Finding", "Subject", "TaskConformance", "examine"]
+__all__ = ["CHECKS", "Check", "CheckFailed", "Finding", "Subject", "TaskConformance", "examine"]

@@ -16,7 +16,7 @@ from vulcan.evaluator import BaselineKind, Evaluator, Instance, load_evaluator
 from vulcan.registry import find_task, task_reference
 from vulcan.scoring import Job, LocalExecutor, Outcome, Setup
 from vulcan.scoring.evaluator_child import BadMetrics, plain_metrics
-from vulcan.scoring.foreign_code import Attempt
+from vulcan.scoring.foreign_code import ForeignCall
 from vulcan.searches.config import complete_settings
 from vulcan.task import Json, Program, Task
 
@@ -24,7 +24,7 @@ T = TypeVar("T")
 P = ParamSpec("P")
 
 NOT_IN_THIS_PROCESS = "policies of this task run in the sandbox only: see `sandbox`"
-MOST_SEEDS = 3
+MAX_SEEDS = 3
 _FEW = {"train": 2, "validation": 1, "test": 1}
 Measured = dict[str, float]
 
@@ -86,7 +86,7 @@ class Subject:
     @cached_property
     def sources(self) -> dict[str, str]:
         """The first of the policies that come with the task, by name."""
-        return dict(list(self.task.seed_policies().items())[:MOST_SEEDS])
+        return dict(list(self.task.seed_policies().items())[:MAX_SEEDS])
 
     @cached_property
     def seeds(self) -> dict[str, Policy]:
@@ -96,7 +96,7 @@ class Subject:
             try:
                 found[name] = check(source, self.task)
             except Rejected as rejected:
-                raise Broken(
+                raise CheckFailed(
                     f"policies/{name}.py is rejected: {rejected.violations[0]}",
                     f"mend it; `vulcan check policies/{name}.py --task {self.reference}` lists all there is",
                 ) from None
@@ -140,21 +140,23 @@ class Subject:
 
     def calling(self, what: str, step: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
         """What the evaluator gives there. Raises Broken where it raises anything."""
-        attempt = Attempt()
+        attempt = ForeignCall()
         made: list[T] = []
         with attempt:
             made.append(step(*arguments, **named))
-        if isinstance(attempt.error, Broken):
+        if isinstance(attempt.error, CheckFailed):
             raise attempt.error
         if attempt.failure is not None:
-            raise Broken(f"{self.task.evaluator}: {what}: {attempt.failure}", "mend the evaluator, so that it does not")
+            raise CheckFailed(
+                f"{self.task.evaluator}: {what}: {attempt.failure}", "mend the evaluator, so that it does not"
+            )
         return made[0]
 
     def _plain(self, where: str, metrics: object) -> Measured:
         try:
             return plain_metrics(metrics)
         except BadMetrics as bad:
-            raise Broken(
+            raise CheckFailed(
                 f"{self.task.evaluator}: {where}: {bad}", "give a mapping of finite numbers by the metric's name"
             ) from None
 
@@ -162,7 +164,7 @@ class Subject:
 Result = Literal["passed", "failed", "not tried"]
 
 
-class Broken(Exception):
+class CheckFailed(Exception):
     """A promise is not kept: what was seen, and what to do about it."""
 
     def __init__(self, problem: str, remedy: str) -> None:

@@ -6,11 +6,11 @@ import re
 
 from vulcan.anvil.proofs import verify
 from vulcan.searches.config import OPTIONS, complete_settings
-from vulcan.searches.population import Member
+from vulcan.searches.population import ScoredCandidate
 from vulcan.searches.prompts import Prompts
 from vulcan.searches.strategies.base import Draft
 from vulcan.task import Mechanism, Program, Setting, Task
-from vulcan.testing.check import Broken, Subject
+from vulcan.testing.check import CheckFailed, Subject
 
 _COMMANDS_OWN = {
     *OPTIONS, "task", "config", "replay", "runs_dir", "executor", "workers", "ray_address", "quiet", "json", "dry_run",
@@ -27,7 +27,7 @@ def settings(subject: Subject) -> str:
     """Every setting can be given, and its default is one that could be."""
     for setting in subject.task.settings:
         if setting.name in _COMMANDS_OWN:
-            raise Broken(
+            raise CheckFailed(
                 f"the setting {setting.name!r} is an option of `vulcan search` or `vulcan eval` too",
                 "give it another name",
             )
@@ -41,12 +41,12 @@ def _check_default(setting: Setting, default: object) -> None:
     if default is None:
         return
     if not isinstance(default, _TYPES[setting.type]) or (isinstance(default, bool) and setting.type != "flag"):
-        raise Broken(
+        raise CheckFailed(
             f"the setting {setting.name!r} is declared {setting.type}, and its default is {default!r}",
             "make the default one of that type, or declare the type of the default",
         )
     if setting.choices and default not in setting.choices:
-        raise Broken(
+        raise CheckFailed(
             f"the setting {setting.name!r} has the default {default!r}, which is none of its choices",
             "add it to the choices, or take another default",
         )
@@ -56,7 +56,7 @@ def seeds(subject: Subject) -> str:
     """There is a policy to start from, the checker accepts all of them, and each decides something."""
     task = subject.task
     if not task.seed_policies():
-        raise Broken(
+        raise CheckFailed(
             f"there is no policy in {task.directory / 'policies'}",
             "write the simplest policy that works, so that a search has something to begin with",
         )
@@ -64,7 +64,7 @@ def seeds(subject: Subject) -> str:
         return "their checking is part of the sandbox"
     for name, policy in subject.seeds.items():
         if policy.constant is not None:
-            raise Broken(
+            raise CheckFailed(
                 f"policies/{name}.py decides nothing: {policy.constant}", "have its result depend on a feature"
             )
     return f"{len(task.seed_policies())} policies"
@@ -77,12 +77,12 @@ def properties(subject: Subject) -> str:
         return "the task declares none"
     names = [declared.name for declared in task.properties]
     if twice := sorted({name for name in names if names.count(name) > 1}):
-        raise Broken(f"two properties are called {twice[0]!r}", "give each a name of its own")
+        raise CheckFailed(f"two properties are called {twice[0]!r}", "give each a name of its own")
     for name, policy in subject.seeds.items():
         for declared in task.properties:
             (verdict,) = subject.calling(f"the property {declared.name!r}", verify, policy, [declared], _SECONDS)
             if verdict.outcome == "refuted" and declared.required:
-                raise Broken(
+                raise CheckFailed(
                     f"policies/{name}.py breaks the required property {declared.name!r}: {verdict.counterexample}",
                     "a search would reject it: mend the policy, or the property",
                 )
@@ -110,7 +110,7 @@ def _is_chosen(task: Task, mechanism: Mechanism | None) -> bool:
     if setting is None or mechanism is None:
         return False
     if mechanism.name not in setting.choices:
-        raise Broken(
+        raise CheckFailed(
             f"the mechanism {mechanism.name!r} is none of the choices of the setting `mechanism`",
             "add it there, or leave the mechanism out",
         )
@@ -119,7 +119,7 @@ def _is_chosen(task: Task, mechanism: Mechanism | None) -> bool:
 
 def _drafts(subject: Subject) -> list[Draft]:
     members = tuple(
-        Member(n, n, 0, source, 0.0, (), 1, 1, "initial", 0, "", (), "seed", ())
+        ScoredCandidate(n, n, 0, source, 0.0, (), 1, 1, "initial", 0, "", (), "seed", ())
         for n, source in enumerate(subject.sources.values(), 1)
     )
     return [Draft(1, "initial", members), Draft(2, "mutate", members[:1]), Draft(2, "fresh", ())]
@@ -130,7 +130,7 @@ def _check_names(task: Task, prompt: str) -> None:
     features = [] if isinstance(task.signature, Program) else [name for name, _ in task.interface.features()]
     for name in (*functions, *features):
         if not re.search(rf"\b{re.escape(name.rpartition('.')[2])}\b", prompt):
-            raise Broken(
+            raise CheckFailed(
                 f"the prompt does not name {name!r}",
                 "have prompt.md.j2 extend propose.md.j2 and keep its blocks, or write what the policy may read",
             )

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from vulcan.anvil import check
 from vulcan.evaluator import Instance, OffersRungs, rungs_of
-from vulcan.testing.check import NOT_IN_THIS_PROCESS, Broken, Measured, Subject
+from vulcan.testing.check import NOT_IN_THIS_PROCESS, CheckFailed, Measured, Subject
 
 _SPLITS = ("train", "validation", "test")
 
@@ -21,23 +21,25 @@ def instances(subject: Subject) -> str:
     for split in _SPLITS:
         of = subject.of(split)
         if not of:
-            raise Broken(
+            raise CheckFailed(
                 f"`instances` gives none of the split {split!r}",
                 "give some of each; a search is made on train, its winner chosen on validation, and test run once",
             )
         if twice := [name for name, count in Counter(i.name for i in of).items() if count > 1]:
-            raise Broken(f"two instances of the split {split!r} are called {twice[0]!r}", "give each a name of its own")
+            raise CheckFailed(
+                f"two instances of the split {split!r} are called {twice[0]!r}", "give each a name of its own"
+            )
     for instance in found:
         plain = dict(instance.parameters)
         try:
             back = json.loads(json.dumps(plain, allow_nan=False))
         except (TypeError, ValueError) as error:
-            raise Broken(
+            raise CheckFailed(
                 f"the parameters of {instance.name!r} are no JSON: {error}",
                 "keep to numbers, texts, lists and dictionaries: they travel to other processes",
             ) from None
         if back != plain:
-            raise Broken(
+            raise CheckFailed(
                 f"the parameters of {instance.name!r} change on the way to another process and back",
                 "use lists instead of tuples, and texts as keys",
             )
@@ -45,7 +47,7 @@ def instances(subject: Subject) -> str:
         "instances", subject.evaluator.instances, copy.deepcopy(subject.settings), subject.task.split
     )
     if tuple(again) != found:
-        raise Broken("`instances` gives other instances when it is asked again", "draw nothing without a seed")
+        raise CheckFailed("`instances` gives other instances when it is asked again", "draw nothing without a seed")
     return ", ".join(f"{len(subject.of(split))} {split}" for split in _SPLITS)
 
 
@@ -56,14 +58,16 @@ def splits(subject: Subject) -> str:
         key = json.dumps(dict(instance.parameters), sort_keys=True)
         other = seen.setdefault(key, instance)
         if other.split != instance.split:
-            raise Broken(
+            raise CheckFailed(
                 f"{other.name!r} ({other.split}) and {instance.name!r} ({instance.split}) have the same parameters",
                 "give each split seeds, files or a part of the time of its own",
             )
     without = replace(subject.task.split, by="none")
     whole = subject.calling("instances", subject.evaluator.instances, copy.deepcopy(subject.settings), without)
     if not whole:
-        raise Broken("with `--split none` there is no instance", "give all of the evidence then, as the split train")
+        raise CheckFailed(
+            "with `--split none` there is no instance", "give all of the evidence then, as the split train"
+        )
     if subject.is_program:
         return "by their parameters"
     for metrics in subject.of_seeds.values():
@@ -73,7 +77,7 @@ def splits(subject: Subject) -> str:
                 continue  # counts alone may well be the same twice
             other_place = by_content.setdefault(json.dumps(measured, sort_keys=True), place)
             if other_place[0] != place[0]:
-                raise Broken(
+                raise CheckFailed(
                     f"{other_place[1]!r} ({other_place[0]}) and {place[1]!r} ({place[0]}) give the same metrics "
                     "to the last digit: they are the same workload",
                     "give each split seeds, files or a part of the time of its own",
@@ -84,12 +88,12 @@ def splits(subject: Subject) -> str:
 def baselines(subject: Subject) -> str:
     """Every baseline runs on every instance, twice alike, and measures what a candidate's run measures."""
     if not subject.baselines:
-        raise Broken("`baselines` names none", "name at least what is used today, so that a score means something")
+        raise CheckFailed("`baselines` names none", "name at least what is used today, so that a score means something")
     kinds = set(subject.baselines.values())
     if kinds - {"baseline", "bound"}:
-        raise Broken(f"`baselines` has the kinds {sorted(kinds)}", "each is `baseline` or `bound`")
+        raise CheckFailed(f"`baselines` has the kinds {sorted(kinds)}", "each is `baseline` or `bound`")
     if "baseline" not in kinds:
-        raise Broken("`baselines` names bounds alone", "name at least what is used today")
+        raise CheckFailed("`baselines` names bounds alone", "name at least what is used today")
     first = subject.measured[0]
     needed = {objective.metric for objective in subject.task.objectives}
     for name, measured in subject.of_baselines.items():
@@ -97,7 +101,7 @@ def baselines(subject: Subject) -> str:
             _check_metrics(f"baseline {name!r}", needed, metrics)
         again = subject.evaluate_baseline(name, first)
         if again != measured[first.split, first.name]:
-            raise Broken(
+            raise CheckFailed(
                 f"baseline {name!r} measures {_difference(measured[first.split, first.name], again)} "
                 f"on {first.name} when it is run again",
                 "seed whatever is drawn, and keep no state between calls",
@@ -119,7 +123,7 @@ def metrics(subject: Subject) -> str:
             for baseline, of in subject.of_baselines.items():
                 theirs = next(m for (_, i), m in of.items() if i == instance)
                 if missing := needed & (set(found) ^ set(theirs)):
-                    raise Broken(
+                    raise CheckFailed(
                         f"{baseline!r} and a policy do not both measure {min(missing)!r}", "measure it of both"
                     )
     return ", ".join(sorted(next(iter(next(iter(subject.of_seeds.values())).values()))))
@@ -127,7 +131,7 @@ def metrics(subject: Subject) -> str:
 
 def _check_metrics(who: str, needed: set[str], measured: Measured) -> None:
     if missing := sorted(needed - set(measured)):
-        raise Broken(
+        raise CheckFailed(
             f"{who} measures no {missing[0]!r}, which an objective or a picture is about "
             f"(there is {', '.join(measured)})",
             "measure it, or name another metric in task.py",
@@ -143,7 +147,7 @@ def deterministic(subject: Subject) -> str:
             before = subject.of_seeds[name][instance.split, instance.name]
             after = subject.evaluate(check(policy.source, subject.task), instance)
             if after != before:
-                raise Broken(
+                raise CheckFailed(
                     f"policies/{name}.py measures {_difference(before, after)} on {instance.name} when it is run again",
                     "seed whatever is drawn, and keep no state from one `evaluate` to the next",
                 )
@@ -163,7 +167,7 @@ def inputs(subject: Subject) -> str:
     evaluator = subject.evaluator
     subject.calling("instances", evaluator.instances, settings, subject.task.split)
     if settings != subject.settings:
-        raise Broken("`instances` changes the settings that it is handed", "copy what is to be changed")
+        raise CheckFailed("`instances` changes the settings that it is handed", "copy what is to be changed")
     mine = [replace(i, parameters=copy.deepcopy(dict(i.parameters))) for i in subject.measured]
     before = copy.deepcopy(mine)
     steps: dict[str, Callable[[], object]] = {
@@ -177,7 +181,7 @@ def inputs(subject: Subject) -> str:
     for name, step in steps.items():
         subject.calling(name, step)
         if mine != before:
-            raise Broken(f"`{name}` changes the parameters of an instance", "copy what is to be changed")
+            raise CheckFailed(f"`{name}` changes the parameters of an instance", "copy what is to be changed")
     return ", ".join(["instances", *steps])
 
 
@@ -189,10 +193,10 @@ def rungs(subject: Subject) -> str:
     found = subject.calling("rungs", rungs_of, subject.evaluator, searched)
     again = subject.calling("rungs", rungs_of, subject.evaluator, searched)
     if found != again:
-        raise Broken("`rungs` gives other instances when it is asked again", "draw nothing without a seed")
+        raise CheckFailed("`rungs` gives other instances when it is asked again", "draw nothing without a seed")
     costs = [rung.cost for rung in found]
     if costs != sorted(costs):
-        raise Broken(f"the rungs cost {costs} of a full score", "give the cheapest first")
+        raise CheckFailed(f"the rungs cost {costs} of a full score", "give the cheapest first")
     if subject.is_program:
         return f"{len(found)} rungs"
     for rung in found:

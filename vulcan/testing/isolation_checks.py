@@ -20,7 +20,7 @@ from vulcan.anvil import check
 from vulcan.evaluator import Instance, load_evaluator
 from vulcan.registry import find_task, task_reference
 from vulcan.scoring.evaluator_child import plain_metrics
-from vulcan.testing.check import NOT_IN_THIS_PROCESS, Broken, Subject
+from vulcan.testing.check import NOT_IN_THIS_PROCESS, CheckFailed, Subject
 
 HASH_SEED = "4242"
 """Sets and dictionaries of texts have another order there than here."""
@@ -28,12 +28,12 @@ HASH_SEED = "4242"
 Table = dict[str, list[dict[str, float]]]
 
 
-class Elsewhere(Exception):
+class SubprocessMeasurement(Exception):
     """The other process ended badly: the last that it said."""
 
 
-def measure_elsewhere(reference: str, sources: Mapping[str, str], instances: Sequence[Instance]) -> Table:
-    """What each policy measures on each instance in another process. Raises Elsewhere."""
+def measure_in_subprocess(reference: str, sources: Mapping[str, str], instances: Sequence[Instance]) -> Table:
+    """What each policy measures on each instance in another process. Raises SubprocessMeasurement."""
     wanted = {
         "task": task_reference(reference),
         "sources": dict(sources),
@@ -48,7 +48,7 @@ def measure_elsewhere(reference: str, sources: Mapping[str, str], instances: Seq
             input=json.dumps(wanted), text=True, env=environment, capture_output=True, check=False,
         )  # fmt: skip
         if ended.returncode != 0:
-            raise Elsewhere((ended.stderr.strip().splitlines() or [f"exit code {ended.returncode}"])[-1])
+            raise SubprocessMeasurement((ended.stderr.strip().splitlines() or [f"exit code {ended.returncode}"])[-1])
         found: Table = json.loads(answer.read_text(encoding="utf-8"))
         return found
 
@@ -75,9 +75,9 @@ def another_process(subject: Subject) -> str:
     if subject.is_program:
         return NOT_IN_THIS_PROCESS
     try:
-        found = measure_elsewhere(subject.reference, subject.sources, subject.measured)
-    except Elsewhere as error:
-        raise Broken(
+        found = measure_in_subprocess(subject.reference, subject.sources, subject.measured)
+    except SubprocessMeasurement as error:
+        raise CheckFailed(
             f"measuring in another process ends with: {error}",
             "have `prepare` do all that `evaluate` needs, from the instances' parameters alone",
         ) from None
@@ -85,7 +85,7 @@ def another_process(subject: Subject) -> str:
         for instance, metrics in zip(subject.measured, rows, strict=True):
             mine = subject.of_seeds[name][instance.split, instance.name]
             if metrics != mine:
-                raise Broken(
+                raise CheckFailed(
                     f"policies/{name}.py measures {mine} on {instance.name} here, and {metrics} in another process",
                     "depend on nothing but the instance's parameters: not on `hash`, the order of a set, the time or "
                     "the process",
@@ -99,9 +99,9 @@ def sandbox(subject: Subject) -> str:
     outcomes = subject.jailed(subject.sources.values(), instances)
     for name, outcome in zip(subject.sources, outcomes, strict=True):
         if outcome.status == "rejected":
-            raise Broken(f"policies/{name}.py is rejected: {outcome.message}", "mend it")
+            raise CheckFailed(f"policies/{name}.py is rejected: {outcome.message}", "mend it")
         if outcome.status != "scored":
-            raise Broken(
+            raise CheckFailed(
                 f"policies/{name}.py ends in the sandbox with {outcome.status}: {outcome.message}",
                 "have `prepare` open and compile all that `evaluate` needs: afterwards it may open no file",
             )
@@ -110,12 +110,12 @@ def sandbox(subject: Subject) -> str:
         for instance, (_, metrics) in zip(instances, outcome.metrics, strict=True):
             mine = subject.of_seeds[name][instance.split, instance.name]
             if metrics != mine:
-                raise Broken(
+                raise CheckFailed(
                     f"policies/{name}.py measures {mine} on {instance.name} here, and {metrics} in the sandbox",
                     "depend on nothing but the instance's parameters: not on the environment, the time or the process",
                 )
     if subject.is_program:
         again = subject.jailed(subject.sources.values(), instances)
         if [o.metrics for o in again] != [o.metrics for o in outcomes]:
-            raise Broken("a policy measures something else in a second sandbox", "seed whatever is drawn")
+            raise CheckFailed("a policy measures something else in a second sandbox", "seed whatever is drawn")
     return f"{len(outcomes)} policies"

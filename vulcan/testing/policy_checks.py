@@ -11,7 +11,7 @@ from vulcan.evaluator import OffersDecisions, decisions_of
 from vulcan.scoring.evaluator_child import plain_signature
 from vulcan.searches.scorer import Scorer
 from vulcan.task import Value
-from vulcan.testing.check import NOT_IN_THIS_PROCESS, Broken, Subject
+from vulcan.testing.check import NOT_IN_THIS_PROCESS, CheckFailed, Subject
 from vulcan.testing.range_probe import Violations, WatchedPolicy, reading_everything
 
 _TOLERANCE = 1e-9
@@ -35,13 +35,13 @@ def features(subject: Subject) -> str:
             shown = seen.value[name]
             inside = feature.low <= shown <= feature.high
             wrong = f"is no {feature.type}" if inside else f"is not from {feature.low:g} to {feature.high:g}"
-            raise Broken(
+            raise CheckFailed(
                 f"{name} was {shown!r}, which {wrong} ({count} of {seen.looks} looks at features)",
                 "declare the range that it really has, or have the evaluator keep to the declared one: "
                 "proofs and warnings rely on it",
             )
     if not looks:
-        raise Broken(
+        raise CheckFailed(
             "no feature was ever shown to a policy", "have `evaluate` call the policy, and decide by what it returns"
         )
     return f"{looks} looks"
@@ -65,7 +65,7 @@ def reading(subject: Subject) -> list[Policy]:
         try:
             found.append(check("\n".join(parts), task))
         except Rejected as rejected:
-            raise Broken(
+            raise CheckFailed(
                 f"a policy that reads every feature is rejected: {rejected.violations[0]}",
                 "allow more operations (`Task.operations`)",
             ) from None
@@ -81,7 +81,7 @@ def decides(subject: Subject) -> str:
         for policy in (*subject.seeds.values(), *reading(subject))
     }
     if len(found) < 2:
-        raise Broken(
+        raise CheckFailed(
             "policies that answer high, low and in between all measure the same",
             "have `evaluate` decide by what the policy returns",
         )
@@ -94,7 +94,7 @@ def objective(subject: Subject) -> str:
     for declared in subject.task.objectives:
         for reference in declared.references:
             if reference not in known:
-                raise Broken(
+                raise CheckFailed(
                     f"the objective {declared.name!r} compares with {reference!r}, which is no baseline",
                     f"name one of {', '.join(known)}",
                 )
@@ -116,7 +116,7 @@ def objective(subject: Subject) -> str:
         if declared is subject.task.objectives[0]:
             _check_bounds(declared.name, scores, [name for name, kind in known.items() if kind == "bound"])
             if len(set(scores.values())) < 2:
-                raise Broken(
+                raise CheckFailed(
                     f"the objective {declared.name!r} gives every policy the same score",
                     "have it depend on the metrics",
                 )
@@ -132,7 +132,7 @@ def _check_bounds(objective_name: str, scores: Mapping[str, float], bounds: list
     for name, score in scores.items():
         slack = _TOLERANCE * max(1.0, abs(score), abs(scores[best]))
         if name not in bounds and score > scores[best] + slack:
-            raise Broken(
+            raise CheckFailed(
                 f"{name!r} scores {score:.6g} on the objective {objective_name!r}, and the bound {best!r} only "
                 f"{scores[best]:.6g}",
                 "higher must be better: turn the objective's sign, or mend the bound",
@@ -153,10 +153,12 @@ def decisions(subject: Subject) -> str:
             for p in (policy, check("# the same\n" + policy.source, subject.task))
         ]
         if twice[0] != twice[1] or twice[0] is None:
-            raise Broken("`decisions` gives two digests of one policy", "seed whatever is drawn, and keep no state")
+            raise CheckFailed(
+                "`decisions` gives two digests of one policy", "seed whatever is drawn, and keep no state"
+            )
         made[policy.source] = twice[0]
     if len(set(made.values())) < 2:
-        raise Broken(
+        raise CheckFailed(
             "`decisions` gives policies that answer high, low and in between the same digest",
             "digest what the policy decides, on a workload where that differs",
         )

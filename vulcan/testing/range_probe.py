@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from vulcan.anvil import Layout, Policy
-from vulcan.anvil import ir as p
+from vulcan.anvil import Layout, Policy, ir
 from vulcan.anvil.interpreter import Features, Reference
 from vulcan.anvil.plan import Plan
 from vulcan.anvil.policy import PolicyFunction
@@ -26,7 +25,7 @@ from vulcan.task import Feature, Signature, Task
 if TYPE_CHECKING:
     from vulcan.anvil.native.compile import Native
 
-MOST_DISTINCT = float(2**62)
+MAX_DISTINCT = float(2**62)
 _serial = itertools.count()
 
 
@@ -62,7 +61,7 @@ def fits(feature: Feature, value: float) -> bool:
         return False
     if feature.type == "bool":
         return number in (0.0, 1.0)
-    return feature.type == "float" or abs(number) >= MOST_DISTINCT or number.is_integer()
+    return feature.type == "float" or abs(number) >= MAX_DISTINCT or number.is_integer()
 
 
 @dataclass(frozen=True)
@@ -129,7 +128,7 @@ class WatchedFunction(PolicyFunction):
 class WatchedReference(Reference):
     """A policy as an ordinary callable, that notes what it is shown."""
 
-    def __init__(self, program: p.Program, plan: Plan, task: Task, seen: Violations) -> None:
+    def __init__(self, program: ir.Module, plan: Plan, task: Task, seen: Violations) -> None:
         super().__init__(program, plan, task.interface)
         self._task = task
         self._seen = seen
@@ -214,7 +213,7 @@ def _fits(i: int, feature: Feature) -> Iterable[str]:
     if feature.type == "float":
         yield f"%ok{i} = and i1 %in{i}, %in{i}"
         return
-    most = 1.0 if feature.type == "bool" else MOST_DISTINCT
+    most = 1.0 if feature.type == "bool" else MAX_DISTINCT
     yield f"%safe{i} = select i1 %in{i}, double %v{i}, double {_double(0.0)}"
     yield f"%over{i} = fcmp oge double %safe{i}, {_double(most)}"
     yield f"%under{i} = fcmp ole double %safe{i}, {_double(-most)}"

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from vulcan.errors import UserError
 from vulcan.task import Json
 from vulcan.testing import declaration_checks, evaluator_checks, isolation_checks, policy_checks
-from vulcan.testing.check import Broken, Check, Finding, Subject
+from vulcan.testing.check import Check, CheckFailed, Finding, Subject
 
 _MEASURED = ("seeds", "instances")
 
@@ -51,7 +51,7 @@ def examine(subject: Subject) -> Iterator[Finding]:
             continue
         try:
             note = check.run(subject)
-        except Broken as broken:
+        except CheckFailed as broken:
             yield Finding(check.name, check.promise, "failed", "", broken.problem, broken.remedy)
         except UserError as error:
             yield Finding(check.name, check.promise, "failed", "", str(error), "mend what it names")

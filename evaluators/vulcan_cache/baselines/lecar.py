@@ -19,7 +19,7 @@ from vulcan_cache.baselines._random import random_share
 NOWHERE, RESIDENT, LRU_GHOST, LFU_GHOST = 0, 1, 2, 3
 LEARNING_RATE = 0.45
 DISCOUNT = 0.005
-LEAST_WEIGHT = 0.01
+MIN_WEIGHT = 0.01
 
 
 @kernel
@@ -55,7 +55,7 @@ def simulate(objects, sizes, next_access, object_count, capacity, measure_from):
             lru_boosted = lru_weight * boost if found == LFU_GHOST else lru_weight
             lfu_boosted = (1.0 - lru_weight) * boost if found == LRU_GHOST else 1.0 - lru_weight
             lru_weight = lru_boosted / (lru_boosted + lfu_boosted)
-            lru_weight = min(max(lru_weight, LEAST_WEIGHT), 1.0 - LEAST_WEIGHT)
+            lru_weight = min(max(lru_weight, MIN_WEIGHT), 1.0 - MIN_WEIGHT)
             unlink(links, obj)
             place[obj] = NOWHERE
             used[found] -= kept_size[obj]

@@ -14,7 +14,7 @@ from vulcan_cache.baselines._numba import kernel
 
 NOWHERE, SMALL, MAIN, GHOST = 0, 1, 2, 3
 PROMOTED_FROM = 2
-MOST_COUNTED = 3
+MAX_COUNTED = 3
 
 
 @kernel
@@ -34,7 +34,7 @@ def simulate(objects, sizes, next_access, object_count, capacity, measure_from):
     for now in range(objects.size):
         obj = np.int64(objects[now])
         if place[obj] == SMALL or place[obj] == MAIN:
-            frequency[obj] = min(frequency[obj] + 1, MOST_COUNTED)
+            frequency[obj] = min(frequency[obj] + 1, MAX_COUNTED)
             continue
         size = np.int64(sizes[now])
         if now >= measure_from:

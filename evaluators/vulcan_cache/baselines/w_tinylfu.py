@@ -15,7 +15,7 @@ from vulcan_cache.baselines._lists import empty_lists, move_to_newest, oldest, p
 from vulcan_cache.baselines._numba import helper, kernel
 
 NOWHERE, WINDOW, PROBATION, PROTECTED = 0, 1, 2, 3
-MOST_COUNTED = 15
+MAX_COUNTED = 15
 REQUESTS_PER_RESIDENT = 10
 
 
@@ -42,7 +42,7 @@ def simulate(objects, sizes, next_access, object_count, capacity, measure_from):
     misses = missed_bytes = bypassed = 0
     for now in range(objects.size):
         obj = np.int64(objects[now])
-        counts[obj] = min(_frequency(counts, halved_at, halvings, obj) + 1, MOST_COUNTED)
+        counts[obj] = min(_frequency(counts, halved_at, halvings, obj) + 1, MAX_COUNTED)
         halved_at[obj] = halvings
         counted += 1
         if counted >= REQUESTS_PER_RESIDENT * max(most_residents, 1):

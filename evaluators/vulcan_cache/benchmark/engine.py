@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from vulcan.anvil import Policy, Rejected, check
-from vulcan.benchmark import Findings, Goal, LeftOut, Table, interleaved, ratio
+from vulcan.benchmark import BenchmarkResult, BenchmarkTable, Goal, NotMeasurable, interleaved, ratio
 from vulcan.task import Task
 from vulcan_cache.benchmark.peers import NATIVE, SUITED_TABLE, Peer
 from vulcan_cache.benchmark.plain_python import run_plain
@@ -76,7 +76,7 @@ def measure_workload(task: Task, on: Workload, repetitions: int, directory: Path
     contestants = _runs(_policies(task), on)
     try:
         peer = Peer(on.trace, on.capacity, directory / "trace.oracleGeneral")
-    except LeftOut:
+    except NotMeasurable:
         pass
     else:
         contestants |= {native(name): lambda name=name: peer.native(name) for name in NATIVE}  # type: ignore[misc]
@@ -107,7 +107,7 @@ def measure_python(task: Task, on: Workload, repetitions: int, directory: Path) 
     contestants[PYTHON] = lambda: run_plain(PLAIN, objects, sizes, on.capacity)
     try:
         peer = Peer(on.trace, on.capacity, directory / "trace.oracleGeneral")
-    except LeftOut:
+    except NotMeasurable:
         pass
     else:
         contestants[PLUG_IN] = lambda: peer.plug_in(PLAIN)
@@ -117,14 +117,14 @@ def measure_python(task: Task, on: Workload, repetitions: int, directory: Path) 
     return Measured(on, seconds, miss_ratios)
 
 
-def speed_table(found: Sequence[Measured]) -> Table:
+def speed_table(found: Sequence[Measured]) -> BenchmarkTable:
     """Million requests a second of each contestant on each workload."""
     names = list(found[0].seconds)
     rows = tuple((name, *(f"{one.rate(name):.1f}" for one in found)) for name in names)
-    return Table("Million requests a second", ("engine", *(one.workload.name for one in found)), rows)
+    return BenchmarkTable("Million requests a second", ("engine", *(one.workload.name for one in found)), rows)
 
 
-def python_table(found: Measured) -> Table:
+def python_table(found: Measured) -> BenchmarkTable:
     """The same policy in the engine and in CPython."""
     fast = engine_name("heap")
     rows = tuple(
@@ -137,7 +137,7 @@ def python_table(found: Measured) -> Table:
         for name in found.seconds
     )
     columns = ("one policy", "million requests a second", "times as long", "miss ratio")
-    return Table(f"The same policy in CPython, on {found.workload.name}", columns, rows)
+    return BenchmarkTable(f"The same policy in CPython, on {found.workload.name}", columns, rows)
 
 
 def goals_of(found: Measured) -> list[Goal]:
@@ -187,15 +187,15 @@ def to_json(found: Measured) -> dict[str, object]:
     }
 
 
-def measure(task: Task, quick: bool) -> Findings:
+def measure(task: Task, quick: bool) -> BenchmarkResult:
     """The engine on generated requests, a cache of 10 % of the footprint.
 
-    Raises LeftOut for a task of other policies.
+    Raises NotMeasurable for a task of other policies.
     """
     try:
         check(PLAIN, task)
     except Rejected:
-        raise LeftOut(f"{task.name}: the engine is measured with policies of cache_eviction") from None
+        raise NotMeasurable(f"{task.name}: the engine is measured with policies of cache_eviction") from None
     whole = zipf(*((1_000_000, 200_000) if quick else (5_000_000, 500_000)))
     with TemporaryDirectory() as name:
         directory = Path(name)
@@ -207,7 +207,7 @@ def measure(task: Task, quick: bool) -> Findings:
     left_out = (
         () if native("LRU") in found.seconds else ("libCacheSim, which is not installed: pip install libcachesim",)
     )
-    return Findings(
+    return BenchmarkResult(
         (speed_table([found]), python_table(beside)),
         (*goals_of(found), *python_goals(beside)),
         {"engine": [to_json(found)], "python": to_json(beside)},

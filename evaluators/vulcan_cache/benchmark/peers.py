@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from vulcan.benchmark import LeftOut
+from vulcan.benchmark import NotMeasurable
 from vulcan_cache.benchmark.plain_python import PlainHeap
 from vulcan_traces import Trace
 
@@ -19,11 +19,13 @@ faults; its LRU is about twice as fast with this one."""
 
 
 def libcachesim() -> Any:
-    """The package. Raises LeftOut where it is not installed, or does not load."""
+    """The package. Raises NotMeasurable where it is not installed, or does not load."""
     try:
         import libcachesim as package
     except ImportError as error:
-        raise LeftOut(f"libCacheSim: {error} (pip install libcachesim; it needs the system's libglib-2.0)") from error
+        raise NotMeasurable(
+            f"libCacheSim: {error} (pip install libcachesim; it needs the system's libglib-2.0)"
+        ) from error
     return package
 
 

@@ -45,13 +45,13 @@ DRAIN_GAIN = 1000.0 / 2885.0
 CWND_GAIN = 2.0
 FULL_THRESHOLD = 1.25
 FULL_ROUNDS = 3.0
-LEAST_CWND = 4.0
+MIN_CWND = 4.0
 BANDWIDTH_ROUNDS = 10.0
 MARGIN = 0.99  # of the rate that is paced at
 MIN_RTT_WINDOW = 10_000_000_000.0
 PROBE_RTT_TIME = 200_000_000.0
 EXTRA_ROUNDS = 5.0
-EXTRA_MOST = 100_000_000.0  # ns of bandwidth that is the most of what aggregation may add
+EXTRA_MAX = 100_000_000.0  # ns of bandwidth that is the most of what aggregation may add
 CYCLE = 8
 UNKNOWN = -1.0
 
@@ -68,8 +68,8 @@ FULL_COUNT = OWN + 13
 FULL = OWN + 14
 CYCLE_INDEX = OWN + 15
 CYCLE_TIME = OWN + 16
-LEAST_RTT = OWN + 17
-LEAST_RTT_TIME = OWN + 18
+MIN_RTT = OWN + 17
+MIN_RTT_TIME = OWN + 18
 PROBE_DONE = OWN + 19  # ns; 0 while it has not been set
 PROBE_ROUND_DONE = OWN + 20
 SAVED_CWND = OWN + 21
@@ -151,9 +151,9 @@ def initial_rate(flow):
 @function
 def pipe(flow, gain):
     """The bandwidth-delay product times the gain, in packets."""
-    if flow[LEAST_RTT] == 0.0:
+    if flow[MIN_RTT] == 0.0:
         return flow[INITIAL_WINDOW]
-    return math.ceil(bandwidth(flow) * flow[LEAST_RTT] * gain)
+    return math.ceil(bandwidth(flow) * flow[MIN_RTT] * gain)
 
 
 @function
@@ -206,7 +206,7 @@ def begin(flow):
     for slot in range(OWN, STATE_SEEN + 1):
         flow[slot] = 0.0
     flow[MODE] = STARTUP
-    flow[LEAST_RTT_TIME] = flow[NOW]
+    flow[MIN_RTT_TIME] = flow[NOW]
     flow[EXTRA_EPOCH] = flow[NOW]
     flow[PACING_GAIN] = flow[WINDOW_GAIN] = HIGH_GAIN
     initial_rate(flow)
@@ -258,7 +258,7 @@ def update_aggregation(flow):
 def aggregation(flow):
     if flow[FULL] == 0.0:
         return 0.0
-    return min(max(flow[EXTRA], flow[EXTRA + 1]), math.floor(bandwidth(flow) * EXTRA_MOST))
+    return min(max(flow[EXTRA], flow[EXTRA + 1]), math.floor(bandwidth(flow) * EXTRA_MAX))
 
 
 @function
@@ -266,7 +266,7 @@ def update_cycle(flow):
     if flow[MODE] != PROBE_BANDWIDTH:
         return
     in_flight = in_network(flow, flow[PRIOR_IN_FLIGHT])
-    full_length = flow[NOW] - flow[CYCLE_TIME] > flow[LEAST_RTT]
+    full_length = flow[NOW] - flow[CYCLE_TIME] > flow[MIN_RTT]
     if flow[PACING_GAIN] == 1.0:
         over = full_length
     elif flow[PACING_GAIN] > 1.0:
@@ -303,7 +303,7 @@ def check_drain(flow):
 def check_probe_rtt_done(flow):
     if flow[PROBE_DONE] == 0.0 or flow[NOW] <= flow[PROBE_DONE]:
         return
-    flow[LEAST_RTT_TIME] = flow[NOW]
+    flow[MIN_RTT_TIME] = flow[NOW]
     flow[CWND] = max(flow[CWND], flow[SAVED_CWND])
     leave_probe_rtt(flow)
 
@@ -318,19 +318,19 @@ def save_cwnd(flow):
 
 @function
 def update_min_rtt(flow):
-    expired = flow[NOW] > flow[LEAST_RTT_TIME] + MIN_RTT_WINDOW
+    expired = flow[NOW] > flow[MIN_RTT_TIME] + MIN_RTT_WINDOW
     if flow[RTT] >= 0.0 and (
-        flow[LEAST_RTT] == 0.0 or flow[RTT] < flow[LEAST_RTT] or (expired and flow[SAMPLE_DELAYED] == 0.0)
+        flow[MIN_RTT] == 0.0 or flow[RTT] < flow[MIN_RTT] or (expired and flow[SAMPLE_DELAYED] == 0.0)
     ):
-        flow[LEAST_RTT] = flow[RTT]
-        flow[LEAST_RTT_TIME] = flow[NOW]
+        flow[MIN_RTT] = flow[RTT]
+        flow[MIN_RTT_TIME] = flow[NOW]
     if expired and flow[MODE] != PROBE_RTT:
         flow[MODE] = PROBE_RTT
         save_cwnd(flow)
         flow[PROBE_DONE] = 0.0
     if flow[MODE] == PROBE_RTT:
         flow[LIMITED_UNTIL] = max(flow[DELIVERED] + flow[IN_FLIGHT], 1.0)  # its low rates are not the path's
-        if flow[PROBE_DONE] == 0.0 and flow[IN_FLIGHT] <= LEAST_CWND:
+        if flow[PROBE_DONE] == 0.0 and flow[IN_FLIGHT] <= MIN_CWND:
             flow[PROBE_DONE] = flow[NOW] + PROBE_RTT_TIME
             flow[PROBE_ROUND_DONE] = 0.0
             flow[NEXT_ROUND] = flow[DELIVERED]
@@ -383,10 +383,10 @@ def set_cwnd(flow):
                 window = min(window + acked, target)
             elif window < target or flow[DELIVERED] < flow[INITIAL_WINDOW]:
                 window += acked
-            window = max(window, LEAST_CWND)
+            window = max(window, MIN_CWND)
         flow[CWND] = window
     if flow[MODE] == PROBE_RTT:
-        flow[CWND] = min(flow[CWND], LEAST_CWND)
+        flow[CWND] = min(flow[CWND], MIN_CWND)
 
 
 @function

@@ -38,18 +38,18 @@ from vulcan_link.record import (
 )
 
 DELTA = 0.5
-LEAST_CWND = 2.0
+MIN_CWND = 2.0
 BASE_WINDOW = 10_000_000_000.0
 NEARLY_EMPTY = 0.1
 ROUNDS_TO_EMPTY = 5.0
 ROUNDS_OF_MAXIMUM = 4.0
 ROUNDS_BEFORE_DOUBLING = 3.0
-MOST_VELOCITY = 65_536.0
+MAX_VELOCITY = 65_536.0
 ROUNDS_TO_DRAIN = 10.0  # before it is asked who fills the buffer: what slow start left there is its own
 
 STANDING = OWN  # the minimum over the standing window: of its older half, of its newer one, and when that began
 BASE = OWN + 3  # the same over 10 s
-HIGHEST = OWN + 6  # the same, of maxima, over 4 round trips
+MAX = OWN + 6  # the same, of maxima, over 4 round trips
 VELOCITY = OWN + 9
 DIRECTION = OWN + 10  # 1 up, -1 down, 0 not known
 SAME_ROUNDS = OWN + 11  # round trips that it has kept
@@ -65,9 +65,9 @@ COMPETITIVE = OWN + 16  # 1 / delta where a buffer-filling flow competes; 0 wher
 def begin(flow):
     for slot in (STANDING, STANDING + 1, BASE, BASE + 1):
         flow[slot] = math.inf
-    for slot in (STANDING + 2, BASE + 2, HIGHEST + 2, EMPTY_AT):
+    for slot in (STANDING + 2, BASE + 2, MAX + 2, EMPTY_AT):
         flow[slot] = flow[NOW]
-    flow[HIGHEST] = flow[HIGHEST + 1] = 0.0
+    flow[MAX] = flow[MAX + 1] = 0.0
     flow[VELOCITY] = 1.0
     flow[DIRECTION] = flow[SAME_ROUNDS] = flow[ROUND_END] = flow[COMPETITIVE] = flow[FASTEST] = 0.0
     flow[ROUND_CWND] = flow[CWND]
@@ -92,10 +92,10 @@ def sampled(flow):
         return
     turn(flow, STANDING, flow[SMOOTHED_RTT] / 2.0, math.inf)
     turn(flow, BASE, BASE_WINDOW, math.inf)
-    turn(flow, HIGHEST, ROUNDS_OF_MAXIMUM * flow[SMOOTHED_RTT], 0.0)
+    turn(flow, MAX, ROUNDS_OF_MAXIMUM * flow[SMOOTHED_RTT], 0.0)
     flow[STANDING + 1] = min(flow[STANDING + 1], rtt)
     flow[BASE + 1] = min(flow[BASE + 1], rtt)
-    flow[HIGHEST + 1] = max(flow[HIGHEST + 1], rtt)
+    flow[MAX + 1] = max(flow[MAX + 1], rtt)
 
 
 @function
@@ -106,7 +106,7 @@ def least(flow, slot):
 @function
 def steer(flow, waiting, base):
     """Whether others fill the buffer: the queue has not been nearly empty for 5 round trips."""
-    spread = max(flow[HIGHEST], flow[HIGHEST + 1]) - base
+    spread = max(flow[MAX], flow[MAX + 1]) - base
     two_packets = 2.0 * flow[PACKET_BYTES] * 8e9 / max(flow[FASTEST], 1.0)
     if waiting <= NEARLY_EMPTY * spread + two_packets:
         flow[EMPTY_AT] = max(flow[EMPTY_AT], flow[NOW])
@@ -123,7 +123,7 @@ def end_round(flow):
     if direction == flow[DIRECTION]:
         flow[SAME_ROUNDS] += 1.0
         if flow[SAME_ROUNDS] >= ROUNDS_BEFORE_DOUBLING:
-            flow[VELOCITY] = min(flow[VELOCITY] * 2.0, MOST_VELOCITY)
+            flow[VELOCITY] = min(flow[VELOCITY] * 2.0, MAX_VELOCITY)
     else:
         flow[VELOCITY] = 1.0
         flow[SAME_ROUNDS] = 0.0
@@ -160,7 +160,7 @@ def acknowledged(flow):
             flow[VELOCITY] = 1.0
             flow[SAME_ROUNDS] = 0.0
         change = flow[VELOCITY] * inverse * flow[ACKED] / max(window, 1.0)
-        flow[CWND] = max(window + change if below else window - change, LEAST_CWND)
+        flow[CWND] = max(window + change if below else window - change, MIN_CWND)
     flow[PACING_RATE] = 2.0 * flow[CWND] * flow[PACKET_BYTES] * 8e9 / standing
 
 

@@ -36,8 +36,8 @@ AFTER_RECOVERY = 1_000_000_000.0  # ns after an epoch's start in which delays ar
 
 LOW_WINDOW = 16.0
 ACK_DELTA = 2_000_000.0
-LEAST_SAMPLES = 8.0
-LEAST_DELAY, MOST_DELAY = 4_000_000.0, 16_000_000.0
+MIN_SAMPLES = 8.0
+MIN_DELAY, MAX_DELAY = 4_000_000.0, 16_000_000.0
 GSO_BYTES = 65536.0 * 4.0  # of which HyStart takes the time to send, at most 1 ms, as what an acknowledgement waits
 
 COUNT = OWN  # shared with reno.increase
@@ -55,7 +55,7 @@ FOUND = OWN + 11
 ROUND_START = OWN + 12
 LAST_ACK = OWN + 13
 END = OWN + 14  # sequence number that ends the round
-LEAST_RTT = OWN + 15  # of the round
+MIN_RTT = OWN + 15  # of the round
 SAMPLES = OWN + 16
 
 
@@ -70,7 +70,7 @@ def reset(flow):
 def begin_round(flow):
     flow[ROUND_START] = flow[LAST_ACK] = flow[NOW]
     flow[END] = flow[NEXT]
-    flow[LEAST_RTT] = math.inf
+    flow[MIN_RTT] = math.inf
     flow[SAMPLES] = 0.0
 
 
@@ -97,10 +97,10 @@ def hystart(flow, delay):
         if now - flow[ROUND_START] > threshold:
             flow[FOUND] = 1.0
             flow[SSTHRESH] = flow[CWND]
-    flow[LEAST_RTT] = min(flow[LEAST_RTT], delay)
-    if flow[SAMPLES] < LEAST_SAMPLES:
+    flow[MIN_RTT] = min(flow[MIN_RTT], delay)
+    if flow[SAMPLES] < MIN_SAMPLES:
         flow[SAMPLES] += 1.0
-    elif flow[LEAST_RTT] > flow[DELAY_MIN] + min(max(flow[DELAY_MIN] / 8.0, LEAST_DELAY), MOST_DELAY):
+    elif flow[MIN_RTT] > flow[DELAY_MIN] + min(max(flow[DELAY_MIN] / 8.0, MIN_DELAY), MAX_DELAY):
         flow[FOUND] = 1.0
         flow[SSTHRESH] = flow[CWND]
 

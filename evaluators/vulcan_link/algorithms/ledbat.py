@@ -17,7 +17,7 @@ from vulcan_link.record import ACKED, CWND, IN_FLIGHT, NOW, OWN, RTT, SSTHRESH, 
 TARGET = 100_000_000.0
 GAIN = 1.0
 ALLOWED_INCREASE = 1.0
-LEAST_CWND = 2.0
+MIN_CWND = 2.0
 MINUTE = 60_000_000_000.0
 ENDS_SLOW_START = 0.9
 
@@ -81,7 +81,7 @@ def acknowledged(flow):
         return
     window = flow[CWND] + GAIN * (TARGET - delay) / TARGET * flow[ACKED] / max(flow[CWND], 1.0)
     window = min(window, flow[IN_FLIGHT] + flow[ACKED] + ALLOWED_INCREASE)
-    flow[CWND] = max(window, LEAST_CWND)
+    flow[CWND] = max(window, MIN_CWND)
 
 
 @function

@@ -10,12 +10,12 @@ from __future__ import annotations
 from vulcan_link.compiled import function
 from vulcan_link.record import COMING, CWND, SSTHRESH
 
-LEAST_CWND = 2.0
+MIN_CWND = 2.0
 
 
 @function
 def begin(flow):
-    flow[CWND] = max(flow[COMING], LEAST_CWND)
+    flow[CWND] = max(flow[COMING], MIN_CWND)
 
 
 @function
@@ -25,7 +25,7 @@ def sampled(flow):
 
 @function
 def acknowledged(flow):
-    flow[CWND] = max(flow[COMING], LEAST_CWND)
+    flow[CWND] = max(flow[COMING], MIN_CWND)
 
 
 @function
@@ -35,7 +35,7 @@ def reduced(flow):
 
 @function
 def changed(flow):
-    flow[CWND] = max(flow[COMING], LEAST_CWND)
+    flow[CWND] = max(flow[COMING], MIN_CWND)
 
 
 @function

@@ -15,11 +15,11 @@ from vulcan_link.compiled import function
 from vulcan_link.record import ACKED, CWND, NEXT, OPEN, OWN, RTT, SSTHRESH, STATE, UNACKED
 
 ALPHA, BETA, GAMMA = 2.0, 4.0, 1.0
-FEWEST_SAMPLES = 3.0
+MIN_SAMPLES = 3.0
 
 COUNT = OWN  # shared with reno.increase
 BASE_RTT = OWN + 1  # ns, the least of the connection
-LEAST_RTT = OWN + 2  # ns, the least of the round
+MIN_RTT = OWN + 2  # ns, the least of the round
 SAMPLES = OWN + 3  # of the round
 END = OWN + 4  # sequence number that ends the round
 ENABLED = OWN + 5
@@ -28,7 +28,7 @@ ENABLED = OWN + 5
 @function
 def begin_round(flow):
     flow[END] = flow[NEXT]
-    flow[LEAST_RTT] = math.inf
+    flow[MIN_RTT] = math.inf
     flow[SAMPLES] = 0.0
 
 
@@ -46,7 +46,7 @@ def sampled(flow):
     if rtt <= 0.0:
         return
     flow[BASE_RTT] = min(flow[BASE_RTT], rtt)
-    flow[LEAST_RTT] = min(flow[LEAST_RTT], rtt)
+    flow[MIN_RTT] = min(flow[MIN_RTT], rtt)
     flow[SAMPLES] += 1.0
 
 
@@ -59,9 +59,9 @@ def lower_threshold(flow):
 def move(flow):
     """A round is over: one packet up or down, or out of slow start."""
     window = flow[CWND]
-    waiting = math.floor(window * (flow[LEAST_RTT] - flow[BASE_RTT]) / flow[BASE_RTT])
+    waiting = math.floor(window * (flow[MIN_RTT] - flow[BASE_RTT]) / flow[BASE_RTT])
     if waiting > GAMMA and window < flow[SSTHRESH]:
-        target = math.floor(window * flow[BASE_RTT] / flow[LEAST_RTT])
+        target = math.floor(window * flow[BASE_RTT] / flow[MIN_RTT])
         flow[CWND] = max(min(window, target + 1.0), 2.0)
         lower_threshold(flow)
     elif window < flow[SSTHRESH]:
@@ -79,7 +79,7 @@ def acknowledged(flow):
         reno.acknowledged(flow)
         return
     if flow[UNACKED] > flow[END]:
-        enough = flow[SAMPLES] >= FEWEST_SAMPLES
+        enough = flow[SAMPLES] >= MIN_SAMPLES
         if enough:
             move(flow)
         else:

@@ -16,7 +16,7 @@ OVERSLEPT = 55_000
 """By how many ns an ordinary process, as Mahimahi's are, sleeps longer than this one: its timers may slip by 50 us.
 
 A sleep of a millisecond was measured to last 106 us too long at the median, and 52 us in real time, as here."""
-_LARGEST_PACKET = 65_536
+_MAX_PACKET = 65_536
 _LATE = 1_000_000
 
 
@@ -93,7 +93,7 @@ def _packets(device: int) -> list[bytes]:
     found: list[bytes] = []
     while True:
         try:
-            packet = os.read(device, _LARGEST_PACKET)
+            packet = os.read(device, _MAX_PACKET)
         except BlockingIOError:
             return found
         if packet[0] >> 4 == 4:

@@ -7,7 +7,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from vulcan.errors import UserError, nearest
+from vulcan.errors import UserError, did_you_mean
 from vulcan_link.kernel.namespace import TUN
 
 _AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
@@ -60,7 +60,7 @@ def require_algorithm(name: str) -> None:
     known = available_algorithms()
     if name not in known:
         raise UserError(
-            f"this kernel has no congestion control {name!r}{nearest(name, known)} (it has: {', '.join(known)}; "
+            f"this kernel has no congestion control {name!r}{did_you_mean(name, known)} (it has: {', '.join(known)}; "
             "a policy is named by its file, as mine.py)"
         )
 

@@ -5,7 +5,7 @@ from collections import OrderedDict, deque
 SMALL_SHARE = 0.1
 GHOST_SHARE = 0.9
 PROMOTED_FROM = 2
-MOST_COUNTED = 3
+MAX_COUNTED = 3
 
 
 class Policy:
@@ -26,7 +26,7 @@ class Policy:
         self.known = False
 
     def on_hit(self, request):
-        self.count[request.id] = min(self.count[request.id] + 1, MOST_COUNTED)
+        self.count[request.id] = min(self.count[request.id] + 1, MAX_COUNTED)
 
     def look_up(self, request):
         """Whether the object is remembered; asked once a request, for it is forgotten by that."""

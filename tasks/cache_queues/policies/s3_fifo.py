@@ -8,7 +8,7 @@ find the small queue full go to the main one.
 SMALL = 0.1
 REMEMBERED = 0.9
 PROMOTED_FROM = 2
-MOST_COUNTED = 3
+MAX_COUNTED = 3
 
 
 def insert(now, obj, cache, queues, ghost):
@@ -27,7 +27,7 @@ def tail(now, obj, cache, queues):
 
 
 def keep(now, obj, cache, queues):
-    return 0 if obj.queue == 1 else min(obj.hits, MOST_COUNTED) - 1
+    return 0 if obj.queue == 1 else min(obj.hits, MAX_COUNTED) - 1
 
 
 def share(queue, cache, queues):

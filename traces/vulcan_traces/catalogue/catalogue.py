@@ -9,7 +9,7 @@ from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from vulcan.errors import UserError, nearest
+from vulcan.errors import UserError, did_you_mean
 from vulcan_traces.catalogue.checksum import is_checksum
 from vulcan_traces.readers import FORMATS
 
@@ -89,7 +89,7 @@ def find_file(name: str, sets: tuple[TraceSet, ...]) -> TraceFile:
             if file.name == name:
                 return file
     known = [each.name for each in sets] + [file.name for each in sets for file in each.files]
-    raise UserError(f"no trace {name!r} in the catalogue{nearest(name, known)} (`vulcan traces list` lists them)")
+    raise UserError(f"no trace {name!r} in the catalogue{did_you_mean(name, known)} (`vulcan traces list` lists them)")
 
 
 def _set(path: Path, table: Mapping[str, Any]) -> TraceSet:
@@ -108,7 +108,7 @@ def _file(path: Path, set_name: str, table: Mapping[str, Any]) -> TraceFile:
     if prefix != set_name or not re.fullmatch(r"[A-Za-z0-9._-]+", rest):
         raise UserError(f"{where}: its name must be '{set_name}/...'")
     if file.format not in FORMATS:
-        raise UserError(f"{where}: no trace format {file.format!r}{nearest(file.format, FORMATS)}")
+        raise UserError(f"{where}: no trace format {file.format!r}{did_you_mean(file.format, FORMATS)}")
     if file.checksum is not None and not is_checksum(file.checksum):
         raise UserError(f"{where}: {file.checksum!r} is no checksum (such as sha256: and 64 hexadecimal digits)")
     if (file.url is None) == (file.obtain is None):
@@ -146,6 +146,6 @@ def _values(path: Path, table: Mapping[str, Any], of: Any, kind: str) -> dict[st
 def _check_keys(path: Path, where: str, table: Mapping[str, Any], known: set[str], needed: set[str]) -> None:
     for key in table:
         if key not in known:
-            raise UserError(f"the catalogue {path}, {where}: unknown key {key!r}{nearest(key, known)}")
+            raise UserError(f"the catalogue {path}, {where}: unknown key {key!r}{did_you_mean(key, known)}")
     for key in sorted(needed - set(table)):
         raise UserError(f"the catalogue {path}, {where}: {key!r} is missing")

@@ -29,7 +29,7 @@ ATTEMPTS = 5
 """So many in a row that bring no byte, and fetching is given up."""
 
 _NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
-_LONGEST_PAUSE = 30.0
+_MAX_PAUSE = 30.0
 
 Progress = Callable[[int, int | None], None]
 """Told the bytes that are there, and how many there will be if that is known."""
@@ -182,7 +182,7 @@ def _fetch_all(file: TraceFile, partial: _Partial, progress: Progress, pause: fl
                 raise UserError(f"{file.name}: {file.url} cannot be fetched: {_reason(error)}") from error
             if in_vain >= ATTEMPTS:
                 raise UserError(f"{file.name}: the server's answers about {file.url} contradict each other; try later")
-            time.sleep(min(_LONGEST_PAUSE, pause * 2 ** max(0, in_vain - 1)))
+            time.sleep(min(_MAX_PAUSE, pause * 2 ** max(0, in_vain - 1)))
 
 
 def _given_up(file: TraceFile, partial: _Partial, error: Exception) -> str:

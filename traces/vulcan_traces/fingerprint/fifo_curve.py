@@ -19,7 +19,7 @@ CAPACITIES = 16
 AHEAD = 12
 
 _VECTOR = ir.VectorType(ir.IntType(64), CAPACITIES)
-_CAPACITY, _LARGEST, _INSERTED, _MISSES, _MISSED_BYTES, _ROWS = range(6)
+_CAPACITY, _MAX, _INSERTED, _MISSES, _MISSED_BYTES, _ROWS = range(6)
 
 _COLUMN = types.Array(types.uint32, 1, "C", readonly=True)
 _LIMITS = types.Array(types.int64, 1, "C", readonly=True)
@@ -45,7 +45,7 @@ def _request(typing_context, inserted_before, state, size, request_bytes):  # ty
         size_of_all, bytes_of_all = (splat(builder, number, _VECTOR) for number in arguments[2:])
         before, inserted = load(row), load(place(_INSERTED))
         is_miss = builder.icmp_signed(">", builder.sub(inserted, before), load(place(_CAPACITY)))
-        enters = builder.and_(is_miss, builder.icmp_signed("<=", size_of_all, load(place(_LARGEST))))
+        enters = builder.and_(is_miss, builder.icmp_signed("<=", size_of_all, load(place(_MAX))))
         store(builder.add(load(place(_MISSES)), builder.zext(is_miss, _VECTOR)), place(_MISSES))
         missed_bytes = builder.add(load(place(_MISSED_BYTES)), builder.select(is_miss, bytes_of_all, none))
         store(missed_bytes, place(_MISSED_BYTES))
@@ -72,7 +72,7 @@ def simulate_fifo(objects, sizes, object_count, by_bytes, capacities, largest, m
     state = np.zeros((_ROWS, CAPACITIES), np.int64)
     for k in range(CAPACITIES):
         state[_CAPACITY, k] = capacities[k]
-        state[_LARGEST, k] = largest[k]
+        state[_MAX, k] = largest[k]
         state[_INSERTED, k] = capacities[k] + 1  # so that what never was inserted, of 0, is not resident
     n = len(objects)
     for i in range(n):

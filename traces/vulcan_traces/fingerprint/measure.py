@@ -21,7 +21,7 @@ EXACT_REQUESTS = 2**18
 SAMPLED_OBJECTS = 2**16
 """About so many objects are sampled of a longer trace; one with no more objects is not sampled."""
 
-FEWEST_FOR_DRIFT = 64
+MIN_FOR_DRIFT = 64
 
 CORRELATED_OBJECTS = 2**13
 """Rank correlations are over at most so many objects, at equal distances in order of first appearance."""
@@ -154,7 +154,7 @@ def _drift(parts: npt.NDArray[np.float64], requests: int) -> tuple[float, float]
     count = parts.shape[1]
     bounds = [number * requests // count for number in range(count + 1)]
     lengths = [end - start for start, end in pairwise(bounds)]
-    if requests < FEWEST_FOR_DRIFT:
+    if requests < MIN_FOR_DRIFT:
         return 0.0, 0.0
 
     def drifted(one: int, other: int, products: float) -> float:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-LARGEST_EXPONENT = 8.0
+MAX_EXPONENT = 8.0
 _RANKS_ONE_BY_ONE = 1024
 _BLOCK = 1.0 + 1.0 / 128.0
 """Ranks above the first 1,024 are summed in blocks as wide as 1/128 of their rank: an error below 1e-5."""
@@ -75,7 +75,7 @@ def _rank_blocks(objects: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.
 def _fitted(ranks: npt.NDArray[np.float64], widths: npt.NDArray[np.float64], mean_log_rank: float) -> float:
     """The exponent at which a Zipf law expects that mean of ln(rank), by bisection: it falls with the exponent."""
     log_ranks = np.log(ranks)
-    low, high = 0.0, LARGEST_EXPONENT
+    low, high = 0.0, MAX_EXPONENT
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
         weights = widths * np.exp(-middle * log_ranks)

@@ -29,8 +29,8 @@ Pieces = tuple[list[float], list[float]]
 
 Draw = Callable[[np.random.Generator, Values], Pieces]
 
-_SHORTEST = 1e-3
-_MOST_PIECES = 1_000_000
+_MIN = 1e-3
+_MAX_PIECES = 1_000_000
 
 
 def is_link_spec(text: str) -> bool:
@@ -62,8 +62,8 @@ def _check_together(text: str, kind: str, values: Values) -> None:
     if kind == "markov" and not number(values, "low") <= number(values, "high"):
         raise UserError(f"{text}: low is above high")
     shortest = {"markov": "dwell", "outage": "every"}.get(kind)
-    if shortest is not None and number(values, "seconds") / number(values, shortest) > _MOST_PIECES:
-        raise UserError(f"{text}: more than {_MOST_PIECES:,} changes; raise {shortest} or shorten seconds")
+    if shortest is not None and number(values, "seconds") / number(values, shortest) > _MAX_PIECES:
+        raise UserError(f"{text}: more than {_MAX_PIECES:,} changes; raise {shortest} or shorten seconds")
 
 
 def _steps(text: str, rates: str, every: float) -> Pieces:
@@ -89,8 +89,8 @@ def _markov(rng: np.random.Generator, values: Values) -> Pieces:
     lasting: list[float] = []
     rates: list[float] = []
     while left > 0:
-        stay = min(left, _SHORTEST + float(rng.exponential(number(values, "dwell"))))
-        stay = left if left - stay < _SHORTEST else stay
+        stay = min(left, _MIN + float(rng.exponential(number(values, "dwell"))))
+        stay = left if left - stay < _MIN else stay
         lasting.append(stay)
         rates.append(float(levels[state]))
         left -= stay
@@ -108,11 +108,11 @@ def _outage(rng: np.random.Generator, values: Values) -> Pieces:
     rates: list[float] = []
     while left > 0:
         for mean, rate in ((number(values, "every"), number(values, "rate")), (number(values, "length"), 0.0)):
-            stay = min(left, _SHORTEST + float(rng.exponential(mean)))
+            stay = min(left, _MIN + float(rng.exponential(mean)))
             if stay > 0:
                 lasting.append(stay)
                 rates.append(rate)
-            left = left - stay if left - stay >= _SHORTEST else 0.0
+            left = left - stay if left - stay >= _MIN else 0.0
     return lasting, rates
 
 
@@ -123,17 +123,17 @@ _COMMON = _TIME
 
 GENERATORS: dict[str, tuple[dict[str, Key], Draw]] = {
     "constant": ({"rate": _RATE}, _constant),
-    "steps": ({"every": Key(5.0, _SHORTEST, 1e5), "rates": Key("6-24-12")}, _constant),
+    "steps": ({"every": Key(5.0, _MIN, 1e5), "rates": Key("6-24-12")}, _constant),
     "markov": (
         {
             "low": Key(2.0, 1e-3, _FASTEST),
             "high": Key(24.0, 1e-3, _FASTEST),
             "states": Key(8, 1, 1000),
-            "dwell": Key(0.5, _SHORTEST, 1e5),
+            "dwell": Key(0.5, _MIN, 1e5),
             "jump": Key(0.05, 0.0, 1.0),
         },
         _markov,
     ),
-    "outage": ({"rate": _RATE, "every": Key(8.0, _SHORTEST, 1e5), "length": Key(0.5, _SHORTEST, 1e5)}, _outage),
+    "outage": ({"rate": _RATE, "every": Key(8.0, _MIN, 1e5), "length": Key(0.5, _MIN, 1e5)}, _outage),
 }
 """The keys that each kind has beside the common ones, and how it draws its rates; those of `steps` are listed."""

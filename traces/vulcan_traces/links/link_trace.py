@@ -14,7 +14,7 @@ OPPORTUNITY_BYTES = 1504
 
 SECOND = 1_000_000_000
 MILLISECOND = 1_000_000
-LONGEST = 10**6 * SECOND
+MAX = 10**6 * SECOND
 """The longest period, in ns: eleven days. A thousand of them are still exact in an int64."""
 
 Kind = Literal["opportunities", "rates"]
@@ -64,8 +64,8 @@ def make_link(
     """A link trace with its digest. Raises ValueError where the arrays are not as `LinkTrace` says they are."""
     rates = np.empty(0) if rates is None else np.ascontiguousarray(rates, np.float64)
     times = np.ascontiguousarray(times, np.int64)
-    if not 0 < period <= LONGEST:
-        raise ValueError(f"a period of {period} ns: from 1 to {LONGEST} are possible")
+    if not 0 < period <= MAX:
+        raise ValueError(f"a period of {period} ns: from 1 to {MAX} are possible")
     if not len(times):
         raise ValueError("nothing is ever let through")
     steps = np.diff(times)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from vulcan.errors import UserError, nearest
+from vulcan.errors import UserError, did_you_mean
 from vulcan_traces.links.bitrate_log import looks_like_bitrate_log, read_bitrate_log
 from vulcan_traces.links.generator_spec import generate_link, is_link_spec
 from vulcan_traces.links.link_trace import LinkTrace
@@ -33,7 +33,7 @@ def load_link(spec: str | os.PathLike[str], *, format: str | None = None) -> Lin
         return generate_link(text)
     name, _, columns = (format or "").partition(":")
     if format is not None and (name not in FORMATS or (columns and name != "csv")):
-        raise UserError(f"no link format {format!r}{nearest(name, FORMATS)} (known: {', '.join(FORMATS)})")
+        raise UserError(f"no link format {format!r}{did_you_mean(name, FORMATS)} (known: {', '.join(FORMATS)})")
     content = read_text(Path(text))
     chosen = name or _detected(content)
     if chosen == "mahimahi":

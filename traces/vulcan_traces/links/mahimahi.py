@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from vulcan_traces.links.link_trace import LONGEST, MILLISECOND, LinkTrace, make_link
+from vulcan_traces.links.link_trace import MAX, MILLISECOND, LinkTrace, make_link
 from vulcan_traces.links.text import Text
 from vulcan_traces.text_table import abbreviated
 
@@ -30,10 +30,10 @@ def read_mahimahi(text: Text) -> LinkTrace:
     try:
         milliseconds = np.array(list(map(int, lines)), np.int64)
     except (OverflowError, ValueError):  # ValueError: more digits than int() takes
-        milliseconds = np.full(1, LONGEST, np.int64)
-    if milliseconds.max() > LONGEST // MILLISECOND:
+        milliseconds = np.full(1, MAX, np.int64)
+    if milliseconds.max() > MAX // MILLISECOND:
         number = next(number for number, line in enumerate(lines, 1) if _is_too_long(line))
-        raise text.malformed(number, f"over {LONGEST // MILLISECOND} ms: {abbreviated(lines[number - 1])}")
+        raise text.malformed(number, f"over {MAX // MILLISECOND} ms: {abbreviated(lines[number - 1])}")
     falls = np.flatnonzero(np.diff(milliseconds) < 0)
     if len(falls):
         number = int(falls[0]) + 2
@@ -54,7 +54,7 @@ def _is_whole(line: bytes) -> bool:
 
 def _is_too_long(line: bytes) -> bool:
     digits = line.strip().lstrip(b"0")
-    return len(digits) > len(str(LONGEST)) or int(digits or b"0") > LONGEST // MILLISECOND
+    return len(digits) > len(str(MAX)) or int(digits or b"0") > MAX // MILLISECOND
 
 
 def _why(line: bytes) -> str:

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vulcan.errors import UserError, nearest
-from vulcan_traces.links.link_trace import LONGEST, SECOND, LinkTrace, make_link
+from vulcan.errors import UserError, did_you_mean
+from vulcan_traces.links.link_trace import MAX, SECOND, LinkTrace, make_link
 from vulcan_traces.links.text import Text
 from vulcan_traces.text_table import abbreviated
 
@@ -25,7 +25,7 @@ RATE_UNITS = {"bps": 1.0, "kbps": 1e3, "mbps": 1e6, "gbps": 1e9}
 _SPELLED = {"sec": "s", "secs": "s", "second": "s", "seconds": "s", "millisecond": "ms", "milliseconds": "ms"}
 _PER_SECOND = re.compile(r"([kmg]?)bits?(?:/s|/sec|ps| per second)?(?![a-z])")
 _WORD = re.compile(r"[a-z]+")
-_HIGHEST = 1e13
+_MAX = 1e13
 IGNORED = "-"
 
 
@@ -60,7 +60,7 @@ def columns_of(text: Text, spec: str | None) -> Columns:
     known = [*TIME_UNITS, *RATE_UNITS, IGNORED]
     for unit in units:
         if unit not in known:
-            raise UserError(f"csv:{spec}: no unit {unit!r}{nearest(unit, known)} (known: {', '.join(known)})")
+            raise UserError(f"csv:{spec}: no unit {unit!r}{did_you_mean(unit, known)} (known: {', '.join(known)})")
     found = _of_units(units)
     if found is None:
         raise UserError(f"csv:{spec}: the unit of exactly one time and one rate is needed, as csv:s,mbps")
@@ -83,8 +83,8 @@ def read_rate_table(text: Text, columns: Columns) -> LinkTrace:
         if len(fields) <= max(columns.time, columns.rate):
             raise text.malformed(number, f"too few fields: {abbreviated(line.encode())}")
         for place, unit, values, what, highest in (
-            (columns.time, columns.time_unit, times, "time", float(LONGEST)),
-            (columns.rate, columns.rate_unit, rates, "rate", _HIGHEST),
+            (columns.time, columns.time_unit, times, "time", float(MAX)),
+            (columns.rate, columns.rate_unit, rates, "rate", _MAX),
         ):
             if not _is_number(fields[place]):
                 raise text.malformed(number, f"the {what} is not a number: {abbreviated(line.encode())}")
@@ -106,8 +106,8 @@ def link_of_rates(text: Text, times: Sequence[float], rates: Sequence[float]) ->
     begins = np.rint(np.array(times) - times[0]).astype(np.int64)
     last = int(begins[-1] - begins[-2]) if len(begins) > 1 else SECOND
     period = int(begins[-1]) + last
-    if period > LONGEST:
-        raise UserError(f"{text.path}: the trace lasts over {LONGEST // SECOND} s")
+    if period > MAX:
+        raise UserError(f"{text.path}: the trace lasts over {MAX // SECOND} s")
     return make_link(text.path.name, "rates", begins, period, np.array(rates, np.float64))
 
 

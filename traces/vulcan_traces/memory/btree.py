@@ -22,7 +22,7 @@ KEYS_AT, CHILDREN_AT = 8, 256
 """Where in a node its keys and its children (or records) lie, behind the count."""
 
 ROOT, NODES, RECORDS, STATE = range(4)
-DEEPEST = 16
+MAX = 16
 
 
 class Tree(NamedTuple):
@@ -192,7 +192,7 @@ def _zipf_rank(recorder, items, theta, zeta, zeta_of_2):
 def _run(
     recorder, tree, records, record_size, theta, shares, longest_scan, operations_a_shift, shift, at_records, path, done
 ):
-    """See `run_ycsb`; `path` and `done` are room to work in, for `DEEPEST` and 5 numbers."""
+    """See `run_ycsb`; `path` and `done` are room to work in, for `MAX` and 5 numbers."""
     lost = 0
     for number in range(records):
         record = insert(recorder, tree, key_of(number), path)
@@ -219,7 +219,7 @@ def _run(
         # which record has a rank: a multiplication by a prime scatters them over all records
         number = ((rank + moved) % records) * 1000003 % records
         if kind == 2:
-            if tree.state[NODES] + DEEPEST >= most:
+            if tree.state[NODES] + MAX >= most:
                 continue
             number = tree.state[RECORDS]
             record = insert(recorder, tree, key_of(number), path)
@@ -268,7 +268,7 @@ def run_ycsb(
     operations of each of the five kinds, and how many records were not where they belong.
     """
     done = np.zeros(5, np.int64)
-    path = np.zeros(DEEPEST, np.int64)
+    path = np.zeros(MAX, np.int64)
     lost = _run(
         recorder, tree, records, record_size, theta, shares, longest_scan, operations_a_shift, shift, at_records,
         path, done,

@@ -22,7 +22,7 @@ from vulcan_traces.memory.page_counts import PageCounts, in_order_of_first_touch
 
 COLUMNS = ("epoch", "page", "loads", "stores")
 
-MOST_CELLS = 2**27
+MAX_CELLS = 2**27
 """Intervals times pages: both counts of all of them take a GiB."""
 
 OVERLAP, COMPUTE = 4.0, 10.0
@@ -35,9 +35,9 @@ def read_page_counts(path: Path, digest: str, page_size: int) -> PageCounts:
     epochs, rows = np.unique(epoch, return_inverse=True)
     intervals = int(epochs[-1]) + 1
     pages, columns = np.unique(page, return_inverse=True)
-    if intervals * len(pages) > MOST_CELLS:
+    if intervals * len(pages) > MAX_CELLS:
         raise UserError(
-            f"{path}: {intervals:,} epochs of {len(pages):,} pages are too many: at most {MOST_CELLS:,} counts fit; "
+            f"{path}: {intervals:,} epochs of {len(pages):,} pages are too many: at most {MAX_CELLS:,} counts fit; "
             "join epochs or use larger pages"
         )
     shape = (intervals, len(pages))
@@ -76,7 +76,7 @@ def _whole(path: Path, name: str, values: NDArray[np.generic], rows: int) -> NDA
         raise UserError(f"{path}: has no rows")
     if int(values.min()) < 0 or int(values.max()) > 2**62:
         raise UserError(f"{path}: column {name!r} has a number that is negative or too large")
-    if name == "epoch" and int(values.max()) >= MOST_CELLS:
+    if name == "epoch" and int(values.max()) >= MAX_CELLS:
         raise UserError(f"{path}: epoch {int(values.max())} is too large; number epochs from 0")
     return values.astype(np.int64)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vulcan.errors import UserError, nearest
+from vulcan.errors import UserError, did_you_mean
 from vulcan_traces.column_spec import DELIMITERS, ColumnSpec
 from vulcan_traces.raw_requests import RawRequests
 from vulcan_traces.readers.format import Format, all_integers
@@ -119,7 +119,7 @@ def _place(source: Source, what: str, column: int | str, first: list[str]) -> in
         return column - 1
     if first.count(column) != 1:
         has = "more than one column" if column in first else "no column"
-        raise UserError(f"{source.path}: {has} is named {column!r} in its header{nearest(column, first)}")
+        raise UserError(f"{source.path}: {has} is named {column!r} in its header{did_you_mean(column, first)}")
     return first.index(column)
 
 

@@ -21,7 +21,7 @@ from vulcan_traces.source import Source
 
 _RECORD = np.dtype([("time", "<u4"), ("id", "<u8"), ("size", "<u4"), ("next", "<i8")])
 _NEVER = (-1, 2**63 - 1)
-_MOST_REQUESTS = 2**40
+_MAX_REQUESTS = 2**40
 
 
 def _convert(records: Records) -> tuple[RawRequests, npt.NDArray[np.bool_]]:
@@ -41,7 +41,7 @@ def _recognises(source: Source) -> bool:
         return False
     records = head_records(source, _RECORD)
     following = records["next"]
-    ahead = np.isin(following, _NEVER) | ((following > np.arange(len(records))) & (following < _MOST_REQUESTS))
+    ahead = np.isin(following, _NEVER) | ((following > np.arange(len(records))) & (following < _MAX_REQUESTS))
     in_order = np.all(np.diff(records["time"].astype(np.int64)) >= 0)
     return bool(len(records) and ahead.all() and in_order)
 

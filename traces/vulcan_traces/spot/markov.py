@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from vulcan.errors import UserError
 from vulcan_traces.specification import Key, number, parse_keys, whole
-from vulcan_traces.spot.read import LONGEST_GAP
+from vulcan_traces.spot.read import MAX_GAP
 from vulcan_traces.spot.trace import SpotTrace
 
 PREFIX = "markov:"
@@ -31,11 +31,11 @@ KEYS = {
     "up_spread": Key(1.0, 1, 20),
     "down_spread": Key(1.0, 1, 20),
     "hours": Key(1000.0, 1, 1e6),
-    "gap": Key(600, 1, LONGEST_GAP),
+    "gap": Key(600, 1, MAX_GAP),
     "seed": Key(0, 0, 2**63),
 }
 
-MOST_TICKS = 10_000_000
+MAX_TICKS = 10_000_000
 
 Spells = npt.NDArray[np.int64]
 
@@ -46,8 +46,8 @@ def generate_markov(spec: str) -> SpotTrace:
     values = parsed.values
     gap, hours = whole(values, "gap"), number(values, "hours")
     ticks = math.ceil(hours * 3600 / gap)
-    if ticks > MOST_TICKS:
-        raise UserError(f"{spec}: {ticks:,} ticks; at most {MOST_TICKS:,} are made")
+    if ticks > MAX_TICKS:
+        raise UserError(f"{spec}: {ticks:,} ticks; at most {MAX_TICKS:,} are made")
     random = np.random.Generator(np.random.PCG64(whole(values, "seed")))
     up, down = (number(values, key) * 3600 / gap for key in ("up", "down"))
     begins_up = random.random() < up / (up + down)

@@ -19,7 +19,7 @@ from vulcan.errors import UserError
 from vulcan_traces.spot.trace import SpotTrace
 
 Meaning = Literal["available", "preempted"]
-LONGEST_GAP = 86_400
+MAX_GAP = 86_400
 """Seconds."""
 
 MEANINGS: tuple[Meaning, ...] = ("available", "preempted")
@@ -39,10 +39,8 @@ def read_spot(text: bytes, name: str, place: str, meaning: Meaning | None = None
     if not isinstance(document, dict) or not isinstance(document.get("metadata"), dict):
         raise UserError(f"{place}: not a spot trace: an object with `metadata` and `data` is needed")
     gap = document["metadata"].get("gap_seconds")
-    if not isinstance(gap, int | float) or isinstance(gap, bool) or not 1 <= gap <= LONGEST_GAP or gap % 1:
-        raise UserError(
-            f"{place}: metadata.gap_seconds is {gap!r}, and should be a whole number from 1 to {LONGEST_GAP:,}"
-        )
+    if not isinstance(gap, int | float) or isinstance(gap, bool) or not 1 <= gap <= MAX_GAP or gap % 1:
+        raise UserError(f"{place}: metadata.gap_seconds is {gap!r}, and should be a whole number from 1 to {MAX_GAP:,}")
     counts = _counts(document.get("data"), place)
     meaning = meaning or ("preempted" if "generator" in document else "available")
     if meaning == "preempted":

@@ -11,17 +11,27 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from vulcan.anvil import ir as p
-from vulcan.anvil.analysis.facts import UNKNOWN, Conditions, Findings, Known, Shared, Source, State, join, meet
+from vulcan.anvil import ir
+from vulcan.anvil.analysis.facts import (
+    UNKNOWN,
+    AbstractValue,
+    AnalysisResult,
+    Conditions,
+    Shared,
+    Source,
+    State,
+    join,
+    meet,
+)
 from vulcan.anvil.analysis.intervals import ANYTHING, OPERATION_BOUNDS, TRUTH, Interval, point
-from vulcan.anvil.semantics import LARGEST
+from vulcan.anvil.semantics import MAX
 from vulcan.task import Signature
 
 
 class Values(Conditions):
     """The half of a walk that evaluates."""
 
-    def value(self, e: p.Expression, state: State) -> Known:
+    def value(self, e: ir.Expression, state: State) -> AbstractValue:
         self.shared.steps += 1
         self.shared.depth += 1
         known = self.computed(e, state)
@@ -31,48 +41,48 @@ class Values(Conditions):
             known = known.narrowed(fact.bounds, fact.nonzero) or known
         if (values := self.findings.values) is not None:
             values[id(e)] = values[id(e)] | known.bounds if id(e) in values else known.bounds
-        return Known(known.bounds, known.nonzero) if known.is_one_value else known
+        return AbstractValue(known.bounds, known.nonzero) if known.is_one_value else known
 
-    def computed(self, e: p.Expression, state: State) -> Known:
+    def computed(self, e: ir.Expression, state: State) -> AbstractValue:
         match e:
-            case p.Local(name):
+            case ir.Local(name):
                 return state.names.get(name, UNKNOWN)
-            case p.Number() | p.Parameter():
-                return Known(self.shared.bounds.of(e, {}))
-            case p.Read() | p.Statistic() | p.Query():
-                return Known(self.shared.bounds.of(e, {}), depends=frozenset((e,)))
-            case p.Occurrences(statistic, value):
+            case ir.Number() | ir.Parameter():
+                return AbstractValue(self.shared.bounds.of(e, {}))
+            case ir.Read() | ir.Statistic() | ir.Query():
+                return AbstractValue(self.shared.bounds.of(e, {}), depends=frozenset((e,)))
+            case ir.Occurrences(statistic, value):
                 depends = self.value(value, state).depends | {statistic}
-                return Known(self.shared.bounds.of(e, {}), depends=depends)
-            case p.Choose(test, then, otherwise):
+                return AbstractValue(self.shared.bounds.of(e, {}), depends=depends)
+            case ir.Choose(test, then, otherwise):
                 return self.choice(e, test, then, otherwise, state)
-            case p.Operate("and" | "or" as operation, operands):
+            case ir.Operate("and" | "or" as operation, operands):
                 return self.sequence(operands, operation == "and", state)
         parts = []
-        for part in p.children(e):
+        for part in ir.children(e):
             parts.append(self.value(part, state))
         match e:
-            case p.Compare():
+            case ir.Compare():
                 return self.comparison(e, parts, state)
-            case p.Call(function):
+            case ir.Call(function):
                 return self.shared.call(function, parts)
-            case p.Operate():
+            case ir.Operate():
                 return self.operation(e, parts)
         raise AssertionError(e)
 
     def choice(
-        self, e: p.Choose, test: p.Expression, then: p.Expression, otherwise: p.Expression, state: State
-    ) -> Known:
+        self, e: ir.Choose, test: ir.Expression, then: ir.Expression, otherwise: ir.Expression, state: State
+    ) -> AbstractValue:
         yes, no, depends = self.fork(test, state, e.at)
         a = self.value(then, yes) if yes is not None else None
         b = self.value(otherwise, no) if no is not None else None
         known = a | b if a is not None and b is not None else a or b or UNKNOWN
-        return Known(known.bounds, known.nonzero, known.depends | depends)
+        return AbstractValue(known.bounds, known.nonzero, known.depends | depends)
 
-    def sequence(self, operands: tuple[p.Expression, ...], is_and: bool, state: State) -> Known:
+    def sequence(self, operands: tuple[ir.Expression, ...], is_and: bool, state: State) -> AbstractValue:
         """`and` gives its first operand that is 0, `or` its first that is not, else the last; each operand is looked at
         where those before it did not decide."""
-        result: Known | None = None
+        result: AbstractValue | None = None
         depends: frozenset[Source] = frozenset()
         rest: State | None = state
         for number, operand in enumerate(operands, start=1):
@@ -88,16 +98,16 @@ class Values(Conditions):
                 goes_on = known.may_be_other_than_zero if is_and else known.may_be_zero
                 rest = self.where(operand, is_and, rest) if goes_on else None
         result = result or UNKNOWN
-        return Known(result.bounds, result.nonzero, depends)
+        return AbstractValue(result.bounds, result.nonzero, depends)
 
     @staticmethod
-    def part(known: Known, nonzero: bool) -> Known | None:
+    def part(known: AbstractValue, nonzero: bool) -> AbstractValue | None:
         """The part of its values that is 0, or that is not; None where there is none."""
         if nonzero:
             return known.narrowed(ANYTHING, True)
-        return Known(point(0.0), False, known.depends) if known.may_be_zero else None
+        return AbstractValue(point(0.0), False, known.depends) if known.may_be_zero else None
 
-    def comparison(self, e: p.Compare, operands: list[Known], state: State) -> Known:
+    def comparison(self, e: ir.Compare, operands: list[AbstractValue], state: State) -> AbstractValue:
         truth = [
             _compared(op, a, b) if e.operands[i] != e.operands[i + 1] else op in ("<=", ">=", "==")
             for i, (op, a, b) in enumerate(zip(e.operators, operands, operands[1:], strict=False))
@@ -113,25 +123,25 @@ class Values(Conditions):
             known = True
         self.findings.outcomes.setdefault((e.at, e), set()).update((True, False) if known is None else (known,))
         if known is not None:
-            return Known(point(float(known)))
-        return Known(TRUTH, depends=frozenset().union(*(operand.depends for operand in operands)))
+            return AbstractValue(point(float(known)))
+        return AbstractValue(TRUTH, depends=frozenset().union(*(operand.depends for operand in operands)))
 
-    def operation(self, e: p.Operate, operands: list[Known]) -> Known:
+    def operation(self, e: ir.Operate, operands: list[AbstractValue]) -> AbstractValue:
         operation = e.operation
         self.doubt(e, operands)
         first = operands[0]
         depends: frozenset[Source] = frozenset().union(*(operand.depends for operand in operands))
         if operation in ("not", "truth") and not (first.may_be_zero and first.may_be_other_than_zero):
-            return Known(point(float(first.may_be_zero == (operation == "not"))))
+            return AbstractValue(point(float(first.may_be_zero == (operation == "not"))))
         bounds = OPERATION_BOUNDS[operation](*(operand.bounds for operand in operands))
         if operation == "multiply" and e.operands[0] == e.operands[1]:
-            bounds = meet(bounds, Interval(0.0, LARGEST)) or bounds  # a square
+            bounds = meet(bounds, Interval(0.0, MAX)) or bounds  # a square
         nonzero = operation in ("abs", "negate", "plus", "truth") and not first.may_be_zero
-        return Known(bounds, nonzero, depends)
+        return AbstractValue(bounds, nonzero, depends)
 
-    def doubt(self, e: p.Operate, operands: list[Known]) -> None:
+    def doubt(self, e: ir.Operate, operands: list[AbstractValue]) -> None:
         """Note an operation that has no value for some of its operands."""
-        culprit: Known | None = None
+        culprit: AbstractValue | None = None
         first, second = operands[0], operands[-1]
         match e.operation:
             case "divide" | "floor_divide" | "modulo":
@@ -150,7 +160,7 @@ class Values(Conditions):
             self.findings.doubts[e.at, e] = culprit.bounds if before is None else before | culprit.bounds
 
 
-def _compared(op: str, a: Known, b: Known) -> bool | None:
+def _compared(op: str, a: AbstractValue, b: AbstractValue) -> bool | None:
     """Whether the comparison holds for all values, for none (False), or for some (None)."""
     if op in (">", ">="):
         op, a, b = {">": "<", ">=": "<="}[op], b, a
@@ -168,19 +178,19 @@ def _compared(op: str, a: Known, b: Known) -> bool | None:
     return True if apart else False if same else None
 
 
-_MOST_TURNS = 16
+_MAX_TURNS = 16
 _TURNS_BEFORE_WIDENING = 3
 
 
 def follow(
-    program: p.Program, signature: Signature, any_parameters: bool = False, keep_values: bool = False
-) -> Findings:
+    program: ir.Module, signature: Signature, any_parameters: bool = False, keep_values: bool = False
+) -> AnalysisResult:
     """The findings of a program for everything that the signature declares: for its parameters as they are, or for
     whatever they may be set to. Where `keep_values`, with the bounds of every expression."""
     shared = Shared(program, signature, any_parameters)
     shared.findings.values = {} if keep_values else None
 
-    def walk(function: p.Function, names: dict[str, Known]) -> Known:
+    def walk(function: ir.Function, names: dict[str, AbstractValue]) -> AbstractValue:
         walked = _Function(shared)
         walked.block(function.body, State(names))
         return walked.result or UNKNOWN  # which only a call that never happens does not return from
@@ -206,11 +216,11 @@ class _Function(Values):
 
     def __init__(self, shared: Shared) -> None:
         super().__init__(shared)
-        self.result: Known | None = None
+        self.result: AbstractValue | None = None
         self.control: frozenset[Source] = frozenset()
         self.loops: list[_Loop] = []
 
-    def block(self, body: tuple[p.Statement, ...], state: State | None) -> State | None:
+    def block(self, body: tuple[ir.Statement, ...], state: State | None) -> State | None:
         for statement in body:
             if state is None:
                 return None
@@ -218,32 +228,32 @@ class _Function(Values):
             state = self.statement(statement, state)
         return state
 
-    def statement(self, statement: p.Statement, state: State) -> State | None:
+    def statement(self, statement: ir.Statement, state: State) -> State | None:
         match statement:
-            case p.Assign(name, value):
+            case ir.Assign(name, value):
                 known = self.value(value, state)
                 state = state.copy()
-                state.assign(name, Known(known.bounds, known.nonzero, known.depends | self.control), value)
+                state.assign(name, AbstractValue(known.bounds, known.nonzero, known.depends | self.control), value)
                 return state
-            case p.Return(value):
+            case ir.Return(value):
                 known = self.value(value, state)
-                known = Known(known.bounds, known.nonzero, known.depends | self.control)
+                known = AbstractValue(known.bounds, known.nonzero, known.depends | self.control)
                 self.result = known if self.result is None else self.result | known
                 return None
-            case p.If():
+            case ir.If():
                 return self.branch(statement, state)
-            case p.Loop():
+            case ir.Loop():
                 return self.loop(statement, state) if statement.trips else state
-            case p.Break():
+            case ir.Break():
                 loop = self.loops[-1]
                 loop.breaks, loop.control = join(loop.breaks, state), loop.control | self.control
                 return None
-            case p.Continue():
+            case ir.Continue():
                 loop = self.loops[-1]
                 loop.continues, loop.control = join(loop.continues, state), loop.control | self.control
                 return None
 
-    def branch(self, statement: p.If, state: State) -> State | None:
+    def branch(self, statement: ir.If, state: State) -> State | None:
         then, otherwise, depends = self.fork(statement.test, state, statement.at)
         before = self.control
         self.control = before | depends
@@ -251,19 +261,19 @@ class _Function(Values):
         self.control = before
         return after
 
-    def loop(self, statement: p.Loop, state: State) -> State | None:
+    def loop(self, statement: ir.Loop, state: State) -> State | None:
         values = range(statement.start, statement.stop, statement.step)
         bounds = Interval(float(min(values[0], values[-1])), float(max(values[0], values[-1])), True)
         loop, before = _Loop(), self.control
         self.loops.append(loop)
-        unrolled = statement.trips if statement.trips <= _MOST_TURNS and self.shared.narrows else 0
+        unrolled = statement.trips if statement.trips <= _MAX_TURNS and self.shared.narrows else 0
         head, turn = state, 0
         while True:
             turn += 1
             self.control = before | loop.control
             loop.breaks = loop.continues = None
             start, control = head.copy(), loop.control
-            start.assign(statement.name, Known(bounds, depends=self.control))
+            start.assign(statement.name, AbstractValue(bounds, depends=self.control))
             back = join(self.block(statement.body, start), loop.continues)
             if back is None or (turn >= unrolled > 0 and control == loop.control):
                 break
@@ -274,8 +284,8 @@ class _Function(Values):
         self.loops.pop()
         self.control = before
         after = join(back, loop.breaks)
-        for name in p.assigned_names((statement,)) if after is not None else ():
+        for name in ir.assigned_names((statement,)) if after is not None else ():
             if after is not None and name in after.names:
                 known = after.names[name]
-                after.names[name] = Known(known.bounds, known.nonzero, known.depends | loop.control)
+                after.names[name] = AbstractValue(known.bounds, known.nonzero, known.depends | loop.control)
         return after

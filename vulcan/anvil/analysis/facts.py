@@ -12,19 +12,19 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from vulcan.anvil import ir as p
+from vulcan.anvil import ir
 from vulcan.anvil.analysis.intervals import ANYTHING, Bounds, Interval, declared_bounds, point
-from vulcan.anvil.semantics import LARGEST
+from vulcan.anvil.semantics import MAX
 from vulcan.task import Signature
 
-Source = p.Read | p.Statistic | p.Query | p.Local
+Source = ir.Read | ir.Statistic | ir.Query | ir.Local
 """What a value can depend on: what the function is shown, or (in a helper) one of its arguments."""
 
-LEAST = math.nextafter(0.0, 1.0)
+MIN = math.nextafter(0.0, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class AbstractValue:
     """Bounds of a value, whether it is certainly not 0 though the bounds hold 0, and what may change it."""
 
     bounds: Interval
@@ -43,11 +43,11 @@ class Known:
     def is_one_value(self) -> bool:
         return self.bounds.low == self.bounds.high
 
-    def __or__(self, other: Known) -> Known:
+    def __or__(self, other: AbstractValue) -> AbstractValue:
         nonzero = not self.may_be_zero and not other.may_be_zero
-        return Known(self.bounds | other.bounds, nonzero, self.depends | other.depends)
+        return AbstractValue(self.bounds | other.bounds, nonzero, self.depends | other.depends)
 
-    def narrowed(self, bounds: Interval, nonzero: bool) -> Known | None:
+    def narrowed(self, bounds: Interval, nonzero: bool) -> AbstractValue | None:
         """The same where it lies within these bounds too; None where it cannot."""
         met = meet(self.bounds, bounds)
         if met is None:
@@ -58,10 +58,10 @@ class Known:
             if cut is None:
                 return None
             met = cut
-        return Known(met, nonzero, self.depends)
+        return AbstractValue(met, nonzero, self.depends)
 
 
-UNKNOWN = Known(ANYTHING)
+UNKNOWN = AbstractValue(ANYTHING)
 
 
 def meet(a: Interval, b: Interval) -> Interval | None:
@@ -78,7 +78,7 @@ def without_zero(a: Interval) -> Interval | None:
     """The bounds once 0 at an end of them is left out; None where nothing else was in them."""
     if a.low == a.high == 0.0:
         return None
-    least = 1.0 if a.whole else LEAST
+    least = 1.0 if a.whole else MIN
     return Interval(least if a.low == 0.0 else a.low, -least if a.high == 0.0 else a.high, a.whole)
 
 
@@ -95,14 +95,14 @@ class State:
     """What is known where the walk is: of the locals, of expressions that conditions were about, and of which local
     is which expression. `facts` and `meanings` hold while no local in them is assigned again."""
 
-    names: dict[str, Known] = field(default_factory=dict)
-    facts: dict[p.Expression, Fact] = field(default_factory=dict)
-    meanings: dict[str, p.Expression] = field(default_factory=dict)
+    names: dict[str, AbstractValue] = field(default_factory=dict)
+    facts: dict[ir.Expression, Fact] = field(default_factory=dict)
+    meanings: dict[str, ir.Expression] = field(default_factory=dict)
 
     def copy(self) -> State:
         return State(dict(self.names), dict(self.facts), dict(self.meanings))
 
-    def assign(self, name: str, known: Known, value: p.Expression | None = None) -> None:
+    def assign(self, name: str, known: AbstractValue, value: ir.Expression | None = None) -> None:
         """The local has a new value, which `value` computes."""
         self.facts = {e: fact for e, fact in self.facts.items() if name not in locals_of(e)}
         self.meanings = {n: e for n, e in self.meanings.items() if n != name and name not in locals_of(e)}
@@ -110,7 +110,7 @@ class State:
         if value is not None and name not in locals_of(value):
             self.meanings[name] = value
 
-    def learn(self, expression: p.Expression, bounds: Interval, nonzero: bool) -> bool:
+    def learn(self, expression: ir.Expression, bounds: Interval, nonzero: bool) -> bool:
         """Take in a fact; False where it contradicts another."""
         old = self.facts.get(expression, Fact(ANYTHING, False))
         met = meet(old.bounds, bounds)
@@ -137,18 +137,18 @@ class State:
             bounds = Interval(
                 _lower(before.low, known.bounds.low), _upper(before.high, known.bounds.high), known.bounds.whole
             )
-            bounds = bounds if abs(bounds.low) < LARGEST > abs(bounds.high) else Interval(bounds.low, bounds.high)
-            names[name] = Known(bounds, known.nonzero, known.depends)
+            bounds = bounds if abs(bounds.low) < MAX > abs(bounds.high) else Interval(bounds.low, bounds.high)
+            names[name] = AbstractValue(bounds, known.nonzero, known.depends)
         facts = {e: fact for e, fact in self.facts.items() if earlier.facts.get(e) == fact}
         return State(names, facts, self.meanings)
 
 
 def _lower(before: float, now: float) -> float:
-    return before if now >= before else 0.0 if now >= 0.0 else -LARGEST
+    return before if now >= before else 0.0 if now >= 0.0 else -MAX
 
 
 def _upper(before: float, now: float) -> float:
-    return before if now <= before else 0.0 if now <= 0.0 else LARGEST
+    return before if now <= before else 0.0 if now <= 0.0 else MAX
 
 
 def join(a: State | None, b: State | None) -> State | None:
@@ -156,37 +156,37 @@ def join(a: State | None, b: State | None) -> State | None:
     return a | b if a is not None and b is not None else a if b is None else b
 
 
-def locals_of(expression: p.Expression) -> frozenset[str]:
+def locals_of(expression: ir.Expression) -> frozenset[str]:
     """The locals that the expression reads."""
     found: set[str] = set()
     pending = [expression]
     while pending:
         e = pending.pop()
-        if isinstance(e, p.Local):
+        if isinstance(e, ir.Local):
             found.add(e.name)
-        pending.extend(p.children(e))
+        pending.extend(ir.children(e))
     return frozenset(found)
 
 
-_MOST_STEPS = 10_000
+_MAX_STEPS = 10_000
 """Evaluations of expressions after which a walk no longer narrows and unrolls: it stays sound, and ends."""
-_MOST_CALLS = 16
+_MAX_CALLS = 16
 """Analyses of one helper for different arguments, after which it is analysed once for any."""
-_DEEPEST_NARROWING = 40
+_MAX_NARROWING = 40
 
-Place = tuple[p.Position, p.Expression]
+Place = tuple[ir.Position, ir.Expression]
 """Where an expression stands, and which it is: several can begin at one place."""
 
 
 @dataclass
-class Findings:
+class AnalysisResult:
     """What was seen on the way. `result` is what the main function returns, `results` what each one that the task names
     does; `doubts` are operations asked for what they have no value for, by their place, with the bounds of the operand;
     `outcomes` those of each condition; `reached` the identities of statements; `values` the bounds of each expression
     by its identity, wherever it was evaluated, where the walk was asked to keep them."""
 
-    result: Known | None = None
-    results: dict[str, Known] = field(default_factory=dict)
+    result: AbstractValue | None = None
+    results: dict[str, AbstractValue] = field(default_factory=dict)
     outcomes: dict[Place, set[bool]] = field(default_factory=dict)
     doubts: dict[Place, Interval] = field(default_factory=dict)
     reached: set[int] = field(default_factory=set)
@@ -196,47 +196,47 @@ class Findings:
 class Shared:
     """`walk` goes through a function whose arguments are known so well, and says what it returns."""
 
-    walk: Callable[[p.Function, dict[str, Known]], Known]
+    walk: Callable[[ir.Function, dict[str, AbstractValue]], AbstractValue]
 
-    def __init__(self, program: p.Program, signature: Signature, any_parameters: bool) -> None:
+    def __init__(self, program: ir.Module, signature: Signature, any_parameters: bool) -> None:
         self.bounds: Bounds = declared_bounds(program, signature)
         if any_parameters:
             self.bounds.parameters = dict.fromkeys(self.bounds.parameters, ANYTHING)
         self.functions = {f.name: f for f in program.functions}
-        self.findings = Findings()
-        self.results: dict[tuple[str, tuple[tuple[Interval, bool], ...]], Known] = {}
+        self.findings = AnalysisResult()
+        self.results: dict[tuple[str, tuple[tuple[Interval, bool], ...]], AbstractValue] = {}
         self.calls: dict[str, int] = {}
         self.steps = 0
         self.depth = 0
 
     @property
     def narrows(self) -> bool:
-        return self.steps < _MOST_STEPS and self.depth < _DEEPEST_NARROWING
+        return self.steps < _MAX_STEPS and self.depth < _MAX_NARROWING
 
-    def call(self, name: str, arguments: list[Known]) -> Known:
+    def call(self, name: str, arguments: list[AbstractValue]) -> AbstractValue:
         """What a helper gives for such arguments."""
         function = self.functions[name]
         key = (name, tuple((a.bounds, a.nonzero) for a in arguments))
         if key not in self.results:
             self.calls[name] = self.calls.get(name, 0) + 1
-            if self.calls[name] > _MOST_CALLS or self.steps >= _MOST_STEPS:
+            if self.calls[name] > _MAX_CALLS or self.steps >= _MAX_STEPS:
                 key = (name, ((ANYTHING, False),) * len(arguments))
         if key not in self.results:
             names = {
-                argument: Known(bounds, nonzero, frozenset((p.Local(argument),)))
+                argument: AbstractValue(bounds, nonzero, frozenset((ir.Local(argument),)))
                 for argument, (bounds, nonzero) in zip(function.arguments, key[1], strict=True)
             }
             self.results[key] = self.walk(function, names)
         result = self.results[key]
         depends: frozenset[Source] = frozenset()
         for argument, known in zip(function.arguments, arguments, strict=True):
-            if p.Local(argument) in result.depends:
+            if ir.Local(argument) in result.depends:
                 depends |= known.depends
-        return Known(result.bounds, result.nonzero, depends)
+        return AbstractValue(result.bounds, result.nonzero, depends)
 
 
 _REVERSED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
-_NEGATIVE = Interval(-LARGEST, -LEAST)
+_NEGATIVE = Interval(-MAX, -MIN)
 
 
 class Conditions(ABC):
@@ -247,11 +247,11 @@ class Conditions(ABC):
         self.findings = shared.findings
 
     @abstractmethod
-    def value(self, e: p.Expression, state: State) -> Known:
+    def value(self, e: ir.Expression, state: State) -> AbstractValue:
         """What is known of an expression there."""
 
     def fork(
-        self, test: p.Expression, state: State, at: p.Position
+        self, test: ir.Expression, state: State, at: ir.Position
     ) -> tuple[State | None, State | None, frozenset[Source]]:
         """The states where the test holds and where it does not, and what that depends on."""
         known = self.value(test, state)
@@ -261,7 +261,7 @@ class Conditions(ABC):
         seen.update(outcome for outcome, way in ((True, then), (False, otherwise)) if way is not None)
         return then, otherwise, known.depends if then is not None and otherwise is not None else frozenset()
 
-    def where(self, e: p.Expression, holds: bool, state: State) -> State | None:
+    def where(self, e: ir.Expression, holds: bool, state: State) -> State | None:
         """What is known where the condition holds, or where it does not; None where that cannot be."""
         if not self.shared.narrows:
             return state
@@ -270,28 +270,28 @@ class Conditions(ABC):
         self.shared.depth -= 1
         return narrowed
 
-    def narrowed(self, e: p.Expression, holds: bool, state: State) -> State | None:
+    def narrowed(self, e: ir.Expression, holds: bool, state: State) -> State | None:
         match e:
-            case p.Operate("not", (operand,)):
+            case ir.Operate("not", (operand,)):
                 return self.where(operand, not holds, state)
-            case p.Operate("truth", (operand,)):
+            case ir.Operate("truth", (operand,)):
                 return self.where(operand, holds, state)
-            case p.Operate("and" | "or" as operation, operands):
+            case ir.Operate("and" | "or" as operation, operands):
                 return self.where_sequence(operands, operation == "and", holds, state)
-            case p.Compare(operators, operands) if holds:
+            case ir.Compare(operators, operands) if holds:
                 rest: State | None = state
                 for op, a, b in zip(operators, operands, operands[1:], strict=False):
                     rest = self.related(a, op, b, rest) if rest is not None else None
                 return rest
-            case p.Compare((op,), (a, b)):
+            case ir.Compare((op,), (a, b)):
                 return self.related(a, _REVERSED[op], b, state)
-            case p.Compare():
+            case ir.Compare():
                 return state
             case _:
                 return self.learned(e, ANYTHING if holds else point(0.0), holds, state)
 
     def where_sequence(
-        self, operands: tuple[p.Expression, ...], is_and: bool, holds: bool, state: State
+        self, operands: tuple[ir.Expression, ...], is_and: bool, holds: bool, state: State
     ) -> State | None:
         rest: State | None = state
         if holds == is_and:  # each of them
@@ -306,7 +306,7 @@ class Conditions(ABC):
             rest = self.where(operand, not holds, rest)
         return decided
 
-    def related(self, a: p.Expression, op: str, b: p.Expression, state: State) -> State | None:
+    def related(self, a: ir.Expression, op: str, b: ir.Expression, state: State) -> State | None:
         """What is known where `a op b`."""
         if op in (">", ">="):
             return self.related(b, "<" if op == ">" else "<=", a, state)
@@ -314,13 +314,13 @@ class Conditions(ABC):
         new: State | None = state
         match op:
             case "<":
-                new = self.learned(a, Interval(-LARGEST, _just(known_b.high, -1)), False, new)
-                new = self.learned(b, Interval(_just(known_a.low, 1), LARGEST), False, new)
+                new = self.learned(a, Interval(-MAX, _just(known_b.high, -1)), False, new)
+                new = self.learned(b, Interval(_just(known_a.low, 1), MAX), False, new)
                 difference = _NEGATIVE
             case "<=":
-                new = self.learned(a, Interval(-LARGEST, known_b.high), False, new)
-                new = self.learned(b, Interval(known_a.low, LARGEST), False, new)
-                difference = Interval(-LARGEST, 0.0)
+                new = self.learned(a, Interval(-MAX, known_b.high), False, new)
+                new = self.learned(b, Interval(known_a.low, MAX), False, new)
+                difference = Interval(-MAX, 0.0)
             case "==":
                 new = self.learned(a, known_b, False, new)
                 new = self.learned(b, known_a, False, new)
@@ -335,32 +335,32 @@ class Conditions(ABC):
             return None
         new = new.copy()
         opposite = Interval(-difference.high, -difference.low)
-        possible = new.learn(p.Operate("subtract", (a, b)), difference, op in ("<", "!="))
-        return new if new.learn(p.Operate("subtract", (b, a)), opposite, op in ("<", "!=")) and possible else None
+        possible = new.learn(ir.Operate("subtract", (a, b)), difference, op in ("<", "!="))
+        return new if new.learn(ir.Operate("subtract", (b, a)), opposite, op in ("<", "!=")) and possible else None
 
-    def learned(self, e: p.Expression, bounds: Interval, nonzero: bool, state: State | None) -> State | None:
+    def learned(self, e: ir.Expression, bounds: Interval, nonzero: bool, state: State | None) -> State | None:
         """What is known where the expression lies within the bounds, and perhaps is not 0."""
         if state is None:
             return None
         known = self.value(e, state).narrowed(bounds, nonzero)
         if known is None:
             return None
-        if isinstance(e, p.Number | p.Parameter):
+        if isinstance(e, ir.Number | ir.Parameter):
             return state
         new = state.copy()
-        if not isinstance(e, p.Local):
+        if not isinstance(e, ir.Local):
             return new if new.learn(e, known.bounds, nonzero) else None
-        new.names[e.name] = Known(known.bounds, known.nonzero, state.names[e.name].depends)
+        new.names[e.name] = AbstractValue(known.bounds, known.nonzero, state.names[e.name].depends)
         meaning = new.meanings.get(e.name)
         if meaning is None:
             return new
-        if nonzero and isinstance(meaning, p.Compare | p.Operate):
+        if nonzero and isinstance(meaning, ir.Compare | ir.Operate):
             return self.where(meaning, True, new)
-        if bounds == point(0.0) and isinstance(meaning, p.Compare | p.Operate):
+        if bounds == point(0.0) and isinstance(meaning, ir.Compare | ir.Operate):
             return self.where(meaning, False, new)
         return new if new.learn(meaning, known.bounds, nonzero) else None
 
 
 def _just(x: float, sign: int) -> float:
     """The next float64 above or below, as far as there is one."""
-    return min(max(math.nextafter(x, sign * math.inf), -LARGEST), LARGEST)
+    return min(max(math.nextafter(x, sign * math.inf), -MAX), MAX)

@@ -11,10 +11,10 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from vulcan.anvil import ir as p
+from vulcan.anvil import ir
 from vulcan.anvil import semantics as total
-from vulcan.anvil.semantics import LARGEST
-from vulcan.task import LARGEST_EXACT_INTEGER, History, Signature
+from vulcan.anvil.semantics import MAX
+from vulcan.task import MAX_EXACT_INTEGER, History, Signature
 
 _WINDOW_ERROR = 1e-11  # relative to the largest observation; of a sum of 4,096 that is kept as the window moves
 _LIBRARY_ERROR = 1e-12  # relative; the mathematical library errs by under 1e-15
@@ -50,7 +50,7 @@ class Interval:
 _REPEATED = ("latest", "min", "max", "recent", "window_percentile")
 """The statistics that are always one of the observations, or unknown."""
 
-ANYTHING = Interval(-LARGEST, LARGEST)
+ANYTHING = Interval(-MAX, MAX)
 TRUTH = Interval(0.0, 1.0, True)
 
 Environment = dict[str, Interval]
@@ -71,32 +71,32 @@ class Bounds:
     parameters: Mapping[str, Interval]
     helpers: Mapping[str, Interval]
 
-    def of(self, expression: p.Expression, environment: Environment) -> Interval:
+    def of(self, expression: ir.Expression, environment: Environment) -> Interval:
         match expression:
-            case p.Number(value):
+            case ir.Number(value):
                 return point(value)
-            case p.Parameter(name):
+            case ir.Parameter(name):
                 return self.parameters[name]
-            case p.Local(name):
+            case ir.Local(name):
                 return environment.get(name, ANYTHING)
-            case p.Read(feature):
+            case ir.Read(feature):
                 return self.features[feature]
-            case p.Statistic():
+            case ir.Statistic():
                 return self.statistic(expression)
-            case p.Occurrences(statistic, _):
+            case ir.Occurrences(statistic, _):
                 return Interval(0.0, statistic.arguments[-1], True) if statistic.kind == "count" else TRUTH
-            case p.Query(history, query):
+            case ir.Query(history, query):
                 return self.features[f"{history}.{query}"]
-            case p.Compare():
+            case ir.Compare():
                 return TRUTH
-            case p.Choose(_, then, otherwise):
+            case ir.Choose(_, then, otherwise):
                 return self.of(then, environment) | self.of(otherwise, environment)
-            case p.Call(function, _):
+            case ir.Call(function, _):
                 return self.helpers[function]
-            case p.Operate(operation, operands):
+            case ir.Operate(operation, operands):
                 return OPERATION_BOUNDS[operation](*(self.of(o, environment) for o in operands))
 
-    def statistic(self, statistic: p.Statistic) -> Interval:
+    def statistic(self, statistic: ir.Statistic) -> Interval:
         known = self.features[statistic.feature] | self.unknown[statistic.feature]
         if statistic.kind in _REPEATED:
             return known
@@ -105,23 +105,23 @@ class Bounds:
         slack = known.magnitude * _WINDOW_ERROR if statistic.kind == "window_avg" else 0.0
         return clamped(known.low - slack, known.high + slack)
 
-    def after_loop(self, loop: p.Loop, environment: Environment) -> Environment:
+    def after_loop(self, loop: ir.Loop, environment: Environment) -> Environment:
         """Names that a loop's body assigns may be anything in it, but for its counter."""
-        widened = {**environment, **dict.fromkeys(p.assigned_names(loop.body), ANYTHING)}
-        if loop.name not in p.assigned_names(loop.body) and loop.trips:
+        widened = {**environment, **dict.fromkeys(ir.assigned_names(loop.body), ANYTHING)}
+        if loop.name not in ir.assigned_names(loop.body) and loop.trips:
             values = range(loop.start, loop.stop, loop.step)
             widened[loop.name] = Interval(float(min(values[0], values[-1])), float(max(values[0], values[-1])), True)
         return widened
 
 
-def declared_bounds(program: p.Program, signature: Signature) -> Bounds:
+def declared_bounds(program: ir.Module, signature: Signature) -> Bounds:
     """What the task declares and the program sets, for a walk over the program."""
     declared = dict(signature.features())
     ranges = {name: Interval(f.low, f.high, f.type != "float") for name, f in declared.items()}
     for history in (a for a in signature.arguments if isinstance(a, History)):
         ranges[f"{history.name}.contains"] = TRUTH
-        ranges[f"{history.name}.count"] = Interval(0.0, LARGEST_EXACT_INTEGER, True)
-        ranges[f"{history.name}.age"] = Interval(0.0, LARGEST_EXACT_INTEGER)
+        ranges[f"{history.name}.count"] = Interval(0.0, MAX_EXACT_INTEGER, True)
+        ranges[f"{history.name}.age"] = Interval(0.0, MAX_EXACT_INTEGER)
     return Bounds(
         features=ranges,
         unknown={name: point(f.unknown) for name, f in declared.items()},

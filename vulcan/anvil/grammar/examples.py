@@ -33,7 +33,7 @@ class Example:
 
 
 @dataclass(frozen=True, slots=True)
-class Counterexample:
+class RejectedExample:
     """A fragment that is rejected, and the name of the rule that rejects it."""
 
     text: str
@@ -75,6 +75,6 @@ def top(text: str, gives: float | None = None) -> Example:
     return Example(text, gives, "top")
 
 
-def no(text: str, rule: str, frame: Frame = "expression", shown: str = "") -> Counterexample:
+def no(text: str, rule: str, frame: Frame = "expression", shown: str = "") -> RejectedExample:
     """A fragment, by default an expression, that the rule rejects."""
-    return Counterexample(text, rule, frame, shown)
+    return RejectedExample(text, rule, frame, shown)

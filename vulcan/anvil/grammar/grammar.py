@@ -14,28 +14,57 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from vulcan.anvil import semantics as total
-from vulcan.anvil.grammar.examples import Counterexample, Example, body, module, no, top
+from vulcan.anvil.grammar.examples import Example, RejectedExample, body, module, no, top
 from vulcan.anvil.grammar.limits import (
-    DEEPEST_CALLS,
-    DEEPEST_LOOPS,
-    DEEPEST_TREE,
-    LARGEST_SOURCE,
-    LARGEST_TREE,
     LIMITS,
-    MOST_KEPT_OF_ENTITY,
-    MOST_KEPT_OF_SYSTEM,
+    MAX_CALL_DEPTH,
+    MAX_KEPT_OF_ENTITY,
+    MAX_KEPT_OF_SYSTEM,
+    MAX_LOOP_DEPTH,
+    MAX_SOURCE_BYTES,
+    MAX_TREE_DEPTH,
+    MAX_TREE_NODES,
     Limit,
 )
 from vulcan.anvil.grammar.rules import RULES, Rule
 from vulcan.anvil.grammar.statistic_table import STATISTICS, Scope, StatisticArgument, StatisticKind
-from vulcan.anvil.grammar.warning_table import WARNINGS, Warned
+from vulcan.anvil.grammar.warning_table import WARNINGS, LintRule
 
 __all__ = [
-    "BINARY", "BOOLEAN", "BUILT_IN_NAMES", "COMPARISONS", "COMPARISON_ENTRIES", "CONSTANTS", "CONSTANT_ENTRIES",
-    "DEEPEST_CALLS", "DEEPEST_LOOPS", "DEEPEST_TREE", "FUNCTIONS", "HISTORY_QUERIES", "LARGEST_SOURCE", "LARGEST_TREE",
-    "LIMITS", "MOST_KEPT_OF_ENTITY", "MOST_KEPT_OF_SYSTEM", "OPERATIONS", "RULES", "STATEMENTS", "STATISTICS", "UNARY",
-    "WARNINGS", "Comparison", "Constant", "HistoryQuery", "Limit", "Operation", "Rule", "Scope", "Statement",
-    "StatisticArgument", "StatisticKind", "Warned",
+    "BINARY",
+    "BOOLEAN",
+    "BUILT_IN_NAMES",
+    "COMPARISONS",
+    "COMPARISON_ENTRIES",
+    "CONSTANTS",
+    "CONSTANT_ENTRIES",
+    "FUNCTIONS",
+    "HISTORY_QUERIES",
+    "LIMITS",
+    "MAX_CALL_DEPTH",
+    "MAX_KEPT_OF_ENTITY",
+    "MAX_KEPT_OF_SYSTEM",
+    "MAX_LOOP_DEPTH",
+    "MAX_SOURCE_BYTES",
+    "MAX_TREE_DEPTH",
+    "MAX_TREE_NODES",
+    "OPERATIONS",
+    "RULES",
+    "STATEMENTS",
+    "STATISTICS",
+    "UNARY",
+    "WARNINGS",
+    "Comparison",
+    "Constant",
+    "HistoryQuery",
+    "Limit",
+    "LintRule",
+    "Operation",
+    "Rule",
+    "Scope",
+    "Statement",
+    "StatisticArgument",
+    "StatisticKind",
 ]  # fmt: skip
 
 
@@ -49,7 +78,7 @@ class Operation:
     evaluate: Callable[..., float]
     meaning: str
     example: Example
-    counterexample: Counterexample
+    counterexample: RejectedExample
 
 
 def _operation(
@@ -67,7 +96,7 @@ BINARY: dict[type[ast.operator], Operation] = {
     ast.Sub: _operation("subtract", "a - b", 2, total.subtract, "difference; saturates",
                         ("7 - 2", 5.0), ("7 - past", "argument-use")),
     ast.Mult: _operation("multiply", "a * b", 2, total.multiply, "product; saturates",
-                         ("1e300 * 1e300", total.LARGEST), ("'-' * 20", "constant")),
+                         ("1e300 * 1e300", total.MAX), ("'-' * 20", "constant")),
     ast.Div: _operation("divide", "a / b", 2, total.divide, "quotient; 0 where b is 0",
                         ("7 / 2 + 7 / 0", 3.5), ("7 / None", "constant")),
     ast.FloorDiv: _operation("floor_divide", "a // b", 2, total.floor_divide, "floor of the quotient; 0 where b is 0",
@@ -100,7 +129,7 @@ class Comparison:
 
     symbol: str
     example: Example
-    counterexample: Counterexample
+    counterexample: RejectedExample
 
 
 COMPARISON_ENTRIES: dict[type[ast.cmpop], Comparison] = {
@@ -130,7 +159,7 @@ FUNCTIONS: dict[str, Operation] = {
     "math.sqrt": _operation("sqrt", "math.sqrt(a)", 1, total.sqrt, "square root; 0 where a is negative",
                             ("math.sqrt(9) + math.sqrt(-9)", 3.0), ("sqrt(9)", "function")),
     "math.exp": _operation("exp", "math.exp(a)", 1, total.exp, "e to the a; saturates",
-                           ("math.exp(1000)", total.LARGEST), ("math.exp()", "call")),
+                           ("math.exp(1000)", total.MAX), ("math.exp()", "call")),
     "math.expm1": _operation("expm1", "math.expm1(a)", 1, total.expm1, "e to the a, less 1; saturates",
                              ("math.expm1(0)", 0.0), ("math.expm1(0, 0)", "call")),
     "math.log": _operation("log", "math.log(a)", 1, total.log, "natural logarithm; 0 where a <= 0",
@@ -164,7 +193,7 @@ FUNCTIONS: dict[str, Operation] = {
 class Constant:
     value: float
     example: Example
-    counterexample: Counterexample
+    counterexample: RejectedExample
 
 
 CONSTANT_ENTRIES: dict[str, Constant] = {
@@ -185,7 +214,7 @@ class HistoryQuery:
 
     meaning: str
     example: Example
-    counterexample: Counterexample
+    counterexample: RejectedExample
 
 
 # fmt: off
@@ -203,7 +232,7 @@ HISTORY_QUERIES: dict[str, HistoryQuery] = {
 class Statement:
     meaning: str
     example: Example
-    counterexample: Counterexample
+    counterexample: RejectedExample
 
 
 STATEMENTS: dict[str, Statement] = {

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
-from vulcan.anvil.grammar.examples import HEAD, Counterexample, Example, body, module, no
+from vulcan.anvil.grammar.examples import HEAD, Example, RejectedExample, body, module, no
 from vulcan.task import Task
 
-LARGEST_SOURCE = 16 * 1024
-LARGEST_TREE = 1_000
-DEEPEST_TREE = 100
-DEEPEST_LOOPS = 3
-DEEPEST_CALLS = 150
+MAX_SOURCE_BYTES = 16 * 1024
+MAX_TREE_NODES = 1_000
+MAX_TREE_DEPTH = 100
+MAX_LOOP_DEPTH = 3
+MAX_CALL_DEPTH = 150
 """Levels of statements, expressions and helper calls within one another, helpers counted where they are called."""
-MOST_OPERATIONS = next(int(field.default) for field in fields(Task) if field.name == "operations")  # type: ignore[arg-type]
+MAX_OPERATIONS = next(int(field.default) for field in fields(Task) if field.name == "operations")  # type: ignore[arg-type]
 """Operations a call, unless the task sets another limit."""
-MOST_KEPT_OF_ENTITY = 64
-MOST_KEPT_OF_SYSTEM = 4096
+MAX_KEPT_OF_ENTITY = 64
+MAX_KEPT_OF_SYSTEM = 4096
 """Observations that one statistic may look back on, of an entity and of the whole system."""
 
 
@@ -28,7 +28,7 @@ class Limit:
     most: int
     meaning: str
     example: Example
-    counterexample: Counterexample
+    counterexample: RejectedExample
 
 
 def _padded(size: int) -> str:
@@ -60,41 +60,41 @@ LIMITS: dict[str, Limit] = {
     limit.name: limit
     for limit in (
         Limit(
-            "source", LARGEST_SOURCE, "bytes of source (16 KB)",
-            module(_padded(LARGEST_SOURCE), shown="16,384 bytes"),
-            no(_padded(LARGEST_SOURCE + 1), "too-long", "module", "16,385 bytes"),
+            "source", MAX_SOURCE_BYTES, "bytes of source (16 KB)",
+            module(_padded(MAX_SOURCE_BYTES), shown="16,384 bytes"),
+            no(_padded(MAX_SOURCE_BYTES + 1), "too-long", "module", "16,385 bytes"),
         ),
         Limit(
-            "nodes", LARGEST_TREE, "syntax nodes: names, numbers, operators' expressions, statements",
-            body(_nodes(LARGEST_TREE), shown="330 times `x = 1`, then `return -1`"),
-            no(_nodes(LARGEST_TREE + 3), "too-large", "statements", "331 times `x = 1`, then `return -1`"),
+            "nodes", MAX_TREE_NODES, "syntax nodes: names, numbers, operators' expressions, statements",
+            body(_nodes(MAX_TREE_NODES), shown="330 times `x = 1`, then `return -1`"),
+            no(_nodes(MAX_TREE_NODES + 3), "too-large", "statements", "331 times `x = 1`, then `return -1`"),
         ),
         Limit(
-            "nesting", DEEPEST_TREE, "levels of syntax nodes within one another",
+            "nesting", MAX_TREE_DEPTH, "levels of syntax nodes within one another",
             Example("-" * 96 + "1", 1.0, shown="`return` and 96 times `-`, then `1`"),
             no("-" * 97 + "1", "too-deep", shown="`return` and 97 times `-`, then `1`"),
         ),
         Limit(
-            "calls", DEEPEST_CALLS, "levels within one another with the helpers counted where they are called",
-            module(_helpers(DEEPEST_CALLS), shown="a helper 55 signs deep that calls one 90 signs deep"),
-            no(_helpers(DEEPEST_CALLS + 1), "too-deep", "module", "one 56 signs deep that calls one 90 signs deep"),
+            "calls", MAX_CALL_DEPTH, "levels within one another with the helpers counted where they are called",
+            module(_helpers(MAX_CALL_DEPTH), shown="a helper 55 signs deep that calls one 90 signs deep"),
+            no(_helpers(MAX_CALL_DEPTH + 1), "too-deep", "module", "one 56 signs deep that calls one 90 signs deep"),
         ),
         Limit(
-            "loops", DEEPEST_LOOPS, "loops within one another",
-            body(_loops(DEEPEST_LOOPS), shown="3 loops in one another"),
-            no(_loops(DEEPEST_LOOPS + 1), "loop-depth", "statements", "4 loops in one another"),
+            "loops", MAX_LOOP_DEPTH, "loops within one another",
+            body(_loops(MAX_LOOP_DEPTH), shown="3 loops in one another"),
+            no(_loops(MAX_LOOP_DEPTH + 1), "loop-depth", "statements", "4 loops in one another"),
         ),
         Limit(
-            "operations", MOST_OPERATIONS, "operations a call, unless the task sets another limit",
+            "operations", MAX_OPERATIONS, "operations a call, unless the task sets another limit",
             body(_operations(3_332), 5_549_446.0),
             no(_operations(3_333), "operations", "statements"),
         ),
         Limit(
-            "kept of an entity", MOST_KEPT_OF_ENTITY, "observations that a statistic of an entity looks back on",
+            "kept of an entity", MAX_KEPT_OF_ENTITY, "observations that a statistic of an entity looks back on",
             Example("obj.size.recent(64)", 0.0), no("obj.size.recent(65)", "statistic-argument"),
         ),
         Limit(
-            "kept of the system", MOST_KEPT_OF_SYSTEM, "observations that a statistic of the system looks back on",
+            "kept of the system", MAX_KEPT_OF_SYSTEM, "observations that a statistic of the system looks back on",
             Example("now.recent(4096)", 0.0), no("now.recent(4097)", "statistic-argument"),
         ),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from vulcan.anvil.grammar.examples import HEAD, Counterexample, Example, Frame, body, framed, module, no, top
+from vulcan.anvil.grammar.examples import HEAD, Example, Frame, RejectedExample, body, framed, module, no, top
 from vulcan.anvil.grammar.limits import LIMITS
 
 
@@ -13,7 +13,7 @@ class Rule:
     """A reason to reject a program: an example of what breaks it, one that does not, and what to write instead."""
 
     name: str
-    violates: Counterexample
+    violates: RejectedExample
     instead: Example
     hint: str
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from vulcan.anvil.grammar.examples import Counterexample, Example, no
-from vulcan.anvil.grammar.limits import MOST_KEPT_OF_ENTITY, MOST_KEPT_OF_SYSTEM
+from vulcan.anvil.grammar.examples import Example, RejectedExample, no
+from vulcan.anvil.grammar.limits import MAX_KEPT_OF_ENTITY, MAX_KEPT_OF_SYSTEM
 
 Scope = Literal["entity", "system", "population"]
 """Of what a statistic is: an entity's own observations of a feature; the observations of the whole system, which are
@@ -39,7 +39,7 @@ class StatisticKind:
     name: str
     arguments: tuple[StatisticArgument, ...]
     meaning: str
-    examples: dict[Scope, tuple[Example, Counterexample]]
+    examples: dict[Scope, tuple[Example, RejectedExample]]
     looks_for: bool = False
 
     @property
@@ -55,7 +55,7 @@ class StatisticKind:
 
 def _streams(
     entity: tuple[str, float, str, str], system: tuple[str, float, str, str]
-) -> dict[Scope, tuple[Example, Counterexample]]:
+) -> dict[Scope, tuple[Example, RejectedExample]]:
     """For each scope of a stream: what is accepted, what it gives, what is rejected, and the rule."""
     return {
         "entity": (Example(*entity[:2]), no(*entity[2:])),
@@ -65,8 +65,8 @@ def _streams(
 
 _ALPHA = StatisticArgument("alpha", 0.001, 0.999)  # with 1, rounding could take the average out of its range
 _SHARE = StatisticArgument("p", 0.0, 1.0)
-_LAST = StatisticArgument("n", 1, MOST_KEPT_OF_SYSTEM, whole=True, entity_high=MOST_KEPT_OF_ENTITY)
-_KTH = StatisticArgument("k", 1, MOST_KEPT_OF_SYSTEM, whole=True, entity_high=MOST_KEPT_OF_ENTITY)
+_LAST = StatisticArgument("n", 1, MAX_KEPT_OF_SYSTEM, whole=True, entity_high=MAX_KEPT_OF_ENTITY)
+_KTH = StatisticArgument("k", 1, MAX_KEPT_OF_SYSTEM, whole=True, entity_high=MAX_KEPT_OF_ENTITY)
 
 # fmt: off
 STATISTICS: dict[str, StatisticKind] = {

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from vulcan.anvil import ir as p
+from vulcan.anvil import ir
 from vulcan.anvil.analysis import intervals
 from vulcan.anvil.analysis.intervals import Environment, Interval
 from vulcan.anvil.native.codegen_statistics import answer, occurrences
@@ -151,7 +151,7 @@ EMIT: dict[str, Emit] = {
 }
 
 
-MOST_INLINED = 1_000
+MAX_INLINED = 1_000
 """The size up to which all helpers are inlined: beyond it the code could grow without end."""
 
 _TRUTHS = ("not", "truth")
@@ -161,7 +161,7 @@ _PREDICATES = {"<": "olt", "<=": "ole", ">": "ogt", ">=": "oge", "==": "oeq", "!
 class Writer(Memory):
     """Writes one function: expressions give the name of a register, statements add lines."""
 
-    def __init__(self, context: Context, function: p.Function) -> None:
+    def __init__(self, context: Context, function: ir.Function) -> None:
         super().__init__(context)
         self.of = function
         self.loops: list[tuple[str, str]] = []
@@ -177,13 +177,13 @@ class Writer(Memory):
         self.block(self.of.body)
         if self.open:
             self.put("unreachable")  # the checker made sure that every path returns
-        names = sorted(p.assigned_names(self.of.body) | (set() if is_entry else set(self.of.arguments)))
+        names = sorted(ir.assigned_names(self.of.body) | (set() if is_entry else set(self.of.arguments)))
         head = [f"  %v.{name} = alloca double" for name in names] + [f"  {t} = alloca i64" for t in self.turns]
         if is_entry:
             opening = f"define double @{self.context.score(self.of.name)}({ENTRY_ARGUMENTS}) nounwind {{"
         else:
             arguments = ", ".join(f"double %a.{name}" for name in self.of.arguments)
-            inlining = "alwaysinline" if self.context.plan.inlined_size <= MOST_INLINED else "noinline"
+            inlining = "alwaysinline" if self.context.plan.inlined_size <= MAX_INLINED else "noinline"
             opening = f"define internal double @{self.helper(self.of.name)}({arguments}) nounwind {inlining} {{"
             head += [f"  store double %a.{name}, ptr %v.{name}" for name in self.of.arguments]
             self.bounds.helpers = {**self.bounds.helpers, self.of.name: self.returned or intervals.ANYTHING}
@@ -192,33 +192,33 @@ class Writer(Memory):
     def helper(self, name: str) -> str:
         return f"{self.context.prefix}_helper_{name}"
 
-    def block(self, body: tuple[p.Statement, ...]) -> None:
+    def block(self, body: tuple[ir.Statement, ...]) -> None:
         for statement in body:
             if not self.open:
                 return
             self.statement(statement)
 
-    def statement(self, statement: p.Statement) -> None:
+    def statement(self, statement: ir.Statement) -> None:
         match statement:
-            case p.Assign(name, value):
+            case ir.Assign(name, value):
                 register, bounds = self.value(value)
                 self.put(f"store double {register}, ptr %v.{name}")
                 self.environment[name] = bounds
-            case p.Return(value):
+            case ir.Return(value):
                 register, bounds = self.value(value)
                 self.returned = bounds if self.returned is None else self.returned | bounds
                 self.put(f"ret double {register}")
                 self.open = False
-            case p.If():
+            case ir.If():
                 self.branch(statement)
-            case p.Loop():
+            case ir.Loop():
                 self.loop(statement)
-            case p.Break():
+            case ir.Break():
                 self.jump(self.loops[-1][1])
-            case p.Continue():
+            case ir.Continue():
                 self.jump(self.loops[-1][0])
 
-    def branch(self, statement: p.If) -> None:
+    def branch(self, statement: ir.If) -> None:
         then, otherwise, after = self.label(), self.label(), self.label()
         self.fork(self.truth(statement.test), then, otherwise)
         before = dict(self.environment)
@@ -238,7 +238,7 @@ class Writer(Memory):
             self.put("unreachable")
             self.open = False
 
-    def loop(self, loop: p.Loop) -> None:
+    def loop(self, loop: ir.Loop) -> None:
         if not loop.trips:
             return
         head, body, step, after = (self.label() for _ in range(4))
@@ -267,57 +267,57 @@ class Writer(Memory):
 
     # Expressions
 
-    def value(self, e: p.Expression) -> tuple[str, Interval]:
+    def value(self, e: ir.Expression) -> tuple[str, Interval]:
         """Where the expression's value is, and what it can be."""
-        if not isinstance(e, p.Operate) or e.operation in _TRUTHS:
+        if not isinstance(e, ir.Operate) or e.operation in _TRUTHS:
             return self.register_of(e), self.bounds.of(e, self.environment)
         operands = [self.value(operand) for operand in e.operands]
         bounds = intervals.OPERATION_BOUNDS[e.operation](*(interval for _, interval in operands))
         return EMIT[e.operation](self, *operands), bounds
 
-    def register_of(self, e: p.Expression) -> str:
+    def register_of(self, e: ir.Expression) -> str:
         match e:
-            case p.Number(value):
+            case ir.Number(value):
                 return constant(value)
-            case p.Parameter(name):
+            case ir.Parameter(name):
                 return constant(self.bounds.parameters[name].low)
-            case p.Local(name):
+            case ir.Local(name):
                 return self.load(f"%v.{name}")
-            case p.Read(feature):
+            case ir.Read(feature):
                 return self.feature(feature)
-            case p.Query(history, query):
+            case ir.Query(history, query):
                 return self.query(history, query)
-            case p.Statistic():
+            case ir.Statistic():
                 return answer(self, e)
-            case p.Occurrences(statistic, value):
+            case ir.Occurrences(statistic, value):
                 return occurrences(self, statistic, self.register_of(value))
-            case p.Compare():
+            case ir.Compare():
                 return self.let(f"uitofp i1 {self.truth(e)} to double")
-            case p.Operate(operation) if operation in _TRUTHS:
+            case ir.Operate(operation) if operation in _TRUTHS:
                 return self.let(f"uitofp i1 {self.truth(e)} to double")
-            case p.Choose(test, then, otherwise):
+            case ir.Choose(test, then, otherwise):
                 condition = self.truth(test)
                 return self.select(condition, self.register_of(then), self.register_of(otherwise))
-            case p.Call(function, arguments):
+            case ir.Call(function, arguments):
                 values = [f"double {self.register_of(a)}" for a in arguments]
                 return self.call(self.helper(function), *values)
-            case p.Operate():
+            case ir.Operate():
                 return self.value(e)[0]
 
-    def truth(self, e: p.Expression) -> str:
+    def truth(self, e: ir.Expression) -> str:
         """An i1 that says whether the expression is not 0, without going through a number where it can."""
         match e:
-            case p.Compare(operators, operands):
+            case ir.Compare(operators, operands):
                 values = [self.register_of(o) for o in operands]
                 tests = [
                     self.compare(_PREDICATES[op], a, b) for op, a, b in zip(operators, values, values[1:], strict=False)
                 ]
                 return self.all_of(tests, "and")
-            case p.Operate("and" | "or" as operation, operands):
+            case ir.Operate("and" | "or" as operation, operands):
                 return self.all_of([self.truth(o) for o in operands], operation)
-            case p.Operate("not", (operand,)):
+            case ir.Operate("not", (operand,)):
                 return self.let(f"xor i1 {self.truth(operand)}, true")
-            case p.Operate("truth", (operand,)):
+            case ir.Operate("truth", (operand,)):
                 return self.truth(operand)
             case _:
                 return self.compare("une", self.register_of(e), constant(0.0))

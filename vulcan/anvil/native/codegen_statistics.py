@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from vulcan.anvil import ir as p
-from vulcan.anvil import log_buckets
+from vulcan.anvil import ir, log_buckets
 from vulcan.anvil.native.llvm_builder import ENTRY_ARGUMENTS, Context, Memory, constant, role_at
 from vulcan.anvil.state_layout import (
     ANSWER,
@@ -48,7 +47,7 @@ def remove(w: Memory) -> None:
         w.call("anvil_population_move", f"i64 {_address(w, bucket.feature)}", f"i64 {old}", "i64 0")
 
 
-def percentile(w: Memory, statistic: p.Statistic) -> str:
+def percentile(w: Memory, statistic: ir.Statistic) -> str:
     """What the cursor answered last, for as long as the population has not changed."""
     population = Part("population", statistic.feature)
     cursors = [s for s in w.context.plan.percentiles if s.feature == statistic.feature]
@@ -84,14 +83,14 @@ def _bucket_of(w: Memory, feature: str) -> str:
     if shape.low < 0.0:
         below = w.compare("olt", value, constant(0.0))
         bucket = w.let(f"select i1 {below}, i64 {w.let(f'sub i64 0, {bucket}')}, i64 {bucket}")
-    some = w.compare("oge", magnitude, constant(2.0**log_buckets.LEAST_EXPONENT))
+    some = w.compare("oge", magnitude, constant(2.0**log_buckets.MIN_EXPONENT))
     bucket = w.let(f"sub i64 {w.let(f'select i1 {some}, i64 {bucket}, i64 0')}, {shape.lowest - 1}")
     bucket = w.let(f"select i1 {w.let(f'icmp slt i64 {bucket}, 1')}, i64 1, i64 {bucket}")
     last = shape.buckets
     return w.let(f"select i1 {w.let(f'icmp sgt i64 {bucket}, {last}')}, i64 {last}, i64 {bucket}")
 
 
-def answer(w: Memory, statistic: p.Statistic) -> str:
+def answer(w: Memory, statistic: ir.Statistic) -> str:
     """The register of a statistic that looks for nothing.
 
     Where a stream has observed nothing, its parts hold what is `unknown`, so that no case is made of it here.
@@ -118,7 +117,7 @@ def answer(w: Memory, statistic: p.Statistic) -> str:
     raise AssertionError(statistic)
 
 
-def occurrences(w: Memory, statistic: p.Statistic, value: str) -> str:
+def occurrences(w: Memory, statistic: ir.Statistic, value: str) -> str:
     """The register of a statistic that looks for the value."""
     base = _base(w, statistic)
     window = statistic.arguments[-1]
@@ -139,7 +138,7 @@ def occurrences(w: Memory, statistic: p.Statistic, value: str) -> str:
     return w.let(f"uitofp i1 {w.compare('une', found, constant(0.0))} to double")
 
 
-def _base(w: Memory, statistic: p.Statistic) -> Base:
+def _base(w: Memory, statistic: ir.Statistic) -> Base:
     return base_of(statistic, w.context.signature.occasions)
 
 
@@ -160,7 +159,7 @@ def number(w: Memory, count: str) -> str:
     return w.let(f"sitofp i64 {count} to double")
 
 
-MOST_SHORT = 8
+MAX_SHORT = 8
 """Slots up to which a part is restored as a whole when its entity leaves: beyond, only what was observed is."""
 
 
@@ -219,8 +218,8 @@ def _update(w: Memory) -> None:
 def _leave(w: Memory) -> None:
     remove(w)
     block = w.context.blocks["entity"]
-    short = sum(length for length in block.lengths.values() if length <= MOST_SHORT)
-    long = [part for part, length in block.lengths.items() if length > MOST_SHORT]
+    short = sum(length for length in block.lengths.values() if length <= MAX_SHORT)
+    long = [part for part, length in block.lengths.items() if length > MAX_SHORT]
     seen = w.observations("entity") if long else ""
     _restore(w, 0, str(short))
     for part in long:  # they fill from their first slot on

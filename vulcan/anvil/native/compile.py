@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from vulcan.anvil import ir as p
+from vulcan.anvil import ir
 from vulcan.anvil.feature_layout import Layout
 from vulcan.anvil.native import jit
 from vulcan.anvil.native.codegen import Writer
@@ -117,7 +117,7 @@ _serial = itertools.count()
 
 
 def compile_native(
-    program: p.Program, plan: Plan, signature: Signature, layout: Layout, hurried: bool = False
+    program: ir.Module, plan: Plan, signature: Signature, layout: Layout, hurried: bool = False
 ) -> Native:
     """Compile for the machine this runs on; `hurried` as `jit.link` has it."""
     context = Context(program, plan, signature, layout, f"policy{next(_serial)}")

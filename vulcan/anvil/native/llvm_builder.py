@@ -12,11 +12,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import accumulate
 
-from vulcan.anvil import ir as p
+from vulcan.anvil import ir
 from vulcan.anvil.analysis.intervals import Bounds, Interval, declared_bounds
 from vulcan.anvil.feature_layout import Layout, Slot
 from vulcan.anvil.plan import Plan
-from vulcan.anvil.semantics import LARGEST
+from vulcan.anvil.semantics import MAX
 from vulcan.anvil.state_layout import OBSERVATIONS, Base, Block, Part, PopulationShape, base_at
 from vulcan.task import Signature
 
@@ -101,10 +101,10 @@ class Builder:
 
     def saturated(self, register: str, bounds: Interval) -> str:
         """The register, held within the finite numbers where its bounds do not show that it is."""
-        if bounds.magnitude < LARGEST:
+        if bounds.magnitude < MAX:
             return register
-        above = self.select(self.compare("ogt", register, constant(LARGEST)), constant(LARGEST), register)
-        return self.select(self.compare("olt", above, constant(-LARGEST)), constant(-LARGEST), above)
+        above = self.select(self.compare("ogt", register, constant(MAX)), constant(MAX), register)
+        return self.select(self.compare("olt", above, constant(-MAX)), constant(-MAX), above)
 
 
 @dataclass
@@ -115,7 +115,7 @@ class Context:
     each function besides the main one under `score_` and its name, and that of each occasion under `at_` and its name.
     """
 
-    program: p.Program
+    program: ir.Module
     plan: Plan
     signature: Signature
     layout: Layout
@@ -145,7 +145,7 @@ class Context:
         return self.symbol(role_of(self.program, function))
 
 
-def role_of(program: p.Program, function: str) -> str:
+def role_of(program: ir.Module, function: str) -> str:
     """What a function that the task names is called among a policy's symbols."""
     return "score" if function == program.entry.name else f"score_{function}"
 

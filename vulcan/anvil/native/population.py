@@ -31,7 +31,7 @@ from vulcan.anvil.state_layout import (
     FIRST_BUCKET,
     HEADER,
     LIVE,
-    LOWEST,
+    MIN,
     RESOLUTION,
     TOP_AT,
     UNKNOWN,
@@ -107,7 +107,7 @@ def _move(address, old, new):  # type: ignore[no-untyped-def]
 @kernel
 def _value(words, index):  # type: ignore[no-untyped-def]
     """The value in the bucket that is nearest to zero, as `quantise.value_of` has it."""
-    bucket = index + words[LOWEST]
+    bucket = index + words[MIN]
     if bucket == 0:
         return 0.0
     value = float_of((abs(bucket) + words[FIRST_BUCKET]) << (52 - words[RESOLUTION]))

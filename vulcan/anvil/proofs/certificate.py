@@ -11,15 +11,15 @@ import math
 import time
 
 from vulcan.anvil.proofs.error_bounds import Distances
-from vulcan.anvil.proofs.facts import Contradiction, Known
-from vulcan.anvil.proofs.ranges import LARGEST_EXACT_FLOOR, LIBRARY
+from vulcan.anvil.proofs.facts import Contradiction, Facts
+from vulcan.anvil.proofs.ranges import LIBRARY, MAX_EXACT_FLOOR
 from vulcan.anvil.proofs.terms import Term
 
-MOST_WORK = 100_000
+MAX_WORK = 100_000
 """Rules tried and bounds computed, in about a second."""
 
-DEEPEST_SPLIT = 12
-_MOST_WITNESSES = 4
+MAX_SPLIT = 12
+_MAX_WITNESSES = 4
 
 
 class OutOfSteps(Exception):
@@ -33,15 +33,15 @@ class Order:
     library are taken to be monotone; what is then found is no proof.
     """
 
-    def __init__(self, work: int = MOST_WORK, deadline: float = math.inf, trust_library: bool = False) -> None:
+    def __init__(self, work: int = MAX_WORK, deadline: float = math.inf, trust_library: bool = False) -> None:
         self.trust_library = trust_library
         self._left = work
         self._deadline = deadline
         self._seen_work: int | None = None
-        self._memory: dict[Known, dict[tuple[Term, Term, bool], bool]] = {}
+        self._memory: dict[Facts, dict[tuple[Term, Term, bool], bool]] = {}
         self._distances = Distances(self.at_most, self.same)
 
-    def _step(self, known: Known) -> None:
+    def _step(self, known: Facts) -> None:
         work = known.graph.work
         self._left -= 1 + work - (work if self._seen_work is None else self._seen_work)
         self._seen_work = work
@@ -50,7 +50,7 @@ class Order:
 
     # Tests
 
-    def always(self, test: Term, known: Known, splits: int = DEEPEST_SPLIT) -> bool:
+    def always(self, test: Term, known: Facts, splits: int = MAX_SPLIT) -> bool:
         """Whether the test certainly holds on every input, cases told apart where needed. Raises OutOfSteps."""
         try:
             if self.holds(test, known):
@@ -64,7 +64,7 @@ class Order:
             return False
         return all(self._always_where(test, known, case, outcome, splits - 1) for outcome in self._open(case, known))
 
-    def _open(self, case: Term, known: Known) -> tuple[bool, ...]:
+    def _open(self, case: Term, known: Facts) -> tuple[bool, ...]:
         """How the case may come out."""
         try:
             if self.holds(case, known):
@@ -73,13 +73,13 @@ class Order:
         except Contradiction:
             return ()
 
-    def _always_where(self, test: Term, known: Known, case: Term, outcome: bool, splits: int) -> bool:
+    def _always_where(self, test: Term, known: Facts, case: Term, outcome: bool, splits: int) -> bool:
         try:
             return self.always(test, known.assume(case, outcome), splits)
         except Contradiction:
             return True
 
-    def holds(self, test: Term, known: Known) -> bool:
+    def holds(self, test: Term, known: Facts) -> bool:
         """Whether the rules show that the test is not 0, without cases."""
         self._step(known)
         decided = known.decide(test)
@@ -100,7 +100,7 @@ class Order:
                 return self.holds(otherwise, known) and self.holds(known.graph.negation(case), known)
         return False
 
-    def _open_case(self, test: Term, known: Known) -> Term | None:
+    def _open_case(self, test: Term, known: Facts) -> Term | None:
         """A test that the outcome may hang on and that is not decided; what the rules decide is left out."""
         graph = known.graph
         for term in sorted(self._live(test, known), key=lambda t: (t.operation != "choose", t.index)):
@@ -127,7 +127,7 @@ class Order:
                 return case
         return None
 
-    def _live(self, test: Term, known: Known) -> list[Term]:
+    def _live(self, test: Term, known: Facts) -> list[Term]:
         """The parts of the test that are reached, choices that are settled being replaced by what they choose."""
         seen: dict[Term, None] = {}
         pending = [test]
@@ -145,7 +145,7 @@ class Order:
 
     # Terms
 
-    def same(self, u: Term, v: Term, known: Known) -> bool:
+    def same(self, u: Term, v: Term, known: Facts) -> bool:
         """Whether the two are one number on every input."""
         u, v = known.head(u), known.head(v)
         if u is v:
@@ -157,7 +157,7 @@ class Order:
         self._step(known)
         return all(self.same(a, b, known) for a, b in zip(u.parts, v.parts, strict=True))
 
-    def at_most(self, u: Term, v: Term, known: Known, strict: bool = False) -> bool:
+    def at_most(self, u: Term, v: Term, known: Facts, strict: bool = False) -> bool:
         """Whether the rules show that u <= v on every input, u < v where `strict`. May raise Contradiction."""
         u, v = known.head(u), known.head(v)
         if u is v:
@@ -175,7 +175,7 @@ class Order:
             memory[key] = self._by_rules(u, v, known, strict)
         return memory[key]
 
-    def _by_rules(self, u: Term, v: Term, known: Known, strict: bool) -> bool:
+    def _by_rules(self, u: Term, v: Term, known: Facts, strict: bool) -> bool:
         if self._by_assumptions(u, v, known, strict) or self._by_extremes(u, v, known, strict):
             return True
         if v.operation == "choose" and all(self.at_most(u, part, known, strict) for part in v.parts[1:]):
@@ -186,7 +186,7 @@ class Order:
             return self._strictly(u, v, known)
         return self._alike(u, v, known) or self._from_above(u, v, known) or self._from_below(u, v, known)
 
-    def _by_assumptions(self, u: Term, v: Term, known: Known, strict: bool) -> bool:
+    def _by_assumptions(self, u: Term, v: Term, known: Facts, strict: bool) -> bool:
         for above, strictly in known.above(u):
             if self.at_most(above, v, known, strict and not strictly):
                 return True
@@ -197,15 +197,15 @@ class Order:
             x = u.number
             low = [w for w in known.refined() if w.operation == v.operation and w is not v]
             low = [w for w in low if known.range(w).low > x or (known.range(w).low == x and not strict)]
-            return any(self.at_most(w, v, known) for w in low[:_MOST_WITNESSES])
+            return any(self.at_most(w, v, known) for w in low[:_MAX_WITNESSES])
         if v.number is not None:
             y = v.number
             high = [w for w in known.refined() if w.operation == u.operation and w is not u]
             high = [w for w in high if known.range(w).high < y or (known.range(w).high == y and not strict)]
-            return any(self.at_most(u, w, known) for w in high[:_MOST_WITNESSES])
+            return any(self.at_most(u, w, known) for w in high[:_MAX_WITNESSES])
         return False
 
-    def _by_extremes(self, u: Term, v: Term, known: Known, strict: bool) -> bool:
+    def _by_extremes(self, u: Term, v: Term, known: Facts, strict: bool) -> bool:
         match u.operation:
             case "max" if all(self.at_most(part, v, known, strict) for part in u.parts):
                 return True
@@ -218,7 +218,7 @@ class Order:
                 return True
         return False
 
-    def _strictly(self, u: Term, v: Term, known: Known) -> bool:
+    def _strictly(self, u: Term, v: Term, known: Facts) -> bool:
         """Rounding makes near numbers equal; only what is exact keeps them apart."""
         if u.operation == v.operation == "negate":
             return self.at_most(v.parts[0], u.parts[0], known, True)
@@ -226,7 +226,7 @@ class Order:
 
     # The same operation on both sides
 
-    def _alike(self, u: Term, v: Term, known: Known) -> bool:
+    def _alike(self, u: Term, v: Term, known: Facts) -> bool:
         if u.operation != v.operation or not u.parts:
             return False
         le, us, vs = self.at_most, u.parts, v.parts
@@ -241,7 +241,7 @@ class Order:
             case "divide":
                 return self._quotients(us, vs, known)
             case "floor_divide":
-                small = all(known.range(t).magnitude < LARGEST_EXACT_FLOOR for t in (u, v))
+                small = all(known.range(t).magnitude < MAX_EXACT_FLOOR for t in (u, v))
                 return small and self._quotients(us, vs, known)
             case "negate":
                 return le(vs[0], us[0], known)
@@ -257,27 +257,27 @@ class Order:
                 return self.same(u, v, known) or self._distances.through_library(u, v, known, self.trust_library)
         return self.same(u, v, known)
 
-    def _products(self, us: tuple[Term, ...], vs: tuple[Term, ...], known: Known) -> bool:
+    def _products(self, us: tuple[Term, ...], vs: tuple[Term, ...], known: Facts) -> bool:
         (a, b), (c, d) = us, vs
         return (self._scaled(a, c, b, known) and self._scaled(b, d, c, known)) or (
             self._scaled(b, d, a, known) and self._scaled(a, c, d, known)
         )
 
-    def _scaled(self, a: Term, b: Term, factor: Term, known: Known) -> bool:
+    def _scaled(self, a: Term, b: Term, factor: Term, known: Facts) -> bool:
         """a * factor <= b * factor, exactly."""
         if self.same(a, b, known):
             return True
         found = known.range(factor)
         return (found.low >= 0.0 and self.at_most(a, b, known)) or (found.high <= 0.0 and self.at_most(b, a, known))
 
-    def _quotients(self, us: tuple[Term, ...], vs: tuple[Term, ...], known: Known) -> bool:
+    def _quotients(self, us: tuple[Term, ...], vs: tuple[Term, ...], known: Facts) -> bool:
         (a, b), (c, d) = us, vs
         # A quotient by 0 is 0: for one divisor on both sides no exception from the rule for factors.
         return (self._scaled(a, c, b, known) and self._shared_out(c, b, d, known)) or (
             self._shared_out(a, b, d, known) and self._scaled(a, c, d, known)
         )
 
-    def _shared_out(self, a: Term, by: Term, other: Term, known: Known) -> bool:
+    def _shared_out(self, a: Term, by: Term, other: Term, known: Facts) -> bool:
         """a / by <= a / other, exactly."""
         if self.same(by, other, known):
             return True
@@ -290,7 +290,7 @@ class Order:
 
     # A term and one of its parts
 
-    def _from_above(self, u: Term, v: Term, known: Known) -> bool:
+    def _from_above(self, u: Term, v: Term, known: Facts) -> bool:
         """u <= v since u is at most a part of v that is at most v."""
         le, part = self.at_most, known.range
         match v.operation, v.parts:
@@ -310,7 +310,7 @@ class Order:
                 return part(u).whole and le(u, a, known)
         return False
 
-    def _from_below(self, u: Term, v: Term, known: Known) -> bool:
+    def _from_below(self, u: Term, v: Term, known: Facts) -> bool:
         """u <= v since u is at most a part of it that is at most v."""
         le, part = self.at_most, known.range
         match u.operation, u.parts:
@@ -332,7 +332,7 @@ class Order:
         return False
 
 
-def _atom(test: Term, known: Known) -> Term:
+def _atom(test: Term, known: Facts) -> Term:
     """A comparison within the test that is not decided."""
     while test.operation == "choose":
         held = known.decide(test.parts[0])
@@ -340,7 +340,7 @@ def _atom(test: Term, known: Known) -> Term:
     return test
 
 
-def _sign(divisor: Term, known: Known) -> Term:
+def _sign(divisor: Term, known: Facts) -> Term:
     """A test that tells on which side of 0 the divisor is, or whether it is 0."""
     zero, found = known.graph.zero, known.range(divisor)
     return known.graph.compare("<=" if found.low < 0.0 < found.high else "==", divisor, zero)

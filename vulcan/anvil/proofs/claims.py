@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from vulcan.anvil import ir as p
+from vulcan.anvil import ir
 from vulcan.anvil.analysis.intervals import Bounds, Interval, declared_bounds
 from vulcan.anvil.check import check_tree
 from vulcan.anvil.parse import parse
@@ -28,7 +28,7 @@ from vulcan.anvil.rejection import Rejected
 from vulcan.errors import UserError
 from vulcan.task import Feature, Property, Scalar, Signature, Task
 
-_NOTHING = p.Program((), ())
+_NOTHING = ir.Module((), ())
 
 
 class Inputs:
@@ -60,17 +60,17 @@ class Inputs:
         copy = self._copy if feature == self._subject else 0
         return self._given(feature, domain(self._bounds.features[feature]), copy)
 
-    def statistic(self, statistic: p.Statistic) -> Term:
+    def statistic(self, statistic: ir.Statistic) -> Term:
         return self._given(spelled(statistic, self._signature), self._bounds.statistic(statistic))
 
-    def occurrences(self, statistic: p.Statistic, value: Term) -> Term:
-        found = self._bounds.of(p.Occurrences(statistic, p.Number(0.0)), {})
+    def occurrences(self, statistic: ir.Statistic, value: Term) -> Term:
+        found = self._bounds.of(ir.Occurrences(statistic, ir.Number(0.0)), {})
         key = key_of(self._signature)
         if key is not None and value is self.read(key):
             return self._given(spelled(statistic, self._signature, key), found)
         return self._graph.lookup(Lookup(statistic, spelled(statistic, self._signature, "{}"), found), value)
 
-    def query(self, query: p.Query) -> Term:
+    def query(self, query: ir.Query) -> Term:
         name = f"{query.history}.{query.query}"
         return self._given(name, self._bounds.features[name])
 
@@ -89,7 +89,7 @@ def key_of(signature: Signature) -> str | None:
     return f"{entity.name}.{entity.key}" if entity is not None else None
 
 
-def spelled(statistic: p.Statistic, signature: Signature, *before: str) -> str:
+def spelled(statistic: ir.Statistic, signature: Signature, *before: str) -> str:
     """The statistic as it is written in a policy."""
     name, entity = statistic.feature, signature.entity
     owner, _, feature = name.partition(".")
@@ -101,13 +101,13 @@ def spelled(statistic: p.Statistic, signature: Signature, *before: str) -> str:
 
 
 RESULT = "result"
-_MOST_OPERATIONS = 10_000
+_MAX_OPERATIONS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class Condition:
     text: str
-    program: p.Program
+    program: ir.Module
     plan: Plan
     signature: Signature
 
@@ -122,7 +122,7 @@ def condition(task: Task, declared: Property, what: str, text: str, of_result: b
         asked = Signature(f"{what}_of_property", arguments, "whether it holds")
         source = f"def {asked.function}({', '.join(a.name for a in arguments)}):\n    return (\n{text}\n)\n"
         program = check_tree(parse(source), asked)
-        return Condition(text, program, make_plan(program, _MOST_OPERATIONS), asked)
+        return Condition(text, program, make_plan(program, _MAX_OPERATIONS), asked)
     except ValueError as error:
         raise UserError(f"{where}: {error}") from error
     except Rejected as rejected:
@@ -150,7 +150,7 @@ def conditions(task: Task, declared: Property) -> tuple[Condition | None, Condit
 
 
 @dataclass(frozen=True)
-class Statement:
+class Claim:
     """A property of one policy: on all inputs where every one of `assumed` holds, `concluded` does.
 
     `copies` are the results it speaks of: one, or two where it compares inputs that differ in the subject alone.
@@ -168,7 +168,7 @@ class Statement:
         return {name: within for each in self.inputs for name, within in each.asked.items()}
 
 
-def statement(program: p.Program, task: Task, declared: Property) -> Statement:
+def statement(program: ir.Module, task: Task, declared: Property) -> Claim:
     """The property as terms. Raises TooLarge, and UserError where the property does not fit the task."""
     when, claim = conditions(task, declared)
     graph = Graph()
@@ -189,7 +189,7 @@ def statement(program: p.Program, task: Task, declared: Property) -> Statement:
         concluded = graph.truth(Unfolder(graph, claim.program, each.with_result(copies[0])).result())
     else:
         concluded = _concluded(graph, declared, copies)
-    return Statement(graph, inputs, copies, tuple(assumed), concluded)
+    return Claim(graph, inputs, copies, tuple(assumed), concluded)
 
 
 def _concluded(graph: Graph, declared: Property, copies: tuple[Term, ...]) -> Term:

@@ -12,10 +12,10 @@ from collections.abc import Callable
 
 from vulcan.anvil import semantics as total
 from vulcan.anvil.analysis.intervals import Interval
-from vulcan.anvil.proofs.facts import Known
+from vulcan.anvil.proofs.facts import Facts
 from vulcan.anvil.proofs.ranges import is_exact
 from vulcan.anvil.proofs.terms import Term
-from vulcan.anvil.semantics import LARGEST
+from vulcan.anvil.semantics import MAX
 
 _UNIT = 2.0**-53
 _LIBRARY_ERROR = 1e-14
@@ -34,7 +34,7 @@ class Distances:
         self._at_most = at_most
         self._same = same
 
-    def least(self, u: Term, v: Term, known: Known) -> float:
+    def least(self, u: Term, v: Term, known: Facts) -> float:
         """A number that v - u, computed exactly from the two float64, never falls below."""
         u, v = known.head(u), known.head(v)
         if u is v:
@@ -45,11 +45,11 @@ class Distances:
             found = max(found, 1.0)
         elif known.ordered(u, v):
             found = max(found, 0.0)
-        if max(x.magnitude, y.magnitude) >= LARGEST:
+        if max(x.magnitude, y.magnitude) >= MAX:
             return found  # it may have saturated
         return max(found, self._by_operation(u, v, known))
 
-    def _by_operation(self, u: Term, v: Term, known: Known) -> float:
+    def _by_operation(self, u: Term, v: Term, known: Facts) -> float:
         least = self.least
         match u.operation, u.parts, v.operation, v.parts:
             case "add", (a, b), "add", (c, d):
@@ -82,7 +82,7 @@ class Distances:
                 )
         return -math.inf
 
-    def _scaled(self, pair: tuple[Term, Term], factors: tuple[Term, Term], u: Term, v: Term, known: Known) -> float:
+    def _scaled(self, pair: tuple[Term, Term], factors: tuple[Term, Term], u: Term, v: Term, known: Facts) -> float:
         if not self._same(*factors, known):
             return -math.inf
         factor = known.range(factors[0])
@@ -94,7 +94,7 @@ class Distances:
             return -math.inf
         return self._rounded(apart * scale, u, v, known) if apart > 0.0 else -math.inf
 
-    def _divided(self, a: Term, c: Term, b: Term, d: Term, u: Term, v: Term, known: Known) -> float:
+    def _divided(self, a: Term, c: Term, b: Term, d: Term, u: Term, v: Term, known: Facts) -> float:
         """a / b and c / b."""
         if not self._same(b, d, known):
             return -math.inf
@@ -104,7 +104,7 @@ class Distances:
         apart = self.least(a, c, known) if divisor.low > 0.0 else self.least(c, a, known)
         return self._rounded(apart / divisor.magnitude, u, v, known) if apart > 0.0 else -math.inf
 
-    def _shared_out(self, a: Term, c: Term, b: Term, d: Term, u: Term, v: Term, known: Known) -> float:
+    def _shared_out(self, a: Term, c: Term, b: Term, d: Term, u: Term, v: Term, known: Facts) -> float:
         """a / b and a / d, for a positive a."""
         if not self._same(a, c, known):
             return -math.inf
@@ -114,7 +114,7 @@ class Distances:
             return -math.inf
         return self._rounded(x.low * (apart / y.high) / z.high, u, v, known)
 
-    def _rounded(self, exact: float, u: Term, v: Term, known: Known) -> float:
+    def _rounded(self, exact: float, u: Term, v: Term, known: Facts) -> float:
         """The distance of the rounded results, from that of the exact ones."""
         if not math.isfinite(exact):
             return -math.inf
@@ -125,23 +125,23 @@ class Distances:
         error = (x.magnitude + y.magnitude) * _UNIT * (1.0 + 1e-9) + 1e-320
         return careful - error
 
-    def _is_exact(self, term: Term, found: Interval, known: Known) -> bool:
+    def _is_exact(self, term: Term, found: Interval, known: Facts) -> bool:
         if not term.parts:
             return True
         ring = term.operation in ("add", "subtract", "multiply")
         return ring and is_exact(found) and all(known.range(part).whole for part in term.parts)
 
-    def share(self, u: Term, v: Term, known: Known) -> float:
+    def share(self, u: Term, v: Term, known: Facts) -> float:
         """A number that (v - u) / v never falls below, for positive u and v; 0 where nothing is known."""
         u, v = known.head(u), known.head(v)
         x, y = known.range(u), known.range(v)
         if x.low <= 0.0 or y.low <= 0.0:
             return 0.0
         found = max(0.0, self.least(u, v, known) / y.high * _CAREFUL)
-        normal = min(x.low, y.low) >= _NORMAL and max(x.high, y.high) < LARGEST
+        normal = min(x.low, y.low) >= _NORMAL and max(x.high, y.high) < MAX
         return max(found, self._share_of_parts(u, v, known)) if normal else found
 
-    def _share_of_parts(self, u: Term, v: Term, known: Known) -> float:
+    def _share_of_parts(self, u: Term, v: Term, known: Facts) -> float:
         match u.operation, u.parts, v.operation, v.parts:
             case "multiply", (a, b), "multiply", (c, d):
                 pairs = ((a, c, b, d), (a, d, b, c), (b, c, a, d), (b, d, a, c))
@@ -157,7 +157,7 @@ class Distances:
 
     # Functions of the library
 
-    def through_library(self, u: Term, v: Term, known: Known, trusted: bool) -> bool:
+    def through_library(self, u: Term, v: Term, known: Facts, trusted: bool) -> bool:
         """Whether f(a) <= f(b) for the function f of both; where `trusted`, f is taken to be monotone."""
         if u.operation == "power":
             return self._powers(u, v, known, trusted)
@@ -199,7 +199,7 @@ class Distances:
                 return apart / (1.0 + most * most) > 4.0 * _LIBRARY_ERROR
         return False
 
-    def _powers(self, u: Term, v: Term, known: Known, trusted: bool) -> bool:
+    def _powers(self, u: Term, v: Term, known: Facts, trusted: bool) -> bool:
         """a ** e <= b ** e, or a ** e <= a ** f, for positive a and b."""
         (a, e), (b, f) = u.parts, v.parts
         x, y = known.range(a), known.range(b)

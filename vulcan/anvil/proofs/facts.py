@@ -9,24 +9,24 @@ from vulcan.anvil.analysis.intervals import TRUTH, Interval, point
 from vulcan.anvil.proofs.least_magnitude import least_magnitude
 from vulcan.anvil.proofs.ranges import bounds, meet
 from vulcan.anvil.proofs.terms import Graph, Input, Lookup, Term
-from vulcan.anvil.semantics import LARGEST
+from vulcan.anvil.semantics import MAX
 
-_DEEPEST_CASES = 2
+_MAX_CASES = 2
 """How many choices within one another are told apart when the bounds of a term are asked."""
 
-_MOST_CONSEQUENCES = 60
+_MAX_CONSEQUENCES = 60
 
 
 class Contradiction(Exception):
     """The tests cannot all hold: whatever is claimed of such inputs is true."""
 
 
-class Known:
+class Facts:
     """Immutable once made; `assume` gives another that knows more. Raises Contradiction where it is of no input."""
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
-        self._parent: Known | None = None
+        self._parent: Facts | None = None
         self._refined: dict[Term, Interval] = {}
         self._decided: dict[Term, bool] = {}
         self._above: dict[Term, list[tuple[Term, bool]]] = {}
@@ -35,14 +35,14 @@ class Known:
         self._nesting = 0
         self._ranges: dict[Term, Interval] = {}
         self._magnitudes: dict[Term, float] = {}
-        self._cases: dict[tuple[Term, bool, int], Known | None] = {}
+        self._cases: dict[tuple[Term, bool, int], Facts | None] = {}
         self._consequences = 0
 
-    def assume(self, test: Term, holds: bool = True) -> Known:
+    def assume(self, test: Term, holds: bool = True) -> Facts:
         """What is known where also the test holds, or fails. Raises Contradiction."""
         return self._case(test, holds, 0)
 
-    def _case(self, test: Term, holds: bool, nesting: int) -> Known:
+    def _case(self, test: Term, holds: bool, nesting: int) -> Facts:
         key = (test, holds, nesting)
         if key not in self._cases:
             try:
@@ -54,8 +54,8 @@ class Known:
             raise Contradiction
         return found
 
-    def _with(self, test: Term, holds: bool, nesting: int) -> Known:
-        child = Known(self.graph)
+    def _with(self, test: Term, holds: bool, nesting: int) -> Facts:
+        child = Facts(self.graph)
         child._parent = self
         child._refined = dict(self._refined)
         child._decided = dict(self._decided)
@@ -115,7 +115,7 @@ class Known:
         held = self.decide(test)
         if held is not None:
             return self.range(then if held else otherwise)
-        if self._nesting >= _DEEPEST_CASES:
+        if self._nesting >= _MAX_CASES:
             return self.range(then) | self.range(otherwise)
         found: list[Interval] = []
         for part, holds in ((then, True), (otherwise, False)):
@@ -131,9 +131,9 @@ class Known:
         """A difference of float64 has the sign of the exact one, also where it is rounded."""
         least = 1.0 if found.whole else 5e-324
         if self.ordered(b, a):
-            found = meet(found, Interval(least if self.ordered(b, a, True) else 0.0, LARGEST))
+            found = meet(found, Interval(least if self.ordered(b, a, True) else 0.0, MAX))
         if self.ordered(a, b):
-            found = meet(found, Interval(-LARGEST, -least if self.ordered(a, b, True) else 0.0))
+            found = meet(found, Interval(-MAX, -least if self.ordered(a, b, True) else 0.0))
         if found.low > found.high:
             raise Contradiction
         return found
@@ -280,16 +280,16 @@ class Known:
             self._below.setdefault(b, []).append((a, strict))
             self._touch(a)  # a difference of the two has bounds of its own now
             self._touch(b)
-        self._bound(a, -LARGEST, math.nextafter(y.high, -math.inf) if strict else y.high)
-        self._bound(b, math.nextafter(x.low, math.inf) if strict else x.low, LARGEST)
+        self._bound(a, -MAX, math.nextafter(y.high, -math.inf) if strict else y.high)
+        self._bound(b, math.nextafter(x.low, math.inf) if strict else x.low, MAX)
 
     def _put_apart(self, a: Term, b: Term) -> None:
         for one, other in ((a, b), (b, a)):
             x, y = self.range(one), self.range(other)
             if y.low == y.high == x.low:
-                self._bound(one, math.nextafter(x.low, math.inf), LARGEST)
+                self._bound(one, math.nextafter(x.low, math.inf), MAX)
             elif y.low == y.high == x.high:
-                self._bound(one, -LARGEST, math.nextafter(x.high, -math.inf))
+                self._bound(one, -MAX, math.nextafter(x.high, -math.inf))
 
     def _bound(self, term: Term, low: float, high: float) -> None:
         """The term lies within; and so do others, whose bounds follow."""
@@ -302,11 +302,11 @@ class Known:
         self._refined[term] = meet(self._refined.get(term, new), new)
         self._touch(term)
         self._consequences += 1
-        if self._consequences <= _MOST_CONSEQUENCES:
+        if self._consequences <= _MAX_CONSEQUENCES:
             for above, strict in list(self._above.get(term, ())):
-                self._bound(above, math.nextafter(new.low, math.inf) if strict else new.low, LARGEST)
+                self._bound(above, math.nextafter(new.low, math.inf) if strict else new.low, MAX)
             for below, strict in list(self._below.get(term, ())):
-                self._bound(below, -LARGEST, math.nextafter(new.high, -math.inf) if strict else new.high)
+                self._bound(below, -MAX, math.nextafter(new.high, -math.inf) if strict else new.high)
             self._bound_parts(term, new)
 
     def _bound_parts(self, term: Term, new: Interval) -> None:
@@ -316,11 +316,11 @@ class Known:
             case "abs", (a,):
                 self._bound(a, -new.high, new.high)
             case "min", (a, b):
-                self._bound(a, new.low, LARGEST)
-                self._bound(b, new.low, LARGEST)
+                self._bound(a, new.low, MAX)
+                self._bound(b, new.low, MAX)
             case "max", (a, b):
-                self._bound(a, -LARGEST, new.high)
-                self._bound(b, -LARGEST, new.high)
+                self._bound(a, -MAX, new.high)
+                self._bound(b, -MAX, new.high)
             case "add", (a, b):
                 self._bound_sum(a, new, self.range(b))
                 self._bound_sum(b, new, self.range(a))
@@ -347,4 +347,4 @@ class Known:
         """
         low = math.nextafter(math.nextafter(total.low, -math.inf) - other.high, -math.inf)
         high = math.nextafter(math.nextafter(total.high, math.inf) - other.low, math.inf)
-        self._bound(term, max(low, -LARGEST), min(high, LARGEST))
+        self._bound(term, max(low, -MAX), min(high, MAX))

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from vulcan.anvil.analysis.intervals import Interval
 from vulcan.anvil.proofs.terms import Term
 
-SMALLEST = 5e-324
+MIN = 5e-324
 _CANCELLED = 2.0**-54
 _CAREFUL = 1.0 - 1e-9
 
@@ -20,9 +20,9 @@ _CAREFUL = 1.0 - 1e-9
 def least_magnitude(term: Term, ranges: list[Interval], found: Interval, least: Callable[[Term], float]) -> float:
     """For a term that lies within `found` and its parts within `ranges`; `least` gives the same of each part."""
     if not found.has_zero or found.whole:
-        return max(found.least_magnitude, SMALLEST)
+        return max(found.least_magnitude, MIN)
     parts = [least(part) for part in term.parts]
-    return max(_of(term, ranges, parts), SMALLEST)
+    return max(_of(term, ranges, parts), MIN)
 
 
 def _of(term: Term, ranges: list[Interval], parts: list[float]) -> float:
@@ -32,7 +32,7 @@ def _of(term: Term, ranges: list[Interval], parts: list[float]) -> float:
         case "multiply":
             return parts[0] * parts[1]
         case "divide":
-            return parts[0] / ranges[1].magnitude if ranges[1].magnitude > 0.0 else SMALLEST
+            return parts[0] / ranges[1].magnitude if ranges[1].magnitude > 0.0 else MIN
         case "negate" | "abs":
             return parts[0]
         case "min" | "max":
@@ -49,7 +49,7 @@ def _of(term: Term, ranges: list[Interval], parts: list[float]) -> float:
             return min(parts[0], 1.0) * 0.4
         case "power":
             return _power(ranges, parts)
-    return SMALLEST
+    return MIN
 
 
 def _sum(ranges: list[Interval], parts: list[float]) -> float:
@@ -67,4 +67,4 @@ def _power(ranges: list[Interval], parts: list[float]) -> float:
     most = max(abs(exponent.low), abs(exponent.high))
     extremes = [parts[0], base.magnitude]
     logs = [abs(math.log(x)) for x in extremes if x > 0.0]
-    return math.exp(-max(logs, default=0.0) * most) * _CAREFUL if max(logs, default=0.0) * most < 700.0 else SMALLEST
+    return math.exp(-max(logs, default=0.0) * most) * _CAREFUL if max(logs, default=0.0) * most < 700.0 else MIN

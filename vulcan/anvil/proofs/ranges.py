@@ -13,13 +13,13 @@ from itertools import product
 from vulcan.anvil import semantics as total
 from vulcan.anvil.analysis.intervals import OPERATION_BOUNDS, Interval, clamped
 from vulcan.anvil.proofs.terms import Term
-from vulcan.task import LARGEST_EXACT_INTEGER
+from vulcan.task import MAX_EXACT_INTEGER
 
 _SUBNORMAL = 1e-300
 _FUZZ = 1e-320
 """Bounds of a library function closer to 0 than the first are widened by the second: results there keep fewer bits."""
 
-LARGEST_EXACT_FLOOR = 2.0**49
+MAX_EXACT_FLOOR = 2.0**49
 """Below this CPython's floor division is the floor of the exact quotient: its two roundings move it by under a quarter,
 which the last step of the algorithm mends."""
 
@@ -55,7 +55,7 @@ def meet(a: Interval, b: Interval) -> Interval:
 
 def is_exact(interval: Interval) -> bool:
     """Whether a result within it, of integers and + - *, is the exact one: 2**53 itself may have been rounded to."""
-    return interval.whole and interval.magnitude < LARGEST_EXACT_INTEGER
+    return interval.whole and interval.magnitude < MAX_EXACT_INTEGER
 
 
 def _fuzzy(interval: Interval) -> Interval:
@@ -102,7 +102,7 @@ def _divide(a: Interval, b: Interval, least: float) -> Interval:
 
 def _floor_divide(a: Interval, b: Interval, least: float) -> Interval:
     quotient = _divide(a, b, least)
-    if quotient.magnitude < LARGEST_EXACT_FLOOR:
+    if quotient.magnitude < MAX_EXACT_FLOOR:
         return _by_pieces(a, b, least, total.floor_divide, True)
     low = quotient.low - 1.0 - abs(quotient.low) * 1e-14
     high = quotient.high + 1.0 + abs(quotient.high) * 1e-14
@@ -116,7 +116,7 @@ def _modulo(a: Interval, b: Interval) -> Interval:
     low, high = min(b.low, 0.0), max(b.high, 0.0)
     if a.low >= 0.0 and b.low >= 0.0:
         high = min(high, a.high)
-    if whole and b.low >= 1.0 and b.high <= LARGEST_EXACT_INTEGER:
+    if whole and b.low >= 1.0 and b.high <= MAX_EXACT_INTEGER:
         high = min(high, b.high - 1.0)
     return Interval(low, high, whole)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from vulcan.anvil import ir as p
+from vulcan.anvil import ir
 from vulcan.anvil.analysis.intervals import Interval
 from vulcan.anvil.policy import Policy
 from vulcan.anvil.proofs.claims import Inputs, conditions
@@ -15,13 +15,13 @@ from vulcan.task import Property
 
 _SEED = 20_250_102
 _TRIED = 300
-_MOST_WORK = 60_000
+_MAX_WORK = 60_000
 
 
 def blind_search(policy: Policy, declared: Property, judge: Judge) -> Counterexample | None:
     """A counterexample that the judge confirms; None where none was found. The same on every run."""
     ranges = _ranges(policy, declared)
-    tried = max(6, min(_TRIED, _MOST_WORK // max(policy.plan.operations, 1)))
+    tried = max(6, min(_TRIED, _MAX_WORK // max(policy.plan.operations, 1)))
     samples = Samples(np.random.default_rng(_SEED), [value for _, value in policy.program.parameters])
     columns = {name: samples.column(within, tried) for name, within in ranges.items()}
     subject = declared.subject
@@ -45,15 +45,15 @@ def _ranges(policy: Policy, declared: Property) -> dict[str, Interval]:
     programs = [function.program, *(c.program for c in conditions(policy.task, declared) if c is not None)]
     features = {name for name, _ in function.signature.features()}
     for body in (f.body for program in programs for f in program.functions):
-        for e in p.expressions(body):
+        for e in ir.expressions(body):
             match e:
-                case p.Read(feature) if feature in features:
+                case ir.Read(feature) if feature in features:
                     inputs.read(feature)
-                case p.Statistic():
+                case ir.Statistic():
                     inputs.statistic(e)
-                case p.Occurrences(statistic, p.Read(feature)):
+                case ir.Occurrences(statistic, ir.Read(feature)):
                     inputs.occurrences(statistic, inputs.read(feature))
-                case p.Query():
+                case ir.Query():
                     inputs.query(e)
     if declared.subject is not None:
         inputs.read(declared.subject)

@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vulcan.anvil.analysis.intervals import Interval
-from vulcan.anvil.proofs.claims import Statement
+from vulcan.anvil.proofs.claims import Claim
 from vulcan.anvil.proofs.terms import Graph, Input, Lookup, Term, parts_within
 from vulcan.anvil.proofs.verdict import Counterexample, Judge, Point, calm, simplest
-from vulcan.anvil.semantics import LARGEST
+from vulcan.anvil.semantics import MAX
 from vulcan.task import Property
 
 Numbers = NDArray[np.float64]
@@ -68,11 +68,11 @@ def margin(graph: Graph, test: Term, done: Mapping[Term, Numbers]) -> Numbers:
     match test.operation, test.parts:
         case (("less" | "at_most"), (a, b)):
             with np.errstate(all="ignore"):
-                apart = np.clip(done[b] - done[a], -LARGEST, LARGEST)
+                apart = np.clip(done[b] - done[a], -MAX, MAX)
             return np.where(done[test] != 0.0, np.maximum(apart, 5e-324), np.minimum(apart, -0.0))
         case ("equal" | "differs") as operation, (a, b):
             with np.errstate(all="ignore"):
-                apart = np.clip(np.abs(done[b] - done[a]), 0.0, LARGEST)
+                apart = np.clip(np.abs(done[b] - done[a]), 0.0, MAX)
             return np.where(apart == 0.0, 5e-324, -apart) if operation == "equal" else apart
         case "choose", (case, then, otherwise):
             inner = margin(graph, case, done)
@@ -85,11 +85,11 @@ def margin(graph: Graph, test: Term, done: Mapping[Term, Numbers]) -> Numbers:
 
 
 def _saturated(function: Callable[..., Numbers]) -> Callable[..., Numbers]:
-    return lambda *operands: np.clip(function(*operands), -LARGEST, LARGEST)
+    return lambda *operands: np.clip(function(*operands), -MAX, MAX)
 
 
 def _guarded(function: Callable[..., Numbers]) -> Callable[..., Numbers]:
-    return lambda a, b: np.where(b != 0.0, np.clip(function(a, np.where(b != 0.0, b, 1.0)), -LARGEST, LARGEST), 0.0)
+    return lambda a, b: np.where(b != 0.0, np.clip(function(a, np.where(b != 0.0, b, 1.0)), -MAX, MAX), 0.0)
 
 
 def _above(function: Callable[..., Numbers], least: float) -> Callable[..., Numbers]:
@@ -98,7 +98,7 @@ def _above(function: Callable[..., Numbers], least: float) -> Callable[..., Numb
 
 def _power(a: Numbers, b: Numbers) -> Numbers:
     outside = ((a == 0.0) & (b < 0.0)) | ((a < 0.0) & (b != np.floor(b)))
-    return np.where(outside, 0.0, np.clip(np.power(np.where(outside, 1.0, a), b), -LARGEST, LARGEST))
+    return np.where(outside, 0.0, np.clip(np.power(np.where(outside, 1.0, a), b), -MAX, MAX))
 
 
 def _test(function: Callable[[Numbers, Numbers], NDArray[np.bool_]]) -> Callable[..., Numbers]:
@@ -208,7 +208,7 @@ def fitted(values: Numbers, within: Interval) -> Numbers:
 _SEED = 20_250_101
 _FIRST = 4_096
 _ROUND = 2_048
-_MOST_NUMBERS = 1_000_000
+_MAX_NUMBERS = 1_000_000
 """Terms times inputs, in the first round: of a large program fewer inputs are tried."""
 
 _ROUNDS = 7
@@ -220,7 +220,7 @@ Table = dict[Term, Numbers]
 
 
 class Search:
-    def __init__(self, statement: Statement, declared: Property, judge: Judge) -> None:
+    def __init__(self, statement: Claim, declared: Property, judge: Judge) -> None:
         self._statement = statement
         self._declared = declared
         self._judge = judge
@@ -231,7 +231,7 @@ class Search:
         self._samples = Samples(self._rng, sorted(n for n in numbers if n is not None))
         self._pair = self._subject_pair()
         self._calm = {name: calm(within) for name, within in statement.ranges.items()}
-        self._round = max(_KEPT, min(_ROUND, _MOST_NUMBERS // (2 * len(set(terms)) + 1)))
+        self._round = max(_KEPT, min(_ROUND, _MAX_NUMBERS // (2 * len(set(terms)) + 1)))
         self.tried = 0
 
     def _roots(self) -> tuple[Term, ...]:

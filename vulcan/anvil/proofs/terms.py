@@ -10,12 +10,12 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from vulcan.anvil import ir as p
+from vulcan.anvil import ir
 from vulcan.anvil.analysis.intervals import Interval
 from vulcan.anvil.grammar import grammar
 
-MOST_TERMS = 1_500
-DEEPEST = 120
+MAX_TERMS = 1_500
+MAX = 120
 
 COMPARISONS = {"less": "at_least", "at_most": "more", "equal": "differs", "differs": "equal"}
 """The tests of two numbers. `more` and `at_least` are written as `less` and `at_most` with the operands exchanged."""
@@ -41,7 +41,7 @@ class Input:
 class Lookup:
     """An unknown function of the value looked for; `Term.parts` is that value."""
 
-    statistic: p.Statistic
+    statistic: ir.Statistic
     name: str
     range: Interval
 
@@ -87,10 +87,10 @@ class Graph:
         if found is None:
             index = len(self.terms)
             depth = 1 + max((part.depth for part in parts), default=0)
-            if index >= MOST_TERMS:
-                raise TooLarge(f"unfolded, it has more than {MOST_TERMS:,} terms")
-            if depth > DEEPEST:
-                raise TooLarge(f"unfolded, it is a chain of more than {DEEPEST} operations")
+            if index >= MAX_TERMS:
+                raise TooLarge(f"unfolded, it has more than {MAX_TERMS:,} terms")
+            if depth > MAX:
+                raise TooLarge(f"unfolded, it is a chain of more than {MAX} operations")
             cone = 1 << index
             for part in parts:
                 cone |= part.cone

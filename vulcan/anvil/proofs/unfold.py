@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from vulcan.anvil import ir as p
+from vulcan.anvil import ir
 from vulcan.anvil.proofs.terms import Graph, Term, TooLarge
 
-MOST_STEPS = 20_000
+MAX_STEPS = 20_000
 
 _Names = dict[str, Term]
 _Ways = dict[str, tuple[Term, _Names]]
@@ -22,13 +22,13 @@ class Leaves(Protocol):
     """What a program reads, as terms."""
 
     def read(self, feature: str) -> Term: ...
-    def statistic(self, statistic: p.Statistic) -> Term: ...
-    def occurrences(self, statistic: p.Statistic, value: Term) -> Term: ...
-    def query(self, query: p.Query) -> Term: ...
+    def statistic(self, statistic: ir.Statistic) -> Term: ...
+    def occurrences(self, statistic: ir.Statistic, value: Term) -> Term: ...
+    def query(self, query: ir.Query) -> Term: ...
 
 
 class Unfolder:
-    def __init__(self, graph: Graph, program: p.Program, leaves: Leaves) -> None:
+    def __init__(self, graph: Graph, program: ir.Module, leaves: Leaves) -> None:
         self._graph = graph
         self._leaves = leaves
         self._program = program
@@ -40,13 +40,13 @@ class Unfolder:
         """What the program returns. Raises TooLarge."""
         return self._returned(self._program.entry, {})
 
-    def _returned(self, function: p.Function, names: _Names) -> Term:
+    def _returned(self, function: ir.Function, names: _Names) -> Term:
         _, left = self._block(function.body, names)["return"]
         return left["return"]
 
     # Statements
 
-    def _block(self, body: tuple[p.Statement, ...], names: _Names) -> _Ways:
+    def _block(self, body: tuple[ir.Statement, ...], names: _Names) -> _Ways:
         ways: _Ways = {"on": (self._graph.one, names)}
         for statement in body:
             if "on" not in ways:
@@ -54,29 +54,29 @@ class Unfolder:
             ways = self._after(ways, self._statement(statement, ways["on"][1]))
         return ways
 
-    def _statement(self, statement: p.Statement, names: _Names) -> _Ways:
+    def _statement(self, statement: ir.Statement, names: _Names) -> _Ways:
         self._steps += 1
-        if self._steps > MOST_STEPS:
-            raise TooLarge(f"unfolded, it has more than {MOST_STEPS:,} statements")
+        if self._steps > MAX_STEPS:
+            raise TooLarge(f"unfolded, it has more than {MAX_STEPS:,} statements")
         one = self._graph.one
         match statement:
-            case p.Assign(name, value):
+            case ir.Assign(name, value):
                 return {"on": (one, {**names, name: self._term(value, names)})}
-            case p.Return(value):
+            case ir.Return(value):
                 return {"return": (one, {"return": self._term(value, names)})}
-            case p.Break():
+            case ir.Break():
                 return {"break": (one, names)}
-            case p.Continue():
+            case ir.Continue():
                 return {"continue": (one, names)}
-            case p.If(test, then, otherwise):
+            case ir.If(test, then, otherwise):
                 condition = self._graph.truth(self._term(test, names))
                 if condition.number is not None:
                     return self._block(then if condition.number else otherwise, names)
                 return self._branches(condition, self._block(then, names), self._block(otherwise, names))
-            case p.Loop():
+            case ir.Loop():
                 return self._loop(statement, names)
 
-    def _loop(self, loop: p.Loop, names: _Names) -> _Ways:
+    def _loop(self, loop: ir.Loop, names: _Names) -> _Ways:
         ways: _Ways = {"on": (self._graph.one, names)}
         for i in range(loop.start, loop.stop, loop.step):
             if "on" not in ways:
@@ -127,34 +127,34 @@ class Unfolder:
 
     # Expressions
 
-    def _term(self, e: p.Expression, names: _Names) -> Term:
+    def _term(self, e: ir.Expression, names: _Names) -> Term:
         match e:
-            case p.Number(value):
+            case ir.Number(value):
                 return self._graph.number(value)
-            case p.Parameter(name):
+            case ir.Parameter(name):
                 return self._graph.number(self._parameters[name])
-            case p.Local(name):
+            case ir.Local(name):
                 return names[name]
-            case p.Read(feature):
+            case ir.Read(feature):
                 return self._leaves.read(feature)
-            case p.Statistic():
+            case ir.Statistic():
                 return self._leaves.statistic(e)
-            case p.Occurrences(statistic, value):
+            case ir.Occurrences(statistic, value):
                 return self._leaves.occurrences(statistic, self._term(value, names))
-            case p.Query():
+            case ir.Query():
                 return self._leaves.query(e)
-        operands = tuple(self._term(part, names) for part in p.children(e))
+        operands = tuple(self._term(part, names) for part in ir.children(e))
         match e:
-            case p.Choose():
+            case ir.Choose():
                 return self._graph.choose(*operands)
-            case p.Compare(operators):
+            case ir.Compare(operators):
                 holds = self._graph.one
                 for operator, a, b in zip(operators, operands, operands[1:], strict=False):
                     holds = self._graph.both(holds, self._graph.compare(operator, a, b))
                 return holds
-            case p.Call(function):
+            case ir.Call(function):
                 called = self._functions[function]
                 return self._returned(called, dict(zip(called.arguments, operands, strict=True)))
-            case p.Operate(operation):
+            case ir.Operate(operation):
                 return self._graph.operate(operation, *operands)
         raise AssertionError(e)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from vulcan.anvil import ir as p
+from vulcan.anvil import ir
 from vulcan.anvil.analysis.intervals import Interval
 from vulcan.anvil.interpreter import Reference
 from vulcan.anvil.plan import Plan
@@ -29,17 +29,17 @@ class Point:
     """
 
     values: Mapping[str, float]
-    found: Mapping[tuple[p.Statistic, float], float]
+    found: Mapping[tuple[ir.Statistic, float], float]
 
 
-class Answered(Reference):
+class SolverModel(Reference):
     """The reference, but for its statistics: they are what a point says that they are."""
 
-    def __init__(self, program: p.Program, plan: Plan, signature: Signature) -> None:
+    def __init__(self, program: ir.Module, plan: Plan, signature: Signature) -> None:
         super().__init__(program, plan, signature)
         self._signature = signature
         self._point = Point({}, {})
-        self.asked: dict[tuple[p.Statistic, float], float] = {}
+        self.asked: dict[tuple[ir.Statistic, float], float] = {}
 
     def at(self, point: Point) -> float:
         """What the program returns for the input; `asked` is then what was looked for, and found."""
@@ -47,7 +47,7 @@ class Answered(Reference):
         self.asked = {}
         return self(point.values)
 
-    def _statistic(self, statistic: p.Statistic, key: object, value: float = 0.0) -> float:
+    def _statistic(self, statistic: ir.Statistic, key: object, value: float = 0.0) -> float:
         values = self._point.values
         if statistic.kind not in _LOOKING:
             return values[spelled(statistic, self._signature)]
@@ -70,7 +70,7 @@ class Judge:
         function = policy.function(declared.function)
         self._declared = declared
         self._signature = function.signature
-        self._policy = Answered(function.program, function.plan, function.signature)
+        self._policy = SolverModel(function.program, function.plan, function.signature)
         when, claim = conditions(policy.task, declared)
         self._when = _asked(when)
         self._claim = _asked(claim)
@@ -113,8 +113,8 @@ class Judge:
         return self._claim.at(Point({**point.values, RESULT: results[0]}, point.found)) == 0.0
 
 
-def _asked(condition: Condition | None) -> Answered | None:
-    return None if condition is None else Answered(condition.program, condition.plan, condition.signature)
+def _asked(condition: Condition | None) -> SolverModel | None:
+    return None if condition is None else SolverModel(condition.program, condition.plan, condition.signature)
 
 
 _PASSES = 2

@@ -12,9 +12,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from vulcan.anvil.policy import Policy
-from vulcan.anvil.proofs.certificate import MOST_WORK, Order, OutOfSteps
-from vulcan.anvil.proofs.claims import Statement, check_properties, statement
-from vulcan.anvil.proofs.facts import Contradiction, Known
+from vulcan.anvil.proofs.certificate import MAX_WORK, Order, OutOfSteps
+from vulcan.anvil.proofs.claims import Claim, check_properties, statement
+from vulcan.anvil.proofs.facts import Contradiction, Facts
 from vulcan.anvil.proofs.terms import TooLarge
 from vulcan.anvil.proofs.verdict import Counterexample, Judge, Method, Outcome, Verdict, claim_of
 from vulcan.task import Property
@@ -23,7 +23,7 @@ SECONDS = 10.0
 
 
 @dataclass(frozen=True, slots=True)
-class Budget:
+class ProofBudget:
     """What one property may cost: the rules' work, the steps of z3's own count, and seconds where somebody waits."""
 
     rules: int
@@ -36,7 +36,7 @@ _LIBRARY = (
     "documents how near the exact result they come"
 )
 
-_OF_SEARCH = Budget(rules=30_000, solver=1_000_000)
+_OF_SEARCH = ProofBudget(rules=30_000, solver=1_000_000)
 
 
 @dataclass(frozen=True)
@@ -58,11 +58,11 @@ def verify(policy: Policy, properties: Iterable[Property] | None = None, seconds
     """
     check_properties(policy.task)
     chosen = policy.task.properties if properties is None else properties
-    budget = Budget(rules=MOST_WORK, solver=100_000_000, seconds=seconds)
-    return [attempt(policy, declared, budget) for declared in chosen]
+    budget = ProofBudget(rules=MAX_WORK, solver=100_000_000, seconds=seconds)
+    return [prove(policy, declared, budget) for declared in chosen]
 
 
-def attempt(policy: Policy, declared: Property, budget: Budget) -> Verdict:
+def prove(policy: Policy, declared: Property, budget: ProofBudget) -> Verdict:
     """The verdict on one property within the budget. Raises UserError where the property does not fit the task."""
     return _Attempt(policy, declared, budget).verdict()
 
@@ -74,14 +74,14 @@ def refuted_required(policy: Policy) -> Refutation | None:
     """
     for declared in policy.task.properties:
         if declared.required:
-            verdict = attempt(policy, declared, _OF_SEARCH)
+            verdict = prove(policy, declared, _OF_SEARCH)
             if verdict.outcome == "refuted":
                 return Refutation(verdict)
     return None
 
 
 class _Attempt:
-    def __init__(self, policy: Policy, declared: Property, budget: Budget) -> None:
+    def __init__(self, policy: Policy, declared: Property, budget: ProofBudget) -> None:
         self._policy = policy
         self._declared = declared
         self._budget = budget
@@ -100,13 +100,13 @@ class _Attempt:
             return self._verdict("proved", "certificate")
         return self._by_search(said, known)
 
-    def _is_certain(self, said: Statement, known: Known, trust_library: bool) -> bool:
+    def _is_certain(self, said: Claim, known: Facts, trust_library: bool) -> bool:
         try:
             return Order(self._budget.rules, self._deadline, trust_library).always(said.concluded, known)
         except (OutOfSteps, TooLarge, RecursionError):  # deep choices within deep chains outgrow the stack
             return False
 
-    def _by_search(self, said: Statement, known: Known) -> Verdict:
+    def _by_search(self, said: Claim, known: Facts) -> Verdict:
         from vulcan.anvil.proofs.search import Search  # loads numpy
 
         search = Search(said, self._declared, Judge(self._policy, self._declared))
@@ -147,9 +147,9 @@ class _Attempt:
         return Verdict(self._declared, outcome, method, time.perf_counter() - self._started, found, reason)
 
 
-def _assumed(said: Statement) -> Known | None:
+def _assumed(said: Claim) -> Facts | None:
     """What the assumptions say; None where no input fulfils them, so that the property says nothing."""
-    known = Known(said.graph)
+    known = Facts(said.graph)
     try:
         for test in said.assumed:
             known = known.assume(test)

@@ -20,11 +20,11 @@ from typing import Any, Literal
 
 import z3
 
-from vulcan.anvil.proofs.claims import Statement
-from vulcan.anvil.proofs.facts import Known
-from vulcan.anvil.proofs.ranges import LARGEST_EXACT_FLOOR, is_exact
+from vulcan.anvil.proofs.claims import Claim
+from vulcan.anvil.proofs.facts import Facts
+from vulcan.anvil.proofs.ranges import MAX_EXACT_FLOOR, is_exact
 from vulcan.anvil.proofs.terms import Term
-from vulcan.anvil.semantics import LARGEST
+from vulcan.anvil.semantics import MAX
 
 _UNIT = Fraction(1, 2**53)
 _UNDERFLOW = Fraction(1, 2**1075)
@@ -36,7 +36,7 @@ Formula = Any  # z3 has no types of its own
 class Encoding:
     """`whole` inputs are integers where `integers` is set, and any real number between otherwise."""
 
-    def __init__(self, known: Known, context: z3.Context, integers: bool) -> None:
+    def __init__(self, known: Facts, context: z3.Context, integers: bool) -> None:
         self._known = known
         self._context = context
         self._integers = integers
@@ -58,13 +58,13 @@ class Encoding:
 
     def assumption(self, term: Term) -> Formula:
         """Whether the term is not 0, where that is what is known already."""
-        return self._test(term, Known(self._known.graph))
+        return self._test(term, Facts(self._known.graph))
 
     def test(self, term: Term) -> Formula:
         """Whether the term is not 0."""
         return self._test(term, self._known)
 
-    def _test(self, term: Term, known: Known) -> Formula:
+    def _test(self, term: Term, known: Facts) -> Formula:
         decided = known.decide(term)
         if decided is not None:
             return z3.BoolVal(decided, self._context)
@@ -145,8 +145,8 @@ class Encoding:
             z3.And(made >= exact * low - off, made <= exact * high + off),
             z3.And(made >= exact * high - off, made <= exact * low + off),
         )
-        if found.magnitude >= LARGEST:
-            most, least = self.value(LARGEST), self.value(-LARGEST)
+        if found.magnitude >= MAX:
+            most, least = self.value(MAX), self.value(-MAX)
             near = z3.If(exact >= most, made == most, z3.If(exact <= least, made == least, near))
         self.constraints.append(near)
         for anchor in (self.value(0.0), *operands):
@@ -191,7 +191,7 @@ class Encoding:
             case "trunc", (a,):
                 return z3.If(a >= 0, z3.ToReal(z3.ToInt(a)), -z3.ToReal(z3.ToInt(-a)))
         made = self._variable(term)
-        small = self._known.range(term).magnitude < LARGEST_EXACT_FLOOR
+        small = self._known.range(term).magnitude < MAX_EXACT_FLOOR
         divided = term.operation == "floor_divide" and term.parts[1].number not in (None, 0.0)
         if divided and small:
             self.constraints.append(made == z3.ToReal(z3.ToInt(operands[0] / operands[1])))
@@ -224,7 +224,7 @@ class Answer:
     reason: Literal["", "gave up", "only in the reals"]
 
 
-def ask(statement: Statement, known: Known, effort: Effort) -> Answer:
+def ask(statement: Claim, known: Facts, effort: Effort) -> Answer:
     """Whether the statement holds; `known` is what its assumptions say."""
     hints = []
     for integers in (False, True):

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from vulcan.anvil import ir as p
+from vulcan.anvil import ir
 from vulcan.anvil.analysis.intervals import ANYTHING, Bounds, declared_bounds
 from vulcan.anvil.grammar import grammar
 from vulcan.anvil.rewrite.traversal import from_below, in_program, names_of, with_children
@@ -28,7 +28,7 @@ _STEMS: Mapping[str, str] = {
 _TRUTHS = frozenset({"and", "or", "not", "truth"})
 
 
-def lift(program: p.Program, signature: Signature) -> p.Program:
+def lift(program: ir.Module, signature: Signature) -> ir.Module:
     """The program with the numbers of its body as parameters: it computes the same, bit for bit.
 
     Parameters are named after what the number does. Left in place are loop bounds, the values that a statistic
@@ -40,91 +40,91 @@ def lift(program: p.Program, signature: Signature) -> p.Program:
 
 
 class _Lifter:
-    def __init__(self, program: p.Program, signature: Signature) -> None:
+    def __init__(self, program: ir.Module, signature: Signature) -> None:
         self.program = program
         self.bounds = _bounds_of_body(program, signature)
         arguments = {argument.name for argument in signature.arguments}
         self.taken = {*names_of(program), *grammar.BUILT_IN_NAMES, *arguments}
         self.made: list[tuple[str, float]] = []
 
-    def lifted(self) -> p.Program:
+    def lifted(self) -> ir.Module:
         program = in_program(self.program, self.root)
         return replace(program, parameters=(*self.program.parameters, *self.made))
 
-    def root(self, e: p.Expression) -> p.Expression:
-        return self.parameter("CONSTANT", e.value) if isinstance(e, p.Number) and _is_magnitude(e) else self.inside(e)
+    def root(self, e: ir.Expression) -> ir.Expression:
+        return self.parameter("CONSTANT", e.value) if isinstance(e, ir.Number) and _is_magnitude(e) else self.inside(e)
 
-    def inside(self, e: p.Expression) -> p.Expression:
-        parts = p.children(e)
-        if isinstance(e, p.Occurrences):
+    def inside(self, e: ir.Expression) -> ir.Expression:
+        parts = ir.children(e)
+        if isinstance(e, ir.Occurrences):
             return e
         kept = [self.inside(part) for part in parts]
         for index, part in enumerate(parts):
             stem = self.stem(e, index, part)
-            if stem is not None and isinstance(part, p.Number):
+            if stem is not None and isinstance(part, ir.Number):
                 kept[index] = self.parameter(stem, part.value)
         return with_children(e, tuple(kept))
 
-    def stem(self, e: p.Expression, index: int, part: p.Expression) -> str | None:
+    def stem(self, e: ir.Expression, index: int, part: ir.Expression) -> str | None:
         """What a number at this place of the expression does; None where it is to stay."""
         match e:
-            case p.Compare(operators, operands):
+            case ir.Compare(operators, operands):
                 beside = operators[max(index - 1, 0) : index + 1]
-                others = [o for o in operands if not isinstance(o, p.Number)]
+                others = [o for o in operands if not isinstance(o, ir.Number)]
                 if set(beside) & {"==", "!="} or all(self.is_truth(o) for o in others):
                     return None
-                return "THRESHOLD" if _is_magnitude(part) or part == p.Number(1.0) else None
+                return "THRESHOLD" if _is_magnitude(part) or part == ir.Number(1.0) else None
             case _ if not _is_magnitude(part):
                 return None
-            case p.Operate("modulo" | "and" | "or" | "not" | "truth"):
+            case ir.Operate("modulo" | "and" | "or" | "not" | "truth"):
                 return None
-            case p.Operate("add" | "subtract" | "min" | "max") if abs(_value(part)) <= _GUARD:
+            case ir.Operate("add" | "subtract" | "min" | "max") if abs(_value(part)) <= _GUARD:
                 return None
-            case p.Operate("power", (base, _)) if index == 1 and self.bounds.of(base, {}).low < 0.0:
+            case ir.Operate("power", (base, _)) if index == 1 and self.bounds.of(base, {}).low < 0.0:
                 return None
-            case p.Operate("power") if index == 0:
+            case ir.Operate("power") if index == 0:
                 return "BASE"
-            case p.Operate(operation):
+            case ir.Operate(operation):
                 return _STEMS.get(operation, "CONSTANT")
             case _:
                 return "CONSTANT"
 
-    def is_truth(self, e: p.Expression) -> bool:
+    def is_truth(self, e: ir.Expression) -> bool:
         found = self.bounds.of(e, {})
         return found.whole and found.low >= 0.0 and found.high <= 1.0
 
-    def parameter(self, stem: str, value: float) -> p.Parameter:
+    def parameter(self, stem: str, value: float) -> ir.Parameter:
         name, number = stem, 1
         while name in self.taken:
             number += 1
             name = f"{stem}_{number}"
         self.taken.add(name)
         self.made.append((name, value))
-        return p.Parameter(name)
+        return ir.Parameter(name)
 
 
-def _bounds_of_body(program: p.Program, signature: Signature) -> Bounds:
+def _bounds_of_body(program: ir.Module, signature: Signature) -> Bounds:
     """Bounds without regard to what locals and helpers are, which may then be anything."""
     bounds = declared_bounds(program, signature)
     return replace(bounds, helpers={f.name: ANYTHING for f in program.functions})
 
 
-def _value(e: p.Expression) -> float:
-    return e.value if isinstance(e, p.Number) else math.nan
+def _value(e: ir.Expression) -> float:
+    return e.value if isinstance(e, ir.Number) else math.nan
 
 
-def _is_magnitude(e: p.Expression) -> bool:
+def _is_magnitude(e: ir.Expression) -> bool:
     return (
-        isinstance(e, p.Number) and e.value not in (0.0, 1.0, *grammar.CONSTANTS.values()) and abs(e.value) < _SENTINEL
+        isinstance(e, ir.Number) and e.value not in (0.0, 1.0, *grammar.CONSTANTS.values()) and abs(e.value) < _SENTINEL
     )
 
 
-def lowered(program: p.Program, names: frozenset[str]) -> p.Program:
+def lowered(program: ir.Module, names: frozenset[str]) -> ir.Module:
     """The program with these parameters put back into its body as numbers: the inverse of `lift`."""
     values = {name: value for name, value in program.parameters if name in names}
 
-    def put_back(e: p.Expression) -> p.Expression:
-        return p.Number(values[e.name]) if isinstance(e, p.Parameter) and e.name in values else e
+    def put_back(e: ir.Expression) -> ir.Expression:
+        return ir.Number(values[e.name]) if isinstance(e, ir.Parameter) and e.name in values else e
 
     kept = tuple((name, value) for name, value in program.parameters if name not in names)
     return replace(in_program(program, lambda e: from_below(e, put_back)), parameters=kept)
@@ -155,22 +155,22 @@ class Adjustable:
     Statistics have their alpha and p among the knobs; how many observations they keep (n, k) is left alone.
     """
 
-    program: p.Program
+    program: ir.Module
     parameters: tuple[Knob, ...]
-    arguments: tuple[tuple[p.Statistic, int, Knob], ...]
+    arguments: tuple[tuple[ir.Statistic, int, Knob], ...]
 
     @property
     def knobs(self) -> tuple[Knob, ...]:
         return (*self.parameters, *(knob for _, _, knob in self.arguments))
 
-    def with_values(self, values: Sequence[float]) -> p.Program:
+    def with_values(self, values: Sequence[float]) -> ir.Module:
         """The program with these values of the knobs, in their order. Raises ValueError for another number of them."""
         if len(values) != len(self.knobs):
             raise ValueError(f"{len(values)} values for {len(self.knobs)} knobs")
         named = {knob.name: value for knob, value in zip(self.parameters, values, strict=False)}
         parameters = tuple((name, named.get(name, old)) for name, old in self.program.parameters)
         program = replace(self.program, parameters=parameters)
-        changed: dict[p.Statistic, p.Statistic] = {}
+        changed: dict[ir.Statistic, ir.Statistic] = {}
         for (statistic, index, _), value in zip(self.arguments, values[len(self.parameters) :], strict=True):
             made = list(changed.get(statistic, statistic).arguments)
             made[index] = value
@@ -178,17 +178,17 @@ class Adjustable:
         return _with_statistics(program, changed) if changed else program
 
 
-def adjustable(program: p.Program) -> Adjustable:
+def adjustable(program: ir.Module) -> Adjustable:
     """What a tuner may change in the program as it stands; parameters that nothing uses are not among it."""
-    held = [e for function in program.functions for e in p.expressions(function.body)]
-    used = {e.name for e in held if isinstance(e, p.Parameter)}
+    held = [e for function in program.functions for e in ir.expressions(function.body)]
+    used = {e.name for e in held if isinstance(e, ir.Parameter)}
     parameters = tuple(Knob(name, value) for name, value in program.parameters if name in used)
-    asked = [e.statistic if isinstance(e, p.Occurrences) else e for e in held]
-    statistics = dict.fromkeys(s for s in asked if isinstance(s, p.Statistic))
+    asked = [e.statistic if isinstance(e, ir.Occurrences) else e for e in held]
+    statistics = dict.fromkeys(s for s in asked if isinstance(s, ir.Statistic))
     return Adjustable(program, parameters, tuple(knob for s in statistics for knob in _arguments(s)))
 
 
-def _arguments(statistic: p.Statistic) -> Iterator[tuple[p.Statistic, int, Knob]]:
+def _arguments(statistic: ir.Statistic) -> Iterator[tuple[ir.Statistic, int, Knob]]:
     written = ", ".join(f"{a:g}" for a in statistic.arguments)
     owner = f"{statistic.scope} " if statistic.scope != "entity" else ""
     for index, argument in enumerate(grammar.STATISTICS[statistic.kind].arguments):
@@ -197,12 +197,12 @@ def _arguments(statistic: p.Statistic) -> Iterator[tuple[p.Statistic, int, Knob]
             yield statistic, index, Knob(name, statistic.arguments[index], argument.low, argument.high)
 
 
-def _with_statistics(program: p.Program, changed: Mapping[p.Statistic, p.Statistic]) -> p.Program:
-    def change(e: p.Expression) -> p.Expression:
+def _with_statistics(program: ir.Module, changed: Mapping[ir.Statistic, ir.Statistic]) -> ir.Module:
+    def change(e: ir.Expression) -> ir.Expression:
         match e:
-            case p.Statistic():
+            case ir.Statistic():
                 return changed.get(e, e)
-            case p.Occurrences(statistic, _):
+            case ir.Occurrences(statistic, _):
                 return replace(e, statistic=changed.get(statistic, statistic))
             case _:
                 return e

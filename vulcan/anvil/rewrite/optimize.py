@@ -15,12 +15,12 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 
-from vulcan.anvil import ir as p
+from vulcan.anvil import ir
 from vulcan.anvil.grammar import grammar
 from vulcan.anvil.rewrite.traversal import Change, expression_size, from_below, in_block, in_program
 
-ZERO = p.Number(0.0)
-ONE = p.Number(1.0)
+ZERO = ir.Number(0.0)
+ONE = ir.Number(1.0)
 
 _COMPARE = {
     "<": operator.lt,
@@ -32,39 +32,39 @@ _COMPARE = {
 }
 
 
-def folded(e: p.Expression) -> p.Expression:
+def folded(e: ir.Expression) -> ir.Expression:
     """The expression with its constants among themselves computed, and what does nothing left out."""
     return from_below(e, _folded)
 
 
-def constant(e: p.Expression) -> float | None:
+def constant(e: ir.Expression) -> float | None:
     """The value of a number, or of the negative of one, which is how the language spells a negative number."""
     match e:
-        case p.Number(value):
+        case ir.Number(value):
             return value
-        case p.Operate("negate", (p.Number(value),)):
+        case ir.Operate("negate", (ir.Number(value),)):
             return -value
         case _:
             return None
 
 
-def number(value: float) -> p.Expression:
+def number(value: float) -> ir.Expression:
     """The expression of a number, as the checker reads it: a negative one is the negative of a positive one."""
-    return p.Operate("negate", (p.Number(-value),)) if value < 0.0 else p.Number(value + 0.0)
+    return ir.Operate("negate", (ir.Number(-value),)) if value < 0.0 else ir.Number(value + 0.0)
 
 
-def _folded(e: p.Expression) -> p.Expression:
+def _folded(e: ir.Expression) -> ir.Expression:
     match e:
-        case p.Operate("negate", (p.Number(),)):
+        case ir.Operate("negate", (ir.Number(),)):
             return e
-        case p.Operate("and" | "or" as operation, operands):
+        case ir.Operate("and" | "or" as operation, operands):
             return _connected(operation, operands, e)
-        case p.Operate(operation, operands):
+        case ir.Operate(operation, operands):
             values = [value for o in operands if (value := constant(o)) is not None]
             if len(values) == len(operands):
                 return number(grammar.OPERATIONS[operation].evaluate(*values))
             return _without_idle(e)
-        case p.Compare(operators, operands):
+        case ir.Compare(operators, operands):
             values = [value for o in operands if (value := constant(o)) is not None]
             if len(values) == len(operands):
                 pairs = zip(operators, values, values[1:], strict=False)
@@ -72,7 +72,7 @@ def _folded(e: p.Expression) -> p.Expression:
             if len(operators) == 1 and operands[0] == operands[1]:
                 return ONE if operators[0] in ("<=", ">=", "==") else ZERO
             return e
-        case p.Choose(test, then, otherwise):
+        case ir.Choose(test, then, otherwise):
             value = constant(test)
             if value is not None:
                 return then if value != 0.0 else otherwise
@@ -81,42 +81,42 @@ def _folded(e: p.Expression) -> p.Expression:
             return e
 
 
-def _without_idle(e: p.Operate) -> p.Expression:
+def _without_idle(e: ir.Operate) -> ir.Expression:
     match e.operation, e.operands:
-        case ("add", (x, p.Number(0.0))) | ("add", (p.Number(0.0), x)) | ("subtract", (x, p.Number(0.0))):
+        case ("add", (x, ir.Number(0.0))) | ("add", (ir.Number(0.0), x)) | ("subtract", (x, ir.Number(0.0))):
             return x
-        case ("multiply", (x, p.Number(1.0))) | ("multiply", (p.Number(1.0), x)):
+        case ("multiply", (x, ir.Number(1.0))) | ("multiply", (ir.Number(1.0), x)):
             return x
-        case ("divide", (x, p.Number(1.0))) | ("power", (x, p.Number(1.0))):
+        case ("divide", (x, ir.Number(1.0))) | ("power", (x, ir.Number(1.0))):
             return x
-        case ("multiply", (_, p.Number(0.0))) | ("multiply", (p.Number(0.0), _)) | ("divide", (p.Number(0.0), _)):
+        case ("multiply", (_, ir.Number(0.0))) | ("multiply", (ir.Number(0.0), _)) | ("divide", (ir.Number(0.0), _)):
             return ZERO
-        case ("power", (_, p.Number(0.0))) | ("power", (p.Number(1.0), _)):
+        case ("power", (_, ir.Number(0.0))) | ("power", (ir.Number(1.0), _)):
             return ONE
         case ("subtract", (x, y)) if x == y:
             return ZERO
-        case ("subtract", (p.Number(0.0), x)):
-            return p.Operate("negate", (x,), e.at)
-        case ("add", (x, p.Operate("negate", (y,)))):
-            return p.Operate("subtract", (x, y), e.at)
-        case ("subtract", (x, p.Operate("negate", (y,)))):
-            return p.Operate("add", (x, y), e.at)
-        case ("negate", (p.Operate("negate", (x,)),)) | ("plus", (x,)):
+        case ("subtract", (ir.Number(0.0), x)):
+            return ir.Operate("negate", (x,), e.at)
+        case ("add", (x, ir.Operate("negate", (y,)))):
+            return ir.Operate("subtract", (x, y), e.at)
+        case ("subtract", (x, ir.Operate("negate", (y,)))):
+            return ir.Operate("add", (x, y), e.at)
+        case ("negate", (ir.Operate("negate", (x,)),)) | ("plus", (x,)):
             return x
-        case ("truth", (p.Compare() as x,)):
+        case ("truth", (ir.Compare() as x,)):
             return x
-        case ("abs", (p.Operate("abs") as x,)):
+        case ("abs", (ir.Operate("abs") as x,)):
             return x
         case ("min" | "max" as operation, operands):
             kept = tuple(dict.fromkeys(operands))
-            return kept[0] if len(kept) == 1 else p.Operate(operation, kept, e.at)
+            return kept[0] if len(kept) == 1 else ir.Operate(operation, kept, e.at)
         case _:
             return e
 
 
-def _connected(operation: str, operands: tuple[p.Expression, ...], e: p.Operate) -> p.Expression:
+def _connected(operation: str, operands: tuple[ir.Expression, ...], e: ir.Operate) -> ir.Expression:
     """`and` gives its first 0, or the last; `or` its first that is not 0, or the last."""
-    kept: list[p.Expression] = []
+    kept: list[ir.Expression] = []
     for index, operand in enumerate(operands):
         value = constant(operand)
         decides = value is not None and (value == 0.0) == (operation == "and")
@@ -126,13 +126,13 @@ def _connected(operation: str, operands: tuple[p.Expression, ...], e: p.Operate)
             break
     if len(kept) == 1:
         return kept[0]
-    return e if len(kept) == len(operands) else p.Operate(operation, tuple(kept), e.at)
+    return e if len(kept) == len(operands) else ir.Operate(operation, tuple(kept), e.at)
 
 
 Names = frozenset[str]
 
 
-def without_dead(body: tuple[p.Statement, ...], after: Names = frozenset()) -> tuple[p.Statement, ...]:
+def without_dead(body: tuple[ir.Statement, ...], after: Names = frozenset()) -> tuple[ir.Statement, ...]:
     """The statements without those that assign what nothing reads before it is assigned again.
 
     `after` are the names that are read behind the statements.
@@ -140,20 +140,20 @@ def without_dead(body: tuple[p.Statement, ...], after: Names = frozenset()) -> t
     return _walked(body, after, after)[0]
 
 
-def _walked(body: tuple[p.Statement, ...], live: Names, leaving: Names) -> tuple[tuple[p.Statement, ...], Names]:
+def _walked(body: tuple[ir.Statement, ...], live: Names, leaving: Names) -> tuple[tuple[ir.Statement, ...], Names]:
     """What is kept, and the names live before it; `leaving` are those live where `break` and `continue` lead."""
-    kept: list[p.Statement] = []
+    kept: list[ir.Statement] = []
     for statement in reversed(body):
         match statement:
-            case p.Assign(name, value):
+            case ir.Assign(name, value):
                 if name not in live:
                     continue
                 live = (live - {name}) | _reads(value)
-            case p.Return(value):
+            case ir.Return(value):
                 live = _reads(value)
-            case p.Break() | p.Continue():
+            case ir.Break() | ir.Continue():
                 live = leaving
-            case p.If(test, then, otherwise):
+            case ir.If(test, then, otherwise):
                 then, after_test = _walked(then, live, leaving)
                 otherwise, instead = _walked(otherwise, live, leaving)
                 if not then and not otherwise:
@@ -161,7 +161,7 @@ def _walked(body: tuple[p.Statement, ...], live: Names, leaving: Names) -> tuple
                 live = after_test | instead | _reads(test)
                 kept.append(replace(statement, then=then, otherwise=otherwise))
                 continue
-            case p.Loop(name, body=inner):
+            case ir.Loop(name, body=inner):
                 inner, before = _looped(inner, live)
                 if name not in live and _leads_nowhere(inner):
                     continue
@@ -172,7 +172,7 @@ def _walked(body: tuple[p.Statement, ...], live: Names, leaving: Names) -> tuple
     return tuple(reversed(kept)), live
 
 
-def _looped(body: tuple[p.Statement, ...], live: Names) -> tuple[tuple[p.Statement, ...], Names]:
+def _looped(body: tuple[ir.Statement, ...], live: Names) -> tuple[tuple[ir.Statement, ...], Names]:
     """What is kept of a loop's body, and what is live before the loop: what is live behind it, or in a further pass."""
     while True:
         kept, before = _walked(body, live, live)
@@ -181,23 +181,23 @@ def _looped(body: tuple[p.Statement, ...], live: Names) -> tuple[tuple[p.Stateme
         live |= before
 
 
-def _leads_nowhere(body: tuple[p.Statement, ...]) -> bool:
+def _leads_nowhere(body: tuple[ir.Statement, ...]) -> bool:
     """Whether the body of a loop can do nothing but end the loop."""
     return all(
-        isinstance(s, p.Break | p.Continue)
-        or (isinstance(s, p.If) and _leads_nowhere(s.then) and _leads_nowhere(s.otherwise))
+        isinstance(s, ir.Break | ir.Continue)
+        or (isinstance(s, ir.If) and _leads_nowhere(s.then) and _leads_nowhere(s.otherwise))
         for s in body
     )
 
 
-def _reads(e: p.Expression) -> Names:
-    return frozenset(part.name for part in p.expressions((p.Return(e),)) if isinstance(part, p.Local))
+def _reads(e: ir.Expression) -> Names:
+    return frozenset(part.name for part in ir.expressions((ir.Return(e),)) if isinstance(part, ir.Local))
 
 
-_Statements = tuple[p.Statement, ...]
+_Statements = tuple[ir.Statement, ...]
 
 
-def cleaned(program: p.Program) -> p.Program:
+def cleaned(program: ir.Module) -> ir.Module:
     """The program in fewer nodes, with its docstrings; it computes the same, but perhaps for the sign of a zero.
 
     Helpers of one `return` are put where they are called if that makes nothing longer or it is the only call.
@@ -211,7 +211,7 @@ def cleaned(program: p.Program) -> p.Program:
         program = better
 
 
-def _cleaned_body(function: p.Function) -> _Statements:
+def _cleaned_body(function: ir.Function) -> _Statements:
     body = in_block(function.body, folded)
     body = _propagated(body, function.arguments)
     return without_dead(_straight(body))
@@ -223,42 +223,42 @@ def _cleaned_body(function: p.Function) -> _Statements:
 def _propagated(body: _Statements, arguments: tuple[str, ...]) -> _Statements:
     """With names assigned once, to a leaf that stays what it is, replaced by it; the assignment is then dead."""
     times = Counter(arguments)
-    values: dict[str, p.Expression] = {}
+    values: dict[str, ir.Expression] = {}
     for statement in _every(body):
-        if isinstance(statement, p.Assign):
+        if isinstance(statement, ir.Assign):
             times[statement.name] += 1
             values[statement.name] = statement.value
-        elif isinstance(statement, p.Loop):
+        elif isinstance(statement, ir.Loop):
             times[statement.name] += 1
-    uses = Counter(e.name for e in p.expressions(body) if isinstance(e, p.Local))
+    uses = Counter(e.name for e in ir.expressions(body) if isinstance(e, ir.Local))
 
-    def stands_for(name: str) -> p.Expression | None:
+    def stands_for(name: str) -> ir.Expression | None:
         value = values.get(name)
         if times[name] != 1 or value is None:
             return None
         match value:
-            case p.Parameter() | p.Read() | p.Query():
+            case ir.Parameter() | ir.Read() | ir.Query():
                 return value
-            case p.Local(other) if times[other] == 1 and (other in arguments or other in values):
+            case ir.Local(other) if times[other] == 1 and (other in arguments or other in values):
                 return value
             case _ if constant(value) is not None and (uses[name] == 1 or constant(value) in (0.0, 1.0)):
                 return value  # a number in several places would be several for a tuner
         return None
 
-    def change(e: p.Expression) -> p.Expression:
-        return (stands_for(e.name) or e) if isinstance(e, p.Local) else e
+    def change(e: ir.Expression) -> ir.Expression:
+        return (stands_for(e.name) or e) if isinstance(e, ir.Local) else e
 
     return in_block(body, lambda e: from_below(e, change))
 
 
-def _every(body: _Statements) -> list[p.Statement]:
-    found: list[p.Statement] = []
+def _every(body: _Statements) -> list[ir.Statement]:
+    found: list[ir.Statement] = []
     for statement in body:
         found.append(statement)
         match statement:
-            case p.If(_, then, otherwise):
+            case ir.If(_, then, otherwise):
                 found += [*_every(then), *_every(otherwise)]
-            case p.Loop(body=inner):
+            case ir.Loop(body=inner):
                 found += _every(inner)
     return found
 
@@ -268,20 +268,20 @@ def _every(body: _Statements) -> list[p.Statement]:
 
 def _straight(body: _Statements) -> _Statements:
     """Without branches that are never or always taken, and what stands behind a `return`."""
-    kept: list[p.Statement] = []
+    kept: list[ir.Statement] = []
     for statement in body:
         match statement:
-            case p.If(test, then, otherwise):
+            case ir.If(test, then, otherwise):
                 then, otherwise = _straight(then), _straight(otherwise)
                 value = constant(test)
                 if value is not None or then == otherwise:
                     kept += otherwise if value == 0.0 else then
                 else:
                     kept.append(replace(statement, then=then, otherwise=otherwise))
-            case p.Loop(body=inner):
+            case ir.Loop(body=inner):
                 if statement.trips:
                     kept.append(replace(statement, body=_straight(inner)))
-            case p.Return(p.Local(name)) if kept and isinstance(kept[-1], p.Assign) and kept[-1].name == name:
+            case ir.Return(ir.Local(name)) if kept and isinstance(kept[-1], ir.Assign) and kept[-1].name == name:
                 kept[-1] = replace(statement, value=kept[-1].value)
             case _:
                 kept.append(statement)
@@ -290,12 +290,12 @@ def _straight(body: _Statements) -> _Statements:
     return tuple(kept)
 
 
-def ends(statement: p.Statement) -> bool:
+def ends(statement: ir.Statement) -> bool:
     """Whether what stands behind the statement is never reached."""
     match statement:
-        case p.Return() | p.Break() | p.Continue():
+        case ir.Return() | ir.Break() | ir.Continue():
             return True
-        case p.If(_, then, otherwise):
+        case ir.If(_, then, otherwise):
             return bool(then and otherwise) and ends(then[-1]) and ends(otherwise[-1])
         case _:
             return False
@@ -304,58 +304,58 @@ def ends(statement: p.Statement) -> bool:
 # Helpers
 
 
-def _inlined(program: p.Program) -> p.Program:
+def _inlined(program: ir.Module) -> ir.Module:
     """With the first helper that can be, if any, put where it is called."""
-    calls = Counter(e.function for f in program.functions for e in p.expressions(f.body) if isinstance(e, p.Call))
+    calls = Counter(e.function for f in program.functions for e in ir.expressions(f.body) if isinstance(e, ir.Call))
     for helper in program.helpers:
         match helper.body:
-            case (p.Return(value),) if calls[helper.name]:
+            case (ir.Return(value),) if calls[helper.name]:
                 changed = _called(program, _put(helper, value, calls[helper.name]))
                 if changed != program:
                     return changed
     return program
 
 
-def _called(program: p.Program, change: Change) -> p.Program:
+def _called(program: ir.Module, change: Change) -> ir.Module:
     return in_program(program, lambda e: from_below(e, change))
 
 
-def _put(helper: p.Function, value: p.Expression, calls: int) -> Change:
-    uses = Counter(e.name for e in p.expressions((p.Return(value),)) if isinstance(e, p.Local))
+def _put(helper: ir.Function, value: ir.Expression, calls: int) -> Change:
+    uses = Counter(e.name for e in ir.expressions((ir.Return(value),)) if isinstance(e, ir.Local))
 
-    def change(e: p.Expression) -> p.Expression:
-        if not isinstance(e, p.Call) or e.function != helper.name:
+    def change(e: ir.Expression) -> ir.Expression:
+        if not isinstance(e, ir.Call) or e.function != helper.name:
             return e
-        given: Mapping[str, p.Expression] = dict(zip(helper.arguments, e.arguments, strict=True))
-        put = from_below(value, lambda part: given[part.name] if isinstance(part, p.Local) else part)
-        once = calls == 1 and all(uses[name] <= 1 or not p.children(a) for name, a in given.items())
+        given: Mapping[str, ir.Expression] = dict(zip(helper.arguments, e.arguments, strict=True))
+        put = from_below(value, lambda part: given[part.name] if isinstance(part, ir.Local) else part)
+        once = calls == 1 and all(uses[name] <= 1 or not ir.children(a) for name, a in given.items())
         return put if once or expression_size(put) <= expression_size(e) else e
 
     return change
 
 
-def _without_unused(program: p.Program) -> p.Program:
+def _without_unused(program: ir.Module) -> ir.Module:
     program = _without_unused_arguments(program)
     needed = {entry.name for entry in program.entries}
     for function in reversed(program.functions):
         if function.name in needed:
-            needed |= {e.function for e in p.expressions(function.body) if isinstance(e, p.Call)}
+            needed |= {e.function for e in ir.expressions(function.body) if isinstance(e, ir.Call)}
     functions = tuple(f for f in program.functions if f.name in needed)
-    used = {e.name for f in functions for e in p.expressions(f.body) if isinstance(e, p.Parameter)}
+    used = {e.name for f in functions for e in ir.expressions(f.body) if isinstance(e, ir.Parameter)}
     parameters = tuple((name, value) for name, value in program.parameters if name in used)
     return replace(program, functions=functions, parameters=parameters)
 
 
-def _without_unused_arguments(program: p.Program) -> p.Program:
+def _without_unused_arguments(program: ir.Module) -> ir.Module:
     kept: dict[str, list[int]] = {}
-    functions: list[p.Function] = []
+    functions: list[ir.Function] = []
     for helper in program.helpers:
-        used = {e.name for e in p.expressions(helper.body) if isinstance(e, p.Local)}
+        used = {e.name for e in ir.expressions(helper.body) if isinstance(e, ir.Local)}
         kept[helper.name] = [index for index, name in enumerate(helper.arguments) if name in used]
         functions.append(replace(helper, arguments=tuple(helper.arguments[index] for index in kept[helper.name])))
 
-    def change(e: p.Expression) -> p.Expression:
-        if not isinstance(e, p.Call):
+    def change(e: ir.Expression) -> ir.Expression:
+        if not isinstance(e, ir.Call):
             return e
         return replace(e, arguments=tuple(e.arguments[index] for index in kept[e.function]))
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from vulcan.scoring.program_wire import HEADER, Kind
+from vulcan.scoring.program_wire import HEADER, FrameKind
 from vulcan.scoring.sandbox.layers import Layer
 
 Form = Literal["forked", "evaluator", "source", "scoring", "ray"]
@@ -58,7 +58,7 @@ class Attack:
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class AttackObservation:
     """What was seen of an attack: what it got, if anything, and otherwise what ended it.
 
     `sign` is the name of an error number or of an exception, or `timeout`, `memory`, or the name of a signal.
@@ -105,7 +105,7 @@ _SIGNS: dict[Layer | str, tuple[str, ...]] = {
 }
 
 
-def stopper(layers: tuple[Layer | str, ...], evidence: Evidence) -> str | None:
+def stopper(layers: tuple[Layer | str, ...], evidence: AttackObservation) -> str | None:
     """The first of the layers that can have done what was seen; None where the attack got through, or none can."""
     if evidence.got is not None:
         return None
@@ -168,7 +168,7 @@ def targets() -> Iterator[dict[str, object]]:
             "unix": name,
             "shared_key": until_done.enter_context(_shared_memory()),
             "openat": _OPENAT.get(platform.machine(), -1),
-            "forgery": (HEADER.pack(Kind.MESSAGE, len(body)) + body).decode("latin-1"),
+            "forgery": (HEADER.pack(FrameKind.MESSAGE, len(body)) + body).decode("latin-1"),
         }
 
 

@@ -7,14 +7,14 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from vulcan.scoring.foreign_code import Attempt
+from vulcan.scoring.foreign_code import ForeignCall
 from vulcan.scoring.program_wire import MessageChannel
 
 
 def carry_out(code: str, given: Mapping[str, Any], **names: object) -> dict[str, str]:
     """What came of the code: `{"got": text}`, or `{"sign": what refused it}`."""
     trophies: list[str] = []
-    attempt = Attempt()
+    attempt = ForeignCall()
     with attempt:
         exec(compile(code, "attack", "exec"), {"given": given, "got": lambda x: trophies.append(str(x)), **names})
     if trophies:

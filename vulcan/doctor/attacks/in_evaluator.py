@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from vulcan.doctor.attacks.attack import INSTANCES, PLAIN_VALUES, TICKET, Attack, Evidence, Result, stopper
+from vulcan.doctor.attacks.attack import INSTANCES, PLAIN_VALUES, TICKET, Attack, AttackObservation, Result, stopper
 from vulcan.doctor.attacks.system import SYSTEM_ATTACKS
 from vulcan.evaluator import Instance
 from vulcan.scoring.evaluator_process import JailedEvaluator
@@ -16,7 +16,7 @@ from vulcan.scoring.sandbox.layers import ALL, Layer, Layers
 
 TASK = str(Path(__file__).parent / "target")
 HONEST = Instance("honest", "train", {})
-LEAST = "def decide(load, room):\n    return min(load, room)\n"
+MIN = "def decide(load, room):\n    return min(load, room)\n"
 VALUES = ("flattering", "lying", "nan", "truth", "text", "huge")
 """Tricks with what an evaluator returns; `vulcan.doctor.attacks.target.evaluator` has them."""
 
@@ -58,24 +58,24 @@ class EvaluatorRange:
         setup = Setup(TASK, (HONEST, *self._instances.values()), Limits(memory_bytes=256 << 20))
         self.evaluator = JailedEvaluator(setup, layers)
 
-    def carry_out(self, attack: Attack) -> Evidence:
+    def carry_out(self, attack: Attack) -> AttackObservation:
         outcome = self.run(attack.name, attack.seconds)
         match outcome.status:
             case "scored":
                 came = json.loads(next(iter(outcome.metrics[0][1])))
-                return Evidence(came.get("got"), came.get("sign", ""), came.get("detail", ""))
+                return AttackObservation(came.get("got"), came.get("sign", ""), came.get("detail", ""))
             case "timeout":
-                return Evidence(None, "timeout", outcome.message)
+                return AttackObservation(None, "timeout", outcome.message)
             case "memory":
-                return Evidence(None, "memory", outcome.message)
+                return AttackObservation(None, "memory", outcome.message)
         words = outcome.message.split()
-        return Evidence(None, words[-1] if words[-1].startswith("SIG") else "exit", outcome.message)
+        return AttackObservation(None, words[-1] if words[-1].startswith("SIG") else "exit", outcome.message)
 
     def run(self, instance: str, seconds: float = 10.0) -> Outcome:
         """The outcome of an honest policy on the instance of this name."""
-        return self.evaluator.run(Job(1, LEAST, (self._instances[instance],), seconds))
+        return self.evaluator.run(Job(1, MIN, (self._instances[instance],), seconds))
 
-    def honest(self, source: str = LEAST, *, probe: bool = False) -> Outcome:
+    def honest(self, source: str = MIN, *, probe: bool = False) -> Outcome:
         """The outcome of a policy on the honest instance."""
         return self.evaluator.run(Job(1, source, (HONEST,), 10.0, probe))
 
@@ -89,7 +89,7 @@ def _instance(attack: Attack, given: Mapping[str, object], harmless: bool) -> In
 
 
 IMITATION = "def decide(load, room):\n    if load == 0:\n        return min(load, room)\n    return -1.0\n"
-"""Decides as `LEAST` does on the probe, and nowhere else."""
+"""Decides as `MIN` does on the probe, and nowhere else."""
 
 
 def _probe(arena: EvaluatorRange) -> Result:

@@ -12,9 +12,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from vulcan.doctor.attacks.attack import OWN_PROCESS, Attack, Evidence
+from vulcan.doctor.attacks.attack import OWN_PROCESS, Attack, AttackObservation
 from vulcan.scoring.job import Limits
-from vulcan.scoring.program_server_client import Ended, ForkServer, ServerLost
+from vulcan.scoring.program_server_client import ForkServer, ProgramEnded, ServerLost
 from vulcan.scoring.sandbox.layers import ALL, Layer, Layers
 from vulcan.scoring.sandbox.lockdown import Defences
 
@@ -45,7 +45,7 @@ class ForkedRange:
     def start(self) -> Defences:
         return self._server.start()
 
-    def carry_out(self, attack: Attack) -> Evidence:
+    def carry_out(self, attack: Attack) -> AttackObservation:
         """What came of the attack; in its harmless form where a layer is left out."""
         if self.layers.off:
             order = {"code": attack.code, "given": {**self._given, **attack.given, **attack.harmless}}
@@ -64,22 +64,22 @@ class ForkedRange:
         except ServerLost:
             self._server.close()
             what = f"still at it after {seconds:g} s" if endless else "the server is dead"
-            return Evidence(what, "", "")
+            return AttackObservation(what, "", "")
         finally:
             patience.cancel()
 
-    def _evidence(self, order: bytes, seconds: float) -> Evidence:
+    def _evidence(self, order: bytes, seconds: float) -> AttackObservation:
         with self._server.open(seconds) as child:
             try:
                 first, second = child.ask(order), child.ask(b"{}")
-            except Ended as ended:
+            except ProgramEnded as ended:
                 return _evidence_of_end(ended)
         if len(first) > _MEMORY // 64:
-            return Evidence(f"{len(first)} bytes taken", "", "")
+            return AttackObservation(f"{len(first)} bytes taken", "", "")
         came, then = json.loads(first), json.loads(second)
         if "pong" not in then:
-            return Evidence("an answer taken that was there before the question", "", "")
-        return Evidence(came.get("got"), came.get("sign", ""), came.get("detail", ""))
+            return AttackObservation("an answer taken that was there before the question", "", "")
+        return AttackObservation(came.get("got"), came.get("sign", ""), came.get("detail", ""))
 
     def close(self) -> None:
         self._server.close()
@@ -93,7 +93,7 @@ class ForkedRange:
         self.close()
 
 
-def carry_out_in_process(attack: Attack, given: Mapping[str, object]) -> Evidence:
+def carry_out_in_process(attack: Attack, given: Mapping[str, object]) -> AttackObservation:
     """The attack in the process of whoever asks, as if a candidate had none of its own: a stand-in for Vulcan's."""
     assert OWN_PROCESS in attack.stopped_by
     order = json.dumps({"code": attack.code, "given": {**given, **attack.given, **attack.harmless}})
@@ -106,14 +106,14 @@ def carry_out_in_process(attack: Attack, given: Mapping[str, object]) -> Evidenc
         check=False,
     )
     if b"alive" in done.stdout:
-        return Evidence(None, "exit", "its host is alive")
-    return Evidence(f"its host is dead ({done.returncode})", "", "")
+        return AttackObservation(None, "exit", "its host is alive")
+    return AttackObservation(f"its host is dead ({done.returncode})", "", "")
 
 
-def _evidence_of_end(ended: Ended) -> Evidence:
+def _evidence_of_end(ended: ProgramEnded) -> AttackObservation:
     message = ended.message
     if "exit code 99" in message:
-        return Evidence("it ran", "", message)
+        return AttackObservation("it ran", "", message)
     match ended.status:
         case "timeout":
             sign = "processor" if "processor" in message else "timeout"
@@ -125,4 +125,4 @@ def _evidence_of_end(ended: Ended) -> Evidence:
             sign = message.rpartition(" ")[2]
         case _:
             sign = "exit"
-    return Evidence(None, sign, message)
+    return AttackObservation(None, sign, message)

@@ -15,7 +15,7 @@ from typing import Any
 
 from vulcan.doctor.attacks.attack import ONE_BLOCK, OWN_PROCESS, REPLAY, Result
 from vulcan.scoring.job import Limits
-from vulcan.scoring.program_server_client import Ended, ForkServer, ServerLost
+from vulcan.scoring.program_server_client import ForkServer, ProgramEnded, ServerLost
 from vulcan.scoring.program_wire import MessageChannel
 from vulcan.scoring.sandbox.layers import ALL, Layer, Layers
 
@@ -59,7 +59,7 @@ _SLOW_LATER = "def decide(past):\n    while len(past) > 3:\n        pass\n    re
 
 
 @dataclass(frozen=True, slots=True)
-class Attempted:
+class ScoreAttack:
     """A program against the score, and the layers that keep the score what it is."""
 
     name: str
@@ -68,17 +68,17 @@ class Attempted:
 
 
 ATTEMPTS = (
-    Attempted("the trace's future", _LOOKS_AHEAD, ONE_BLOCK),
-    Attempted("patched scorer", _PATCHES, OWN_PROCESS),
-    Attempted("a claim in place of decisions", _CLAIMS, REPLAY),
-    Attempted("decisions that are no numbers", _GARBAGE, REPLAY),
-    Attempted("more decisions than were asked for", _TOO_MANY, REPLAY),
-    Attempted("slow on later requests only", _SLOW_LATER, Layer.WALL_CLOCK),
+    ScoreAttack("the trace's future", _LOOKS_AHEAD, ONE_BLOCK),
+    ScoreAttack("patched scorer", _PATCHES, OWN_PROCESS),
+    ScoreAttack("a claim in place of decisions", _CLAIMS, REPLAY),
+    ScoreAttack("decisions that are no numbers", _GARBAGE, REPLAY),
+    ScoreAttack("more decisions than were asked for", _TOO_MANY, REPLAY),
+    ScoreAttack("slow on later requests only", _SLOW_LATER, Layer.WALL_CLOCK),
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Played:
+class ScoreOutcome:
     """`score` is the share of right guesses, None where the program failed; `trouble` says why."""
 
     score: float | None
@@ -90,7 +90,7 @@ def share_right(guesses: Sequence[Block], blocks: Sequence[Block]) -> float:
     return sum(a == b for a, b in pairs) / len(pairs)
 
 
-def play(decide: Callable[[dict[str, Any]], object], *, whole: bool = False) -> Played:
+def play(decide: Callable[[dict[str, Any]], object], *, whole: bool = False) -> ScoreOutcome:
     """Ask for decisions block by block, check and count them. With `whole` the program is given all blocks at once."""
     coin = random.Random(1)
     blocks = [[coin.randrange(2) for _ in range(LENGTH)] for _ in range(BLOCKS)]
@@ -98,9 +98,9 @@ def play(decide: Callable[[dict[str, Any]], object], *, whole: bool = False) -> 
     for number in range(BLOCKS):
         guess = decide({"past": number, "blocks": blocks if whole else blocks[:number]})
         if not (isinstance(guess, list) and len(guess) == LENGTH and all(type(bit) is int for bit in guess)):
-            return Played(None, f"block {number}: not {LENGTH} decisions")
+            return ScoreOutcome(None, f"block {number}: not {LENGTH} decisions")
         guesses.append(guess)
-    return Played(share_right(guesses, blocks))
+    return ScoreOutcome(share_right(guesses, blocks))
 
 
 def answer(program: str, order: dict[str, Any]) -> object:
@@ -120,14 +120,14 @@ def run(channel: MessageChannel) -> None:
         channel.send(json.dumps(answer(program, order) if "past" in order else None).encode())
 
 
-def play_forked(server: ForkServer, program: str, *, seconds: float = 2.0, whole: bool = False) -> Played:
+def play_forked(server: ForkServer, program: str, *, seconds: float = 2.0, whole: bool = False) -> ScoreOutcome:
     """The game, with the program in a child."""
     try:
         with server.open(seconds) as child:
             child.ask(json.dumps({"program": program}).encode())
             return play(lambda order: json.loads(child.ask(json.dumps(order).encode())), whole=whole)
-    except Ended as ended:
-        return Played(None, ended.message)
+    except ProgramEnded as ended:
+        return ScoreOutcome(None, ended.message)
 
 
 def new_server(layers: Layers = ALL) -> ForkServer:

@@ -8,10 +8,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
-from vulcan.anvil import ir as p
+from vulcan.anvil import ir
 from vulcan.anvil.analysis.abstract_interpreter import follow
 from vulcan.anvil.analysis.intervals import ANYTHING, OPERATION_BOUNDS, Interval
-from vulcan.anvil.semantics import LARGEST
+from vulcan.anvil.semantics import MAX
 from vulcan.anvil.state_layout import Part
 from vulcan.export.c.naming import helper_name, member_of, parameter_names, part_names
 from vulcan.export.c.statements import Statements
@@ -32,7 +32,7 @@ def number(value: float) -> str:
 class Doubles:
     """What the functions of one program share."""
 
-    def __init__(self, program: p.Program, signature: Signature, groups: tuple[Group, ...]) -> None:
+    def __init__(self, program: ir.Module, signature: Signature, groups: tuple[Group, ...]) -> None:
         self.program = program
         self.signature = signature
         self.groups = groups
@@ -58,75 +58,75 @@ class Doubles:
 
 
 class _Function(Statements):
-    def __init__(self, shared: Doubles, function: p.Function) -> None:
+    def __init__(self, shared: Doubles, function: ir.Function) -> None:
         super().__init__(function)
         self.shared = shared
 
     def declaration(self, name: str) -> str:
         return f"double {self.names[name]} = 0.0;"
 
-    def assigned(self, name: str, value: p.Expression) -> str:
+    def assigned(self, name: str, value: ir.Expression) -> str:
         return self.value(value)
 
     def turn(self, name: str, counter: str) -> str:
         return f"(double)({counter})"
 
-    def returned(self, value: p.Expression) -> str:
+    def returned(self, value: ir.Expression) -> str:
         return self.value(value)
 
-    def truth(self, test: p.Expression) -> str:
+    def truth(self, test: ir.Expression) -> str:
         match test:
-            case p.Compare(operators, operands):
+            case ir.Compare(operators, operands):
                 values = [self.value(operand) for operand in operands]
                 pairs = zip(operators, values, values[1:], strict=False)
                 return " && ".join(f"{a} {operator} {b}" for operator, a, b in pairs)
-            case p.Operate("and" | "or" as operation, operands):
+            case ir.Operate("and" | "or" as operation, operands):
                 return (" && " if operation == "and" else " || ").join(f"({self.truth(o)})" for o in operands)
-            case p.Operate("not", (operand,)):
+            case ir.Operate("not", (operand,)):
                 return f"!({self.truth(operand)})"
-            case p.Operate("truth", (operand,)):
+            case ir.Operate("truth", (operand,)):
                 return self.truth(operand)
             case _:
                 return f"{self.value(test)} != 0.0"
 
-    def value(self, e: p.Expression) -> str:
+    def value(self, e: ir.Expression) -> str:
         match e:
-            case p.Number(value):
+            case ir.Number(value):
                 return number(value) if math.copysign(1.0, value) > 0.0 else f"({number(value)})"
-            case p.Parameter(name):
+            case ir.Parameter(name):
                 return self.shared.parameters[name]
-            case p.Local(name):
+            case ir.Local(name):
                 return self.names[name]
-            case p.Read(feature):
+            case ir.Read(feature):
                 return f"features->{member_of(feature)}"
-            case p.Query(history, query):
+            case ir.Query(history, query):
                 return f"features->{member_of(f'{history}.{query}')}"
-            case p.Statistic():
+            case ir.Statistic():
                 return self.statistic(e)
-            case p.Occurrences(statistic, value):
+            case ir.Occurrences(statistic, value):
                 return self.occurrences(statistic, self.value(value))
-            case p.Compare() | p.Operate("not" | "truth"):
+            case ir.Compare() | ir.Operate("not" | "truth"):
                 return f"({self.truth(e)} ? 1.0 : 0.0)"
-            case p.Choose(test, then, otherwise):
+            case ir.Choose(test, then, otherwise):
                 return f"({self.truth(test)} ? {self.value(then)} : {self.value(otherwise)})"
-            case p.Call(function, arguments):
+            case ir.Call(function, arguments):
                 return f"{helper_name(function)}({', '.join(map(self.value, arguments))})"
-            case p.Operate(operation, operands):
+            case ir.Operate(operation, operands):
                 return self.operation(operation, operands)
 
-    def bounds(self, e: p.Expression) -> Interval:
+    def bounds(self, e: ir.Expression) -> Interval:
         return self.shared.values.get(id(e), ANYTHING)
 
-    def operation(self, operation: str, operands: tuple[p.Expression, ...]) -> str:
+    def operation(self, operation: str, operands: tuple[ir.Expression, ...]) -> str:
         values = [self.value(operand) for operand in operands]
         if operation in _SYMBOLS:
             text = f"({values[0]} {_SYMBOLS[operation]} {values[1]})"
             most = OPERATION_BOUNDS[operation](*map(self.bounds, operands)).magnitude
-            return text if most < LARGEST else f"policy_saturate{text}"
+            return text if most < MAX else f"policy_saturate{text}"
         if operation == "divide" and not self.bounds(operands[1]).has_zero:
             text = f"({values[0]} / {values[1]})"
             most = OPERATION_BOUNDS[operation](*map(self.bounds, operands)).magnitude
-            return text if most < LARGEST else f"policy_saturate{text}"
+            return text if most < MAX else f"policy_saturate{text}"
         if operation == "negate":
             return f"(-{values[0]})"
         if operation == "plus":
@@ -143,7 +143,7 @@ class _Function(Statements):
     def place(self, group: Group, part: Part) -> str:
         return f"{group.owner}->{group.prefix}{part_names(group.parts, self.shared.signature)[part]}"
 
-    def statistic(self, statistic: p.Statistic) -> str:
+    def statistic(self, statistic: ir.Statistic) -> str:
         feature, arguments = statistic.feature, statistic.arguments
         group = group_of(statistic, self.shared.groups, self.shared.signature)
         if statistic.scope == "population":
@@ -165,7 +165,7 @@ class _Function(Statements):
                 return f"policy_sorted_percentile({window}, {number(arguments[0])}, {count})"
         raise AssertionError(statistic)
 
-    def occurrences(self, statistic: p.Statistic, value: str) -> str:
+    def occurrences(self, statistic: ir.Statistic, value: str) -> str:
         group = group_of(statistic, self.shared.groups, self.shared.signature)
         ring = Part("ring", statistic.feature)
         window, length = int(statistic.arguments[-1]), group.parts[ring]

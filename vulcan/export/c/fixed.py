@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from vulcan.anvil import ir as p
+from vulcan.anvil import ir
 from vulcan.anvil.analysis.intervals import OPERATION_BOUNDS, point
 from vulcan.anvil.grammar import grammar
 from vulcan.export.c.fixed_point import (
     BITS,
-    LEAST,
-    MOST,
-    Kind,
-    Kinds,
+    MAX,
+    MIN,
+    NumberFormat,
+    NumberFormats,
     integer_bits,
     quantised,
     refusal,
@@ -39,7 +39,7 @@ class Fixed:
 
     text: str
     scale: int
-    kind: Kind
+    kind: NumberFormat
     constant: float | None = None
 
     def at(self, scale: int) -> str:
@@ -58,7 +58,7 @@ def integer(value: int, meaning: float | None = None) -> str:
 class FixedProgram:
     """What the functions of one program share."""
 
-    def __init__(self, program: p.Program, kinds: Kinds, statistics: FixedStatistics) -> None:
+    def __init__(self, program: ir.Module, kinds: NumberFormats, statistics: FixedStatistics) -> None:
         self.program = program
         self.kinds = kinds
         self.statistics = statistics
@@ -84,23 +84,23 @@ class FixedProgram:
             first = f"POLICY_INLINE policy_fixed {helper_name(function.name)}({arguments or 'void'})"
             yield "\n".join(writer.lines(f"/* returns {_remark(self.result(function.name))} */\n{first}", names))
 
-    def result(self, function: str) -> Kind:
-        return self.kinds.results.get(function, Kind(self.kinds.number(0.0).bounds, 0.0))
+    def result(self, function: str) -> NumberFormat:
+        return self.kinds.results.get(function, NumberFormat(self.kinds.number(0.0).bounds, 0.0))
 
     def number(self, value: float) -> Fixed:
         scale = scale_of_number(value)
-        if scale < LEAST or (scale > MOST and abs(value) < 2.0 ** (8 - MOST)):
+        if scale < MIN or (scale > MAX and abs(value) < 2.0 ** (8 - MAX)):
             raise refusal(f"the number {value:g} is beyond what 64-bit integers hold beside others")
-        scale = min(scale, MOST)
+        scale = min(scale, MAX)
         return Fixed(integer(quantised(value, scale), value if scale else None), scale, self.kinds.number(value), value)
 
 
-def _remark(kind: Kind) -> str:
+def _remark(kind: NumberFormat) -> str:
     return f"scale {kind.scale}, {kind.bounds.low:.3g} to {kind.bounds.high:.3g}"
 
 
 class _Function(Statements):
-    def __init__(self, shared: FixedProgram, function: p.Function) -> None:
+    def __init__(self, shared: FixedProgram, function: ir.Function) -> None:
         super().__init__(function)
         self.shared = shared
         self.kinds = shared.kinds
@@ -114,72 +114,74 @@ class _Function(Statements):
     def scale_of(self, name: str) -> int:
         return self.kinds.local(name, self.function.name).scale
 
-    def assigned(self, name: str, value: p.Expression) -> str:
+    def assigned(self, name: str, value: ir.Expression) -> str:
         return self.value(value).at(self.scale_of(name))
 
     def turn(self, name: str, counter: str) -> str:
         scale = self.scale_of(name)
         return f"(policy_fixed)({counter})" if scale == 0 else f"policy_scaled({counter}, {scale})"
 
-    def returned(self, value: p.Expression) -> str:
+    def returned(self, value: ir.Expression) -> str:
         scale = RESULT_SCALE if self.is_entry else self.shared.result(self.function.name).scale
         return self.value(value).at(scale)
 
-    def truth(self, test: p.Expression) -> str:
+    def truth(self, test: ir.Expression) -> str:
         match test:
-            case p.Compare(operators, operands):
+            case ir.Compare(operators, operands):
                 values = [self.value(operand) for operand in operands]
                 pairs = zip(operators, values, values[1:], strict=False)
                 return " && ".join(_compared(a, operator, b) for operator, a, b in pairs)
-            case p.Operate("and" | "or" as operation, operands):
+            case ir.Operate("and" | "or" as operation, operands):
                 return (" && " if operation == "and" else " || ").join(f"({self.truth(o)})" for o in operands)
-            case p.Operate("not", (operand,)):
+            case ir.Operate("not", (operand,)):
                 return f"!({self.truth(operand)})"
-            case p.Operate("truth", (operand,)):
+            case ir.Operate("truth", (operand,)):
                 return self.truth(operand)
             case _:
                 return f"{self.value(test).text} != 0"
 
     # Expressions
 
-    def value(self, e: p.Expression) -> Fixed:
+    def value(self, e: ir.Expression) -> Fixed:
         kind = self.kinds.of(e, self.function.name)
         match e:
-            case p.Number(value):
+            case ir.Number(value):
                 return self.shared.number(value)
-            case p.Parameter(name):
+            case ir.Parameter(name):
                 value = self.kinds.parameters[name]
                 made = self.shared.number(value)
                 return Fixed(self.shared.parameters[name], made.scale, kind, value)
-            case p.Local(name):
+            case ir.Local(name):
                 return Fixed(self.names[name], kind.scale, kind)
-            case p.Read(feature):
+            case ir.Read(feature):
                 return Fixed(f"features->{member_of(feature)}", kind.scale, kind)
-            case p.Query(history, query):
+            case ir.Query(history, query):
                 return Fixed(f"features->{member_of(f'{history}.{query}')}", kind.scale, kind)
-            case p.Statistic():
+            case ir.Statistic():
                 text, scale = self.shared.statistics.answer(e)
                 return Fixed(text, scale, kind)
-            case p.Occurrences(statistic, value):
+            case ir.Occurrences(statistic, value):
                 looked_for = self.value(value)
                 return Fixed(self.shared.statistics.occurrences(statistic, looked_for.text, looked_for.scale,
                                                                 e.at), 0, kind)  # fmt: skip
-            case p.Compare() | p.Operate("not" | "truth"):
+            case ir.Compare() | ir.Operate("not" | "truth"):
                 return Fixed(f"({self.truth(e)} ? 1 : 0)", 0, kind)
-            case p.Choose(test, then, otherwise):
+            case ir.Choose(test, then, otherwise):
                 a, b = self.value(then).at(kind.scale), self.value(otherwise).at(kind.scale)
                 return Fixed(f"({self.truth(test)} ? {a} : {b})", kind.scale, kind)
-            case p.Call(function, arguments):
+            case ir.Call(function, arguments):
                 wanted = self.shared.kinds.functions[function].arguments
                 values = [
                     self.value(value).at(self.kinds.local(name, function).scale)
                     for name, value in zip(wanted, arguments, strict=True)
                 ]
                 return Fixed(f"{helper_name(function)}({', '.join(values)})", kind.scale, kind)
-            case p.Operate(operation, operands):
+            case ir.Operate(operation, operands):
                 return self.operation(e, operation, operands, kind)
 
-    def operation(self, e: p.Operate, operation: str, operands: tuple[p.Expression, ...], kind: Kind) -> Fixed:
+    def operation(
+        self, e: ir.Operate, operation: str, operands: tuple[ir.Expression, ...], kind: NumberFormat
+    ) -> Fixed:
         if operation in _REFUSED:
             raise refusal(f"{_REFUSED[operation]} has no form in integers here", e.at)
         if operation in ("and", "or"):
@@ -224,7 +226,7 @@ class _Function(Statements):
                 return self.called(operation, values, kind)
         return Fixed(text, scale, kind)
 
-    def called(self, operation: str, values: list[Fixed], kind: Kind) -> Fixed:
+    def called(self, operation: str, values: list[Fixed], kind: NumberFormat) -> Fixed:
         first, scale = values[0], min(kind.scale, _UNIT)
         shown = f"{first.text}, {first.scale}"
         match operation:
@@ -249,7 +251,7 @@ class _Function(Statements):
                 raise AssertionError(operation)
         return Fixed(text, scale, kind)
 
-    def power(self, base: Fixed, exponent: Fixed, kind: Kind) -> Fixed:
+    def power(self, base: Fixed, exponent: Fixed, kind: NumberFormat) -> Fixed:
         scale = min(kind.scale, _UNIT)
         match exponent.constant:
             case 0.5:
@@ -268,11 +270,11 @@ class _Function(Statements):
                 text = f"policy_power({base.text}, {base.scale}, {exponent.text}, {exponent.scale}, {scale})"
         return Fixed(text, scale, kind)
 
-    def square_of(self, base: Fixed) -> Kind:
+    def square_of(self, base: Fixed) -> NumberFormat:
         bounds = OPERATION_BOUNDS["power"](base.kind.bounds, point(2.0))
-        return Kind(bounds, typical_of_operation("multiply", [base.kind, base.kind], bounds))
+        return NumberFormat(bounds, typical_of_operation("multiply", [base.kind, base.kind], bounds))
 
-    def folded(self, operation: str, operands: tuple[p.Expression, ...], kind: Kind) -> Fixed:
+    def folded(self, operation: str, operands: tuple[ir.Expression, ...], kind: NumberFormat) -> Fixed:
         *others, last = operands
         text = self.value(last).at(kind.scale)
         if operation == "and":

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from vulcan.anvil import Policy
 from vulcan.errors import UserError
 from vulcan.export.c.fixed import RESULT_SCALE, FixedProgram, integer
-from vulcan.export.c.fixed_point import Kinds, quantised
+from vulcan.export.c.fixed_point import NumberFormats, quantised
 from vulcan.export.c.fixed_statistics import FixedStatistics
 from vulcan.export.c.header import function, needed, origin, require_one_function, struct, struct_of_features
 from vulcan.export.c.naming import feature_name, flat, member_of
@@ -31,7 +31,7 @@ TYPES = """\
 typedef long long policy_fixed;
 typedef unsigned long long policy_word;
 
-#define POLICY_MOST 0x7fffffffffffffffLL
+#define POLICY_MAX 0x7fffffffffffffffLL
 #define POLICY_INLINE static inline __attribute__((always_inline, unused))
 #ifdef __bpf__
 /* Not static: the verifier looks at each such function once, whoever calls it. */
@@ -54,7 +54,7 @@ def fixed_header(policy: Policy, provenance: Provenance, most_bytes: int | None 
     `most_bytes`.
     """
     require_one_function(policy)
-    kinds = Kinds(policy.program, policy.task.signature)
+    kinds = NumberFormats(policy.program, policy.task.signature)
     statistics = FixedStatistics(policy.plan, policy.task.signature, kinds)
     kept = 8 * statistics.slots
     if most_bytes is not None and kept > most_bytes:
@@ -65,7 +65,7 @@ def fixed_header(policy: Policy, provenance: Provenance, most_bytes: int | None 
     return "\n\n".join(_parts(policy, provenance, kinds, statistics)) + "\n"
 
 
-def _parts(policy: Policy, provenance: Provenance, kinds: Kinds, statistics: FixedStatistics) -> Iterator[str]:
+def _parts(policy: Policy, provenance: Provenance, kinds: NumberFormats, statistics: FixedStatistics) -> Iterator[str]:
     signature, plan = policy.task.signature, policy.plan
     used = {*plan.features, *(s.feature for s in plan.statistics)}
     asked = {f"{q.history}.{q.query}" for q in plan.queries}
@@ -108,7 +108,7 @@ def _parts(policy: Policy, provenance: Provenance, kinds: Kinds, statistics: Fix
     yield "#endif"
 
 
-def _setter(name: str, feature: Feature, kinds: Kinds, is_used: bool) -> str:
+def _setter(name: str, feature: Feature, kinds: NumberFormats, is_used: bool) -> str:
     if not is_used:
         return f"#define policy_set_{flat(name)}(features, value, scale) ((void)0) /* is not read */"
     own = kinds.feature(name).scale

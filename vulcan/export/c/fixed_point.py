@@ -16,7 +16,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from vulcan.anvil import ir as p
+from vulcan.anvil import ir
 from vulcan.anvil.analysis.abstract_interpreter import follow
 from vulcan.anvil.analysis.intervals import ANYTHING, Interval, declared_bounds, point
 from vulcan.errors import UserError
@@ -26,39 +26,39 @@ BITS = 62
 """Of 64: one is the sign, and one is left for the rounding of bounds."""
 TYPICAL_BITS = 28
 """Bits behind the leading one of a typical value, at least; they leave 2**34 times the typical before it saturates."""
-MOST_SATURATING = 40
+MAX_SATURATING = 40
 """The finest scale of what may saturate: however small it is taken to be, there is room up to 2**22."""
-LEAST, MOST = -60, 90
+MIN, MAX = -60, 90
 """Scales stay in between: coarser or finer ones are beyond 64-bit integers."""
-_LEAST_TYPICAL, _MOST_TYPICAL = -90.0, 90.0
+_MIN_TYPICAL, _MAX_TYPICAL = -90.0, 90.0
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class NumberFormat:
     """Bounds of a value, and the binary logarithm of its typical magnitude."""
 
     bounds: Interval
     typical: float
 
-    def __or__(self, other: Kind) -> Kind:
-        return Kind(self.bounds | other.bounds, max(self.typical, other.typical))
+    def __or__(self, other: NumberFormat) -> NumberFormat:
+        return NumberFormat(self.bounds | other.bounds, max(self.typical, other.typical))
 
     @property
     def scale(self) -> int:
         room = BITS - integer_bits(self.bounds.magnitude)
-        wanted = min(math.ceil(TYPICAL_BITS - self.typical), MOST_SATURATING)
+        wanted = min(math.ceil(TYPICAL_BITS - self.typical), MAX_SATURATING)
         if self.bounds.whole:
-            return 0 if room >= 0 else max(min(0, max(room, wanted)), LEAST)
-        return min(max(room, wanted, LEAST), MOST)
+            return 0 if room >= 0 else max(min(0, max(room, wanted)), MIN)
+        return min(max(room, wanted, MIN), MAX)
 
 
 def integer_bits(magnitude: float) -> int:
     """Bits before the point of the largest value, rounding included; negative where they begin behind it."""
-    return math.frexp(magnitude)[1] if magnitude > 0.0 else LEAST
+    return math.frexp(magnitude)[1] if magnitude > 0.0 else MIN
 
 
 def limited(typical: float) -> float:
-    return min(max(typical, _LEAST_TYPICAL), _MOST_TYPICAL)
+    return min(max(typical, _MIN_TYPICAL), _MAX_TYPICAL)
 
 
 def typical_of_feature(feature: Feature) -> float:
@@ -75,7 +75,7 @@ def typical_of_number(value: float) -> float:
     return limited(math.log2(abs(value))) if value != 0.0 else 0.0  # which says nothing of what it will become
 
 
-def typical_of_operation(operation: str, operands: list[Kind], bounds: Interval) -> float:
+def typical_of_operation(operation: str, operands: list[NumberFormat], bounds: Interval) -> float:
     """The typical magnitude of a result; `bounds` are those of the result."""
     first, last = operands[0].typical, operands[-1].typical
     match operation:
@@ -133,121 +133,123 @@ def scale_of_number(value: float) -> int:
 
 def beyond(bounds: Interval) -> bool:
     """Whether no value of it, but 0, could be held by 63 bits at any scale there is."""
-    return bounds.magnitude > 2.0 ** (BITS - LEAST) or bounds == ANYTHING
+    return bounds.magnitude > 2.0 ** (BITS - MIN) or bounds == ANYTHING
 
 
 _ROUNDS = 6
-_MOST_HELD = 2.0 ** (BITS - LEAST)
-_NOTHING = Kind(point(0.0), 0.0)
+_MAX_HELD = 2.0 ** (BITS - MIN)
+_NOTHING = NumberFormat(point(0.0), 0.0)
 
 
-def refusal(why: str, at: p.Position = (0, 0)) -> UserError:
+def refusal(why: str, at: ir.Position = (0, 0)) -> UserError:
     where = f"line {at[0]}, column {at[1]}: " if at != (0, 0) else ""
     return UserError(f"the policy cannot be written in bounded integers: {where}{why}")
 
 
-class Kinds:
+class NumberFormats:
     """`of(e, function)` is the kind of an expression in a function; `locals` and `results` those of names.
 
     A local has one kind throughout its function, the union of what is assigned to it, and so has an argument of a
     helper, whatever calls it.
     """
 
-    def __init__(self, program: p.Program, signature: Signature) -> None:
+    def __init__(self, program: ir.Module, signature: Signature) -> None:
         self.program = program
         self.values: Mapping[int, Interval] = follow(program, signature, keep_values=True).values or {}
         self.parameters = dict(program.parameters)
         self.declared = dict(signature.features())
         self.ranges = declared_bounds(program, signature)
-        self.locals: dict[tuple[str, str], Kind] = {}
-        self.results: dict[str, Kind] = {}
+        self.locals: dict[tuple[str, str], NumberFormat] = {}
+        self.results: dict[str, NumberFormat] = {}
         self.functions = {f.name: f for f in program.functions}
         for _ in range(_ROUNDS):  # in which what is typical goes round loops and from callers to helpers
             for function in program.functions:
                 self._block(function.body, function.name)
 
-    def feature(self, name: str) -> Kind:
+    def feature(self, name: str) -> NumberFormat:
         """A feature, or what a history answers."""
         bounds = self.ranges.features[name]
         if name not in self.declared:
-            return Kind(bounds, 0.0 if bounds.high <= 1.0 else 13.0)
-        if bounds.magnitude > _MOST_HELD:
+            return NumberFormat(bounds, 0.0 if bounds.high <= 1.0 else 13.0)
+        if bounds.magnitude > _MAX_HELD:
             raise refusal(f"the feature {name} may be as large as {bounds.magnitude:g}")
-        return Kind(bounds | self.ranges.unknown[name], typical_of_feature(self.declared[name]))
+        return NumberFormat(bounds | self.ranges.unknown[name], typical_of_feature(self.declared[name]))
 
-    def statistic(self, statistic: p.Statistic) -> Kind:
+    def statistic(self, statistic: ir.Statistic) -> NumberFormat:
         """What a statistic answers; of the same scale as the feature where it repeats an observation."""
-        return Kind(self.ranges.statistic(statistic), self.feature(statistic.feature).typical)
+        return NumberFormat(self.ranges.statistic(statistic), self.feature(statistic.feature).typical)
 
-    def local(self, name: str, function: str) -> Kind:
+    def local(self, name: str, function: str) -> NumberFormat:
         return self.locals.get((function, name), _NOTHING)
 
-    def bounds(self, e: p.Expression) -> Interval:
+    def bounds(self, e: ir.Expression) -> Interval:
         return self.values.get(id(e), ANYTHING)
 
-    def of(self, e: p.Expression, function: str) -> Kind:
+    def of(self, e: ir.Expression, function: str) -> NumberFormat:
         match e:
-            case p.Number(value):
+            case ir.Number(value):
                 return self.number(value)
-            case p.Parameter(name):
+            case ir.Parameter(name):
                 return self.number(self.parameters[name])
-            case p.Local(name):
+            case ir.Local(name):
                 return self.local(name, function)
-            case p.Read(feature):
+            case ir.Read(feature):
                 return self.feature(feature)
-            case p.Query(history, query):
+            case ir.Query(history, query):
                 return self.feature(f"{history}.{query}")
-            case p.Statistic():
+            case ir.Statistic():
                 return self.statistic(e)
-            case p.Occurrences() | p.Compare():
-                return Kind(self.ranges.of(e, {}), 0.0)
-            case p.Choose(_, then, otherwise):
-                return Kind(self.bounds(e), max(self.of(then, function).typical, self.of(otherwise, function).typical))
-            case p.Call(name, _):
+            case ir.Occurrences() | ir.Compare():
+                return NumberFormat(self.ranges.of(e, {}), 0.0)
+            case ir.Choose(_, then, otherwise):
+                return NumberFormat(
+                    self.bounds(e), max(self.of(then, function).typical, self.of(otherwise, function).typical)
+                )
+            case ir.Call(name, _):
                 return self.results.get(name, _NOTHING)
-            case p.Operate(operation, operands):
+            case ir.Operate(operation, operands):
                 kinds = [self.of(operand, function) for operand in operands]
                 bounds = self.bounds(e)
-                return Kind(bounds, typical_of_operation(operation, kinds, bounds))
+                return NumberFormat(bounds, typical_of_operation(operation, kinds, bounds))
 
-    def number(self, value: float) -> Kind:
-        return Kind(point(value), typical_of_number(value))
+    def number(self, value: float) -> NumberFormat:
+        return NumberFormat(point(value), typical_of_number(value))
 
     # What is assigned
 
-    def _block(self, body: tuple[p.Statement, ...], function: str) -> None:
-        for e in p.expressions(body):
-            if isinstance(e, p.Call):
+    def _block(self, body: tuple[ir.Statement, ...], function: str) -> None:
+        for e in ir.expressions(body):
+            if isinstance(e, ir.Call):
                 for argument, value in zip(self.functions[e.function].arguments, e.arguments, strict=True):
                     self._assign(argument, value, e.function, function)
         self._statements(body, function)
 
-    def _statements(self, body: tuple[p.Statement, ...], function: str) -> None:
+    def _statements(self, body: tuple[ir.Statement, ...], function: str) -> None:
         for statement in body:
             match statement:
-                case p.Assign(name, value):
+                case ir.Assign(name, value):
                     self._assign(name, value, function, function)
-                case p.If(_, then, otherwise):
+                case ir.If(_, then, otherwise):
                     self._statements(then, function)
                     self._statements(otherwise, function)
-                case p.Loop(name=name, body=inner):
+                case ir.Loop(name=name, body=inner):
                     if statement.trips:
                         turns = range(statement.start, statement.stop, statement.step)
                         bounds = Interval(float(min(turns)), float(max(turns)), True)
-                        self._join((function, name), Kind(bounds, typical_of_number(bounds.magnitude)))
+                        self._join((function, name), NumberFormat(bounds, typical_of_number(bounds.magnitude)))
                     self._statements(inner, function)
-                case p.Return(value) if id(value) in self.values:
+                case ir.Return(value) if id(value) in self.values:
                     kind = self._evaluated(value, function)
                     self.results[function] = self.results.get(function, kind) | kind
                 case _:
                     pass
 
-    def _assign(self, name: str, value: p.Expression, owner: str, function: str) -> None:
+    def _assign(self, name: str, value: ir.Expression, owner: str, function: str) -> None:
         if id(value) in self.values:  # else it is never reached
             self._join((owner, name), self._evaluated(value, function))
 
-    def _evaluated(self, value: p.Expression, function: str) -> Kind:
-        return Kind(self.bounds(value), self.of(value, function).typical)
+    def _evaluated(self, value: ir.Expression, function: str) -> NumberFormat:
+        return NumberFormat(self.bounds(value), self.of(value, function).typical)
 
-    def _join(self, key: tuple[str, str], kind: Kind) -> None:
+    def _join(self, key: tuple[str, str], kind: NumberFormat) -> None:
         self.locals[key] = self.locals.get(key, kind) | kind

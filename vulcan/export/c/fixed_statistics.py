@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vulcan.anvil import ir as p
+from vulcan.anvil import ir
 from vulcan.anvil.plan import Plan
 from vulcan.anvil.state_layout import OBSERVATIONS, Part
 from vulcan.anvil.statistic_semantics import nearest_rank
-from vulcan.export.c.fixed_point import BITS, Kind, Kinds, integer_bits, quantised, refusal
+from vulcan.export.c.fixed_point import BITS, NumberFormat, NumberFormats, integer_bits, quantised, refusal
 from vulcan.export.c.naming import flat, member_of, part_names
 from vulcan.export.c.statistic_groups import Group, group_of, groups_of
 from vulcan.task import Signature
@@ -22,7 +22,7 @@ _ALPHA_SCALE = 62
 class FixedStatistics:
     """Writes the members of the struct, the functions that observe, and the answers."""
 
-    def __init__(self, plan: Plan, signature: Signature, kinds: Kinds) -> None:
+    def __init__(self, plan: Plan, signature: Signature, kinds: NumberFormats) -> None:
         self.plan = plan
         self.signature = signature
         self.kinds = kinds
@@ -43,8 +43,8 @@ class FixedStatistics:
         match part.kind:
             case "avg" | "ewma" as kind:
                 arguments = (part.argument,) if kind == "ewma" else ()
-                bounds = self.kinds.ranges.statistic(p.Statistic(kind, "system", part.feature, arguments))
-                return Kind(bounds, of_feature.typical).scale
+                bounds = self.kinds.ranges.statistic(ir.Statistic(kind, "system", part.feature, arguments))
+                return NumberFormat(bounds, of_feature.typical).scale
             case "sum":
                 room = BITS - integer_bits(of_feature.bounds.magnitude) - int(part.argument).bit_length()
                 return min(of_feature.scale, room)
@@ -84,7 +84,7 @@ class FixedStatistics:
                 if part.kind == "ring":
                     yield from _each(length, f"{place}[i] = {unknown}LL;")
                 elif part.kind == "sorted":
-                    yield from _each(length, f"{place}[i] = POLICY_MOST;")
+                    yield from _each(length, f"{place}[i] = POLICY_MAX;")
                     yield f"{place}[0] = {unknown}LL;"
                 else:
                     yield f"{place} = {unknown}LL;"
@@ -144,17 +144,17 @@ class FixedStatistics:
         yield f"    policy_fixed moving = {value}, leaving = {oldest}, other;"
         yield f"    int gone = 0, is_full = {self.observations(group)} >= {window};"
         yield f"    if ({self.observations(group)} == 0)"
-        yield f"        {place}[0] = POLICY_MOST;"
+        yield f"        {place}[0] = POLICY_MAX;"
         yield f"    for (int i = 0; i < {window}; i++) {{"
         yield "        POLICY_BARRIER;"
         yield f"        other = {place}[i];"
         yield "        gone |= is_full & (other == leaving);"
         if window > 1:
             yield "        if (gone)"
-            yield f"            other = i < {window - 1} ? {place}[i < {window - 1} ? i + 1 : i] : POLICY_MOST;"
+            yield f"            other = i < {window - 1} ? {place}[i < {window - 1} ? i + 1 : i] : POLICY_MAX;"
         else:
             yield "        if (gone)"
-            yield "            other = POLICY_MOST;"
+            yield "            other = POLICY_MAX;"
         yield f"        {place}[i] = other;"
         yield "    }"
         yield f"    for (int i = 0; i < {window}; i++) {{"
@@ -176,11 +176,11 @@ class FixedStatistics:
             elif statistic.kind in ("count", "contains"):
                 yield self.counting(statistic, group)
 
-    def answer_name(self, statistic: p.Statistic) -> str:
+    def answer_name(self, statistic: ir.Statistic) -> str:
         """The function of a statistic, by its number in the plan."""
         return f"policy_{flat(statistic.feature)}_{statistic.kind}_{self.plan.statistics.index(statistic)}"
 
-    def percentile(self, statistic: p.Statistic, group: Group) -> str:
+    def percentile(self, statistic: ir.Statistic, group: Group) -> str:
         share, window = statistic.arguments[0], int(statistic.arguments[1])
         ranks = ", ".join(["0", *(str(nearest_rank(share, count) - 1) for count in range(1, window + 1))])
         place = self.place(group, Part("sorted", statistic.feature, statistic.arguments[1]))
@@ -201,7 +201,7 @@ class FixedStatistics:
             "}",
         ))  # fmt: skip
 
-    def counting(self, statistic: p.Statistic, group: Group) -> str:
+    def counting(self, statistic: ir.Statistic, group: Group) -> str:
         window = int(statistic.arguments[-1])
         place = self.place(group, Part("ring", statistic.feature))
         return "\n".join((
@@ -217,7 +217,7 @@ class FixedStatistics:
             "}",
         ))  # fmt: skip
 
-    def answer(self, statistic: p.Statistic) -> tuple[str, int]:
+    def answer(self, statistic: ir.Statistic) -> tuple[str, int]:
         """The text of a statistic that looks for nothing, and its scale."""
         group, feature = group_of(statistic, self.groups, self.signature), statistic.feature
         match statistic.kind:
@@ -235,7 +235,7 @@ class FixedStatistics:
             case _:
                 return f"{self.answer_name(statistic)}(state)", self.kinds.feature(feature).scale
 
-    def occurrences(self, statistic: p.Statistic, wanted: str, scale: int, at: p.Position) -> str:
+    def occurrences(self, statistic: ir.Statistic, wanted: str, scale: int, at: ir.Position) -> str:
         """The text of a statistic that looks for a value of that scale."""
         if statistic.scope != "system":
             raise refusal(f"{statistic.feature}.{statistic.kind} is a statistic of each entity", at)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from vulcan.anvil import ir as p
+from vulcan.anvil import ir
 from vulcan.anvil.state_layout import Part
 from vulcan.task import Scalar, Signature
 
@@ -37,9 +37,9 @@ def helper_name(name: str) -> str:
     return f"policy_helper_{name}"
 
 
-def local_names(function: p.Function) -> Mapping[str, str]:
+def local_names(function: ir.Function) -> Mapping[str, str]:
     """What each local and argument is called. Macros and constants of C's headers are spelled in capitals."""
-    chosen = sorted(p.assigned_names(function.body) | set(function.arguments))
+    chosen = sorted(ir.assigned_names(function.body) | set(function.arguments))
     made: dict[str, str] = {}
     taken = set(chosen)
     for name in chosen:
@@ -53,7 +53,7 @@ def local_names(function: p.Function) -> Mapping[str, str]:
     return made
 
 
-def parameter_names(program: p.Program) -> Mapping[str, str]:
+def parameter_names(program: ir.Module) -> Mapping[str, str]:
     return {name: f"POLICY_PARAMETER_{name}" for name, _ in program.parameters}
 
 

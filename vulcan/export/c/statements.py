@@ -6,7 +6,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 
-from vulcan.anvil import ir as p
+from vulcan.anvil import ir
 from vulcan.export.c.naming import local_names
 from vulcan.export.dead_code import without_unused
 
@@ -16,10 +16,10 @@ _INDENT = "    "
 class Statements(ABC):
     """Writes one function. `names` are what its locals are called."""
 
-    def __init__(self, function: p.Function) -> None:
+    def __init__(self, function: ir.Function) -> None:
         self.function = without_unused(function)
         self.names: Mapping[str, str] = local_names(function)
-        self.read = {e.name for e in p.expressions(self.function.body) if isinstance(e, p.Local)}
+        self.read = {e.name for e in ir.expressions(self.function.body) if isinstance(e, ir.Local)}
         self.turns = 0
 
     @abstractmethod
@@ -27,7 +27,7 @@ class Statements(ABC):
         """The declaration of a local, which is set before it is read."""
 
     @abstractmethod
-    def assigned(self, name: str, value: p.Expression) -> str:
+    def assigned(self, name: str, value: ir.Expression) -> str:
         """The expression as the local takes it."""
 
     @abstractmethod
@@ -35,11 +35,11 @@ class Statements(ABC):
         """A whole number of C's as the local takes it."""
 
     @abstractmethod
-    def returned(self, value: p.Expression) -> str:
+    def returned(self, value: ir.Expression) -> str:
         """The expression as the function returns it."""
 
     @abstractmethod
-    def truth(self, test: p.Expression) -> str:
+    def truth(self, test: ir.Expression) -> str:
         """A condition of C that holds where the expression is not 0."""
 
     def lines(self, opening: str, arguments: Sequence[str], first: Sequence[str] = ()) -> Iterator[str]:
@@ -52,46 +52,46 @@ class Statements(ABC):
         if unread := [name for name in arguments if not re.search(rf"(?<![>.\w]){name}\b", text)]:
             yield _INDENT + " ".join(f"(void){name};" for name in unread)
         yield from (_INDENT + line for line in first)
-        for name in sorted(p.assigned_names(self.function.body) & self.read):
+        for name in sorted(ir.assigned_names(self.function.body) & self.read):
             yield _INDENT + self.declaration(name)
         yield from body
-        if not isinstance(self.function.body[-1], p.Return):
+        if not isinstance(self.function.body[-1], ir.Return):
             yield f"{_INDENT}return 0; /* is not reached */"
         yield "}"
 
-    def block(self, body: tuple[p.Statement, ...], indent: str) -> Iterator[str]:
+    def block(self, body: tuple[ir.Statement, ...], indent: str) -> Iterator[str]:
         for statement in body:
             yield from self.statement(statement, indent)
-            if isinstance(statement, p.Return | p.Break | p.Continue):
+            if isinstance(statement, ir.Return | ir.Break | ir.Continue):
                 return
 
-    def statement(self, statement: p.Statement, indent: str) -> Iterator[str]:
+    def statement(self, statement: ir.Statement, indent: str) -> Iterator[str]:
         match statement:
-            case p.Assign(name, value):
+            case ir.Assign(name, value):
                 yield f"{indent}{self.names[name]} = {self.assigned(name, value)};"
-            case p.Return(value):
+            case ir.Return(value):
                 yield f"{indent}return {self.returned(value)};"
-            case p.If():
+            case ir.If():
                 yield from self.branch(statement, indent, "if")
-            case p.Loop():
+            case ir.Loop():
                 yield from self.loop(statement, indent)
-            case p.Break() | p.Continue():
-                yield indent + ("break;" if isinstance(statement, p.Break) else "continue;")
+            case ir.Break() | ir.Continue():
+                yield indent + ("break;" if isinstance(statement, ir.Break) else "continue;")
 
-    def branch(self, statement: p.If, indent: str, word: str) -> Iterator[str]:
+    def branch(self, statement: ir.If, indent: str, word: str) -> Iterator[str]:
         yield f"{indent}{word} ({self.truth(statement.test)}) {{"
         yield from self.block(statement.then, indent + _INDENT)
         match statement.otherwise:
             case ():
                 yield indent + "}"
-            case (p.If() as following,):
+            case (ir.If() as following,):
                 yield from self.branch(following, indent, "} else if")
             case otherwise:
                 yield f"{indent}}} else {{"
                 yield from self.block(otherwise, indent + _INDENT)
                 yield indent + "}"
 
-    def loop(self, loop: p.Loop, indent: str) -> Iterator[str]:
+    def loop(self, loop: ir.Loop, indent: str) -> Iterator[str]:
         if not loop.trips:
             return
         self.turns += 1

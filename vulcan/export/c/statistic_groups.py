@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from vulcan.anvil import ir as p
+from vulcan.anvil import ir
 from vulcan.anvil.plan import Plan
 from vulcan.anvil.state_layout import OBSERVATIONS, Base, Part, block_of
 from vulcan.task import Global, Signature
@@ -59,7 +59,7 @@ def groups_of(plan: Plan, signature: Signature) -> tuple[Group, ...]:
     return tuple(groups)
 
 
-def group_of(statistic: p.Statistic, groups: tuple[Group, ...], signature: Signature) -> Group:
+def group_of(statistic: ir.Statistic, groups: tuple[Group, ...], signature: Signature) -> Group:
     """The group in which a statistic of a stream is kept."""
     occasion = _occasion_of_feature(statistic.feature, signature) if statistic.scope == "system" else None
     base = "entity" if statistic.scope == "entity" else "system"
@@ -72,7 +72,7 @@ def _occasion_of_feature(feature: str, signature: Signature) -> str | None:
     return next((occasion_of(group) for group in groups), None)
 
 
-def _parts(statistics: Iterable[p.Statistic], base: Base, plan: Plan, signature: Signature) -> dict[Part, int]:
+def _parts(statistics: Iterable[ir.Statistic], base: Base, plan: Plan, signature: Signature) -> dict[Part, int]:
     parts = dict(block_of(statistics, base, plan.shapes(signature)).lengths)
     parts = {part: length for part, length in parts.items() if part.kind != "table"}  # the ring is looked through
     if parts and any(part.kind not in ("bucket", "population") for part in parts):

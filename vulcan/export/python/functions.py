@@ -20,11 +20,11 @@ import math
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from vulcan.anvil import ir as p
+from vulcan.anvil import ir
 from vulcan.anvil.analysis import intervals
 from vulcan.anvil.analysis.intervals import Bounds, Environment, Interval
 from vulcan.anvil.grammar import grammar
-from vulcan.anvil.semantics import LARGEST
+from vulcan.anvil.semantics import MAX
 from vulcan.export.dead_code import without_unused
 from vulcan.export.python.line_breaking import fitted
 from vulcan.export.python.statistic_names import Spelling, StatisticNames
@@ -46,58 +46,58 @@ class Expressions:
 
     signature: Signature
     names: Mapping[str, str]
-    statistics: Mapping[p.Statistic, Spelling]
+    statistics: Mapping[ir.Statistic, Spelling]
     bounds: Bounds
     environment: Environment = field(default_factory=dict)
     runtime: set[str] = field(default_factory=set)
 
-    def bounds_of(self, e: p.Expression) -> Interval:
+    def bounds_of(self, e: ir.Expression) -> Interval:
         return self.bounds.of(e, self.environment)
 
-    def value(self, e: p.Expression) -> ast.expr:
+    def value(self, e: ir.Expression) -> ast.expr:
         """The expression where its value counts: always a float."""
         match e:
-            case p.Number(value):
+            case ir.Number(value):
                 return _number(value)
-            case p.Parameter(name) | p.Local(name):
+            case ir.Parameter(name) | ir.Local(name):
                 return ast.Name(self.names[name])
-            case p.Read(feature):
+            case ir.Read(feature):
                 return _dotted(feature)
-            case p.Statistic():
+            case ir.Statistic():
                 return self.statistic(e)
-            case p.Occurrences(statistic, looked_for):
+            case ir.Occurrences(statistic, looked_for):
                 return self.statistic(statistic, self.value(looked_for))
-            case p.Query(history, query):
+            case ir.Query(history, query):
                 return _call(f"{history}.{query}", _dotted(self.key(history)))
-            case p.Choose(test, then, otherwise):
+            case ir.Choose(test, then, otherwise):
                 return ast.IfExp(self.truth(test), self.value(then), self.value(otherwise))
-            case p.Call(function, arguments):
+            case ir.Call(function, arguments):
                 return _call(self.names[function], *map(self.value, arguments))
-            case p.Compare() | p.Operate("not"):
+            case ir.Compare() | ir.Operate("not"):
                 return _call("float", self.truth(e))
-            case p.Operate("truth", (operand,)):
+            case ir.Operate("truth", (operand,)):
                 return _call("float", ast.Compare(self.value(operand), [ast.NotEq()], [_number(0.0)]))
-            case p.Operate(operation, operands):
+            case ir.Operate(operation, operands):
                 result = self.bounds_of(e)
                 inner = [self.bounds_of(operand) for operand in operands]
                 return _WRITERS[operation](self, [self.value(operand) for operand in operands], inner, result)
 
-    def truth(self, e: p.Expression) -> ast.expr:
+    def truth(self, e: ir.Expression) -> ast.expr:
         """The expression where only counts whether it is 0."""
         match e:
-            case p.Compare(operators, operands):
+            case ir.Compare(operators, operands):
                 first, *others = map(self.value, operands)
                 return ast.Compare(first, [_COMPARISONS[op]() for op in operators], others)
-            case p.Operate("and" | "or" as operation, operands):
+            case ir.Operate("and" | "or" as operation, operands):
                 return _boolean(operation, [self.truth(operand) for operand in operands])
-            case p.Operate("not", (operand,)):
+            case ir.Operate("not", (operand,)):
                 return ast.UnaryOp(ast.Not(), self.truth(operand))
-            case p.Operate("truth", (operand,)):
+            case ir.Operate("truth", (operand,)):
                 return self.truth(operand)
             case _:
                 return self.value(e)
 
-    def statistic(self, statistic: p.Statistic, *looked_for: ast.expr) -> ast.expr:
+    def statistic(self, statistic: ir.Statistic, *looked_for: ast.expr) -> ast.expr:
         spelled = self.statistics[statistic]
         if not spelled.is_call:
             return _dotted(spelled.attribute)
@@ -116,7 +116,7 @@ class Expressions:
         return _call(function, *operands)
 
     def saturated(self, e: ast.expr, result: Interval) -> ast.expr:
-        return e if result.magnitude < LARGEST else self.guarded("_saturate", e)
+        return e if result.magnitude < MAX else self.guarded("_saturate", e)
 
 
 _Writer = Callable[[Expressions, list[ast.expr], list[Interval], Interval], ast.expr]
@@ -139,7 +139,7 @@ def _by_divisor(operation: str) -> _Writer:
 def _power(w: Expressions, e: list[ast.expr], inner: list[Interval], result: Interval) -> ast.expr:
     base, exponent = inner
     real = base.low > 0.0 or (base.low >= 0.0 and exponent.low >= 0.0)
-    if real and result.magnitude < LARGEST:
+    if real and result.magnitude < MAX:
         return ast.BinOp(e[0], ast.Pow(), e[1])
     return w.guarded("_power", *e)
 
@@ -161,7 +161,7 @@ def _above(function: str, least: float) -> _Writer:
 
 def _exponential(function: str) -> _Writer:
     return lambda w, e, _, result: (
-        _call(f"math.{function}", *e) if result.magnitude < LARGEST else w.guarded(f"_{function}", *e)
+        _call(f"math.{function}", *e) if result.magnitude < MAX else w.guarded(f"_{function}", *e)
     )
 
 
@@ -222,7 +222,7 @@ def _boolean(operation: str, operands: list[ast.expr]) -> ast.expr:
 _EASILY_MISREAD = frozenset({"l", "O", "I"})  # E741 of pycodestyle
 
 
-def renamed(program: p.Program, taken: Collection[str]) -> Mapping[str, str]:
+def renamed(program: ir.Module, taken: Collection[str]) -> Mapping[str, str]:
     """What each name that the program chose (parameters, helpers, arguments of helpers, locals) is called.
 
     A name that is Python's, easily misread, or in `taken` gets underscores behind it; every other one stays.
@@ -241,10 +241,10 @@ def renamed(program: p.Program, taken: Collection[str]) -> Mapping[str, str]:
     return result
 
 
-def _chosen(program: p.Program) -> set[str]:
+def _chosen(program: ir.Module) -> set[str]:
     names = {name for name, _ in program.parameters}
     for function in program.functions:
-        names |= p.assigned_names(function.body)
+        names |= ir.assigned_names(function.body)
         if function not in program.entries:
             names |= {function.name, *function.arguments}
     return names
@@ -263,7 +263,7 @@ class PythonSource:
 
 
 def python_source(
-    program: p.Program,
+    program: ir.Module,
     statistics: StatisticNames,
     signature: Signature,
     *,
@@ -298,18 +298,18 @@ def python_source(
     return PythonSource("\n".join(parameters), tuple(functions), frozenset(expressions.runtime))
 
 
-def taken_by(entry: p.Function, state: str, always: bool = False) -> list[str]:
+def taken_by(entry: ir.Function, state: str, always: bool = False) -> list[str]:
     """The arguments of a function that the task names, as it is exported: `state` is among them where it asks for
     statistics of the system, which are read of that, or `always`."""
-    asked = (e.statistic if isinstance(e, p.Occurrences) else e for e in p.expressions(entry.body))
-    asks = always or any(isinstance(e, p.Statistic) and e.scope != "entity" for e in asked)
+    asked = (e.statistic if isinstance(e, ir.Occurrences) else e for e in ir.expressions(entry.body))
+    asks = always or any(isinstance(e, ir.Statistic) and e.scope != "entity" for e in asked)
     return [*entry.arguments, *([state] if asks and state not in entry.arguments else [])]
 
 
 class _FunctionWriter:
     """Writes one function; its walk keeps the bounds of the names, as the native compiler's does."""
 
-    def __init__(self, expressions: Expressions, function: p.Function) -> None:
+    def __init__(self, expressions: Expressions, function: ir.Function) -> None:
         self.expressions = expressions
         self.function = without_unused(function)
         self.names = expressions.names
@@ -326,30 +326,30 @@ class _FunctionWriter:
         helpers = self.expressions.bounds.helpers
         self.expressions.bounds.helpers = {**helpers, self.function.name: self.returned or intervals.ANYTHING}
 
-    def block(self, body: tuple[p.Statement, ...], indent: str) -> Iterator[str]:
+    def block(self, body: tuple[ir.Statement, ...], indent: str) -> Iterator[str]:
         for statement in body:
             if self.goes_on:
                 yield from self.statement(statement, indent)
 
-    def statement(self, statement: p.Statement, indent: str) -> Iterator[str]:
+    def statement(self, statement: ir.Statement, indent: str) -> Iterator[str]:
         match statement:
-            case p.Assign(name, value):
+            case ir.Assign(name, value):
                 yield from fitted(f"{indent}{self.names[name]} = ", self.expressions.value(value))
                 self.expressions.environment[name] = self.expressions.bounds_of(value)
-            case p.Return(value):
+            case ir.Return(value):
                 bounds = self.expressions.bounds_of(value)
                 self.returned = bounds if self.returned is None else self.returned | bounds
                 yield from fitted(f"{indent}return ", self.expressions.value(value))
                 self.goes_on = False
-            case p.If():
+            case ir.If():
                 yield from self.branch(statement, indent, "if")
-            case p.Loop():
+            case ir.Loop():
                 yield from self.loop(statement, indent)
-            case p.Break() | p.Continue():
-                yield indent + ("break" if isinstance(statement, p.Break) else "continue")
+            case ir.Break() | ir.Continue():
+                yield indent + ("break" if isinstance(statement, ir.Break) else "continue")
                 self.goes_on = False
 
-    def branch(self, statement: p.If, indent: str, word: str) -> Iterator[str]:
+    def branch(self, statement: ir.If, indent: str, word: str) -> Iterator[str]:
         expressions = self.expressions
         yield from fitted(f"{indent}{word} ", expressions.truth(statement.test), ":")
         before = dict(expressions.environment)
@@ -357,7 +357,7 @@ class _FunctionWriter:
         then_goes_on, after_then = self.goes_on, expressions.environment
         expressions.environment, self.goes_on = before, True
         match statement.otherwise:
-            case (p.If() as following,):
+            case (ir.If() as following,):
                 yield from self.branch(following, indent, "elif")
             case ():
                 pass
@@ -369,11 +369,11 @@ class _FunctionWriter:
             expressions.environment = intervals.join(after_then, after) if self.goes_on else after_then
         self.goes_on = self.goes_on or then_goes_on
 
-    def loop(self, loop: p.Loop, indent: str) -> Iterator[str]:
+    def loop(self, loop: ir.Loop, indent: str) -> Iterator[str]:
         expressions = self.expressions
         bounds = [loop.stop] if (loop.start, loop.step) == (0, 1) else [loop.start, loop.stop]
         turns = f"range({', '.join(map(str, bounds if loop.step == 1 else [loop.start, loop.stop, loop.step]))})"
-        if any(isinstance(e, p.Local) and e.name == loop.name for e in p.expressions(self.function.body)):
+        if any(isinstance(e, ir.Local) and e.name == loop.name for e in ir.expressions(self.function.body)):
             yield f"{indent}for {self.names[loop.name]} in map(float, {turns}):"
         else:
             yield f"{indent}for _ in {turns}:"

@@ -7,8 +7,7 @@ import inspect
 import sys
 from collections.abc import Collection, Iterator, Mapping
 
-from vulcan.anvil import Policy
-from vulcan.anvil import ir as p
+from vulcan.anvil import Policy, ir
 from vulcan.errors import UserError
 from vulcan.export.provenance import Provenance
 from vulcan.export.python import runtime
@@ -126,9 +125,9 @@ def _read(policy: Policy) -> set[str]:
     names = {*policy.plan.features, *(s.feature for s in policy.plan.statistics)}
     entity = policy.task.interface.entity
     if entity is not None:
-        key = p.Read(f"{entity.name}.{entity.key}")
-        written = [e for function in policy.program.functions for e in p.expressions(function.body)]
-        asked = [e for e in written if isinstance(e, p.Occurrences) and e.statistic.feature == key.feature]
+        key = ir.Read(f"{entity.name}.{entity.key}")
+        written = [e for function in policy.program.functions for e in ir.expressions(function.body)]
+        asked = [e for e in written if isinstance(e, ir.Occurrences) and e.statistic.feature == key.feature]
         if all(e.value == key for e in asked) and len(asked) == written.count(key):
             names.discard(key.feature)
     return names

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from vulcan.anvil import ir as p
+from vulcan.anvil import ir
 from vulcan.anvil.grammar.grammar import Scope
 from vulcan.anvil.plan import Plan
 from vulcan.task import Global, Signature
@@ -24,7 +24,7 @@ _METHODS = {"window_avg": "mean", "window_percentile": "percentile"}
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class StatisticState:
     """What is kept of a feature's observations, in an attribute called `name`.
 
     `what` is `latest`, `avg`, `min`, `max`, `ewma`, or the class of the runtime that it is kept in. `argument` is the
@@ -56,8 +56,8 @@ class StatisticNames:
     """
 
     state: str
-    spelled: Mapping[p.Statistic, Spelling]
-    kept: Mapping[Scope, tuple[Kept, ...]]
+    spelled: Mapping[ir.Statistic, Spelling]
+    kept: Mapping[Scope, tuple[StatisticState, ...]]
     buckets: Mapping[str, str]
     percentiles: Mapping[str, str]
     observations: str
@@ -92,15 +92,15 @@ def statistic_names(plan: Plan, signature: Signature) -> StatisticNames:
     state = state_argument(signature)
     owners = {"entity": signature.entity.name if signature.entity is not None else "", "system": state}
     taken = {name.rpartition(".")[2] for name, _ in signature.features()}
-    spelled: dict[p.Statistic, Spelling] = {}
-    kept: dict[Scope, tuple[Kept, ...]] = {}
+    spelled: dict[ir.Statistic, Spelling] = {}
+    kept: dict[Scope, tuple[StatisticState, ...]] = {}
     for scope in ("entity", "system"):
-        made: dict[tuple[str, str, float], Kept] = {}
+        made: dict[tuple[str, str, float], StatisticState] = {}
         recents = _longest_recents(plan.of_scope(scope))
         for statistic in plan.of_scope(scope):
             key = _key(statistic, recents)
             if key not in made:
-                made[key] = Kept(*key, _free(_name(key, signature, state), taken))
+                made[key] = StatisticState(*key, _free(_name(key, signature, state), taken))
             spelled[statistic] = _spelling(statistic, f"{owners[scope]}.{made[key].name}", key[1])
         kept[scope] = tuple(made.values())
     short = {feature: _short(feature, signature, state) for feature in plan.populations}
@@ -118,7 +118,7 @@ def statistic_names(plan: Plan, signature: Signature) -> StatisticNames:
     )
 
 
-def _longest_recents(statistics: tuple[p.Statistic, ...]) -> Mapping[str, float]:
+def _longest_recents(statistics: tuple[ir.Statistic, ...]) -> Mapping[str, float]:
     """For each feature the earliest of the recent observations asked for: one window serves them all."""
     longest: dict[str, float] = {}
     for statistic in statistics:
@@ -127,7 +127,7 @@ def _longest_recents(statistics: tuple[p.Statistic, ...]) -> Mapping[str, float]
     return longest
 
 
-def _key(statistic: p.Statistic, recents: Mapping[str, float]) -> tuple[str, str, float]:
+def _key(statistic: ir.Statistic, recents: Mapping[str, float]) -> tuple[str, str, float]:
     """The feature, what is kept of it, and the argument of that."""
     match statistic.kind:
         case "recent":
@@ -140,7 +140,7 @@ def _key(statistic: p.Statistic, recents: Mapping[str, float]) -> tuple[str, str
             return statistic.feature, kind, sum(statistic.arguments)
 
 
-def _spelling(statistic: p.Statistic, attribute: str, what: str) -> Spelling:
+def _spelling(statistic: ir.Statistic, attribute: str, what: str) -> Spelling:
     if what not in (WINDOW, TALLY):
         return Spelling(attribute)
     arguments = statistic.arguments if statistic.kind == "recent" else statistic.arguments[:-1]

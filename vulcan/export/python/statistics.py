@@ -14,13 +14,13 @@ from dataclasses import dataclass
 
 from vulcan.anvil import log_buckets
 from vulcan.export.python.line_breaking import WIDTH, fitted
-from vulcan.export.python.statistic_names import POPULATION, TALLY, WINDOW, Kept, StatisticNames
+from vulcan.export.python.statistic_names import POPULATION, TALLY, WINDOW, StatisticNames, StatisticState
 from vulcan.task import Feature, Global, History, Scalar, Signature
 
 _FROM_TWO = ("avg", "min", "max", "ewma")
 """What the first observation starts and later ones move."""
 
-_Lines = Callable[[tuple[Kept, ...], str, str, str], Iterator[str]]
+_Lines = Callable[[tuple[StatisticState, ...], str, str, str], Iterator[str]]
 
 
 def python_statistics(names: StatisticNames, signature: Signature, annotations: Mapping[str, str]) -> str:
@@ -71,7 +71,7 @@ class _Writer:
     def counts_observations(self) -> bool:
         return any(k.what == "avg" for k in self.names.kept["entity"])
 
-    def started(self, kept: tuple[Kept, ...]) -> Iterator[str]:
+    def started(self, kept: tuple[StatisticState, ...]) -> Iterator[str]:
         """Before the first observation."""
         for k in kept:
             unknown = repr(float(self.declared[k.feature].unknown))
@@ -112,12 +112,12 @@ class _Writer:
             yield f"        return self.{_place(feature)}.percentile(share)"
 
     @property
-    def at_events(self) -> tuple[Kept, ...]:
+    def at_events(self) -> tuple[StatisticState, ...]:
         """What is kept of the system and observes at every event."""
         return tuple(k for k in self.names.kept["system"] if k.feature not in self.signature.occasions)
 
     @property
-    def at_occasions(self) -> Mapping[str, tuple[Kept, ...]]:
+    def at_occasions(self) -> Mapping[str, tuple[StatisticState, ...]]:
         """What observes at each occasion that the task names, by its name."""
         system, occasions = self.names.kept["system"], self.signature.occasions
         return {
@@ -176,7 +176,7 @@ class _Writer:
         if self.at_events:
             yield f"        self._observe({', '.join(self.arguments)})"
 
-    def of_system(self, kept: tuple[Kept, ...], count: str) -> Iterator[str]:
+    def of_system(self, kept: tuple[StatisticState, ...], count: str) -> Iterator[str]:
         """An observation of what is kept; `count` is the attribute that counts these observations."""
         moving = tuple(k for k in kept if k.what in _FROM_TWO)
         observations = f"self.{count}"
@@ -188,7 +188,7 @@ class _Writer:
             yield from self.later(moving, "self", observations, "            ")
         yield from self.later(tuple(k for k in kept if k.what not in _FROM_TWO), "self", observations, "        ")
 
-    def first(self, kept: tuple[Kept, ...], owner: str, observations: str, indent: str) -> Iterator[str]:
+    def first(self, kept: tuple[StatisticState, ...], owner: str, observations: str, indent: str) -> Iterator[str]:
         """The first observation is taken in."""
         for k in kept:
             if k.what in _FROM_TWO:
@@ -196,7 +196,7 @@ class _Writer:
             else:
                 yield from self.later((k,), owner, observations, indent)
 
-    def later(self, kept: tuple[Kept, ...], owner: str, observations: str, indent: str) -> Iterator[str]:
+    def later(self, kept: tuple[StatisticState, ...], owner: str, observations: str, indent: str) -> Iterator[str]:
         """An observation that is not the first is taken in."""
         for k in kept:
             value, place = self.observed(k.feature), f"{owner}.{k.name}"

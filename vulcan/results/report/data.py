@@ -29,19 +29,20 @@ from vulcan.store import RunRecord
 from vulcan.store.events import (
     BaselineMeasured,
     CallRecord,
-    Chosen,
-    Confirmed,
-    Controlled,
+    CandidateJudged,
+    ControlFinished,
     Event,
-    Judged,
-    Prepared,
-    Started,
+    FinalistScored,
+    InstancesPrepared,
+    RunStarted,
+    WinnerChosen,
+    kind_of,
 )
 from vulcan.store.runs import CONTROL, FILE, open_store
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ReportRow:
     """An event, the number of its row, and when it was appended, in ISO 8601."""
 
     number: int
@@ -49,14 +50,14 @@ class Row:
     event: Event
 
     def document(self) -> dict[str, Any]:
-        return {"row": self.number, "time": self.time, "kind": type(self.event).__name__, "data": asdict(self.event)}
+        return {"row": self.number, "time": self.time, "kind": kind_of(self.event), "data": asdict(self.event)}
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class ReportRows:
     """All rows of a run, and which of them says what."""
 
-    all: tuple[Row, ...]
+    all: tuple[ReportRow, ...]
     started: int | None
     prepared: int | None
     chosen: int | None
@@ -66,23 +67,25 @@ class Rows:
     baselines: dict[tuple[str, SplitName], int] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, numbered: Iterable[tuple[int, str, Event]]) -> Rows:
-        every = tuple(Row(*row) for row in numbered)
+    def of(cls, numbered: Iterable[tuple[int, str, Event]]) -> ReportRows:
+        every = tuple(ReportRow(*row) for row in numbered)
         judged, confirmed, baselines = {}, {}, {}
         single: dict[type, int] = {}
         for row in every:
             match row.event:
-                case Judged(candidate):
+                case CandidateJudged(candidate):
                     judged[candidate] = row.number
-                case Confirmed(candidate, split):
+                case FinalistScored(candidate, split):
                     confirmed[candidate, split] = row.number
                 case BaselineMeasured(policy, _, split):
                     baselines[policy, split] = row.number
-                case Started() | Prepared() | Chosen() | Controlled():
+                case RunStarted() | InstancesPrepared() | WinnerChosen() | ControlFinished():
                     single[type(row.event)] = row.number
                 case _:
                     pass
-        started, prepared, chosen, control = (single.get(kind) for kind in (Started, Prepared, Chosen, Controlled))
+        started, prepared, chosen, control = (
+            single.get(kind) for kind in (RunStarted, InstancesPrepared, WinnerChosen, ControlFinished)
+        )
         return cls(every, started, prepared, chosen, control, judged, confirmed, baselines)
 
     def of_candidate(self, candidate: int, split: SplitName) -> int | None:
@@ -91,18 +94,18 @@ class Rows:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class RunData:
     """What a store tells of a search: its events by row, what they amount to, and the calls of models."""
 
-    rows: Rows
+    rows: ReportRows
     record: RunRecord
     calls: tuple[CallRecord, ...]
 
     @classmethod
-    def of(cls, place: Path, file: str = FILE) -> Told:
+    def of(cls, place: Path, file: str = FILE) -> RunData:
         """Raises UserError where there is no run, or it cannot be read."""
         with closing(open_store(place, file)) as store:
-            rows, calls = Rows.of(store.numbered()), tuple(store.calls())
+            rows, calls = ReportRows.of(store.numbered()), tuple(store.calls())
         return cls(rows, RunRecord.of(row.event for row in rows.all), calls)
 
 
@@ -111,15 +114,15 @@ class Report:
     """A run read back whole, with the search that it is compared with, where there is one."""
 
     place: Path
-    told: Told
-    control: Told | None
+    told: RunData
+    control: RunData | None
     scorer: Scorer | None
 
     @classmethod
     def of(cls, place: Path) -> Report:
         """Raises UserError where the run, or its task, cannot be read."""
-        told = Told.of(place)
-        control = Told.of(place, CONTROL) if (place / CONTROL).is_file() else None
+        told = RunData.of(place)
+        control = RunData.of(place, CONTROL) if (place / CONTROL).is_file() else None
         return cls(place, told, control, scorer_of(told.record))
 
     @property
@@ -127,11 +130,11 @@ class Report:
         return self.told.record
 
     @property
-    def rows(self) -> Rows:
+    def rows(self) -> ReportRows:
         return self.told.rows
 
     @property
-    def winner(self) -> Judged | None:
+    def winner(self) -> CandidateJudged | None:
         chosen = self.record.chosen
         return self.record.candidates[chosen.candidate] if chosen else None
 
@@ -171,14 +174,14 @@ def measured_on(record: RunRecord) -> Iterator[dict[str, Any]]:
         yield {"instance": instance.name, "split": instance.split, "parameters": dict(instance.parameters)}
 
 
-def every_candidate(told: Told) -> Iterator[dict[str, Any]]:
+def every_candidate(told: RunData) -> Iterator[dict[str, Any]]:
     """Every candidate in short, with the row of the store that says so."""
     for number, judged in told.record.candidates.items():
         row = told.rows.judged[number]
         yield {**candidate_row(told.record, judged), "operations": judged.operations, "row": row}
 
 
-def progress(told: Told) -> Iterator[dict[str, Any]]:
+def progress(told: RunData) -> Iterator[dict[str, Any]]:
     """The best score on train after each candidate, and the dollars that it had taken by then; unknown prices are 0."""
     price = {(call.proposal, call.turn): call.dollars or 0.0 for call in told.calls}
     spent = 0.0
@@ -286,7 +289,7 @@ def models(calls: tuple[CallRecord, ...]) -> list[dict[str, Any]]:
     return found
 
 
-def _winner(winner: Judged, record: RunRecord, seconds: float) -> dict[str, Any]:
+def _winner(winner: CandidateJudged, record: RunRecord, seconds: float) -> dict[str, Any]:
     """What the checker and the prover say of the winner."""
     try:
         policy = check(winner.source, find_task(record.config["task"]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from vulcan.errors import UserError, nearest
+from vulcan.errors import UserError, did_you_mean
 from vulcan.results.report.data import Report, report_document
 
 FORMS = ("html", "md", "json")
@@ -16,7 +16,7 @@ def form_of(output: Path | None, form: str | None = None) -> str:
     """What to write: what is asked for, else what the file's name says, else a page. Raises UserError."""
     if form is not None:
         if form not in FORMS:
-            raise UserError(f"no form of report {form!r}{nearest(form, FORMS)} (known: {', '.join(FORMS)})")
+            raise UserError(f"no form of report {form!r}{did_you_mean(form, FORMS)} (known: {', '.join(FORMS)})")
         return form
     if output is None:
         return "html"

@@ -32,7 +32,7 @@ def _signal_name(number: int) -> str:
         return f"signal {number}"
 
 
-def may_be_innocent(return_code: int) -> bool:
+def may_be_external(return_code: int) -> bool:
     """Whether the candidate may have had no part in the death: nobody sends itself these signals.
 
     SIGBUS comes of a trace that was cut off while it was mapped: no policy touches a trace itself.
@@ -40,12 +40,12 @@ def may_be_innocent(return_code: int) -> bool:
     return return_code in (-signal.SIGKILL, -signal.SIGXCPU, -signal.SIGBUS)
 
 
-def is_innocent(return_code: int) -> bool:
+def is_external(return_code: int) -> bool:
     """Whether the candidate has had no part in the death."""
     return return_code == -signal.SIGBUS
 
 
-def verdict(return_code: int, errors: str, host_ran_out: bool, limits: Limits) -> tuple[Status, str]:
+def classify_exit(return_code: int, errors: str, host_ran_out: bool, limits: Limits) -> tuple[Status, str]:
     """Status and message of a job at which the child died, after printing `errors`.
 
     `host_ran_out` says that the kernel has killed something for want of memory while the child lived.

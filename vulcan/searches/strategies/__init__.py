@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import cast
 
-from vulcan.errors import UserError, nearest
+from vulcan.errors import UserError, did_you_mean
 from vulcan.searches.config import SearchConfig
 from vulcan.searches.strategies.base import Draft, Form, Strategy
 from vulcan.searches.strategies.best_of_n import BestOfN
@@ -52,7 +52,7 @@ def make_strategy(config: SearchConfig, offline: bool) -> Strategy:
     """
     if config.strategy not in STRATEGIES:
         known = ", ".join(STRATEGIES)
-        raise UserError(f"no strategy {config.strategy!r}{nearest(config.strategy, STRATEGIES)} (known: {known})")
+        raise UserError(f"no strategy {config.strategy!r}{did_you_mean(config.strategy, STRATEGIES)} (known: {known})")
     return STRATEGIES[config.strategy](config, offline)
 
 

@@ -6,7 +6,7 @@ import random
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from vulcan.searches.population import Attempt, Member, Population
+from vulcan.searches.population import JudgedReply, Population, ScoredCandidate
 
 Form = Literal["full", "diff"]
 
@@ -24,12 +24,12 @@ class Draft:
 
     round: int
     operator: str
-    parents: tuple[Member, ...]
-    inspirations: tuple[Member, ...] = ()
+    parents: tuple[ScoredCandidate, ...]
+    inspirations: tuple[ScoredCandidate, ...] = ()
     island: int = 0
     form: Form = "full"
     advice: str = ""
-    failures: tuple[Attempt, ...] = ()
+    failures: tuple[JudgedReply, ...] = ()
 
 
 class Strategy(Protocol):

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from vulcan.searches.population import Attempt, Member, Population
+from vulcan.searches.population import JudgedReply, Population, ScoredCandidate
 from vulcan.searches.strategies.base import Draft, Form
 from vulcan.searches.strategies.map_elites import Archive, Islands
 
@@ -47,7 +47,7 @@ class Schedule:
             return "fresh"
         return "crossover" if drawn < self.fresh + self.crossover and elites > 1 else "mutate"
 
-    def parents(self, rng: random.Random, operator: str, archive: Archive, most: int) -> tuple[Member, ...]:
+    def parents(self, rng: random.Random, operator: str, archive: Archive, most: int) -> tuple[ScoredCandidate, ...]:
         """Distinct elites, in the order drawn: one to mutate, up to `most` to cross, none for a program of its own."""
         if operator not in ("mutate", "crossover"):
             return ()
@@ -82,7 +82,7 @@ _UNANSWERED = ("no-reply",)
 _UNUSABLE = ("rejected",)
 
 
-def choose_form(policy: DiffPolicy, attempts: Sequence[Attempt], rng: random.Random) -> Form:
+def choose_form(policy: DiffPolicy, attempts: Sequence[JudgedReply], rng: random.Random) -> Form:
     """The form of the next reply.
 
     Under `auto` whole programs are asked for until some have come, then a few diffs, and then mostly diffs as long as
@@ -94,7 +94,7 @@ def choose_form(policy: DiffPolicy, attempts: Sequence[Attempt], rng: random.Ran
     return "diff" if rng.random() < _share_of_diffs(attempts) else "full"
 
 
-def _share_of_diffs(attempts: Sequence[Attempt]) -> float:
+def _share_of_diffs(attempts: Sequence[JudgedReply]) -> float:
     full = usable_share(attempts, "full")
     if full is None:
         return 0.0
@@ -104,7 +104,7 @@ def _share_of_diffs(attempts: Sequence[Attempt]) -> float:
     return _PREFERRED if diffs >= _AS_WELL * full else _AVOIDED
 
 
-def usable_share(attempts: Sequence[Attempt], form: Form) -> float | None:
+def usable_share(attempts: Sequence[JudgedReply], form: Form) -> float | None:
     """The share of first replies in a form that held a usable program; None while too few have come."""
     first = [a for a in attempts if a.form == form and a.turn == 0 and a.verdict not in _UNANSWERED]
     if len(first) < _TRIALS:
@@ -172,7 +172,7 @@ class Evolve:
             return Draft(round_, operator, self._schedule.parents(rng, operator, archive, 2), island=island)
         return self._for_model(rng, round_, operator, island, population, islands)
 
-    def _filled(self, members: Sequence[Member]) -> Islands:
+    def _filled(self, members: Sequence[ScoredCandidate]) -> Islands:
         if not self._islands.follows(members):
             self._islands = Islands(self._island_count, self._migrate_every, members)
         self._islands.extend(members)
@@ -201,8 +201,8 @@ class Evolve:
 
 
 def _inspirations(
-    rng: random.Random, parents: Sequence[Member], archive: Archive, islands: Islands
-) -> tuple[Member, ...]:
+    rng: random.Random, parents: Sequence[ScoredCandidate], archive: Archive, islands: Islands
+) -> tuple[ScoredCandidate, ...]:
     """The best of all, and the elites of other cells than the parents', better ones more often."""
     shown = {m.candidate for m in parents}
     best = [m for m in islands.best(1) if m.candidate not in shown]
@@ -220,10 +220,10 @@ def _latest(population: Population) -> str:
     return population.advice[-1][1] if population.advice else ""
 
 
-def _improvements(recent: Sequence[Member], members: Sequence[Member]) -> list[Member]:
+def _improvements(recent: Sequence[ScoredCandidate], members: Sequence[ScoredCandidate]) -> list[ScoredCandidate]:
     """Those that beat the best of their parents, by how much."""
     scores = {m.candidate: m.score for m in members}
-    gains: list[tuple[float, Member]] = []
+    gains: list[tuple[float, ScoredCandidate]] = []
     for member in recent:
         known = [scores[p] for p in member.parents if p in scores]
         if known and member.score > max(known):
@@ -231,9 +231,9 @@ def _improvements(recent: Sequence[Member], members: Sequence[Member]) -> list[M
     return [m for _, m in sorted(gains, key=lambda pair: (-pair[0], pair[1].candidate))]
 
 
-def _distinct(attempts: Sequence[Attempt]) -> tuple[Attempt, ...]:
+def _distinct(attempts: Sequence[JudgedReply]) -> tuple[JudgedReply, ...]:
     """The latest failures, one of each kind of feedback."""
-    found: dict[str, Attempt] = {}
+    found: dict[str, JudgedReply] = {}
     for attempt in reversed(attempts):
         if attempt.feedback and attempt.verdict not in ("scored", "no-reply"):
             found.setdefault(attempt.feedback, attempt)

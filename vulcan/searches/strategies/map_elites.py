@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterator, Sequence
 from statistics import fmean
 
-from vulcan.searches.population import Member
+from vulcan.searches.population import ScoredCandidate
 
 Cell = tuple[tuple[str, ...], int]
 """Its behaviour, and its complexity on a logarithmic scale."""
@@ -20,7 +20,7 @@ Cell = tuple[tuple[str, ...], int]
 Reference = tuple[float, ...]
 
 
-def cell_of(member: Member, reference: Reference) -> Cell:
+def cell_of(member: ScoredCandidate, reference: Reference) -> Cell:
     """The cell of a candidate.
 
     With several instances its behaviour is which of them it is good at: the one on which it gains most over
@@ -29,13 +29,13 @@ def cell_of(member: Member, reference: Reference) -> Cell:
     return (strength(member, reference) if len(member.scores) > 1 else reads(member.source)), complexity(member)
 
 
-def strength(member: Member, reference: Reference) -> tuple[str, ...]:
+def strength(member: ScoredCandidate, reference: Reference) -> tuple[str, ...]:
     """The number of the instance with the largest gain over the reference; of equals the first."""
     gains = [score - usual for score, usual in zip(member.scores, reference, strict=True)]
     return (str(max(range(len(gains)), key=lambda i: (gains[i], -i))),)
 
 
-def complexity(member: Member) -> int:
+def complexity(member: ScoredCandidate) -> int:
     """Doublings of the program's size."""
     return int(math.log2(max(member.size, 1)))
 
@@ -66,7 +66,7 @@ def _dotted(node: ast.AST) -> str | None:
     return None
 
 
-def rank(member: Member) -> tuple[float, int]:
+def rank(member: ScoredCandidate) -> tuple[float, int]:
     """Sorts the best first; of equals the earlier."""
     return -member.score, member.candidate
 
@@ -75,10 +75,10 @@ class Archive:
     """A MAP-Elites archive: a cell keeps the best candidate that ever came to it."""
 
     def __init__(self) -> None:
-        self._elites: dict[Cell, Member] = {}
-        self._ranked: tuple[Member, ...] | None = None
+        self._elites: dict[Cell, ScoredCandidate] = {}
+        self._ranked: tuple[ScoredCandidate, ...] | None = None
 
-    def add(self, cell: Cell, member: Member) -> bool:
+    def add(self, cell: Cell, member: ScoredCandidate) -> bool:
         """Whether the candidate is the cell's elite now."""
         held = self._elites.get(cell)
         if held is not None and rank(held) <= rank(member):
@@ -87,13 +87,13 @@ class Archive:
         self._ranked = None
         return True
 
-    def ranked(self) -> tuple[Member, ...]:
+    def ranked(self) -> tuple[ScoredCandidate, ...]:
         """The elites of all cells, the best first."""
         if self._ranked is None:
             self._ranked = tuple(sorted(self._elites.values(), key=rank))
         return self._ranked
 
-    def items(self) -> Iterator[tuple[Cell, Member]]:
+    def items(self) -> Iterator[tuple[Cell, ScoredCandidate]]:
         """Cells with their elites, the best first."""
         return iter(sorted(self._elites.items(), key=lambda item: rank(item[1])))
 
@@ -108,35 +108,35 @@ class Islands:
     best of each island is copied to the next one on the ring.
     """
 
-    def __init__(self, count: int, migrate_every: int, members: Sequence[Member]) -> None:
+    def __init__(self, count: int, migrate_every: int, members: Sequence[ScoredCandidate]) -> None:
         """`members` holds the task's seed policies, as far as they have a score, and perhaps more."""
         self.archives = tuple(Archive() for _ in range(count))
         self._migrate_every = migrate_every
         self._reference = _usual([m for m in members if m.origin == "seed"] or members[:1])
         self._added = self._settlers = 0
-        self._last: Member | None = None
+        self._last: ScoredCandidate | None = None
         self._cells: dict[int, Cell] = {}
         self.extend(members)
 
-    def follows(self, members: Sequence[Member]) -> bool:
+    def follows(self, members: Sequence[ScoredCandidate]) -> bool:
         """Whether the members begin with those that have been added."""
         return 0 < self._added <= len(members) and members[self._added - 1] == self._last
 
-    def extend(self, members: Sequence[Member]) -> None:
+    def extend(self, members: Sequence[ScoredCandidate]) -> None:
         """Add what is new among the members."""
         for member in members[self._added :]:
             self._add(member)
 
-    def cell(self, member: Member) -> Cell:
+    def cell(self, member: ScoredCandidate) -> Cell:
         """The cell of a member that has been added."""
         return self._cells[member.candidate]
 
-    def best(self, count: int) -> tuple[Member, ...]:
+    def best(self, count: int) -> tuple[ScoredCandidate, ...]:
         """The best elites of all islands, each once, the best first."""
         found = {m.candidate: m for archive in self.archives for m in archive.ranked()[:count]}
         return tuple(sorted(found.values(), key=rank)[:count])
 
-    def _add(self, member: Member) -> None:
+    def _add(self, member: ScoredCandidate) -> None:
         self._added += 1
         self._last = member
         cell = self._cells[member.candidate] = cell_of(member, self._reference)
@@ -156,6 +156,6 @@ class Islands:
                 self.archives[(index + 1) % len(self.archives)].add(self.cell(traveller), traveller)
 
 
-def _usual(members: Sequence[Member]) -> Reference:
+def _usual(members: Sequence[ScoredCandidate]) -> Reference:
     """The mean score on each instance."""
     return tuple(fmean(column) for column in zip(*(m.scores for m in members), strict=True))

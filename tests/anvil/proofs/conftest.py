@@ -1,0 +1,1 @@
+"""The task and the program generator of the language's own tests serve here too."""

@@ -1,0 +1,92 @@
+"""No wrong proof: what is proved of generated programs withstands boundary and random inputs."""
+
+from collections import Counter
+from random import Random
+
+import pytest
+from anvil_programs import programs, random_program
+from anvil_toy import TOY
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+from proof_attack import broken
+from proof_programs import CORNERS, small_program, some_properties
+
+from vulcan.anvil import Policy, Rejected, check
+from vulcan.anvil.proofs.verify import ProofBudget, prove
+from vulcan.task import Property
+
+TOY_PROPERTIES = (
+    Property("small", "bounded", "", low=-1e6, high=1e6),
+    Property("positive", "bounded", "", low=0.0),
+    Property("up in whole", "nondecreasing", "", subject="item.whole"),
+    Property("down in signed", "nonincreasing", "", subject="item.signed"),
+    Property("up in drift", "nondecreasing", "", subject="world.drift", when="item.whole > 3 or world.load < 0.5"),
+    Property("up in huge", "nondecreasing", "", subject="item.huge"),
+    Property("blind to whole", "independent", "", subject="item.whole"),
+    Property("claim", "holds", "", claim="result <= item.positive or result < now", when="item.signed < 1"),
+)
+
+
+BUDGET = ProofBudget(rules=20_000, solver=200_000)
+"""No clock, so that a test is the same on every machine."""
+
+
+def withstands(policy: Policy, declared: Property, random: Random, trials: int) -> str:
+    verdict = prove(policy, declared, BUDGET)
+    if verdict.outcome == "proved":
+        found = broken(policy, declared, random, trials)
+        assert found is None, f"a wrong proof by {verdict.method} of {declared}: {found}\n{policy.source}"
+    if verdict.outcome == "refuted":
+        assert verdict.counterexample is not None
+    return verdict.outcome
+
+
+@settings(max_examples=40, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck), database=None)
+@given(source=programs(TOY.signature), seed=st.integers(0, 2**32))
+def test_proofs_of_programs_of_the_whole_language_withstand_trials(source: str, seed: int) -> None:
+    try:
+        policy = check(source, TOY)
+    except Rejected:
+        assume(False)
+    random = Random(seed)
+    for declared in random.sample(TOY_PROPERTIES, 3):
+        withstands(policy, declared, random, 200)
+
+
+def attacked(seed: int, programs_: int, trials: int) -> Counter[str]:
+    random = Random(seed)
+    verdicts: Counter[str] = Counter()
+    for _ in range(programs_):
+        source, names = small_program(random)
+        try:
+            policy = check(source, CORNERS)
+        except Rejected:
+            continue
+        for declared in some_properties(random, names):
+            verdicts[withstands(policy, declared, random, trials)] += 1
+    return verdicts
+
+
+def test_proofs_of_programs_made_to_deceive_withstand_trials() -> None:
+    verdicts = attacked(seed=5, programs_=50, trials=300)
+    assert verdicts["proved"] >= 50 and verdicts["refuted"] >= 75
+    assert verdicts["unknown"] <= 0.15 * verdicts.total()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(4))
+def test_proofs_of_hundreds_of_programs_withstand_hundreds_of_trials(seed: int) -> None:
+    assert attacked(seed=1_000 + seed, programs_=150, trials=600)["proved"] >= 150
+
+
+@pytest.mark.slow
+def test_proofs_of_hundreds_of_programs_of_the_whole_language_withstand_trials() -> None:
+    random = Random(77)
+    verdicts: Counter[str] = Counter()
+    for _ in range(250):
+        try:
+            policy = check(random_program(TOY.signature, random), TOY)
+        except Rejected:
+            continue
+        verdicts[withstands(policy, random.choice(TOY_PROPERTIES), random, 500)] += 1
+    assert verdicts["proved"] >= 80 and verdicts["refuted"] >= 25

@@ -1,0 +1,178 @@
+"""A search that runs, in Chromium: seen live, across a reload and a lost connection, stopped and gone on with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from browsing import SCREENSHOTS, Tab, tab
+from cable import Cable
+from live import Server, ended, kill_group, only_run, start_search, until
+from playwright.sync_api import Browser, expect
+
+from vulcan.dashboard.live_run import LiveRun
+
+FOR_PICTURES = (
+    "--task", "cache_eviction", "--trace", "zipf:requests=12000,objects=2000,alpha=0.9,seed=3,sizes=lognormal",
+    "--rounds", "40", "--samples", "25", "--tune", "40",
+)  # fmt: skip
+
+
+@pytest.fixture
+def search(tmp_path: Path, cache_of_tests: Path) -> Iterator[Path]:
+    """The run of a search that goes on and on."""
+    process = start_search(tmp_path, *(FOR_PICTURES if SCREENSHOTS else ()))
+    try:
+        yield only_run(tmp_path)
+    finally:
+        kill_group(process)
+
+
+def feed_rows(one: Tab) -> list[int]:
+    return [int(row) for row in one.page.eval_on_selector_all("#feed li", "all => all.map((line) => line.dataset.row)")]
+
+
+def shown_candidates(one: Tab) -> int:
+    (text,) = one.texts("#shown")
+    return int(text.rpartition(" ")[2].replace(",", "") or 0)
+
+
+def stored_rows(run: Path, low: int, high: int) -> list[int]:
+    watched = LiveRun(run)
+    watched.refresh()
+    return [one.row for one in watched.happenings if low <= one.row <= high]
+
+
+def take_pictures(one: Tab) -> None:
+    """Of the search for the docs, in light and dark, and of its best candidate."""
+    page, here = one.page, one.page.url
+    one.picture("live-search", 1350)
+    page.emulate_media(color_scheme="dark")
+    one.picture("live-search-dark", 1350)
+    page.emulate_media(color_scheme="light")
+    page.locator("#best-note a").click()
+    expect(page.locator("#chart svg")).to_be_visible()
+    one.picture("live-candidate", 1300)
+    page.goto(here)
+    expect(page.locator("#live")).to_have_text("live")
+    until(lambda: feed_rows(one), "the list is there again")
+
+
+def test_a_search_is_seen_live(search: Path, browser: Browser, serve: Callable[..., Server]) -> None:
+    server = serve(search.parents[1], search.name)
+    with Cable(server.port) as cable, tab(browser, *server.through(cable.port)) as one:
+        page = one.page
+        page.wait_for_url(f"**/runs/{search.name}")
+        expect(page.locator("#state")).to_have_text("running")
+        expect(page.locator("#live")).to_have_text("live")
+        until(lambda: shown_candidates(one) > 5, "candidates come in")
+        first = shown_candidates(one)
+        until(lambda: shown_candidates(one) > first, "more come in without a reload")
+        expect(page.locator("#chart svg path.steps")).to_have_count(1)
+        if SCREENSHOTS:
+            until(lambda: shown_candidates(one) > 60, "there is something to see")
+            take_pictures(one)
+
+        before = feed_rows(one)
+        page.reload()
+        expect(page.locator("#live")).to_have_text("live")
+        until(lambda: feed_rows(one) and feed_rows(one)[0] > before[0], "it goes on after a reload")
+        assert shown_candidates(one) >= first
+
+        cable.cut()
+        server_side = LiveRun(search)
+        expect(page.locator("#live")).to_have_text("not connected")
+        last = feed_rows(one)[0]
+
+        def further() -> bool:
+            server_side.refresh()
+            return len(server_side.after(last)) > 10
+
+        until(further, "the search goes on unseen")
+        cable.mend()
+        until(lambda: feed_rows(one)[0] > server_side.row, "it is told what it missed")
+        rows = feed_rows(one)
+        assert rows == sorted(set(rows), reverse=True)
+        assert rows == stored_rows(search, rows[-1], rows[0])[::-1]
+        one.complaints.clear()  # the browser's own, of the connection that was cut
+
+        page.keyboard.press("s")
+        expect(page.locator("#stop-dialog")).to_be_visible()
+        page.keyboard.press("Escape")
+        expect(page.locator("#stop-dialog")).to_be_hidden()  # while it is open, keys are its own
+        expect(page.locator("#state")).to_have_text("running")
+        page.keyboard.press("s")
+        expect(page.locator("#stop-dialog")).to_be_visible()
+        page.keyboard.press("Tab")
+        page.keyboard.press("Enter")
+        expect(page.locator("#state")).to_have_text("interrupted")
+        expect(page.locator("#feed li").first).to_contain_text("stopped: interrupted")
+        expect(page.locator("#stop")).to_be_disabled()
+
+        page.keyboard.press("b")
+        planned = int(page.locator("#budget-now").inner_text().rpartition(" ")[2].replace(",", ""))
+        page.locator("#limit").fill(str(planned + 7))
+        page.keyboard.press("Enter")
+        expect(page.locator("#progress")).to_contain_text(f"of {planned + 7:,}")
+
+        page.keyboard.press("r")
+        page.locator("#executor").select_option("local")
+        page.locator("#workers").fill("1")
+        page.keyboard.press("Enter")
+        expect(page.locator("#state")).to_have_text("running")
+        count = shown_candidates(one)
+        until(lambda: shown_candidates(one) > count, "it goes on")
+        page.locator("#stop").click()
+        page.locator("#stop-dialog button[value=yes]").click()
+        expect(page.locator("#state")).to_have_text("interrupted")
+        expect(page.locator("#trouble")).to_be_hidden()
+
+
+def test_a_policy_is_tried_by_hand(tmp_path: Path, browser: Browser, serve: Callable[..., Server]) -> None:
+    few = ("--budget-candidates", "6") if not SCREENSHOTS else (*FOR_PICTURES[:4], "--budget-candidates", "30")
+    assert ended(start_search(tmp_path, *few)) == 0
+    run = only_run(tmp_path)
+    watched = LiveRun(run)
+    watched.refresh()
+    server = serve(tmp_path, run.name)
+    with tab(browser, server.home, server.address) as one:
+        page = one.page
+        expect(page.locator("#state")).to_have_text("finished")
+        page.keyboard.press("g")
+        page.wait_for_url("**/playground")
+        best = watched.best()
+        assert best is not None
+        assert page.input_value("#source") in [c.source for c in watched.record.ranked()]
+        expect(page.locator("#verdict")).to_have_text("accepted")
+        expect(page.locator("#bound")).to_contain_text("operations a call")
+        page.keyboard.press("Control+Enter")
+        name, _ = watched.record.ranked()[0].metrics[0]
+        page.locator("#instance").select_option(name)
+        expect(page.locator("#beside tbody tr.ours")).to_have_count(1)
+        if SCREENSHOTS:
+            one.picture("live-playground")
+            return  # what follows is written for the task of moods
+
+        page.locator("#source").fill("def decide(load, room):\n    while load:\n        pass\n    return load\n")
+        expect(page.locator("#verdict")).to_have_text("rejected")
+        expect(page.locator("#findings")).to_contain_text("while")
+        page.locator("#findings button").first.click()
+        assert page.evaluate("[document.activeElement.id, document.activeElement.selectionStart]")[0] == "source"
+        assert page.evaluate(
+            "document.activeElement.value.slice(document.activeElement.selectionStart).startsWith('while')"
+        )
+        page.keyboard.press("Control+Enter")
+        expect(page.locator("#result")).to_have_text("rejected")
+
+        page.locator("#source").fill("def decide(load, room):\n")
+        page.keyboard.press("Control+End")
+        page.keyboard.press("Backspace")
+        page.keyboard.press("Enter")  # goes on indented
+        page.keyboard.type("return min(load, room) * 0.75")
+        expect(page.locator("#verdict")).to_have_text("accepted")
+        page.locator("#idle").check()
+        expect(page.locator("#result-note")).to_contain_text("on ")
+        expect(page.locator("#result")).to_have_text("0.5")
+        page.keyboard.press("Tab")
+        assert one.focused() != "source"

@@ -1,0 +1,155 @@
+"""Attacks on the evaluator, the score, the checkers and the keeper: stopped, or not where nothing does."""
+
+import functools
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+
+from vulcan.anvil import check
+from vulcan.doctor.attacks import on_score
+from vulcan.doctor.attacks.attack import Attack, Result
+from vulcan.doctor.attacks.in_evaluator import (
+    FORGED_REPLY,
+    HONEST,
+    IMITATION,
+    MIN,
+    TASK,
+    EvaluatorRange,
+    evaluator_results,
+)
+from vulcan.doctor.attacks.on_checker import anvil_task, source_results
+from vulcan.doctor.attacks.outliving import lifetime_results, outlives_its_keeper
+from vulcan.doctor.attacks.system import SYSTEM_ATTACKS
+from vulcan.doctor.attacks.target.evaluator import TargetEvaluator
+from vulcan.evaluator import Instance
+from vulcan.scoring.job import Job, Setup
+from vulcan.scoring.program_server_client import ForkServer
+from vulcan.scoring.sandbox.layers import Layer, Layers
+from vulcan.scoring.wire import MalformedMessage, outcome_of
+
+on_linux = pytest.mark.skipif(sys.platform != "linux", reason="these layers are Linux's")
+
+
+def through(results: Iterator[Result]) -> list[Result]:
+    return [result for result in results if not result.stopped]
+
+
+@on_linux
+def test_nothing_gets_out_of_the_evaluator(given: Mapping[str, object]) -> None:
+    assert through(evaluator_results(given)) == []
+
+
+@on_linux
+def test_without_layers_the_same_attacks_get_out_of_the_evaluator(given: Mapping[str, object]) -> None:
+    names = ("read /etc/passwd", "API key in the environment", "TCP connection", "fork bomb", "ptrace the parent")
+    attacks = tuple(attack for attack in SYSTEM_ATTACKS if attack.name in names)
+    off = {layer for attack in attacks for layer in attack.stopped_by}
+    arena = EvaluatorRange(given, attacks, Layers(frozenset(off)))
+    got = {attack.name for attack in attacks if arena.carry_out(attack).got is not None}
+    arena.close()
+    assert got == set(names)
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[ForkServer]:
+    with on_score.new_server() as server:
+        yield server
+
+
+def attempt(name: str) -> str:
+    return next(a.program for a in on_score.ATTEMPTS if a.name == name)
+
+
+@on_linux
+def test_no_attempt_changes_the_score() -> None:
+    assert through(on_score.game_results()) == []
+
+
+@on_linux
+def test_a_program_that_is_given_the_future_finds_it(server: ForkServer) -> None:
+    assert on_score.play_forked(server, attempt("the trace's future"), whole=True).score == 1.0
+
+
+def test_a_program_in_the_scorers_process_patches_the_scorer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(on_score, "share_right", on_score.share_right)  # what the program does is undone
+    honest = on_score.play(functools.partial(on_score.answer, on_score.CONSTANT))
+    forged = on_score.play(functools.partial(on_score.answer, attempt("patched scorer")))
+    assert honest.score is not None and honest.score < 0.6
+    assert forged.score == 1.0
+
+
+def test_where_a_programs_word_is_taken_for_its_score_it_claims_the_highest() -> None:
+    """What replay keeps out: the same answers, to somebody who would believe them."""
+    order = {"past": 0, "blocks": []}
+    assert on_score.answer(attempt("a claim in place of decisions"), order) == {"score": 1.0}
+    surplus = on_score.answer(attempt("more decisions than were asked for"), order)
+    assert isinstance(surplus, list) and len(surplus) == 2 * on_score.LENGTH
+    garbage = on_score.answer(attempt("decisions that are no numbers"), order)
+    assert isinstance(garbage, list) and garbage[0] != garbage[0]
+
+
+@pytest.fixture(scope="module")
+def arena(given: Mapping[str, object]) -> Iterator[EvaluatorRange]:
+    arena = EvaluatorRange(given, ())
+    yield arena
+    arena.close()
+
+
+@on_linux
+def test_by_its_decisions_on_the_probe_alone_an_imitation_would_have_the_score_of_its_model(
+    arena: EvaluatorRange,
+) -> None:
+    model, imitation = arena.honest(probe=True), arena.honest(IMITATION, probe=True)
+    assert model.signature == imitation.signature is not None
+    assert model.metrics != imitation.metrics
+
+
+def test_without_the_ticket_a_forged_reply_would_be_taken() -> None:
+    """The reply that the attack sends is one that its keeper takes, but for the ticket, which no candidate is told."""
+    forged = json.loads(FORGED_REPLY.code.partition("b'")[2].partition("'\n")[0])
+    request = Setup(TASK, (HONEST,)).request(Job(1, MIN, (HONEST,), 10.0))
+    taken = outcome_of(forged, forged["ticket"], request, ("honest",), 0.0)
+    assert (taken.status, taken.metrics[0][1]["sum"]) == ("scored", 1e9)
+    with pytest.raises(MalformedMessage, match="not the reply to this job"):
+        outcome_of(forged, "fedcba9876543210", request, ("honest",), 0.0)
+
+
+def test_values_that_are_no_plain_numbers_would_win_every_comparison() -> None:
+    """What is turned into plain numbers: a value that is more than any other, and one that is so once it is asked."""
+    evaluator, policy = TargetEvaluator(), check(MIN, anvil_task())
+
+    def value(name: str) -> Any:
+        return evaluator.evaluate(policy, Instance(name, "train", {"value": name}))["sum"]
+
+    assert value("flattering") > 1e308 and value("flattering") < 1e308
+    assert float(value("lying")) == float("inf") and value("lying") < 2
+    assert value("huge") > 1e308
+
+
+@on_linux
+def test_without_a_clock_a_program_that_is_slow_later_goes_on_for_ever() -> None:
+    assert on_score.goes_on_for_ever(attempt("slow on later requests only"))
+
+
+@on_linux
+def test_nothing_outlives_its_keeper() -> None:
+    assert through(lifetime_results()) == []
+
+
+@on_linux
+def test_without_a_parent_death_signal_a_candidate_outlives_its_keeper() -> None:
+    assert outlives_its_keeper("evaluator", Layers.without(Layer.PARENT_DEATH))
+
+
+def test_no_source_passes_the_checkers() -> None:
+    results = list(source_results())
+    assert [result for result in results if not result.stopped] == []
+    assert len(results) > 140
+
+
+def test_a_result_without_a_stopper_counts_as_got_through() -> None:
+    assert not Result("x", "forked", None, "").stopped
+    assert Attack("x", "", ()).given == {}

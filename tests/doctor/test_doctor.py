@@ -1,0 +1,64 @@
+"""`vulcan doctor` tries what this host has, names what is missing, and never shows a key."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from locations import ROOT
+
+from vulcan.doctor import defences, host
+from vulcan.doctor.attacks.attack import Result
+from vulcan.doctor.defences import DefenceCheck
+from vulcan.scoring.sandbox.layers import Layer
+
+PAGE = ROOT / "docs" / "json.md"
+
+
+@pytest.mark.ray
+@pytest.mark.skipif(sys.platform != "linux", reason="most of these layers are Linux's")
+def test_the_document(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", "from vulcan.cli.main import run; run()", "doctor", "--json"]
+    environment = {**os.environ, "OPENAI_API_KEY": "sk-very-secret"}
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "very-secret" not in done.stdout + done.stderr
+    document = json.loads(done.stdout)
+    assert {"variable": "OPENAI_API_KEY", "set": True} in document["model_keys"]
+    assert {d["defence"] for d in document["defences"]} == {layer.value for layer in Layer}
+    assert [d for d in document["defences"] if not d["holds"]] == []
+    assert document["ok"] and document["free_programs"]
+    assert document["ray"]["up"] or document["ray"]["trouble"]  # it may not come up in time on a busy host
+    section = PAGE.read_text(encoding="utf-8").partition("## `vulcan doctor`")[2].partition("\n## ")[0]
+    documented = set(re.findall(r'[`"]([a-z_]+)[`"]', section))
+    assert set(document) | {key for d in document["defences"] for key in d} <= documented
+
+
+def holding(layer: Layer, holds: bool) -> DefenceCheck:
+    return DefenceCheck(layer, holds, "tried", "seen")
+
+
+@pytest.mark.parametrize(
+    ("missing", "stops"),
+    [
+        (Layer.WALL_CLOCK, "everything"),
+        (Layer.SECCOMP, "policies in free Python"),
+        (Layer.LANDLOCK, "nothing"),
+    ],
+)
+def test_what_a_missing_defence_stops(missing: Layer, stops: str) -> None:
+    problems = list(host._problems_of([holding(layer, layer is not missing) for layer in Layer]))
+    assert [problem["stops"] for problem in problems] == [stops]
+    assert missing.value in problems[0]["problem"]
+
+
+def test_what_programs_need_includes_what_policies_need() -> None:
+    assert defences.FOR_POLICIES < defences.FOR_PROGRAMS
+
+
+def test_an_attack_that_gets_through_is_counted() -> None:
+    document = host.attacks_document([Result("a", "forked", "seccomp", ""), Result("b", "source", None, "")])
+    assert (document["stopped"], document["got_through"]) == (1, 1)

@@ -1,0 +1,124 @@
+"""Which cheaper versions of its instances the evaluator offers, and that they are measured as any other."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from vulcan.anvil import check
+from vulcan.evaluator import OffersRungs, load_evaluator, rungs_of
+from vulcan.registry import find_task
+from vulcan.scoring import Job, LocalExecutor, Setup
+from vulcan.searches.config import complete_settings
+from vulcan.task import Split
+from vulcan_cache import simulate
+from vulcan_cache.rungs import KEPT_BY_ONE_RUNG, LADDER, MIN_RESIDENTS, make_rungs
+from vulcan_cache.spatial_sample import sample_of
+from vulcan_traces import load_trace
+
+TASK = find_task("cache_eviction")
+WHOLE = Split(by="none")
+LARGE = "zipf:requests=400000,objects=300000,alpha=0.6,seed=4,sizes=lognormal"
+SMALL = "zipf:requests=10000,objects=1500,alpha=0.9,seed=4,sizes=lognormal"
+GDSF = check(TASK.seed_policies()["gdsf"], TASK)
+
+
+@pytest.fixture(autouse=True)
+def own_cache_directory(tmp_path, monkeypatch):
+    monkeypatch.setenv("VULCAN_CACHE_DIR", str(tmp_path))
+
+
+@pytest.fixture
+def evaluator():
+    return load_evaluator(TASK)
+
+
+def instances_of(evaluator, *specs, split=WHOLE, **given):
+    return evaluator.instances(complete_settings(TASK, {"trace": list(specs), "cache_size": ["20%"], **given}), split)
+
+
+def test_rungs_are_offered(evaluator):
+    assert isinstance(evaluator, OffersRungs)
+    assert LADDER == ((100, 1 / 3), (10, 0.3))
+
+
+def test_a_sampled_cache_holds_enough_objects(evaluator):
+    instances = instances_of(evaluator, LARGE, cache_size=["1%", "20%", "50%"])
+    (rung,) = rungs_of(evaluator, instances)
+    assert (rung.name, rung.keep) == ("R=0.1", KEPT_BY_ONE_RUNG)
+    # of the 170,000 objects 1% are 1,700, and a tenth of these is too few; of 50%, a hundredth
+    assert [i.name for i in rung.instances] == [instances[0].name, *(f"{i.name} R=0.1" for i in instances[1:])]
+    assert rung.instances[0] == instances[0]
+    load = load_trace(LARGE)
+    for instance in rung.instances[1:]:
+        held = instance.parameters["capacity"] / (load.footprint / load.object_count) / 10
+        assert held >= MIN_RESIDENTS
+
+
+def test_small_traces_have_none(evaluator):
+    assert rungs_of(evaluator, instances_of(evaluator, SMALL)) == ()
+    assert rungs_of(evaluator, instances_of(evaluator, cache_size=["10%"])) == ()
+
+
+def test_a_cache_larger_than_the_trace_holds_no_more_than_its_objects(evaluator):
+    (huge,) = instances_of(evaluator, LARGE, cache_size=["1tb"])
+    (rung,) = rungs_of(evaluator, [huge])
+    assert rung.name == "R=0.1"
+
+
+def test_unit_sizes_count_objects(evaluator):
+    few, many = instances_of(evaluator, LARGE, cache_size=["19999obj", "20000obj"], unit_sizes=True)
+    assert rungs_of(evaluator, [few]) == ()
+    assert [r.name for r in rungs_of(evaluator, [many])] == ["R=0.1"]
+
+
+def test_an_instance_stands_on_a_rung_as_sparse_as_its_cache_allows(evaluator):
+    three = instances_of(evaluator, LARGE, cache_size=["1%", "20%", "50%"])
+    first, second = make_rungs(three, [MIN_RESIDENTS * n for n in (9.9, 10, 100)])
+    assert [(r.name, r.keep) for r in (first, second)] == [("R=0.01", 1 / 3), ("R=0.1", 0.3)]
+    assert [i.parameters["one_in"] for i in first.instances] == [1, 10, 100]
+    assert [i.parameters["one_in"] for i in second.instances] == [1, 10, 10]
+    assert first.instances[0] is three[0]
+    # the same name is the same thing, so that what is measured on one rung need not be on the next
+    assert first.instances[1] == second.instances[1]
+
+
+def test_a_rung_measures_the_sample_of_the_measured_requests(evaluator):
+    train, validation, _ = instances_of(evaluator, LARGE, split=Split(0.6, 0.2, 0.2))
+    (rung,) = rungs_of(evaluator, [train])
+    evaluator.prepare([train, validation, *rung.instances])
+    metrics = evaluator.evaluate(GDSF, rung.instances[0])
+    sample = sample_of(load_trace(LARGE), 10)
+    stop = int(np.sum(sample.times < 240_000))
+    expected = simulate(
+        GDSF, np.asarray(sample.objects)[:stop], np.asarray(sample.sizes)[:stop], train.parameters["capacity"],
+        times=np.asarray(sample.times)[:stop], weight=10,
+    )  # fmt: skip
+    assert (metrics["misses"], metrics["requests"]) == (expected.misses, stop)
+    assert metrics["miss_ratio"] == pytest.approx(evaluator.evaluate(GDSF, train)["miss_ratio"], abs=0.02)
+
+
+def test_references_run_on_rungs_and_are_kept_apart(evaluator):
+    (full,) = instances_of(evaluator, LARGE)
+    (rung,) = rungs_of(evaluator, [full])
+    first = {i.name: evaluator.evaluate_baseline("fifo", i) for i in (full, *rung.instances)}
+    assert first[full.name]["requests"] == 400_000
+    assert 30_000 < first[f"{full.name} R=0.1"]["requests"] < 50_000
+    fifo = check(TASK.seed_policies()["fifo"], TASK)
+    (heap,) = instances_of(evaluator, LARGE, mechanism="heap")
+    (sampled,) = rungs_of(evaluator, [heap])[0].instances
+    assert evaluator.evaluate(fifo, sampled)["misses"] == first[sampled.name]["misses"]
+    again = load_evaluator(TASK)
+    assert {i.name: again.evaluate_baseline("fifo", i) for i in (full, *rung.instances)} == first
+
+
+def test_rungs_are_scored_in_the_jail():
+    evaluator = load_evaluator(TASK)
+    instances = instances_of(evaluator, LARGE)
+    (rung,) = rungs_of(evaluator, instances)
+    evaluator.prepare([*instances, *rung.instances])
+    with LocalExecutor(Setup("cache_eviction", (*instances, *rung.instances)), 1) as executor:
+        outcome = executor.submit(Job(1, GDSF.source, rung.instances, 60.0, probe=True)).result()
+    assert outcome.status == "scored", outcome.message
+    assert dict(outcome.metrics) == {i.name: evaluator.evaluate(GDSF, i) for i in rung.instances}
+    assert outcome.signature == evaluator.decisions(GDSF)

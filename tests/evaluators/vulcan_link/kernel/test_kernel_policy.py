@@ -1,0 +1,84 @@
+"""A policy file runs in the kernel by one command, and leaves it again."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+from kernel_host import with_policies
+from locations import ROOT
+from test_host import COMMAND
+
+from vulcan_link.kernel.host import available_algorithms
+
+POLICIES = ROOT / "tasks" / "congestion_control" / "policies"
+LINK = ("--link", "constant:rate=12", "--delay-ms", "21")
+
+
+def kernel_run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run((COMMAND, "kernel", "run", *arguments), check=False, capture_output=True, text=True)
+
+
+@with_policies
+def test_reno_as_a_policy_does_in_the_kernel_what_it_is_predicted_to() -> None:
+    before = available_algorithms()
+    done = kernel_run(POLICIES / "reno.py", *LINK, "--seconds", "8", "--json")
+    assert done.returncode == 0, done.stderr
+    assert available_algorithms() == before
+    document = json.loads(done.stdout)
+    kernel, simulator = document["kernel"], document["simulator"]
+    assert document["algorithm"] == "reno"
+    assert kernel["utilisation"] == pytest.approx(simulator["utilisation"], abs=0.08)
+    assert kernel["goodput_mbps"] == pytest.approx(simulator["goodput_mbps"], rel=0.1)
+    assert 0.5 < kernel["queueing_delay_avg_ms"] / simulator["queueing_delay_avg_ms"] < 2
+
+
+@with_policies
+def test_an_interruption_takes_the_policy_out_of_the_kernel() -> None:
+    before = available_algorithms()
+    command = (COMMAND, "kernel", "run", POLICIES / "reno.py", *LINK, "--seconds", "60")
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        assert process.stderr.readline() == "sending for 60 s\n"
+        assert f"vulcan_{process.pid}" in available_algorithms()
+        process.send_signal(signal.SIGINT)
+        assert process.stderr.read() == (
+            "interrupted; nothing is left of the link, and the policy is out of the kernel\n"
+        )
+    assert process.returncode == 130
+    assert available_algorithms() == before
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "options", "said"),
+    [
+        ("cubik", None, (), "no congestion control 'cubik'; did you mean 'cubic'?"),
+        ("missing.py", None, (), "cannot read the policy missing.py"),
+        ("wild.py", "def cwnd(state, window):\n    return state.speed\n", (), "wild.py: "),
+        (
+            "fine.py",
+            "def cwnd(state, window):\n    return 10\n",
+            ("--called", "never"),
+            "--called 'never' is not one of",
+        ),
+        ("fine.py", "def cwnd(state, window):\n    return 10\n", ("--seconds", "0"), "--seconds 0: give a duration"),
+        ("fine.py", "def cwnd(state, window):\n    return 10\n", ("--link", "no/such"), "no/such"),
+    ],
+)
+@with_policies
+def test_a_mistake_is_one_line_and_leaves_nothing(
+    tmp_path: Path, name: str, text: str | None, options: tuple[str, ...], said: str
+) -> None:
+    before = available_algorithms()
+    if text is not None:
+        (tmp_path / name).write_text(text)
+        name = str(tmp_path / name)
+    done = kernel_run(name, *LINK, *options)
+    (line,) = done.stderr.splitlines()
+    assert done.returncode == 2
+    assert said in line
+    assert done.stdout == ""
+    assert available_algorithms() == before

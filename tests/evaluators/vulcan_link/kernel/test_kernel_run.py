@@ -1,0 +1,145 @@
+"""The kernel's own TCP over the emulated link: figures near those of the same cells over Mahimahi.
+
+The machine may be busy with other things, so bounds are wide: wrong semantics miss them by far all the same.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import statistics
+import subprocess
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from kernel_host import in_namespaces
+from locations import TESTS
+from test_host import COMMAND
+from test_processes import wait_for_end
+
+from vulcan_link.kernel.cell import Cell, Measured
+from vulcan_link.kernel.run import run_cell
+from vulcan_traces.links import LinkTrace, make_link
+
+pytestmark = in_namespaces
+MS = 1_000_000
+REFERENCE = TESTS / "data" / "link" / "linux_tcp.jsonl"
+
+
+def constant(mbps: int) -> LinkTrace:
+    """Mahimahi's trace of a constant link: an opportunity a millisecond for each 12 Mbit/s."""
+    return make_link(f"const{mbps}", "opportunities", np.full(mbps // 12, MS, np.int64), MS)
+
+
+def measured(algorithm: str, mbps: int, delay_ms: float, buffer: int, seconds: float, flows: int = 1) -> Measured:
+    return run_cell(Cell(constant(mbps), (algorithm,) * flows, delay_ms, buffer, seconds))[0]
+
+
+def reference(algorithm: str, trace: str, buffer: int) -> dict[str, float]:
+    rows = [json.loads(line) for line in REFERENCE.read_text(encoding="utf-8").splitlines()]
+    (row,) = (
+        row
+        for row in rows
+        if (row["cc"], row["trace"], row["queue"], len(row["flows"])) == (algorithm, trace, buffer, 1)
+    )
+    return dict(row)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("algorithm", ["cubic", "reno", "bbr"])
+def test_a_constant_link_is_used_and_queued_on_as_over_mahimahi(algorithm: str) -> None:
+    expected = reference(algorithm, "const12", 40)
+    runs = [measured(algorithm, 12, 21, 40, 8) for _ in range(3)]
+    utilisation = statistics.median(run.utilisation for run in runs)
+    average = statistics.median(run.queueing_delay_avg_ms for run in runs)
+    assert abs(utilisation - expected["util"]) < 0.05
+    assert 0.6 * expected["qd_avg"] < average < 1.3 * expected["qd_avg"]
+    for run in runs:
+        assert run.queueing_delay_max_ms <= 41 + run.punctuality.worst_ms  # 40 packets and its own opportunity
+        assert 41 <= run.flows[0].min_rtt_ms < 46 + run.punctuality.worst_ms  # twice 21 ms, less what is rounded off
+        assert run.retransmitted >= 0.9 * run.dropped
+        assert run.goodput_mbps == pytest.approx(run.throughput_mbps * 1448 / 1504, rel=0.04)
+
+
+@pytest.mark.slow
+def test_a_link_of_48_mbps_is_kept_up_with() -> None:
+    runs = [measured("cubic", 48, 11, 80, 6) for _ in range(3)]
+    assert statistics.median(run.utilisation for run in runs) > 0.93
+    assert statistics.median(run.goodput_mbps for run in runs) > 42
+    assert statistics.median(run.queueing_delay_p95_ms for run in runs) <= 22
+
+
+@pytest.mark.slow
+def test_two_flows_share_the_link() -> None:
+    run = measured("reno", 12, 5, 30, 8, flows=2)
+    assert len(run.flows) == 2
+    assert run.goodput_mbps > 10
+    assert min(flow.goodput_mbps for flow in run.flows) > 1
+    assert run.jain > 0.6
+
+
+def test_a_rate_trace_with_an_outage_holds_packets_through_it() -> None:
+    link = make_link("gap", "rates", np.array([0, 2000, 2500]) * MS, 4000 * MS, np.array([12e6, 0.0, 12e6]))
+    run, log = run_cell(Cell(link, ("cubic",), 10, 60, 4))
+    departed = np.array([when for when, _, _ in log.departed]) / MS
+    assert not ((departed > 2001) & (departed < 2500)).any()
+    assert run.queueing_delay_max_ms >= 450
+    assert run.utilisation > 0.8
+
+
+def test_the_command_prints_the_kernel_beside_the_simulator(tmp_path: Path) -> None:
+    command = (COMMAND, "kernel", "run", "cubic", "--link", "constant:rate=12", "--delay-ms", "21", "--seconds", "5")
+    done = subprocess.run(
+        (*command, "--json", "--log", tmp_path / "link.log"), check=False, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert document["kernel"]["utilisation"] == pytest.approx(document["simulator"]["utilisation"], abs=0.08)
+    assert document["kernel"]["goodput_mbps"] == pytest.approx(document["simulator"]["goodput_mbps"], rel=0.1)
+    assert 0.5 < document["kernel"]["queueing_delay_avg_ms"] / document["simulator"]["queueing_delay_avg_ms"] < 2
+    lines = (tmp_path / "link.log").read_text().splitlines()
+    assert (
+        sum(line.split()[1] == "-" and int(line.split()[0]) <= 5000 for line in lines)
+        == document["kernel"]["delivered"]
+    )
+    assert sum(line.split()[1] == "#" for line in lines) == pytest.approx(5000, abs=2)
+
+
+def test_the_table_has_both_and_a_link_file_is_read(tmp_path: Path) -> None:
+    (tmp_path / "link").write_text("1\n")
+    done = subprocess.run(
+        (COMMAND, "kernel", "run", "reno", "--link", tmp_path / "link", "--seconds", "2", "--flows", "2"),
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Linux " in done.stdout
+    assert "simulator" in done.stdout
+    assert "goodput of each flow" in done.stdout
+
+
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGKILL])
+def test_nothing_is_left_of_a_run_that_was_cut_short(ending: signal.Signals) -> None:
+    command = (COMMAND, "kernel", "run", "reno", "--link", "constant:rate=12", "--seconds", "60")
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+        began = []
+        for _ in range(6000):
+            began = [int(number) for number in children.read_text().split()]
+            if len(began) == 3:
+                break
+            time.sleep(0.01)
+        assert len(began) == 3
+        namespaces = {os.readlink(f"/proc/{number}/ns/net") for number in began}
+        time.sleep(0.5)
+        process.send_signal(ending)
+        _, err = process.communicate(timeout=60)
+    assert len(namespaces) <= 3
+    assert all(wait_for_end(number) for number in began)
+    if ending is signal.SIGINT:
+        assert process.returncode == 130, err
+        assert err.splitlines() == ["sending for 60 s", "interrupted; nothing is left of the link"]

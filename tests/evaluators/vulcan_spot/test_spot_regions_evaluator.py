@@ -1,0 +1,135 @@
+"""The evaluator of several regions."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import numpy as np
+import pytest
+
+from vulcan.anvil import check
+from vulcan.errors import UserError
+from vulcan.evaluator import Evaluator, OffersDecisions, load_evaluator
+from vulcan.registry import find_task
+from vulcan.scoring import Job as ScoringJob
+from vulcan.scoring import LocalExecutor, Setup
+from vulcan.searches.config import complete_settings
+from vulcan.task import Split
+from vulcan_spot import Job
+from vulcan_spot.multi_region_evaluator import load_regions
+from vulcan_spot.simulate_regions import MAX_REGIONS, simulate_regions
+from vulcan_spot.windows import Windows, places_of
+from vulcan_traces.spot import EMBEDDED_REGIONS, SpotTrace
+
+TASK = find_task("spot_multi")
+BY_TIME = Split(0.6, 0.2, 0.2)
+PAIR = "markov:hours=1000,seed=4,name=here::markov:hours=1000,seed=5,up=6,name=there"
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("VULCAN_CACHE_DIR", str(tmp_path))
+
+
+@pytest.fixture
+def evaluator():
+    return load_evaluator(TASK)
+
+
+def few(**given):
+    return complete_settings(TASK, {"trace": [PAIR], "deadline": [52.0], "windows": 10, **given})
+
+
+def seed(name):
+    return check(TASK.seed_policies()[name], TASK)
+
+
+def test_it_is_an_evaluator(evaluator):
+    assert isinstance(evaluator, Evaluator)
+    assert isinstance(evaluator, OffersDecisions)
+
+
+def test_without_a_trace_generated_regions_belong_to_one_split_each(evaluator):
+    found = evaluator.instances(complete_settings(TASK, {}), BY_TIME)
+    assert [i.split for i in found] == [part for part, sets in EMBEDDED_REGIONS.items() for _ in range(2 * len(sets))]
+    assert [i.parameters["regions"] for i in found if i.split == "test"][::2] == [2, 2, 3, 5, 3, 9]
+    assert len({(i.split, i.name) for i in found}) == len(found)
+    json.dumps([dict(i.parameters) for i in found])
+
+
+def test_its_numbers_are_the_simulators(evaluator):
+    instances = evaluator.instances(few(), BY_TIME)
+    evaluator.prepare(instances)
+    assert [(i.name, i.split, len(i.parameters["windows"])) for i in instances] == [
+        ("here+there@52h+0.2h", "train", 6),
+        ("here+there@52h+0.2h", "validation", 2),
+        ("here+there@52h+0.2h", "test", 2),
+    ]
+    regions = load_regions(PAIR, None, 1)
+    windows = Windows.of_regions(regions, places_of(regions[0], 52 * 3600, 6, 0, 0.6, PAIR))
+    for who in ("greedy_round_robin", "uniform_progress_round_robin"):
+        runs = simulate_regions(who, windows, Job.of_hours(48, 52, 0.2))
+        policy, baseline = evaluator.evaluate(seed(who), instances[0]), evaluator.evaluate_baseline(who, instances[0])
+        assert policy["mean_cost"] == baseline["mean_cost"] == runs.cost.mean()
+        assert policy["moves"] == baseline["moves"] == runs.moves.mean() > 1
+    found = {name: evaluator.evaluate_baseline(name, instances[0]) for name in evaluator.baselines()}
+    assert all(other.keys() == policy.keys() for other in found.values())
+    assert min(found, key=lambda name: found[name]["mean_cost"]) == "least_cost"
+    references = {"greedy_round_robin": found["greedy_round_robin"]}
+    scores = {o.name: o.score(found["greedy"], references) for o in TASK.objectives}
+    assert scores["savings"] == found["greedy_round_robin"]["mean_cost"] - found["greedy"]["mean_cost"]
+
+
+def test_candidates_are_scored_in_the_jail(evaluator):
+    """After `prepare` nothing is opened or compiled."""
+    instances = evaluator.instances(few(), BY_TIME)
+    evaluator.prepare(instances)
+    policy = seed("likely_region")
+    expected = [evaluator.evaluate(policy, instance) for instance in instances]
+    with LocalExecutor(Setup("spot_multi", tuple(instances)), workers=1) as executor:
+        job = ScoringJob(1, policy.source, tuple(instances), limit=60, probe=True)
+        outcome = executor.submit(job).result()
+    assert (outcome.status, outcome.message) == ("scored", "")
+    assert [dict(metrics) for _, metrics in outcome.metrics] == expected
+    assert outcome.signature == evaluator.decisions(policy)
+
+
+def test_where_it_moves_to_is_part_of_a_digest(evaluator):
+    evaluator.prepare(evaluator.instances(few(trace=[f"{PAIR}::markov:hours=1000,seed=6"]), BY_TIME))
+    text = "def decide(job, spot, vm, regions):\n    return spot.available\n\n\n"
+    text += "def prefer(job, regions, region):\n    return "
+    oldest, same, first = (check(text + number + "\n", TASK) for number in ("region.age_s", "2 * region.age_s", "1"))
+    assert evaluator.decisions(oldest) == evaluator.decisions(same) != evaluator.decisions(first)
+
+
+def test_a_directory_is_a_set_of_regions_and_windows_of_regions_go_together(tmp_path):
+    for region, share in (("a", 0), ("b", 1)):
+        for window in range(3):
+            place = tmp_path / region / f"{window}.json"
+            os.makedirs(place.parent, exist_ok=True)
+            place.write_text(json.dumps({"metadata": {"gap_seconds": 600}, "data": [share] * (10 + window)}))
+    regions = load_regions(str(tmp_path / "a"), None, 1)
+    assert [len(traces) for traces in regions] == [1, 1, 1]
+    regions = load_regions(f"{tmp_path}/a :: {tmp_path}/b", None, 1)
+    assert [[trace.ticks for trace in traces] for traces in regions] == [[10, 11, 12], [10, 11, 12]]
+    windows = Windows.of_regions(regions, [(1, 0, 11), (2, 2, 12)])
+    assert windows.available.shape == (2, 33)
+    assert [list(row) for row in windows.available[:, :2]] == [[0, 0], [1, 1]]
+    assert (list(windows.begins), list(windows.ends)) == ([10, 23], [21, 33])
+
+
+@pytest.mark.parametrize(
+    ("spec", "what"),
+    [(f"{PAIR}::markov:gap=300", "need the same"), ("markov:up=0::markov:", "between"), ("/nowhere::/nothing", "read")],
+)
+def test_regions_that_do_not_go_together(evaluator, spec, what):
+    with pytest.raises(UserError, match=what):
+        evaluator.instances(few(trace=[spec]), BY_TIME)
+
+
+def test_too_many_regions():
+    trace = (SpotTrace("x", 600, np.ones(100, np.uint8)),)
+    windows = Windows.of_regions([trace] * (MAX_REGIONS + 1), [(0, 0, 100)])
+    with pytest.raises(UserError, match="regions"):
+        simulate_regions("greedy", windows, Job(600, 6000, 0))

@@ -1,0 +1,150 @@
+"""The evidence card of a run: every figure is the store's, every checksum the file's, the bytes always the same."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from locations import RECORDED
+from typer.testing import CliRunner
+
+from vulcan.anvil import check
+from vulcan.cli.main import app
+from vulcan.export import policy_source
+from vulcan.export.bundle import find_candidate
+from vulcan.registry import find_task
+from vulcan.results.evidence_card import CardExporter, _files
+from vulcan.store import RunRecord
+from vulcan.store.runs import open_store
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of a recorded search with a language model."""
+    return Path(shutil.copytree(RECORDED, tmp_path_factory.mktemp("recorded") / "run"))
+
+
+@pytest.fixture(scope="module")
+def record(run: Path) -> RunRecord:
+    with closing(open_store(run)) as store:
+        return RunRecord.of(store.events())
+
+
+def text_of(run: Path, candidate: int | None = None, seconds: float = 2.0) -> str:
+    found = find_candidate(run, candidate)
+    (text,) = CardExporter(run, seconds).export(found.policy, found.provenance).values()
+    return text
+
+
+@pytest.fixture(scope="module")
+def card(run: Path) -> dict[str, Any]:
+    return dict(json.loads(text_of(run)))
+
+
+def test_the_same_run_gives_the_same_bytes(run: Path, card: dict[str, Any]) -> None:
+    text = text_of(run)
+    assert json.loads(text) == card
+    assert text == json.dumps(card, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+    assert "seconds" not in text
+
+
+def test_it_has_all_that_was_promised(card: dict[str, Any]) -> None:
+    assert card["vulcan_evidence_card"] == 1
+    assert set(card) == {
+        "vulcan_evidence_card", "task", "policy", "licence", "proofs", "versions", "run", "instances", "files",
+        "scores", "measured", "baselines", "lineage", "models", "cost",
+    }  # fmt: skip
+    assert {"vulcan", "python", "system", "processor", "numpy", "numba", "llvmlite", "ray", "z3-solver"} == set(
+        card["versions"]["card"]
+    )
+
+
+def test_its_figures_are_those_of_the_store(card: dict[str, Any], record: RunRecord) -> None:
+    chosen = record.chosen
+    assert chosen is not None
+    judged = record.candidates[chosen.candidate]
+    assert (card["run"]["candidate"], card["run"]["winner"]) == (chosen.candidate, chosen.candidate)
+    assert card["run"]["configuration"] == record.config
+    assert card["versions"]["run"] == {"vulcan": record.version}
+    assert card["scores"]["train"]["score"] == judged.score
+    for split in ("validation", "test"):
+        confirmed = record.confirmed.get((chosen.candidate, split))
+        assert (card["scores"][split] or {"score": None})["score"] == (confirmed.score if confirmed else None)
+    assert {(b["policy"], b["split"]): b["score"] for b in card["baselines"]} == {
+        key: measured.score for key, measured in record.baselines.items()
+    }
+    train = {row["instance"]: row["metrics"] for row in card["measured"] if row["split"] == "train"}
+    assert train == {name: dict(metrics) for name, metrics in judged.metrics}
+    assert [(i["instance"], i["split"]) for i in card["instances"]] == [(i.name, i.split) for i in record.instances]
+    assert card["cost"]["calls"] == sum(model["calls"] for model in card["models"]) > 0
+
+
+def test_the_lineage_ends_in_the_candidate_and_begins_without_parents(card: dict[str, Any], record: RunRecord) -> None:
+    line = [row["candidate"] for row in card["lineage"]]
+    assert line[-1] == card["run"]["candidate"] and card["lineage"][0]["parents"] == []
+    for row in card["lineage"]:
+        assert set(row["parents"]) <= set(line)
+        source = record.candidates[row["candidate"]].source
+        assert row["sha256"] == hashlib.sha256(source.encode()).hexdigest()
+        assert (row["model"] is not None) == (row["origin"] == "model")
+
+
+def test_the_policy_and_the_task_are_those_of_the_run(card: dict[str, Any], record: RunRecord) -> None:
+    task = find_task(record.config["task"])
+    policy = check(card["policy"]["source"], task)
+    assert policy.fingerprint == card["policy"]["fingerprint"]
+    assert policy.fingerprint == record.candidates[card["run"]["candidate"]].fingerprint
+    assert hashlib.sha256(card["policy"]["source"].encode()).hexdigest() == card["policy"]["sha256"]
+    assert policy_source(json.dumps(card)) == card["policy"]["source"]
+    assert card["task"]["files"]["task.py"] == hashlib.sha256((task.directory / "task.py").read_bytes()).hexdigest()
+    assert {f"policies/{name}.py" for name in task.seed_policies()} <= set(card["task"]["files"])
+    assert card["task"]["settings"] == record.config["settings"]
+    assert {proof["name"] for proof in card["proofs"]} == {p.name for p in task.properties}
+    assert all(proof["verdict"] in ("proved", "refuted", "unknown") and proof["claim"] for proof in card["proofs"])
+
+
+def test_what_is_known_of_the_terms(run: Path, record: RunRecord, tmp_path: Path) -> None:
+    seeds = [c.candidate for c in record.candidates.values() if c.origin == "seed"]
+    written = next(c.candidate for c in record.candidates.values() if c.origin == "model" and c.verdict == "scored")
+    assert json.loads(text_of(run, seeds[0], 0.0))["licence"]["spdx"] == "Apache-2.0"
+    licence = json.loads(text_of(run, written, 0.0))["licence"]
+    with closing(open_store(run)) as store:
+        call = store.call(record.candidates[written].proposal, record.candidates[written].turn)
+    assert licence["spdx"] is None and call is not None
+    assert licence["known"].startswith(f"written by {call.model}, shown the policies in `lineage`")
+
+
+def test_files_that_instances_name_have_checksums(tmp_path: Path) -> None:
+    there = tmp_path / "a.csv"
+    there.write_bytes(b"1,2\n" * 1000)
+    gone = tmp_path / "gone.csv"
+    named = dict.fromkeys(["zipf:requests=9", str(there), str(gone), "\0", "x" * 5000, str(tmp_path)])
+    assert list(_files(named)) == [
+        {"file": str(there), "bytes": 4000, "sha256": hashlib.sha256(b"1,2\n" * 1000).hexdigest()},
+        {"file": str(gone), "bytes": None, "sha256": None},
+    ]
+
+
+def test_the_command_writes_it(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    words = ["export", str(run), "--format", "json", "-o", "card.json", "--seconds", "0", "--json"]
+    told = json.loads(CliRunner().invoke(app, words, catch_exceptions=False).stdout)
+    assert told["format"] == "json" and told["files"] == ["card.json"]
+    assert json.loads(Path("card.json").read_text())["run"]["candidate"] == told["candidate"]
+
+
+def test_of_a_file_only_what_it_says_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.py").write_text("def priority(now, obj, cache, ghost):\n    return obj.count + 0.5\n")
+    words = ["export", "a.py", "--task", "cache_eviction", "--format", "json", "--seconds", "0"]
+    assert CliRunner().invoke(app, words, catch_exceptions=False).exit_code == 0
+    card = json.loads(Path("cache_eviction_card.json").read_text())
+    assert [key for key in card if card[key] is None] == [
+        "baselines", "cost", "files", "instances", "lineage", "measured", "models", "run", "scores",
+    ]  # fmt: skip
+    assert card["licence"] == {"spdx": None, "known": "a file of the user's: nothing is known"}

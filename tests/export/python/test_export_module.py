@@ -1,0 +1,261 @@
+"""An exported module stands alone, says where it comes from, and can be read back."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from exported import POLICIES, RICH, TASK, export, load, provenance
+
+from vulcan.anvil import check
+from vulcan.errors import UserError
+from vulcan.export import EXPORTERS, find_exporter, policy_source
+from vulcan_cache import simulate
+from vulcan_traces import load_trace
+
+HEAD = "def priority(now, obj, cache, ghost):\n"
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_nothing_but_math_is_imported(name: str) -> None:
+    tree = ast.parse(export(POLICIES[name]))
+    imported = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
+    assert [ast.unparse(node) for node in imported] == ["import math"]
+    called = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    assert not called & {"__import__", "exec", "eval", "compile", "open", "globals", "getattr"}
+
+
+def test_it_runs_where_nothing_is_installed(tmp_path: Path) -> None:
+    """Isolated, without site-packages, in an empty directory, with every import but that of `math` refused."""
+    trace = load_trace("zipf:requests=4000,objects=500,alpha=0.8,seed=3")
+    text = export(RICH)
+    (tmp_path / "best.py").write_text(text, encoding="utf-8")
+    driver = """
+import sys
+text, keys = sys.argv[1], [int(key) for key in sys.stdin.read().split()]
+known = set(sys.modules) | {"math"}
+class Refuse:
+    def find_spec(self, name, path=None, target=None):
+        if name not in known:
+            raise ImportError("refused: " + name)
+sys.meta_path.insert(0, Refuse())
+names = {"__name__": "best"}
+exec(compile(open(text).read(), text, "exec"), names)
+cache = names["Cache"](50)
+for key in keys:
+    cache.request(key)
+print(cache.misses)
+"""
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", driver, str(tmp_path / "best.py")],
+        input=" ".join(map(str, trace.objects.tolist())),
+        capture_output=True,
+        text=True,
+        env={},
+        cwd=tmp_path,
+        check=False,
+    )
+    assert done.stderr == ""
+    expected = simulate(check(RICH, TASK), np.asarray(trace.objects), np.ones(4000, np.uint32), 50).misses
+    assert int(done.stdout) == expected
+    assert expected > 1_000
+
+
+def test_two_runs_of_one_seed_differ_only_in_lines_that_say_so() -> None:
+    first, second = export(RICH, provenance()), export(RICH, provenance(run="another", date="2031-01-01"))
+    assert first != second
+    kept = [
+        [line for line in text.split("\n") if not re.search("run|date|time", line, re.I)] for text in (first, second)
+    ]
+    assert kept[0] == kept[1]
+    assert len(kept[0]) > 200
+
+
+def test_the_docstring_says_where_the_policy_comes_from() -> None:
+    module = load(export(RICH, provenance(settings={"cache_size": "10%", "mechanism": "heap", "format": None})))
+    assert module.__doc__ == (
+        'Everything at once.\n\nWith a "quote", a back\\slash and ".\n\n'
+        "Written by Vulcan 0.1.0. It needs Python alone.\n"
+        "Run: 20261120-101500-ab, candidate 17\n"
+        "Date: 2026-11-20\n"
+        "Task: cache_eviction, objective object\n"
+        "Proposed by: offline/evolve, seed 7\n"
+        "Score on train: 0.250000\n"
+        "Score on validation: 0.200000\n"
+        "Score on test: 0.125000\n"
+        "Measured on (1): web@10%\n"
+        "Measured on (2): disk@10%\n"
+        "Setting cache_size: 10%\n"
+        "Setting mechanism: heap\n"
+    )
+    assert module.MECHANISM == "heap"
+
+
+POLICIES_TO_LINT = {
+    **POLICIES,
+    "untidy": f'"""{"Long. " * 40}"""\n{HEAD}    """{"More. " * 40}"""  \n    return {"+".join(["obj.count"] * 50)}  ',
+}
+
+
+@pytest.mark.parametrize("name", POLICIES_TO_LINT)
+def test_a_linter_finds_nothing(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "best.py"
+    path.write_text(export(POLICIES_TO_LINT[name]), encoding="utf-8")
+    run = [sys.executable, "-m", "ruff", "check", "--isolated", "--no-cache", "--line-length=120"]
+    ruff = subprocess.run(
+        [*run, "--select=E,F,W,I,UP,B,C4,PLE", str(path)], capture_output=True, text=True, check=False
+    )
+    assert ruff.returncode == 0, ruff.stdout
+
+
+def test_a_type_checker_finds_nothing(tmp_path: Path) -> None:
+    paths = []
+    for name in ("rich", "lru", "reads_id", "statistics"):
+        paths.append(tmp_path / f"{name}.py")
+        paths[-1].write_text(export(POLICIES[name]), encoding="utf-8")
+    run = [sys.executable, "-m", "mypy", "--config-file=", "--cache-dir", str(tmp_path / "cache"), *map(str, paths)]
+    mypy = subprocess.run([*run, "--check-untyped-defs"], capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert mypy.returncode == 0, mypy.stdout
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_the_policy_is_read_back_as_it_was(name: str) -> None:
+    read = policy_source(export(POLICIES[name]))
+    assert read == POLICIES[name]
+    assert check(read, TASK).program == check(POLICIES[name], TASK).program
+
+
+@pytest.mark.parametrize(
+    "comment",
+    ["'''", '"""', "\\", "\\'''", "'''\"\"\"'", "ends in \\", "\ttab", "\x0c", "\u2028 \u00e9 \U0001f600", "x" * 200,
+     "trailing  ", "\x7f\x01", "{0} %s", "\\N{DASH}"],
+)  # fmt: skip
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_any_text_of_a_policy_is_read_back_as_it_was(comment: str, newline: str) -> None:
+    source = f"{comment!a}\n{HEAD}    return 1  # {comment}".replace("\n", newline)
+    check(source, TASK)
+    text = export(source)
+    assert policy_source(text) == source
+    module = load(text)
+    assert source == module.POLICY
+    for ending in ("'", '"', "\\"):
+        assert policy_source(export(source + " #" + ending)) == source + " #" + ending
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        POLICIES["lru"], "", "not python (", "VULCAN_EXPORT = 1\n", "POLICY = 'x'\n",
+        "VULCAN_EXPORT = 1\nPOLICY = f()\n",
+        "VULCAN_EXPORT = 1\ndef f():\n    POLICY = 'x'\n", "VULCAN_EXPORT = 1\nPOLICY = 'x\n",
+        "VULCAN_EXPORT = 1\nPOLICY = 3\n" + POLICIES["lru"],
+    ],
+)  # fmt: skip
+def test_any_other_text_is_read_as_it_is(text: str) -> None:
+    assert policy_source(text) == text
+
+
+def test_reading_back_runs_nothing() -> None:
+    assert policy_source("VULCAN_EXPORT = 1\nraise SystemExit\nPOLICY = 'x'\n") == "x"
+
+
+def test_tuned_parameters_are_those_of_the_functions_and_of_the_source() -> None:
+    source = f"# \u00e9\r\nA = -0.5  # first\r\nB: float = 2; C = 3\n{HEAD}    return A * obj.count + B + C\n"
+    policy = check(source, TASK).with_parameters({"A": 1e-7, "B": -4.0})
+    text = export(policy)
+    module = load(text)
+    assert (module.A, module.B, module.C) == (1e-7, -4.0, 3.0)
+    assert policy_source(text) == source.replace("-0.5", "1e-07").replace("= 2;", "= -4.0;")
+    assert check(policy_source(text), TASK).parameters == policy.parameters
+
+
+def function_text(source: str) -> str:
+    """The functions of the policy alone, without what follows."""
+    text = export(source)
+    return text[text.index("\ndef ") + 1 :].partition("\n\n\n")[0]
+
+
+@pytest.mark.parametrize(
+    ("expression", "written"),
+    [
+        ("cache.evicted_priority + obj.count / obj.size", "cache.evicted_priority + obj.count / obj.size"),
+        ("obj.count + obj.last_access / (now + 1)", "obj.count + obj.last_access / (now + 1.0)"),
+        ("math.log(obj.size) ** 2", "math.log(obj.size) ** 2.0"),
+        ("obj.count / (now - obj.last_access)", "_divide(obj.count, now - obj.last_access)"),
+        ("-(obj.count > 1) + (not now)", "-float(obj.count > 1.0) + float(not now)"),
+        ("int(obj.size) + round(obj.size / 2)", "obj.size + float(round(obj.size / 2.0))"),
+        ("1 if now and obj.size < 2 else 0", "1.0 if now and obj.size < 2.0 else 0.0"),
+        ("obj.size.ewma(0.05)", "obj.size_ewma_0_05"),
+        ("cache.size.percentile(0.9)", "cache.size_percentile(0.9)"),
+        ("math.exp(-obj.count)", "math.exp(-obj.count)"),
+        ("math.exp(obj.count)", "_exp(obj.count)"),
+    ],
+)
+def test_a_simple_policy_reads_naturally(expression: str, written: str) -> None:
+    head = 'def priority(now: float, obj: "_Object", cache: "_State", ghost: "_GhostList") -> float:'
+    assert function_text(f"import math\n{HEAD}    return {expression}\n") == f"{head}\n    return {written}"
+
+
+def test_what_a_policy_needs_not_is_not_there() -> None:
+    plain = export(POLICIES["gdsf"])
+    assert not re.search(r"_Population|_Window|_Tally|_saturate|_divide|_ewma_|percentile|_MAX\b", plain)
+    assert "class _Population:" in export(RICH)
+
+
+def test_names_of_the_policy_give_way_to_those_of_the_module() -> None:
+    names = ["Cache", "_divide", "len", "VULCAN_EXPORT", "POLICY", "MECHANISM", "_Object", "__doc__", "_USES", "l", "_"]
+    parameters = "".join(f"{name} = {i}\n" for i, name in enumerate(names))
+    total = " + ".join(names)
+    text = export(
+        f"{parameters}def dict(float_):\n    return float_ / 3\n{HEAD}    return {total} + dict(obj.size / now)\n"
+    )
+    module = load(text)
+    cache = module.Cache(5)
+    for key in range(20):
+        cache.request(key)
+    assert len(cache) == 5
+    assert module.__doc__.startswith("A policy of the task cache_eviction.")
+    assert module.priority(0.0, cache._objects[19], cache._state, cache._policy.ghost) == sum(range(len(names)))
+
+
+def test_an_unknown_format_names_the_nearest() -> None:
+    assert find_exporter("python") is EXPORTERS["python"]
+    with pytest.raises(UserError, match="'pyton'; did you mean 'python'") as raised:
+        find_exporter("pyton")
+    assert "\n" not in str(raised.value)
+
+
+def test_an_export_is_one_file_named_after_the_task() -> None:
+    files = find_exporter("python").export(check(RICH, TASK), provenance())
+    assert list(files) == ["cache_eviction.py"]
+    assert json.dumps(files)
+
+
+def test_a_task_without_a_template_exports_its_functions(tmp_path: Path) -> None:
+    text = export(check(RICH, replace(TASK, directory=tmp_path)))
+    module = load(text)
+    assert module.Cache == 3.0  # a parameter, whose name is free here
+    assert not hasattr(module, "_Object")
+    assert module.decay(10.0, 3.0) == 10 / 13 + 10 / 23
+    assert policy_source(text) == RICH
+
+
+@pytest.mark.parametrize(
+    ("template", "fault"),
+    [("import math\n", "lacks the line"), ("def f(:\n", "cannot be read"), (b"\xff\xfe\x00", "cannot be read")],
+)
+def test_a_template_that_cannot_be_used_is_named(template: str | bytes, fault: str, tmp_path: Path) -> None:
+    path = tmp_path / "export" / "python.py"
+    path.parent.mkdir()
+    path.write_bytes(template.encode() if isinstance(template, str) else template)
+    with pytest.raises(UserError, match=fault) as raised:
+        export(check(RICH, replace(TASK, directory=tmp_path)))
+    assert str(path) in str(raised.value)
+    assert "\n" not in str(raised.value)

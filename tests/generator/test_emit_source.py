@@ -1,0 +1,166 @@
+"""A program written out is the program that was read."""
+
+import pytest
+from breeding import arbitrary, rounds
+from effort import examples
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from offline_tasks import RANK_TASK, TOY_TASKS
+
+from vulcan.anvil import check, ir
+from vulcan.anvil.grammar import grammar
+from vulcan.anvil.unparse import emit_source
+from vulcan.task import Task
+
+TRICKY = '''"""It says \\"\\"\\"this\\"\\"\\" and C:\\\\path\\x07.
+
+  and ends so: \\""""
+import math
+A = -3
+B = 1e300
+UNUSED = 1 / 3 if False else 2
+'''.replace("1 / 3 if False else 2", "0.1")  # every parameter is one number
+
+BODY = '''
+
+def h(x, y):
+    """Helps, in
+
+    three lines."""
+    if x:
+        pass
+    else:
+        x = x - y
+    return x if x > y > 2 else -x ** -y
+
+def k(z):
+    return h(z, (z and 2) or not z) // 3 % (4 - (5 - z)) - (1 - 2) / (3 / 4)
+
+def urgency(clock, parcel, store, sent):
+    s = 0
+    for i in range(2, 10, 3):
+        for j in range(-2, 2):
+            for n in range(3):
+                if i == j:
+                    continue
+                elif j > 1:
+                    break
+                else:
+                    s += (-i) ** 2 ** j * (2 ** 3) ** n
+    t = (s if A else B) if (1 if s else 2) else (3 if s else 4)
+    u = (1 < 2) < 3 != (4 or 5) or (not (s and t and (u_ or 1))) if False else 0
+    return k(s) * (t + u) + math.pi + min(t, -2, +u) - int(t) + sent.age(parcel.id) * store.weight.percentile(.9) \\
+        + parcel.visits.ewma(0.5) + math.sqrt(--s) + bool(u) + math.atan(1e-9)
+'''.replace("u_", "s")
+
+
+def program_of(source: str, task: Task = RANK_TASK) -> ir.Module:
+    return check(source, task).program
+
+
+def assert_kept(source: str, task: Task) -> str:
+    policy = check(source, task)
+    written = emit_source(policy.program, task.signature)
+    again = check(written, task)
+    assert again.fingerprint == policy.fingerprint, written
+    assert again.parameters == policy.parameters
+    assert again.program.documentation == policy.program.documentation
+    assert [f.name for f in again.program.functions] == [f.name for f in policy.program.functions]
+    assert [f.documentation for f in again.program.functions] == [f.documentation for f in policy.program.functions]
+    assert emit_source(again.program, task.signature) == written
+    return written
+
+
+def test_a_program_with_everything_in_it_is_kept() -> None:
+    written = assert_kept(TRICKY + BODY, RANK_TASK)
+    assert "A = -3\nB = 1e+300\nUNUSED = 0.1\n" in written
+    assert "return x if x > y > 2 else -x ** -y" in written
+    assert "            elif j > 1:" in written
+    assert "t = (s if A else B) if (1 if s else 2) else 3 if s else 4" in written
+
+
+@pytest.mark.parametrize(
+    ("source", "written"),
+    [
+        ("(clock + 1) * 2", "(clock + 1) * 2"),
+        ("((clock * 1) + 2)", "clock * 1 + 2"),
+        ("clock - (1 - 2)", "clock - (1 - 2)"),
+        ("(clock - 1) - 2", "clock - 1 - 2"),
+        ("(-clock) ** 2", "(-clock) ** 2"),
+        ("-(clock ** 2)", "-clock ** 2"),
+        ("(clock ** 2) ** 3", "(clock ** 2) ** 3"),
+        ("clock ** (2 ** 3)", "clock ** 2 ** 3"),
+        ("math.pow(clock, -2)", "clock ** -2"),
+        ("not (clock and 1)", "not (clock and 1)"),
+        ("(not clock) + 1", "(not clock) + 1"),
+        ("(clock and 1) and 2", "(clock and 1) and 2"),
+        ("(clock and 1) or 2", "clock and 1 or 2"),
+        ("(clock < 1) < 2", "(clock < 1) < 2"),
+        ("1.0", "1"),
+        ("1e20", "1e+20"),
+        ("parcel.price.recent(3.0)", "parcel.price.recent(3)"),
+        ("store.price.window_percentile(0.50, 4096)", "store.price.window_percentile(0.5, 4096)"),
+        (
+            "store.id.contains((parcel.id), 64) + store.load.avg()",
+            "store.id.contains(parcel.id, 64) + store.load.avg()",
+        ),
+        ("parcel.visits.count(1 if clock else 2, 8)", "parcel.visits.count(1 if clock else 2, 8)"),
+        ("clock.ewma(0.50) + clock.min() * store.price.max()", "clock.ewma(0.5) + clock.min() * store.price.max()"),
+    ],
+)
+def test_parentheses_are_as_few_as_can_be(source: str, written: str) -> None:
+    text = assert_kept(f"def urgency(clock, parcel, store, sent):\n    return {source}\n", RANK_TASK)
+    assert text.endswith(f"    return {written}\n")
+
+
+@pytest.mark.parametrize("task", TOY_TASKS)
+def test_generated_programs_are_kept(task: Task) -> None:
+    for seed in range(6):
+        for policies in rounds(task, arbitrary, seed=seed, count=5, samples=10):
+            for policy in policies:
+                assert_kept(policy.source, task)
+
+
+_LEAVES = st.one_of(
+    st.floats(0.0, 1e300).map(ir.Number),
+    st.sampled_from([
+        ir.Parameter("A"), ir.Read("clock"), ir.Read("parcel.price"), ir.Query("sent", "age"),
+        ir.Statistic("ewma", "entity", "parcel.visits", (0.25,)), ir.Statistic("min", "entity", "parcel.price"),
+        ir.Statistic("percentile", "population", "parcel.weight", (0.9,)),
+        ir.Statistic("avg", "system", "parcel.weight"), ir.Statistic("recent", "system", "clock", (700.0,)),
+        ir.Statistic("window_percentile", "system", "store.load", (0.5, 7.0)),
+    ]),
+)  # fmt: skip
+
+
+def _operations(parts: st.SearchStrategy[ir.Expression]) -> st.SearchStrategy[ir.Expression]:
+    operates = [
+        st.tuples(*[parts] * max(least, 1 if most == 1 else 2)).map(
+            lambda operands, name=name: ir.Operate(name, operands)
+        )
+        for name, (least, most) in ((o.name, o.arguments) for o in grammar.OPERATIONS.values())
+    ]
+    comparison = st.sampled_from(sorted(grammar.COMPARISONS.values()))
+    return st.one_of(
+        *operates,
+        st.builds(ir.Choose, parts, parts, parts),
+        parts.map(lambda value: ir.Occurrences(ir.Statistic("count", "entity", "parcel.visits", (8.0,)), value)),
+        parts.map(lambda value: ir.Occurrences(ir.Statistic("contains", "system", "parcel.id", (4096.0,)), value)),
+        st.tuples(comparison, comparison, parts, parts, parts).map(lambda x: ir.Compare(x[:2], x[2:])),
+    )
+
+
+@settings(max_examples=examples(400), deadline=None, derandomize=True)
+@given(st.recursive(_LEAVES, _operations, max_leaves=25))
+def test_any_expression_is_kept(e: ir.Expression) -> None:
+    entry = ir.Function("urgency", ("clock", "parcel", "store", "sent"), (ir.Return(e),))
+    program = ir.Module((("A", -0.5),), (entry,))
+    written = emit_source(program, RANK_TASK.signature)
+    assert program_of(written) == program, written
+
+
+@settings(max_examples=examples(200), deadline=None, derandomize=True)
+@given(st.text(max_size=60))
+def test_any_docstring_is_kept(text: str) -> None:
+    cleaned = check(f"{text!r}\ndef urgency(clock, parcel, store, sent):\n    return 1\n", RANK_TASK).program
+    assert program_of(emit_source(cleaned, RANK_TASK.signature)).documentation == cleaned.documentation

@@ -1,0 +1,92 @@
+"""A request's operator says what the offline generator makes of its parents."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from offline_tasks import VALUE_TASK
+
+from vulcan.anvil import check, ir
+from vulcan.generator import OfflineEvolve
+from vulcan.generator.draft import PolicyDraft
+from vulcan.generator.mutation import split_population
+from vulcan.generator.vocabulary import vocabulary
+from vulcan.models import Parent, Request
+from vulcan.registry import find_task
+
+TASK = find_task("cache_eviction")
+POLICIES = TASK.seed_policies()
+PARENTS = (Parent(11, POLICIES["lfu"], 0.1), Parent(12, POLICIES["gdsf"], 0.3))
+LOOPING = """\
+def priority(now, obj, cache, ghost):
+    total = 0.0
+    for i in range(50):
+        total += obj.size * i
+    return total
+"""
+SEEDS = range(40)
+
+
+def described(operator: str, parents: tuple[Parent, ...], seed: int) -> str:
+    """The generator's words on what it did; its program is valid."""
+    text = OfflineEvolve(TASK).propose(Request(7, 0, (), parents, seed, operator)).text
+    description, _, program = text.partition("\n\n```python\n")
+    assert check(program.removesuffix("```\n"), TASK).source
+    return description
+
+
+@pytest.mark.parametrize(
+    ("operator", "said"),
+    [
+        ("fresh", "wrote a new program from the task's features"),
+        ("mutate", "changed candidate 11: "),
+        ("crossover", "crossed candidate 11 (the first) with candidate 12 (the second): "),
+    ],
+)
+def test_an_operator_is_followed(operator: str, said: str) -> None:
+    parents = PARENTS[:1] if operator == "mutate" else PARENTS
+    told = [described(operator, parents, seed) for seed in SEEDS]
+    assert sum(said in text for text in told) >= 0.9 * len(told)  # the rest found nothing to do in its tries
+
+
+def test_a_new_program_does_not_depend_on_the_parents() -> None:
+    for seed in SEEDS:
+        assert described("fresh", PARENTS, seed) == described("fresh", (), seed)
+
+
+def test_without_an_operator_the_generator_chooses_for_itself() -> None:
+    told = [described("", PARENTS, seed) for seed in range(120)]
+    for said in ("wrote a new program", "changed candidate 12", "changed candidate 11", "crossed candidate 12"):
+        assert any(said in text for text in told), said
+
+
+def test_several_parents_to_mutate_leave_it_the_choice_too() -> None:
+    for seed in SEEDS:
+        assert described("mutate", PARENTS, seed) == described("", PARENTS, seed)
+
+
+def test_a_parent_that_is_not_one_expression_cannot_be_crossed_in_and_the_other_is_changed() -> None:
+    parents = (PARENTS[0], Parent(13, LOOPING, 0.2))
+    told = [described("crossover", parents, seed) for seed in SEEDS]
+    assert sum("changed candidate 11: " in text for text in told) >= 0.9 * len(told)
+
+
+def test_a_split_compares_a_feature_with_a_percentile_of_its_own_and_keeps_the_rest_as_it_was() -> None:
+    words = vocabulary(TASK)
+    whole = ir.Read("obj.count")
+    seen = set()
+    for seed in range(200):
+        draft = PolicyDraft(random.Random(seed), words)
+        made = split_population(draft, whole)
+        assert isinstance(made, ir.Choose)
+        assert made.otherwise == whole
+        assert made.then == ir.Operate("multiply", (ir.Parameter("FACTOR"), whole))
+        assert isinstance(made.test, ir.Compare)
+        left, edge = made.test.operands
+        assert isinstance(left, ir.Read)
+        assert isinstance(edge, ir.Statistic)
+        assert (edge.kind, edge.scope, edge.feature) == ("percentile", "population", left.feature)
+        seen.add(left.feature)
+    assert seen == set(words.ranked)
+    assert split_population(PolicyDraft(random.Random(1), vocabulary(VALUE_TASK)), ir.Read("link.rate")) is None

@@ -1,0 +1,187 @@
+"""The offline generator draws every kind of statistic, with arguments that make sense, and none too often."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+
+import pytest
+from breeding import arbitrary, proposed, request, rounds
+from offline_tasks import RANK_TASK, TOY_TASKS, VALUE_TASK
+
+from vulcan.anvil import check, ir
+from vulcan.anvil.grammar import grammar
+from vulcan.anvil.unparse import emit_source
+from vulcan.generator import OfflineEvolve
+from vulcan.generator.behaviour import Probe
+from vulcan.generator.draft import PolicyDraft
+from vulcan.generator.expression_tree import is_constant, places
+from vulcan.generator.flatten import flatten
+from vulcan.generator.mutation import change_statistic
+from vulcan.generator.statistics import changed, changed_occurrence, occurrence
+from vulcan.generator.vocabulary import vocabulary
+from vulcan.models.base import Parent
+from vulcan.registry import find_task
+from vulcan.task import Task
+
+CACHE = find_task("cache_eviction")
+ALL = [pytest.param(CACHE, id="cache_eviction"), *TOY_TASKS]
+
+
+def fresh(task: Task, seeds: int) -> list[ir.Statistic]:
+    """The statistics of as many new programs, each program's once."""
+    generator = OfflineEvolve(task)
+    return [s for seed in range(seeds) for s in proposed(generator, task, request(0, seed=seed)).plan.statistics]
+
+
+def assert_sensible(statistic: ir.Statistic, key: str) -> None:
+    kind = grammar.STATISTICS[statistic.kind]
+    assert statistic.scope in kind.scopes
+    for argument, value in zip(kind.arguments, statistic.arguments, strict=True):
+        match argument.name:
+            case "k":
+                assert 1 <= value <= 4
+            case "n":
+                assert 4 <= value <= (4096 if statistic.feature == key else 64)
+        assert argument.low <= value <= argument.most(statistic.scope)
+        assert not argument.whole or value.is_integer()
+
+
+@pytest.mark.slow
+def test_every_kind_is_drawn_with_sensible_arguments_and_the_moving_average_most() -> None:
+    drawn = [s for task in (CACHE, RANK_TASK, VALUE_TASK) for s in fresh(task, 350)]
+    for statistic in drawn:
+        assert_sensible(statistic, {"obj": "obj.id", "parcel": "parcel.id"}.get(statistic.feature.split(".")[0], ""))
+    kinds = Counter(s.kind for s in drawn)
+    assert set(kinds) | {"latest"} == set(grammar.STATISTICS)  # the latest is mostly the feature itself, and rare
+    others = sum(kinds.values()) - kinds["ewma"] - kinds["percentile"]
+    assert kinds["ewma"] > 1.5 * others
+    assert others > 60
+    assert {s.scope for s in drawn} == {"entity", "system", "population"}
+
+
+@pytest.mark.parametrize("task", ALL)
+def test_half_of_the_new_programs_or_more_have_no_statistic_but_moving_averages_and_percentiles(task: Task) -> None:
+    generator = OfflineEvolve(task)
+    plain = 0
+    for seed in range(300):
+        policy = proposed(generator, task, request(0, seed=seed))
+        plain += {s.kind for s in policy.plan.statistics} <= {"ewma", "percentile"}
+    assert plain > 0.8 * 300
+
+
+@pytest.mark.parametrize("task", ALL)
+def test_statistics_are_asked_of_features_that_they_suit(task: Task) -> None:
+    words = vocabulary(task)
+    integers = {name for name, feature in task.signature.features() if feature.type == "int"}
+    for policies in rounds(task, arbitrary, seed=9, count=8, samples=20):
+        for policy in policies:
+            e = flatten(policy.program)
+            assert e is not None
+            for _, part in places(e):
+                match part:
+                    case ir.Occurrences(statistic, value):
+                        assert value == ir.Read(statistic.feature)
+                        assert statistic.feature in integers - words.units.points
+                    case ir.Statistic(scope="entity" | "system" as scope, feature=feature):
+                        assert words.streamed[feature] == scope or feature in words.ranked
+                    case ir.Statistic(feature=feature):
+                        assert feature in words.ranked
+
+
+def test_a_ghost_list_is_looked_for_by_the_key() -> None:
+    draft = PolicyDraft(random.Random(1), vocabulary(CACHE))
+    found = [occurrence(draft) for _ in range(300)]
+    keys = [o for o in found if o is not None and o.statistic.feature == "obj.id"]
+    assert len(keys) > 150
+    assert {o.statistic.scope for o in keys} == {"system"}
+    assert {o.statistic.arguments[0] for o in keys} == {2.0**i for i in range(4, 13)}
+    entry = ir.Function("priority", ("now", "obj", "cache", "ghost"), (ir.Return(keys[0]),))
+    written = emit_source(ir.Module((), (entry,)), CACHE.signature)
+    assert f"cache.id.{keys[0].statistic.kind}(obj.id, {keys[0].statistic.arguments[0]:.0f})" in written
+
+
+def statistics_of(task: Task) -> list[ir.Statistic | ir.Occurrences]:
+    """One of each kind and scope, with arguments in the middle."""
+    middle = {"alpha": 0.25, "p": 0.5, "k": 2.0, "n": 16.0}
+    made: list[ir.Statistic | ir.Occurrences] = []
+    for kind in grammar.STATISTICS.values():
+        for scope in kind.scopes:
+            arguments = tuple(middle[argument.name] for argument in kind.arguments)
+            statistic = ir.Statistic(kind.name, scope, "parcel.visits", arguments)
+            made.append(ir.Occurrences(statistic, ir.Read("parcel.visits")) if kind.looks_for else statistic)
+    return made
+
+
+@pytest.mark.parametrize("old", statistics_of(RANK_TASK), ids=str)
+def test_a_changed_statistic_is_another_one_that_makes_sense(old: ir.Statistic | ir.Occurrences) -> None:
+    draft = PolicyDraft(random.Random(2), vocabulary(RANK_TASK))
+    kinds: set[str] = set()
+    now = old
+    for _ in range(400):
+        if isinstance(now, ir.Occurrences):
+            new: ir.Statistic | ir.Occurrences = changed_occurrence(draft, now)
+            before, after = now.statistic, new.statistic  # type: ignore[union-attr]
+            assert new.value == ir.Read("parcel.visits")  # type: ignore[union-attr]
+        else:
+            before, after = now, changed(draft, now)
+            new = after
+        assert (after.feature, after.scope) == (before.feature, before.scope)
+        assert_sensible(after, "parcel.id")
+        kinds.add(after.kind)
+        now = new
+    alike = {k.name for k in grammar.STATISTICS.values()
+             if after.scope in k.scopes and k.looks_for == isinstance(old, ir.Occurrences)}  # fmt: skip
+    assert kinds == alike
+
+
+def test_the_mutation_changes_statistics_of_every_kind_and_makes_them_of_features() -> None:
+    made: Counter[str] = Counter()
+    for seed in range(300):
+        draft = PolicyDraft(random.Random(seed), vocabulary(RANK_TASK))
+        e = change_statistic(draft, ir.Operate("multiply", (ir.Read("parcel.visits"), ir.Read("parcel.price"))))
+        assert e is not None
+        made.update(part.kind for _, part in places(e) if isinstance(part, ir.Statistic))
+    assert made["ewma"] > 100
+    assert made["percentile"] > 30
+    assert len(made) >= 6
+
+
+@pytest.mark.parametrize("old", statistics_of(RANK_TASK), ids=str)
+def test_the_probe_tells_statistics_with_different_arguments_apart(old: ir.Statistic | ir.Occurrences) -> None:
+    words = vocabulary(RANK_TASK)
+    probe, draft = Probe(words), PolicyDraft(random.Random(3), words)
+
+    def behaviour(e: ir.Expression) -> object:
+        found = ir.Operate("multiply", (e, ir.Read("parcel.price")))
+        near = ir.Operate("abs", (ir.Operate("subtract", (e, ir.Read("parcel.visits"))),))
+        return probe.behaviour(found if isinstance(e, ir.Occurrences) else near, {})
+
+    differ = 0
+    for _ in range(40):
+        new = changed_occurrence(draft, old) if isinstance(old, ir.Occurrences) else changed(draft, old)
+        differ += behaviour(new) != behaviour(old)
+    assert differ >= 30
+
+
+def test_what_is_looked_for_is_no_constant_and_no_part_of_its_own() -> None:
+    e = ir.Occurrences(ir.Statistic("count", "entity", "parcel.visits", (8.0,)), ir.Parameter("A"))
+    assert not is_constant(e)
+    assert [part for _, part in places(e)] == [e]
+
+
+def test_parents_with_statistics_of_every_kind_are_bred() -> None:
+    source = """
+def urgency(clock, parcel, store, sent):
+    seen = store.id.contains(parcel.id, 100) + parcel.visits.count(parcel.visits, 9)
+    old = clock - parcel.arrived.recent(3)
+    level = parcel.price.window_avg(8) / (1 + parcel.price.window_percentile(0.9, 32))
+    return seen + level * parcel.weight.max() / (1 + store.weight.min() + store.weight.avg()) + old / clock.latest()
+"""
+    policy = check(source, RANK_TASK)
+    assert len(policy.plan.statistics) == 9
+    generator = OfflineEvolve(RANK_TASK)
+    children = [proposed(generator, RANK_TASK, request(i, (Parent(0, source, 1.0),))) for i in range(80, 140)]
+    assert len({child.fingerprint for child in children}) >= 50
+    kept = [child for child in children if len(child.plan.statistics) >= 8]
+    assert len(kept) >= 40

@@ -1,0 +1,131 @@
+"""Libraries made by hand, and what is exported of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import ModuleType
+
+from vulcan.evaluator import Instance
+from vulcan.portfolio.export import selector_module
+from vulcan.portfolio.model import (
+    Clustering,
+    Contribution,
+    Fallback,
+    FingerprintedInstance,
+    Library,
+    LibraryMember,
+    Matrix,
+    Origin,
+    SelectionRule,
+    Workload,
+)
+from vulcan.registry import find_task
+from vulcan.searches.config import complete_settings
+from vulcan.task import Split
+from vulcan_cache.evaluator import CacheEvaluator
+
+TASK = find_task("cache_eviction")
+MRU = '''"""The latest leaves.
+
+And again, "over" several
+    lines."""
+
+
+def priority(now, obj, cache, ghost):
+    return -obj.last_access
+'''
+HYPERBOLIC = "def priority(now, obj, cache, ghost):\n    return obj.count / (now - obj.insertion + 1)\n"
+FIRST = 4000
+
+ZIPF = (
+    "zipf:requests=6000,objects=900,alpha=0.9,seed=1,name=z1",
+    "zipf:requests=6000,objects=900,alpha=1.0,seed=2,name=z2",
+)
+LOOPS = ("loop:requests=6000,objects=500,name=l1", "loop:requests=6000,objects=560,name=l2")
+
+
+def instance(spec: str, size: str = "10%") -> Instance:
+    settings = complete_settings(TASK, {"trace": [spec], "cache_size": [size]})
+    return CacheEvaluator().instances(settings, Split(by="none"))[0]
+
+
+def fingerprint(spec: str, first: int = FIRST) -> dict[str, float]:
+    return dict(CacheEvaluator().fingerprint(instance(spec), first))
+
+
+def handmade(
+    scores: Mapping[str, Sequence[float]],
+    *,
+    policies: Mapping[str, str],
+    own: Sequence[float] = (0.0, 0.0, 0.0, 0.0),
+    specs: Sequence[str] = (*ZIPF, *LOOPS),
+    first: int = FIRST,
+    rule: SelectionRule | None = None,
+    settings: Mapping[str, str] | None = None,
+) -> Library:
+    """Two skewed workloads and two loops, with these scores of the members; the fallback is `lru`."""
+    found = [fingerprint(spec, first) for spec in specs]
+    names = tuple(found[0])
+    columns = [[f[name] for f in found] for name in names]
+    centre = tuple(sum(column) / len(column) for column in columns)
+    scale = tuple(max(column) - min(column) or 1.0 for column in columns)
+    own_settings = {s.name: s.default for s in TASK.settings if s.name not in ("trace",)} | {"cache_size": ["10%"]}
+    return Library(
+        task="cache_eviction",
+        settings=own_settings,
+        objectives=("object",),
+        seed=1,
+        first=first,
+        names=names,
+        centre=centre,
+        scale=scale,
+        clustering=Clustering(2, ((2, 0.9), (3, 0.2))),
+        workloads=tuple(Workload(spec, None) for spec in specs),
+        instances=tuple(
+            FingerprintedInstance(f"{spec}@10%", spec, int(spec.startswith("loop")), tuple(f.values()))
+            for spec, f in zip(specs, found, strict=True)
+        ),
+        members=tuple(
+            LibraryMember(
+                name, source, "cache_eviction", dict(settings or {}), Origin("a test", "file", workloads=tuple(specs)),
+                (Contribution("object", f"{specs[0]}@10%", 0.1),),
+            )
+            for name, source in policies.items()
+        ),
+        fallbacks={"object": Fallback("lru", "lru")},
+        rule=rule or SelectionRule("neighbours", 2, 0.5, 0.5),
+        margin=0.002,
+        matrix={
+            "object": Matrix(
+                {name: tuple(values) for name, values in scores.items()},
+                {"lru": tuple(own)}, {}, {"lru": tuple(own)}, {},
+            )
+        },
+        version="test",
+    )  # fmt: skip
+
+
+def usual(**more: object) -> Library:
+    """`hyperbolic` for what is skewed and `mru` for loops."""
+    return handmade(
+        {"hyperbolic": (0.2, 0.2, -0.1, -0.1), "mru": (-0.3, -0.3, 0.4, 0.4)},
+        policies={"hyperbolic": HYPERBOLIC, "mru": MRU},
+        **more,  # type: ignore[arg-type]
+    )
+
+
+def exported(library: Library) -> ModuleType:
+    """The exported module, run as its text stands."""
+    module = ModuleType("selector")
+    exec(compile(selector_module(library, "object").text, "selector.py", "exec"), module.__dict__)
+    return module
+
+
+def keys_of(spec: str) -> list[int]:
+    trace = CacheEvaluator()._trace(instance(spec).parameters)
+    return [int(key) for key in trace.keys[trace.objects]]
+
+
+def policies_in(place: Path) -> dict[str, str]:
+    return {path.name: path.read_text() for path in sorted((place / "policies").glob("*.py"))}

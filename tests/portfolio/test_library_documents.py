@@ -1,0 +1,146 @@
+"""Libraries on disk: what is written is read back, and what makes no sense is refused in one line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from libraries import policies_in, usual
+
+from vulcan.errors import UserError
+from vulcan.portfolio.candidates import PolicySpec, distinct, of_file, read_settings
+from vulcan.portfolio.features import find_workloads, identify
+from vulcan.portfolio.io import read_library, to_json, write_library
+from vulcan.registry import find_task
+
+
+def test_what_is_written_is_read_back(tmp_path: Path) -> None:
+    library = usual()
+    write_library(library, tmp_path / "lib")
+    assert read_library(tmp_path / "lib") == library
+    assert set(policies_in(tmp_path / "lib")) == {"hyperbolic.py", "mru.py"}
+
+
+def test_policies_of_former_members_do_not_stay(tmp_path: Path) -> None:
+    write_library(usual(), tmp_path)
+    (tmp_path / "policies" / "old.py").write_text("")
+    write_library(usual(), tmp_path)
+    assert set(policies_in(tmp_path)) == {"hyperbolic.py", "mru.py"}
+
+
+def without(*path: str) -> Callable[[dict[str, Any]], None]:
+    def change(plain: dict[str, Any]) -> None:
+        for name in path[:-1]:
+            plain = plain[name]
+        del plain[path[-1]]
+
+    return change
+
+
+def setting(value: Any, *path: str | int) -> Callable[[dict[str, Any]], None]:
+    def change(plain: Any) -> None:
+        for name in path[:-1]:
+            plain = plain[name]
+        plain[path[-1]] = value
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (setting(2, "format"), "has the format 2, and this Vulcan reads 1"),
+        (without("format"), "has no number `format`"),
+        (without("matrix"), "lacks 'matrix'"),
+        (without("matrix", "object", "members", "mru"), "lacks the member mru"),
+        (setting([1.0], "matrix", "object", "members", "mru"), "mru has 1 scores under object for 4 instances"),
+        (setting([0.0] * 3 + [float("nan")], "matrix", "object", "members", "mru"), "a list of finite numbers"),
+        (setting([1.0], "instances", 0, "fingerprint"), "has 1 numbers, not 19"),
+        (setting("far", "rule", "method"), "no method 'far'"),
+        (setting(0, "rule", "neighbours"), "out of range"),
+        (setting([], "instances"), "0 instances|no training instance"),
+        (setting([0.0] * 19, "fingerprint", "scale"), "scale of the fingerprint is not above 0"),
+        (setting("../evil", "members", 0, "name"), "no identifier"),
+        (setting("../../etc/passwd", "members", 0, "policy"), "must be policies/hyperbolic.py"),
+        (setting("gone", "fallback", "object", "baseline"), "lacks the fallback gone"),
+        (
+            lambda plain: (
+                setting({"mru": [0.0] * 4}, "matrix", "object", "baselines")(plain),
+                setting("mru", "fallback", "object", "baseline")(plain),
+            ),
+            "the member mru is called like a fallback",
+        ),
+        (setting({}, "fallback"), "no fallback for the objective object"),
+        (setting("text", "seed"), "makes no sense"),
+        (setting(None, "members"), "makes no sense"),
+    ],
+)
+def test_bad_libraries_are_refused(tmp_path: Path, change: Callable[[Any], None], message: str) -> None:
+    write_library(usual(), tmp_path)
+    plain = to_json(usual())
+    change(plain)
+    (tmp_path / "library.json").write_text(json.dumps(plain))
+    with pytest.raises(UserError, match=message) as refused:
+        read_library(tmp_path)
+    assert "\n" not in str(refused.value)
+    assert str(tmp_path / "library.json") in str(refused.value)
+
+
+def test_what_is_no_library_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"there is no library\.json"):
+        read_library(tmp_path)
+    for text in ("{", "[]", "[" * 100_000):
+        (tmp_path / "library.json").write_text(text)
+        with pytest.raises(UserError, match=r"no JSON|no library"):
+            read_library(tmp_path)
+    write_library(usual(), tmp_path)
+    (tmp_path / "policies" / "mru.py").unlink()
+    with pytest.raises(UserError, match=r"the policy .*mru\.py cannot be read"):
+        read_library(tmp_path)
+
+
+def test_workloads_are_the_files_below_a_directory(tmp_path: Path) -> None:
+    for name in ("b.csv", "a.csv", "deep/c.csv", ".hidden", "deep/.git/x"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("x")
+    expected = [str(tmp_path / name) for name in ("a.csv", "b.csv", "deep/c.csv")]
+    assert list(find_workloads([str(tmp_path), "loop:objects=3"])) == [*expected, "loop:objects=3"]
+    with pytest.raises(UserError, match="is given twice"):
+        find_workloads([str(tmp_path), expected[0]])
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(UserError, match="no file in this directory"):
+        find_workloads([str(tmp_path / "empty")])
+    assert identify(expected[0]).sha256 == "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881"
+    assert identify("loop:objects=3").sha256 is None
+
+
+def test_settings_of_a_policy_stand_behind_its_file() -> None:
+    task = find_task("cache_eviction")
+    assert PolicySpec("a.py@mechanism=heap,sample_size=8").options() == {"mechanism": "heap", "sample_size": "8"}
+    assert read_settings(task, {"sample_size": "8", "unit_sizes": "true"}, "x") == {
+        "sample_size": 8,
+        "unit_sizes": True,
+    }
+    for options, message in (
+        ({"sample_size": "many"}, "sample_size is 'many', which is no int"),
+        ({"mechanism": "hep"}, "did you mean 'heap'"),
+        ({"sampl_size": "8"}, "did you mean 'sample-size'"),
+        ({"seed": "1"}, "seed is an option of searches|no whole number"),
+    ):
+        with pytest.raises(UserError, match=message):
+            read_settings(task, options, "--policy a.py")
+    with pytest.raises(UserError, match="not of the form key=value"):
+        PolicySpec("a.py@heap").options()
+
+
+def test_candidates_are_distinct_and_named_apart() -> None:
+    source = "def priority(now, obj, cache, ghost):\n    return obj.count\n"
+    same = [of_file(text, source, "cache_eviction") for text in ("x/lfu.py", "y/lfu.py", "lfu.py@mechanism=heap")]
+    found = distinct(same, ["lfu"])
+    assert [(m.name, dict(m.settings)) for m in found] == [("lfu_2", {}), ("lfu_3", {"mechanism": "heap"})]
+    assert of_file("2 fast-ones.py", source, "cache_eviction").name == "p_2_fast_ones"
+    with pytest.raises(UserError, match=r"the policy bad\.py is rejected"):
+        of_file("bad.py", "import os\n", "cache_eviction")

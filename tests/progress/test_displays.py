@@ -1,0 +1,181 @@
+"""The displays: how often lines are written, what fits a terminal, and that every JSON line stands alone."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from effort import examples
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rich.cells import cell_len
+from rich.console import Console
+from standings import Clock, a_search, judged
+
+from vulcan.errors import UserError
+from vulcan.progress.display import Display, check_form, open_display
+from vulcan.progress.json_lines import KINDS, JsonLinesDisplay
+from vulcan.progress.plain import AT_LEAST_EVERY, AT_MOST_EVERY, NullDisplay, PlainDisplay
+from vulcan.progress.rich import RichDisplay, can_be_drawn_on, fitted
+from vulcan.progress.run_opened import RunInfo
+from vulcan.progress.state import duration
+from vulcan.searches.options import PROGRESS
+from vulcan.store.events import EVENTS, CandidateRefined, FinalistScored, WinnerChosen
+
+OPENED = RunInfo(Path("runs/x"), "mood", 3, ("toy",))
+
+
+def test_a_plain_line_has_everything_that_matters() -> None:
+    lines: list[str] = []
+    clock, study = Clock(), a_search(budget_dollars=3.0)
+    with PlainDisplay(lines.append, clock) as display:
+        display.opened(OPENED)
+        display.begin(study)
+        for verdict, rules in (("rejected", ("name",)), ("rejected", ("name", "while")), ("timeout", ())):
+            display(judged(study, verdict, rules=rules))  # type: ignore[arg-type]
+        study.costs.dollars = 0.5
+        clock.now += 10
+        display(judged(study, score=0.4))
+    assert lines == [
+        "run runs/x: task mood, 3 instances, model toy",
+        "4/50 candidates | best 0.4000 (candidate 4) | best baseline 0.2500 (steady) | gap +0.1500 | 24 a minute | "
+        "50 s left | $0.50 of $3.00 | 2 rejected (name 2, while 1) | 1 timeout",
+    ]
+
+
+def test_improvements_are_told_at_a_sensible_rate_and_the_last_is_never_lost() -> None:
+    lines: list[str] = []
+    clock, study = Clock(), a_search()
+    with PlainDisplay(lines.append, clock) as display:
+        display.begin(study)
+        for number in range(1000):  # 1000 improvements in ten seconds
+            clock.now += 0.01
+            display(judged(study, score=number / 1000))
+        told = len(lines)
+        assert 3 <= told <= 10 / AT_MOST_EVERY + 2
+        for _ in range(100):  # nothing better in 100 seconds
+            clock.now += 1
+            display(judged(study, score=0.0))
+        assert 100 / AT_LEAST_EVERY - 2 <= len(lines) - told <= 100 / AT_LEAST_EVERY + 2
+        display(judged(study, score=2.0))
+    assert "best 2.0000" in lines[-1]
+
+
+def test_what_has_a_line_of_its_own_is_told_at_once() -> None:
+    lines: list[str] = []
+    display = PlainDisplay(lines.append, Clock())
+    display.begin(a_search())
+    display(CandidateRefined(1, "tuned", 9, None))
+    display(CandidateRefined(1, "tuned", 9, 5))
+    display(FinalistScored(5, "validation", 0.2, ()))
+    display(WinnerChosen(5, "validation"))
+    display(FinalistScored(5, "test", None, ()))
+    assert lines == [
+        "candidate 1 tuned: it became candidate 5",
+        "candidate 5 is the winner, chosen on the split validation",
+        "candidate 5 scores failed on the split test",
+    ]
+
+
+def drawn_at(width: int, study: Any) -> list[str]:
+    console = Console(width=width, file=io.StringIO(), force_terminal=True, color_system=None, legacy_windows=False)
+    display = RichDisplay(console)
+    display.begin(study)
+    for verdict, rules in (("rejected", ("a-rule-of-a-long-name",)), ("memory", ()), ("scored", ())):
+        display(judged(study, verdict, rules=rules))  # type: ignore[arg-type]
+    with console.capture() as captured:
+        console.print(display)
+    return captured.get().splitlines()
+
+
+@settings(max_examples=examples(60), derandomize=True, deadline=None)
+@given(st.integers(min_value=1, max_value=200))
+def test_what_is_drawn_is_at_most_three_lines_and_never_wider_than_the_terminal(width: int) -> None:
+    study = a_search(budget_dollars=3.0)
+    lines = drawn_at(width, study)
+    assert len(lines) <= 3
+    assert all(cell_len(line) <= width for line in lines), (width, lines)
+
+
+def test_on_a_wide_terminal_everything_is_there() -> None:
+    bar, scores, failures = drawn_at(120, a_search(budget_dollars=3.0))
+    assert bar.endswith("3/50 candidates   $0.00 of $3.00")
+    assert "━" in bar
+    assert scores == "best 0.3000 (candidate 3)   best baseline 0.2500 (steady)   gap +0.0500"
+    assert failures == "1 rejected (a-rule-of-a-long-name 1)   1 memory"
+
+
+@settings(max_examples=examples(100), derandomize=True, deadline=None)
+@given(st.lists(st.text(st.characters(exclude_categories=["C", "Z", "M"]), min_size=1), min_size=1), st.integers(0, 80))
+def test_parts_that_fit_are_kept_in_order(parts: list[str], width: int) -> None:
+    line = fitted(parts, width)
+    assert cell_len(line) <= width
+    if cell_len("   ".join(parts)) <= width:
+        assert line == "   ".join(parts)
+
+
+def test_every_json_line_has_the_same_keys_and_no_number_that_json_has_not() -> None:
+    lines: list[str] = []
+    study = a_search()
+    with JsonLinesDisplay(lines.append) as display:
+        display.opened(OPENED)
+        display.preparing("steady")
+        display.begin(study)
+        display(judged(study, score=float("inf")))
+        display.ended({"run": "runs/x"})
+    documents = [json.loads(line, parse_constant=pytest.fail) for line in lines]
+    assert [document["kind"] for document in documents] == ["Opened", "Preparing", "Begun", "Judged", "Ended"]
+    assert all(set(document) == {"kind", "seconds", "data", "standing"} for document in documents)
+    assert all(document["kind"] in (*EVENTS, *KINDS) for document in documents)
+    assert documents[3]["data"]["score"] is None
+    assert documents[0]["standing"] is None
+    assert documents[3]["standing"]["best_baseline"] == {"policy": "steady", "score": 0.25}
+    assert all("\n" not in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("error", "data"),
+    [
+        (KeyboardInterrupt(), {"reason": "interrupted", "message": ""}),
+        (UserError("no\nmodel"), {"reason": "error", "message": "no model"}),
+    ],
+)
+def test_the_last_json_line_says_why_a_search_stopped(error: BaseException, data: dict[str, str]) -> None:
+    lines: list[str] = []
+    with pytest.raises(type(error)), JsonLinesDisplay(lines.append):
+        raise error
+    assert json.loads(lines[-1])["kind"] == "Failed"
+    assert json.loads(lines[-1])["data"] == data
+
+
+@pytest.mark.parametrize(
+    ("term", "terminal", "drawn"), [("xterm", True, True), ("dumb", True, False), ("xterm", False, False)]
+)
+def test_lines_are_drawn_over_only_where_a_terminal_can(
+    term: str, terminal: bool, drawn: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TERM", term)
+    assert can_be_drawn_on(Console(file=io.StringIO(), force_terminal=terminal)) is drawn
+
+
+@pytest.mark.parametrize("form", PROGRESS)
+def test_every_form_gives_a_display(form: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with open_display(form) as display:
+        assert isinstance(display, Display)
+        assert isinstance(display, NullDisplay) == (form == "none")
+    assert ("no terminal" in capsys.readouterr().err) == (form == "rich"), "nothing is left out silently"
+
+
+def test_a_form_that_there_is_not_names_the_nearest() -> None:
+    with pytest.raises(UserError, match=r"no form of progress 'jsn'; did you mean 'json'\? \(known: auto, rich"):
+        check_form("jsn")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"), [(0, "0 s"), (99, "99 s"), (100, "2 min"), (5900, "98 min"), (11400, "3 h 10 min")]
+)
+def test_durations_are_rough(seconds: float, words: str) -> None:
+    assert duration(seconds) == words

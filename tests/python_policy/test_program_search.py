@@ -1,0 +1,222 @@
+"""A search whose model writes programs, from the prompt to the winner and its export."""
+
+import importlib.util
+from contextlib import closing
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+from chat_server import Behaviour, ChatServer, Received, answer
+from program_parts import CACHE, SEEDS, Here, trace
+
+from vulcan.errors import UserError
+from vulcan.export import Provenance
+from vulcan.export.formats import export_policy
+from vulcan.export.source import policy_source
+from vulcan.models import open_proposer
+from vulcan.models.budget import Budget
+from vulcan.python_policy.check import check_program
+from vulcan.scoring import Job, LocalExecutor, Setup
+from vulcan.searches.config import SearchConfig, complete_settings
+from vulcan.searches.evidence import load_evaluation_set
+from vulcan.searches.model_pool import ModelPool
+from vulcan.searches.session import ExecutionConfig, check_config, open_study
+from vulcan.searches.tuning import tune
+from vulcan.store import MemoryStore
+from vulcan.store.events import CandidateJudged
+from vulcan_cache.program import ProgramEvaluator, replay_program
+
+TRACE = "zipf:alpha=0.9,requests=3000,objects=600,seed=3"
+CONFIG = SearchConfig(
+    task="cache_program",
+    settings=complete_settings(CACHE, {"trace": [TRACE]}),
+    objective="object",
+    model=("toy",),
+    strategy="best-of-n",
+    rounds=1,
+    samples=5,
+    repairs=1,
+    tune=0,
+    advice_every=0,
+    limit=120.0,
+)
+
+RANDOM = '''"""Evicts what was put in at random."""
+
+
+class Policy:
+    def __init__(self, capacity):
+        self.kept = []
+
+    def on_miss(self, request):
+        self.kept.append(request.id)
+
+    def evict(self, request):
+        place = random.randrange(len(self.kept))
+        self.kept[place], self.kept[-1] = self.kept[-1], self.kept[place]
+        return self.kept.pop()
+'''
+
+
+class Quiet:
+    def preparing(self, what: str) -> None: ...
+
+    def begin(self, study: object) -> None: ...
+
+    def __call__(self, event: object) -> None: ...
+
+
+def reply(source: str) -> str:
+    return f"An idea.\n\n```python\n{source}```\n"
+
+
+def test_a_search_with_a_model_that_writes_programs() -> None:
+    renamed = SEEDS["lru"].replace("order", "by_age").replace("request", "asked")
+    broken = RANDOM.replace("class Policy:", "import os\n\n\nclass Policy:")
+    liar = SEEDS["fifo"].replace("self.queue.popleft()", "self.queue[0] if len(self.queue) > 4 else 10**9")
+    first = iter([answer(reply(s)) for s in (RANDOM, broken, renamed, liar)] + [answer("I cannot.")])
+    mended = RANDOM.replace("self.kept[-1], self.kept[place]", "self.kept[-1], self.kept[0]")
+
+    def script(request: Received) -> Behaviour:
+        messages = request.body["messages"]
+        if len(messages) == 1:
+            return next(first)
+        if "I cannot" in messages[1]["content"]:
+            assert "that defines Policy" in messages[2]["content"]
+            return answer("No.")
+        assert "line 4, column 1: [import] there is no module 'os'" in messages[2]["content"]
+        return answer(reply(mended))
+
+    store = MemoryStore()
+    with ChatServer(script) as server, closing(open_proposer("toy", api_base=server.url)) as model:
+        evidence = check_config(CACHE, CONFIG, models=False)
+        with open_study(CACHE, CONFIG, store, evidence, ExecutionConfig("local", 1), Quiet()) as study:
+            study.run(ModelPool(model, Budget()), parallel=1)
+    judged = [event for event in store.events() if isinstance(event, CandidateJudged)]
+    verdicts = [(j.proposal - len(SEEDS), j.turn, j.verdict) for j in judged if j.origin == "model"]
+    assert verdicts[0] == (1, 0, "scored")
+    assert verdicts[1][2] == "rejected"
+    assert verdicts[2][:2] == (2, 1)
+    assert verdicts[3:] == [(3, 0, "duplicate"), (4, 0, "failed"), (5, 0, "rejected"), (5, 1, "rejected")]
+    assert verdicts[2][2] in ("scored", "failed")
+    seeds = {j.candidate: j for j in judged if j.origin == "seed"}
+    assert len(seeds) == len(SEEDS)
+    assert all(j.verdict == "scored" and j.operations is None and j.size for j in seeds.values())
+    failed = next(j for j in judged if j.verdict == "failed" and j.proposal == len(SEEDS) + 4)
+    assert "its evict returned" in failed.feedback
+
+
+def test_a_generator_of_anvil_is_refused_before_anything_is_written() -> None:
+    offline = SearchConfig.from_json({**CONFIG.to_json(), "model": ["offline/evolve"]})
+    with pytest.raises(UserError, match="free Python: name a language model"):
+        check_config(CACHE, offline)
+
+
+def test_jobs_of_programs_that_fail_leave_the_worker_in_order() -> None:
+    instances = load_evaluation_set(CACHE, CONFIG, ProgramEvaluator()).instances[:1]
+    endless = SEEDS["fifo"].replace("return self.queue", "while True: pass\n        return self.queue")
+    jobs = {
+        "timeout": (endless, 3.0),
+        "rejected": ("import os\n", 60.0),
+        "failed": (SEEDS["fifo"].replace("popleft()", "pop(3)"), 60.0),
+        "memory": (SEEDS["fifo"].replace("deque()", "[0] * 10**11"), 60.0),
+        "scored": (SEEDS["lru"], 120.0),
+    }
+    with LocalExecutor(Setup("cache_program", instances), 1) as executor:
+        outcomes = [
+            executor.submit(Job(n, source, instances, limit)).result()
+            for n, (source, limit) in enumerate(jobs.values())
+        ]
+    assert [o.status for o in outcomes] == list(jobs), [o.message for o in outcomes]
+    assert "took more than" in outcomes[0].message
+    assert len(outcomes[-1].metrics) == 1
+
+
+def test_constants_at_the_top_are_tuned() -> None:
+    objects, sizes = trace(1500, 400)
+    seen = []
+
+    def evaluate(sources: list[str]) -> list[float | None]:
+        seen.extend(sources)
+        return [
+            -replay_program(check_program(s, CACHE).within(Here), objects, sizes, 60, blocks=iter([500] * 9)).miss_ratio
+            for s in sources
+        ]
+
+    source = SEEDS["s3_fifo"].replace("SMALL_SHARE = 0.1", "SMALL_SHARE = 0.6")
+    found = tune(source, CACHE, evaluate, evaluations=24, seed=1)
+    assert found is not None
+    assert found.score > found.before
+    assert {change.name for change in found.changes} <= {"SMALL_SHARE", "GHOST_SHARE", "PROMOTED_FROM", "MAX_COUNTED"}
+    assert found.source.split("class Policy")[1] == source.split("class Policy")[1]
+    assert len(seen) == found.evaluations <= 24
+
+
+def exported(source: str, place: Path) -> ModuleType:
+    """The module that a policy is exported as, imported."""
+    files = export_policy(check_program(source, CACHE), "python", Provenance("cache_program", "x.py", "", "", ""))
+    ((name, text),) = files.items()
+    assert name == "cache_program.py"
+    assert policy_source(text) == source
+    (place / name).write_text(text)
+    specification = importlib.util.spec_from_file_location("exported_program", place / name)
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    return module
+
+
+ALIASES = '''"""Imports in every way."""
+from __future__ import annotations
+
+import heapq as hq, math
+from collections import deque as dq, OrderedDict
+from random import randrange
+from typing import Any
+
+
+class Policy:
+    """A class."""
+
+    def __init__(self, capacity: NotThere) -> Any:
+        import bisect
+        self.kept = dq()
+        hq.heapify([math.floor(bisect.bisect([1], 2)), OrderedDict() is None])
+
+    def on_miss(self, request):
+        self.kept.append(request.id)
+
+    def evict(self, request):
+        self.kept.rotate(randrange(3) + random.randrange(2))
+        return self.kept.popleft()
+'''
+
+
+@pytest.mark.parametrize("source", [*SEEDS.values(), RANDOM, ALIASES], ids=[*SEEDS, "random", "aliases"])
+def test_an_export_misses_as_the_search_says_and_can_be_read_back(source: str, tmp_path: Path) -> None:
+    objects, sizes = trace(4000, 900, largest=9)
+    cache = exported(source, tmp_path).Cache(500)
+    misses = sum(not cache.request(int(obj), int(size)) for obj, size in zip(objects, sizes, strict=True))
+    result = replay_program(check_program(source, CACHE).within(Here), objects, sizes, 500)
+    assert misses == result.misses
+    assert cache.used == sum(cache.sizes.values()) <= 500
+
+
+def test_other_formats_take_no_programs() -> None:
+    with pytest.raises(UserError, match="use --format python"):
+        export_policy(check_program(SEEDS["lru"], CACHE), "c", Provenance("cache_program", "x.py", "", "", ""))
+
+
+def test_a_sample_is_told_in_blocks_once_and_ranks_as_a_cache_of_its_own() -> None:
+    evaluator = ProgramEvaluator()
+    given = complete_settings(
+        CACHE, {"trace": ["zipf:alpha=0.3,requests=90000,objects=40000,seed=2"], "cache_size": ["60%"]}
+    )
+    instances = evaluator.instances(given, CACHE.split)
+    training = [i for i in instances if i.split == "train"]
+    (rung,) = evaluator.rungs(training)
+    assert [i.parameters["told"] for i in (*training, *rung.instances)] == ["in blocks", "once"]
+    metrics = evaluator.evaluate(check_program(SEEDS["lru"], CACHE).within(Here), rung.instances[0])
+    known = evaluator.evaluate_baseline("lru", rung.instances[0])
+    assert metrics == known
+    assert np.isclose(metrics["requests"], training[0].parameters["measure_to"] / 10, rtol=0.2)

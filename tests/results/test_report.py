@@ -1,0 +1,209 @@
+"""The report of a run: every number of it stands in the store, and nothing in it comes from outside."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import sqlite3
+from contextlib import closing
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from locations import RECORDED
+
+from vulcan.errors import UserError
+from vulcan.results.report.data import Report, difference, report_document
+from vulcan.results.report.figures import not_dominated
+from vulcan.results.report.html import figure_text, html_page
+from vulcan.results.report.markdown import markdown
+from vulcan.store.events import CallRecord, CandidateJudged, CandidateProposed
+from vulcan.store.runs import open_store
+
+MARKUP = '</script><img src=x onerror="document.title=1"><b>&amp;'
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    """A copy of a recorded search with a language model."""
+    return Path(shutil.copytree(RECORDED, tmp_path / "run"))
+
+
+class Page(HTMLParser):
+    """The elements of a page, its links to rows with their texts, and the data inside."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.addresses: list[str] = []
+        self.elements: list[str] = []
+        self.links: list[tuple[int, str]] = []
+        self.data = ""
+        self._link: int | None = None
+        self._in_data = False
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        self.elements.append(tag)
+        self.addresses += [value or "" for name, value in attrs if name in ("src", "href")]
+        found = re.fullmatch(r"#row-(\d+)", given.get("href") or "")
+        self._link = int(found[1]) if found else None
+        self._in_data = given.get("id") == "data"
+
+    def handle_endtag(self, tag: str) -> None:
+        self._link, self._in_data = None, False
+
+    def handle_data(self, data: str) -> None:
+        if self._link is not None:
+            self.links.append((self._link, data))
+        if self._in_data:
+            self.data += data
+
+
+def page_of(run: Path) -> tuple[Page, dict[str, object]]:
+    report = Report.of(run)
+    document = report_document(report, seconds=0.0)
+    return Page(html_page(report, document)), document
+
+
+def rows_of(run: Path) -> dict[int, tuple[str, dict[str, object]]]:
+    """The table `events`, read by SQL alone."""
+    with closing(sqlite3.connect(run / "run.db")) as db:
+        return {row: (kind, json.loads(data)) for row, kind, data in db.execute("SELECT id, kind, data FROM events")}
+
+
+def numbers_in(value: object) -> set[str]:
+    """Every number in a value, however deep, as the report writes numbers."""
+    if isinstance(value, dict):
+        return set().union(*map(numbers_in, value.values()))
+    if isinstance(value, list):
+        return {figure_text(len(value))}.union(*map(numbers_in, value))
+    return {figure_text(value)} if isinstance(value, int | float) else set()
+
+
+def test_every_row_is_in_the_page_as_it_is_in_the_store(run: Path) -> None:
+    page, _ = page_of(run)
+    embedded = {row["row"]: row for row in json.loads(page.data)["rows"]}
+    stored = rows_of(run)
+    assert set(embedded) == set(stored)
+    for number, (kind, data) in stored.items():
+        assert embedded[number]["kind"] == kind
+        shown = embedded[number]["data"]
+        told = {name: value for name, value in data.items() if name not in ("source", "text")}
+        assert {name: shown[name] for name in told} == told
+
+
+def test_every_number_that_is_a_link_stands_in_its_row(run: Path) -> None:
+    page, document = page_of(run)
+    stored = rows_of(run)
+    derived = {figure_text(gap) for gap in document["gap"].values() if gap is not None}
+    for split in ("train", "validation", "test"):
+        interval = (document[split] or {}).get("interval") or {}
+        derived |= {figure_text(interval[end]) for end in ("low", "high") if end in interval}
+    scores = {s["row"]: set() for s in document["scores"]}
+    for s in document["scores"]:
+        scores[s["row"]].add(figure_text(s["score"]))
+    assert len(page.links) > 100
+    for row, text in page.links:
+        assert text in numbers_in(stored[row][1]) | scores.get(row, set()) | derived | {
+            figure_text(len(stored[row][1].get("config", ())))
+        }, f"{text} is not in row {row}"
+
+
+def test_the_scores_of_the_page_are_those_that_show_prints(run: Path) -> None:
+    page, document = page_of(run)
+    texts = {text for _, text in page.links}
+    assert figure_text(document["train"]["score"]) in texts
+    for score in document["train"]["baselines"].values():
+        assert figure_text(score) in texts
+
+
+def test_the_page_asks_for_nothing_from_outside(run: Path) -> None:
+    report = Report.of(run)
+    text = html_page(report, report_document(report, seconds=0.0))
+    assert not re.search(r'(src|href)="https?://', text)
+    assert all(address.startswith("#") for address in Page(text).addresses)
+    assert "default-src 'none'" in text
+
+
+def test_what_a_model_wrote_is_text_and_no_markup(run: Path) -> None:
+    proposals = Report.of(run).record.proposals
+    number = max(proposals) + 1
+    with closing(open_store(run)) as store:
+        last = max(Report.of(run).record.candidates)
+        store.append(
+            CandidateProposed(number, 99, MARKUP, (), 1, MARKUP),
+            CandidateJudged(
+                last + 1, number, 0, f"# {MARKUP}", "f", "rejected", MARKUP, (MARKUP,), None, None, None, None, (),
+                warnings=(MARKUP,),
+            ),
+        )  # fmt: skip
+        store.keep_call(CallRecord(number, 0, (("user", "x"),), MARKUP, MARKUP, "stop", 1, 1, None, 0.1))
+    report = Report.of(run)
+    document = report_document(report, seconds=0.0)
+    text = html_page(report, document)
+    page = Page(text)
+    assert "img" not in page.elements
+    embedded = json.loads(page.data)
+    assert embedded["calls"][-1]["reply"] == MARKUP
+    assert embedded["rows"][-1]["data"]["source"] == f"# {MARKUP}"
+    assert "<img" not in re.sub(r"`[^`]*`", "", markdown(report, document).replace("\\<", ""))
+
+
+def test_a_difference_leads_from_the_parent_to_the_child(run: Path) -> None:
+    record = Report.of(run).record
+    children = [number for number in record.candidates if record.parents_of(number)]
+    assert children
+    for child in children:
+        parent = record.candidates[record.parents_of(child)[0]].source.splitlines()
+        text = difference(record, child).splitlines()[2:]
+        kept = [line[1:] for line in text if line[:1] in (" ", "-")]
+        made = [line[1:] for line in text if line[:1] in (" ", "+")]
+        assert set(kept) <= set(parent)
+        assert set(made) <= set(record.candidates[child].source.splitlines())
+        assert bool(text) == (parent != record.candidates[child].source.splitlines())
+
+
+def test_progress_never_falls_and_ends_at_the_best(run: Path) -> None:
+    report = Report.of(run)
+    document = report_document(report, seconds=0.0)
+    best = [point["best"] for point in document["progress"] if point["best"] is not None]
+    assert best == sorted(best)
+    assert best[-1] == report.record.ranked()[0].score
+    dollars = [point["dollars"] for point in document["progress"]]
+    assert dollars == sorted(dollars)
+
+
+def test_what_dominates_is_kept() -> None:
+    points = [
+        {"size": s, "score": v} for s, v in ((3, 1.0), (3, 2.0), (5, 1.5), (5, 2.0), (7, 4.0), (9, 4.0), (1, 0.0))
+    ]
+    assert [(p["size"], p["score"]) for p in not_dominated(points, "size")] == [(1, 0.0), (3, 2.0), (7, 4.0)]
+
+
+def test_markdown_holds_the_tables_and_the_program(run: Path) -> None:
+    report = Report.of(run)
+    document = report_document(report, seconds=0.0)
+    text = markdown(report, document)
+    assert document["best"]["source"].strip() in text
+    for policy, score in document["train"]["baselines"].items():
+        assert re.search(
+            rf"\| {re.escape(policy).replace('_', r'._')} \| baseline \| {re.escape(figure_text(score))} ", text
+        )
+
+
+def test_an_unfinished_run_has_a_report(run: Path) -> None:
+    with closing(sqlite3.connect(run / "run.db")) as db:
+        (first,) = db.execute("SELECT min(id) FROM events WHERE kind = 'Proposed'").fetchone()
+        db.execute("DELETE FROM events WHERE id > ?", (first,))
+        db.commit()
+    page, document = page_of(run)
+    assert document["best"] is None
+    assert document["winner"] is None
+    assert page.elements
+
+
+def test_a_place_without_a_run_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="holds no run"):
+        Report.of(tmp_path)

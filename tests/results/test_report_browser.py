@@ -1,0 +1,86 @@
+"""The report in Chromium, from its file and with no network: it draws, it asks nobody, and its links lead to rows."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from chromium import chromium
+from locations import RECORDED
+from playwright.sync_api import Browser, Page, Request, expect
+
+from vulcan.results.report.data import Report, report_document
+from vulcan.results.report.html import html_page
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("report")
+    report = Report.of(Path(shutil.copytree(RECORDED, folder / "run")))
+    page = folder / "report.html"
+    page.write_text(html_page(report, report_document(report, seconds=0.0)), encoding="utf-8")
+    return page
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def page(browser: Browser, written: Path) -> Iterator[Page]:
+    """The report, opened from its file without a network; it complains of nothing and asks for nothing else."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900}, offline=True)
+    opened = context.new_page()
+    asked: list[str] = []
+    complaints: list[str] = []
+
+    def note(request: Request) -> None:
+        asked.append(request.url)
+
+    opened.on("request", note)
+    opened.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
+    opened.on("pageerror", lambda error: complaints.append(str(error)))
+    opened.set_default_timeout(60_000)
+    opened.goto(written.as_uri())
+    yield opened
+    assert complaints == []
+    assert [url for url in asked if not url.startswith(("data:", "blob:", written.as_uri()))] == []
+    context.close()
+
+
+def test_its_figures_are_drawn(page: Page) -> None:
+    for name in ("progress", "heat", "lineage", "tradeoff"):
+        expect(page.locator(f"#figure-{name} svg.main-svg").first).to_be_visible()
+    assert page.locator("#figure-progress .scatterlayer path").count() > 0
+    assert page.locator("#figure-heat .heatmaplayer image").count() > 0
+
+
+def test_every_number_leads_to_a_row_that_is_there(page: Page) -> None:
+    rows = set(page.evaluate("data.rows.map((row) => row.row)"))
+    links = page.eval_on_selector_all("a[href^='#row-']", "all => all.map((link) => Number(link.hash.slice(5)))")
+    assert len(links) > 100
+    assert set(links) <= rows
+    page.locator("#result a[href^='#row-']").first.click()
+    expect(page.locator("#panel")).to_be_visible()
+    expect(page.locator("#panel-title")).to_contain_text("of the table events")
+    page.keyboard.press("Escape")
+    expect(page.locator("#panel")).to_be_hidden()
+    for name in page.eval_on_selector_all("nav a", "all => all.map((link) => link.hash)"):
+        assert page.locator(name).count() == 1
+
+
+def test_the_table_of_candidates_can_be_filtered_and_sorted(page: Page) -> None:
+    record = Report.of(RECORDED).record
+    expect(page.locator("#candidates tbody tr")).to_have_count(len(record.candidates))
+    page.locator("#filter").fill("tuned")
+    tuned = sum(c.origin == "tuned" for c in record.candidates.values())
+    expect(page.locator("#candidates tbody tr")).to_have_count(tuned)
+    page.locator("#filter").fill("")
+    page.locator("[data-sort=score]").click()
+    first = page.locator("#candidates tbody tr").first.locator("td").nth(2)
+    worst = min(c.score for c in record.candidates.values() if c.score is not None)
+    assert float(first.inner_text()) == pytest.approx(worst, rel=1e-4)

@@ -1,0 +1,136 @@
+"""A study whose prompts somebody else answers, over several processes: each is a conversation of its own here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from asked_runs import ASK, Run, good
+from rich_parts import Quiet
+from search_parts import SEEDS, TASK, as_reply, config, contents, evidence, judged
+
+from vulcan.errors import UserError
+from vulcan.scoring import Executor, WorkerLost
+from vulcan.searches.evidence import open_run
+from vulcan.searches.interactive import name_of, open_interactive_search
+from vulcan.store import SQLiteStore
+
+
+@pytest.fixture
+def run(children: Executor, tmp_path: Path) -> Run:
+    return Run(tmp_path, config(model=ASK, rounds=2, samples=3, repairs=2), children)
+
+
+def error(call: Callable[[], object]) -> str:
+    with pytest.raises(UserError) as caught:
+        call()
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_several_are_open_and_are_told_in_any_order_in_any_process(run: Run) -> None:
+    assert [run.ask(), run.ask(), run.ask(), run.ask()] == ["3", "4", "5", None]
+    late = run.tell("5", good(5))
+    assert (late.verdict, late.settled, late.candidate, late.repair) == ("scored", False, None, False)
+    assert late.score == pytest.approx(34.5 / 15 - 1, abs=1e-12)
+    assert judged(run.kept()) == []  # the earlier ones have no reply yet
+    with run.talk() as talk:
+        assert [name_of(p) for p in talk.open()] == ["3", "4"]
+    assert run.tell("4", good(4)).settled is False
+    first = run.tell("3", good(3))
+    assert (first.verdict, first.settled, first.candidate) == ("scored", True, SEEDS + 1)
+    assert [(v.proposal, v.verdict) for v in judged(run.kept())] == [(3, "scored"), (4, "scored"), (5, "scored")]
+    assert [run.ask(), run.ask()] == ["6", "7"]
+    assert {c.model for c in run.kept().calls()} == {"somebody"}
+
+
+def test_a_prompt_is_the_same_in_every_process(run: Run) -> None:
+    with run.talk() as talk:
+        first = talk.ask()
+    with run.talk() as talk:
+        assert talk.open() == [first]
+        assert first is not None
+        assert talk.find("3") == first
+
+
+def test_a_rejected_program_comes_back_for_repair_under_a_name_of_its_own(run: Run) -> None:
+    assert [run.ask(), run.ask()] == ["3", "4"]
+    told = run.tell("4", as_reply("def decide(load, room):\n    return load + missing\n"))
+    assert (told.verdict, told.repair, told.settled) == ("rejected", True, False)
+    assert "'missing' is not defined" in told.feedback
+    assert run.ask() == "4.1"
+    with run.talk() as talk:
+        (_, repair) = talk.open()
+        assert [m.role for m in repair.messages] == ["user", "assistant", "user"]
+        assert "missing" in repair.messages[2].content
+    assert run.tell("4.1", "Sorry, no.").repair is True
+    assert run.ask() == "4.2"
+    last = run.tell("4.2", as_reply("def decide(load, room):\n    return 3\n"))
+    assert (last.verdict, last.repair) == ("rejected", False)
+    assert "constant" in last.feedback
+    assert run.tell("3", good(3)).verdict == "scored"
+    assert [(v.proposal, v.turn, v.verdict) for v in judged(run.kept())] == [
+        (3, 0, "scored"), (4, 0, "rejected"), (4, 1, "rejected"), (4, 2, "rejected"),
+    ]  # fmt: skip
+
+
+def test_what_is_stale_repeated_or_unknown_is_refused_in_a_line_and_changes_nothing(run: Run) -> None:
+    assert [run.ask(), run.ask()] == ["3", "4"]
+    run.tell("3", "no")
+    assert run.ask() == "3.1"
+    before = contents(run.kept())
+    already = "proposal 3 has its reply already; open are: 3.1, 4"
+    assert error(lambda: run.tell("3", good(3))) == already
+    for name in ("3.2", "5", "99", "2", "", "4.0", "x"):
+        assert error(lambda name=name: run.tell(name, good(3))) == (
+            f"no proposal {name!r} was given out; open are: 3.1, 4"
+        )  # fmt: skip
+    assert contents(run.kept()) == before
+    run.tell("3.1", good(3))
+    assert error(lambda: run.tell("3.1", good(3))) == "proposal 3.1 has its reply already; open are: 4"
+
+
+def test_a_duplicate_is_told_at_once(run: Run) -> None:
+    run.ask()
+    run.tell("3", good(3))
+    run.ask()
+    told = run.tell("4", good(3))
+    assert (told.verdict, told.score, told.settled) == ("duplicate", None, True)
+
+
+def test_a_reply_whose_process_died_before_its_score_is_scored_by_the_next(run: Run, children: Executor) -> None:
+    class Dying:
+        name, workers = "dying", 1
+
+        def submit(self, _: object) -> None:
+            raise WorkerLost("killed")
+
+    run.ask()
+    run.executor = Dying()  # type: ignore[assignment]
+    with pytest.raises(WorkerLost):
+        run.tell("3", good(3))
+    run.executor = children
+    assert [c.proposal for c in run.kept().calls()] == [3]
+    assert judged(run.kept()) == []
+    assert error(lambda: run.tell("3", good(4))).startswith("proposal 3 has its reply already")
+    assert [run.ask(), run.ask(), run.ask()] == ["4", "5", None]
+    with run.talk() as talk:
+        talk.study.wait_for_scores()
+    assert [(v.proposal, v.verdict) for v in judged(run.kept())] == [(3, "scored")]
+
+
+def test_a_run_that_a_model_answers_is_no_conversation(tmp_path: Path) -> None:
+    chosen = config(model=("offline/evolve",))
+    with closing(SQLiteStore(tmp_path / "run.db", create=True)) as store:
+        open_run(TASK, chosen, store, evidence(chosen), lambda _: None)
+
+    def talk() -> None:
+        with open_interactive_search(tmp_path, Quiet()):
+            pass
+
+    says = error(talk)
+    assert (
+        says == f"the prompts of {tmp_path} are answered by offline/evolve: `vulcan resume {tmp_path}` goes on with it"
+    )

@@ -1,0 +1,197 @@
+"""A prompt holds what the task declares, what the run has chosen, and what the draft shows and asks for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from strategy_parts import TASK, attempt, member, reading
+
+from vulcan.errors import UserError
+from vulcan.evaluator import Instance
+from vulcan.models.base import Message
+from vulcan.registry import find_task
+from vulcan.searches.config import complete_settings
+from vulcan.searches.population import ScoredCandidate
+from vulcan.searches.prompts import Prompts, mechanism_of
+from vulcan.searches.strategies import Draft
+from vulcan.task import Json, Task
+
+CACHE = find_task("cache_eviction")
+PARENTS = (
+    member(3, 0.123456, source=reading("load", "room")),
+    member(1, -1.0, source="def decide(load, room):\n    return load\n\n"),
+)
+OTHER = member(7, 0.75, source=reading("room"))
+OPERATORS = ("initial", "mutate", "crossover", "fresh", "advice")
+FIRST = Draft(1, "initial", ())
+
+
+def prompts(task: Task, objective: str | None = None, instances: tuple[str, ...] = (), **given: Json) -> Prompts:
+    measured = [Instance(name, "train", {}) for name in instances]
+    return Prompts(task, task.objective(objective), complete_settings(task, given), measured)
+
+
+@pytest.mark.parametrize("task", [TASK, CACHE], ids=lambda task: task.name)
+@pytest.mark.parametrize("operator", OPERATORS)
+@pytest.mark.parametrize("parents", [(), PARENTS[:1], PARENTS], ids=len)
+@pytest.mark.parametrize("inspirations", [(), (OTHER,)], ids=len)
+def test_it_holds_what_the_task_declares(
+    task: Task, operator: str, parents: tuple[ScoredCandidate, ...], inspirations: tuple[ScoredCandidate, ...]
+) -> None:
+    text = prompts(task).propose(Draft(2, operator, parents, inspirations))
+    assert task.summary in text
+    assert task.signature.returns in text
+    assert f"def {task.signature.function}(" in text
+    for name, feature in task.signature.features():
+        assert name in text
+        assert feature.meaning in text
+        assert feature.unit in text
+    if operator != "advice":
+        for line in task.advice:
+            assert line in text
+    for shown in (*parents, *inspirations):
+        assert f"```python\n{shown.source.strip()}\n```" in text
+        assert f"{shown.score:.4f}" in text
+    assert text.count("```python\n") == len(parents) + len(inspirations)
+    assert "{{" not in text
+    assert "{%" not in text
+    assert "\n\n\n" not in text
+
+
+def test_it_says_how_the_chosen_mechanism_works_and_no_other() -> None:
+    settings = complete_settings(CACHE, {})
+    spelled = {m.name: m.spelled(settings) for m in CACHE.signature.mechanisms}
+    assert {"sample", "heap"} <= set(spelled)
+    for chosen in ("sample", "heap"):
+        text = prompts(CACHE, mechanism=chosen).propose(FIRST)
+        assert [name for name, other in spelled.items() if other in text] == [chosen]
+        assert spelled[chosen] in text
+
+
+def test_it_says_under_which_settings_the_mechanism_runs() -> None:
+    text = prompts(CACHE, mechanism="sample", sample_size=48).propose(FIRST)
+    assert "48 objects" in text
+    assert "16 objects" not in text
+
+
+def test_the_first_mechanism_is_the_default_and_a_task_may_have_none() -> None:
+    assert mechanism_of(CACHE, {}) == CACHE.signature.mechanisms[0]
+    assert mechanism_of(TASK, {}) is None
+    with pytest.raises(UserError, match="task 'cache_eviction' has no mechanism 'stack'"):
+        mechanism_of(CACHE, {"mechanism": "stack"})
+
+
+def test_it_says_what_the_chosen_objective_is_in_the_tasks_own_words() -> None:
+    first, second = (o.meaning for o in CACHE.objectives)
+    text = prompts(CACHE, objective="byte").propose(FIRST)
+    assert second[1:] in text
+    assert first[1:] not in text
+    assert "FIFO" in text
+
+
+def test_each_operator_asks_for_something_of_its_own() -> None:
+    made = {operator: prompts(TASK).propose(Draft(2, operator, PARENTS[:1], (OTHER,))) for operator in OPERATORS}
+    asked = {operator: text.rpartition("## Your reply")[2] for operator, text in made.items()}
+    assert len(set(asked.values())) == len(OPERATORS)
+    assert "### Example 1, score 0.1235" in made["initial"]
+    assert "several different ideas" in asked["initial"]
+    assert "## The policy to change" in made["mutate"]
+    assert "one meaningful change" in asked["mutate"]
+    assert "## Policies to combine" in made["crossover"]
+    assert "Combine the versions above" in asked["crossover"]
+    assert "a different idea" in asked["fresh"]
+    assert "at most 10 lines" in asked["advice"]
+    assert "Python code block" not in asked["advice"]
+
+
+def test_a_round_of_policysmith_asks_for_more_than_the_best() -> None:
+    text = prompts(TASK).propose(Draft(2, "mutate", PARENTS))
+    assert "## The best policies so far" in text
+    assert "scores higher than those above" in text
+
+
+def test_inspirations_stand_apart_from_the_parents() -> None:
+    text = prompts(TASK).propose(Draft(2, "mutate", PARENTS[:1], (OTHER,)))
+    before, _, after = text.partition("## Different ideas that work")
+    assert PARENTS[0].source.strip() in before
+    assert OTHER.source.strip() in after
+    assert "### Idea 1, score 0.7500" in after
+    assert "Different ideas" not in prompts(TASK).propose(Draft(2, "mutate", PARENTS[:1]))
+
+
+def test_what_the_checker_remarked_on_is_shown_with_the_policy() -> None:
+    warned = replace(PARENTS[0], warnings=("line 2: `load` is never above `room`",))
+    text = prompts(TASK).propose(Draft(2, "mutate", (warned,)))
+    assert "- line 2: `load` is never above `room`" in text
+    assert "Mind what the checker remarked on" in text
+    assert "checker remarked" not in prompts(TASK).propose(Draft(2, "mutate", PARENTS[:1]))
+
+
+def test_scores_are_shown_by_instance_where_there_are_several() -> None:
+    parent = member(3, 0.2, scores=(0.3, 0.1))
+    text = prompts(TASK, instances=("calm", "storm")).propose(Draft(2, "mutate", (parent,)))
+    assert "By instance: calm 0.3000, storm 0.1000." in text
+    alone = prompts(TASK, instances=("calm",)).propose(Draft(2, "mutate", (member(3, 0.2),)))
+    assert "By instance" not in alone
+
+
+def test_of_many_instances_the_best_and_the_worst_are_shown() -> None:
+    names = tuple(f"day{i:02}" for i in range(30))
+    parent = member(3, 14.5, scores=tuple(float(i) for i in range(30)))
+    text = prompts(TASK, instances=names).propose(Draft(2, "mutate", (parent,)))
+    line = next(line for line in text.split("\n") if line.startswith("By instance"))
+    assert [name for name in names if name in line] == [*names[:6], *names[-6:]]
+
+
+def test_lessons_are_shown_once_there_are_any() -> None:
+    with_lessons = prompts(TASK).propose(Draft(2, "mutate", PARENTS[:1], advice="- Mind the load.\n"))
+    assert "## Lessons so far\n\n- Mind the load.\n" in with_lessons
+    assert "Lessons" not in prompts(TASK).propose(Draft(2, "mutate", PARENTS[:1]))
+
+
+def test_a_diff_is_asked_for_in_its_exact_form_and_against_the_first_parent() -> None:
+    full, diff = (prompts(TASK).propose(Draft(2, "mutate", PARENTS[:1], form=form)) for form in ("full", "diff"))
+    for mark in ("\n<<<<<<< SEARCH\n", "\n=======\n", "\n>>>>>>> REPLACE\n"):
+        assert mark in diff
+        assert mark not in full
+    assert "the change to Version 1" in diff
+
+
+def test_advice_is_asked_for_with_the_best_the_improvements_and_the_failures() -> None:
+    failed = attempt(verdict="rejected", feedback="- line 3: [while] no loops without end", score=None)
+    draft = Draft(3, "advice", PARENTS, (OTHER,), advice="- Old lesson.", failures=(failed,))
+    text = prompts(TASK).propose(draft)
+    assert "## Recent changes that raised the score" in text
+    assert "## Recent failures\n\nrejected:\n\n- line 3: [while] no loops without end\n" in text
+    assert "## Your earlier advice\n\n- Old lesson.\n" in text
+    assert "Give no program" in text
+
+
+def test_a_repair_quotes_what_was_wrong() -> None:
+    feedback = "- [while] line 3: no loops without end; write for\n      while load:\n      ^"
+    assert f"\n\n{feedback}\n\n" in prompts(TASK).repair(feedback)
+
+
+def test_a_chat_begins_with_one_message_of_the_user() -> None:
+    made = prompts(TASK)
+    assert made.chat(FIRST) == (Message("user", made.propose(FIRST)),)
+
+
+def test_a_task_may_change_the_template_in_part(tmp_path: Path) -> None:
+    (tmp_path / "prompt.md.j2").write_text(
+        '{% extends "propose.md.j2" %}{% block about %}\nMind {{ task.name }}.\n{% endblock %}'
+    )
+    text = prompts(replace(TASK, directory=tmp_path)).propose(Draft(2, "mutate", PARENTS, (OTHER,)))
+    assert "Mind mood_task." in text
+    assert "def decide(" in text
+    assert "### Idea 1" in text
+
+
+@pytest.mark.parametrize("template", ["{% extends 'nothing.j2' %}", "{% if %}", "{{ unknown.thing }}"])
+def test_a_template_that_cannot_be_used_is_the_users_to_mend(tmp_path: Path, template: str) -> None:
+    (tmp_path / "prompt.md.j2").write_text(template)
+    with pytest.raises(UserError, match=r"prompt\.md\.j2") as caught:
+        prompts(replace(TASK, directory=tmp_path)).propose(FIRST)
+    assert "\n" not in str(caught.value)

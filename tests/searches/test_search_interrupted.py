@@ -1,0 +1,130 @@
+"""A search with everything in it that is interrupted at any event ends as the uninterrupted one."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+import pytest
+from rich_parts import Quiet, rich, search
+from search_parts import contents, judged, of_kind
+
+from vulcan.models import Request
+from vulcan.scoring import Executor
+from vulcan.store import MemoryStore
+from vulcan.store.events import (
+    AdviceReceived,
+    CandidateJudged,
+    CandidateProposed,
+    CandidateRefined,
+    ControlFinished,
+    Event,
+    FinalistScored,
+    RunStopped,
+    WinnerChosen,
+)
+
+
+@dataclass
+class Whole:
+    """The uninterrupted search."""
+
+    store: MemoryStore
+    control: MemoryStore
+    asked: list[Request]
+
+
+@pytest.fixture(scope="module")
+def whole(racers: Executor) -> Whole:
+    store, control = MemoryStore(), MemoryStore()
+    return Whole(store, control, search(rich(), store, racers, control=control))
+
+
+def test_it_has_something_of_everything(whole: Whole) -> None:
+    verdicts = Counter(v.verdict for v in judged(whole.store))
+    assert set(verdicts) == {
+        "scored",
+        "stopped",
+        "duplicate",
+        "same-decisions",
+        "rejected",
+        "failed",
+        "no-reply",
+    }
+    assert {v.origin for v in judged(whole.store)} == {"model", "tuned", "simplified"}
+    assert len(of_kind(whole.store, AdviceReceived)) == 3
+    assert max(v.turn for v in judged(whole.store)) == 2
+    assert {"constant-result", "no-code-block", "name"} == {r for v in judged(whole.store) for r in v.rules}
+    assert [e.reason for e in of_kind(whole.store, RunStopped)] == ["finished"]
+    assert len(judged(whole.control)) >= 36
+    assert {e.operator for e in of_kind(whole.control, CandidateProposed)} == {"seed", "initial"}
+
+
+def interrupting(kind: type[Event], number: int) -> Quiet:
+    """Interrupts like Ctrl-C at the n-th event of a kind."""
+    left = number
+
+    def listen(event: Event) -> None:
+        nonlocal left
+        if isinstance(event, kind):
+            left -= 1
+            if left == 0:
+                raise KeyboardInterrupt
+
+    return Quiet(listen)
+
+
+@pytest.mark.parametrize(
+    ("kind", "number"),
+    [
+        (CandidateProposed, 1),
+        (CandidateProposed, 2),
+        (CandidateProposed, 7),
+        (CandidateProposed, 38),
+        (CandidateJudged, 1),
+        (CandidateJudged, 9),
+        (CandidateJudged, 23),
+        (AdviceReceived, 1),
+        (AdviceReceived, 3),
+        (CandidateRefined, 1),
+        (CandidateRefined, 2),
+        (CandidateRefined, 3),
+        (CandidateRefined, 4),
+        (FinalistScored, 1),
+        (FinalistScored, 3),
+        (WinnerChosen, 1),
+        (FinalistScored, 4),
+        (ControlFinished, 1),
+    ],
+    ids=lambda value: getattr(value, "__name__", value),
+)
+def test_interrupted_at_any_event_it_ends_alike(whole: Whole, racers: Executor, kind: type[Event], number: int) -> None:
+    store, control = MemoryStore(), MemoryStore()
+    with pytest.raises(KeyboardInterrupt):
+        search(rich(), store, racers, display=interrupting(kind, number), control=control)
+    assert [e.reason for e in of_kind(store, RunStopped)] == ["interrupted"]
+    kept = {(c.proposal, c.turn) for c in store.calls()}
+    asked = search(rich(), store, racers, control=control)
+    assert contents(store) == contents(whole.store)
+    assert contents(control) == contents(whole.control)
+    assert not kept & {(r.proposal, r.turn) for r in asked}  # nothing is paid for twice
+
+
+@pytest.mark.parametrize("number", [1, 5, 20, 37])
+def test_interrupted_in_its_control_it_ends_alike(whole: Whole, racers: Executor, number: int) -> None:
+    class Stopping(MemoryStore):
+        left = number
+
+        def append(self, *events: Event) -> None:
+            super().append(*events)
+            self.left -= 1
+            if self.left == 0:
+                raise KeyboardInterrupt
+
+    store, control = MemoryStore(), Stopping()
+    with pytest.raises(KeyboardInterrupt):
+        search(rich(), store, racers, control=control)
+    assert of_kind(store, ControlFinished) == []
+    search(rich(), store, racers, control=control)
+    assert contents(store) == contents(whole.store)
+    assert contents(control) == contents(whole.control)

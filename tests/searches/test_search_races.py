@@ -1,0 +1,166 @@
+"""Cheaper scores come first: who is stopped by them, and who never is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from search_parts import (
+    CROWD,
+    SEEDS,
+    Scripted,
+    as_reply,
+    contents,
+    judged,
+    lineup,
+    of_kind,
+    opened,
+    racing,
+    reply,
+    share,
+)
+
+from vulcan.scoring import Executor, Job
+from vulcan.searches.evaluation import MIN_EARLIER, stages
+from vulcan.store import MemoryStore
+from vulcan.store.events import CandidateJudged, CandidateProposed, FinalistScored
+
+
+class Watched:
+    """An executor that writes down what was measured, by the job's number."""
+
+    def __init__(self, inner: Executor) -> None:
+        self._inner = inner
+        self.name, self.workers = inner.name, inner.workers
+        self.jobs: list[tuple[int, tuple[str, ...]]] = []
+
+    def submit(self, job: Job) -> Any:
+        self.jobs.append((job.id, tuple(i.name for i in job.instances)))
+        return self._inner.submit(job)
+
+    def of(self, number: int) -> list[tuple[str, ...]]:
+        return [names for id, names in self.jobs if id == number]
+
+
+def run(executor: Any, *programs: str, **changes: Any) -> MemoryStore:
+    """A search of rounds of one proposal each, so that each is judged by all before it."""
+    store = MemoryStore()
+    chosen = racing(**{"rounds": len(programs), "samples": 1, **changes})
+    study = opened(store, chosen, executor)
+    study.run(lineup(Scripted(lambda r: as_reply(programs[r.proposal - SEEDS - 1]))), parallel=1)
+    return store
+
+
+GOOD = tuple(share(1.01 + n / 100) for n in range(MIN_EARLIER))
+
+
+def test_a_candidate_among_the_worst_on_a_rung_is_stopped_there(racers: Executor) -> None:
+    watched = Watched(racers)
+    store = run(watched, *GOOD, share(0.3), share(2.0))
+    *_, stopped, best = judged(store)
+    assert (stopped.verdict, stopped.score, stopped.metrics) == ("stopped", None, ())
+    assert stopped.rungs == (("R=0.2", pytest.approx(2 * 0.3 - 1, abs=1e-12)),)
+    assert stopped.feedback == "it scored -0.4000 on R=0.2, not among the best 40% of late"
+    assert watched.of(stopped.proposal) == [("light R=0.2", "heavy R=0.2")]
+    assert best.verdict == "scored"
+    assert [name for name, _ in best.rungs] == ["R=0.2", "R=0.4"]
+    expected = [{"light R=0.2", "heavy R=0.2"}, {"light R=0.4", "heavy R=0.4"}, {"light", "heavy"}]
+    assert [set(names) for names in watched.of(best.proposal)[:3]] == expected
+
+
+def test_the_second_rung_stops_too(racers: Executor) -> None:
+    """Equal on the first rung, the last program gives away what only the second one measures."""
+    kept = [f"def decide(load, room):\n    return min(load, room) + {n / 100!r}\n" for n in range(MIN_EARLIER)]
+    worse = "def decide(load, room):\n    return min(load, room) + 0.09 if (load + 2 * room) % 5 == 0 else 0.1 * load\n"
+    stopped = judged(run(racers, *kept, worse))[-1]
+    assert (stopped.verdict, [name for name, _ in stopped.rungs]) == ("stopped", ["R=0.2", "R=0.4"])
+
+
+def test_a_stopped_candidate_is_no_parent_and_no_finalist(racers: Executor) -> None:
+    store = run(racers, *GOOD, share(0.3), share(2.0), parents=99, finalists=99)
+    (stopped,) = [v for v in judged(store) if v.verdict == "stopped"]
+    assert stopped.candidate not in of_kind(store, CandidateProposed)[-1].parents
+    assert len(of_kind(store, CandidateProposed)[-1].parents) == SEEDS + MIN_EARLIER
+    assert stopped.candidate not in {e.candidate for e in store.events() if isinstance(e, FinalistScored)}
+
+
+def test_an_equal_program_of_a_stopped_one_is_a_duplicate(racers: Executor) -> None:
+    *_, stopped, again = judged(run(racers, *GOOD, share(0.3), share(0.3)))
+    assert (stopped.verdict, again.verdict, again.of) == ("stopped", "duplicate", stopped.candidate)
+
+
+def test_the_first_are_never_stopped_and_neither_are_the_tasks_own(racers: Executor) -> None:
+    """The seed policies count among those that a rung's score is compared with."""
+    falling = [share(0.99 - n / 20) for n in range(MIN_EARLIER + 2)]
+    store = run(racers, *falling)
+    verdicts = [e.verdict for e in of_kind(store, CandidateJudged)]
+    assert verdicts == ["scored"] * MIN_EARLIER + ["stopped"] * (SEEDS + 2)
+    assert all(e.rungs for e in of_kind(store, CandidateJudged))
+
+
+def test_without_racing_all_are_scored_fully(racers: Executor) -> None:
+    watched = Watched(racers)
+    store = run(watched, *GOOD, share(0.3), share(0.2), racing=False)
+    assert {v.verdict for v in judged(store)} == {"scored"}
+    assert {v.rungs for v in judged(store)} == {()}
+    assert not any("R=" in name for _, names in watched.jobs for name in names)
+
+
+def test_of_a_crowd_a_plainly_worse_candidate_is_stopped_after_the_first_part(racers: Executor) -> None:
+    watched = Watched(racers)
+    crowd = {"settings": {"crowd": CROWD}, "finalists": 1}
+    store = run(watched, share(2.0), share(1.1), share(2.5), **crowd)
+    names = ["light", "heavy", *(f"crowd {n}" for n in range(1, CROWD + 1))]
+    first, rest = stages(len(names))
+    better, worse, best = judged(store)
+    assert (worse.verdict, worse.score, worse.metrics) == ("stopped", None, ())
+    assert worse.feedback == "on the first 6 instances it was plainly worse than the best candidates"
+    assert watched.of(worse.proposal)[-1] == tuple(names[i] for i in first)
+    assert watched.of(best.proposal)[2:4] == [tuple(names[i] for i in part) for part in (first, rest)]
+    for scored in (better, best):
+        assert [name for name, _ in scored.metrics] == names
+    apart = run(racers, share(2.0), share(1.1), share(2.5), **crowd, racing=False)
+    assert judged(apart)[0].metrics == better.metrics
+    assert judged(apart)[0].score == better.score
+
+
+def test_who_decides_as_another_did_before_is_not_scored(racers: Executor) -> None:
+    same = "def decide(load, room):\n    return min(room, load) * 1.5 + 0 * room\n"
+    store = run(racers, share(1.5), same)
+    first, second = judged(store)
+    assert (second.verdict, second.of, second.score) == ("same-decisions", first.candidate, None)
+    assert second.feedback == f"it decides as candidate {first.candidate} does"
+    assert second.signature == first.signature
+
+
+def test_who_is_drafted_before_the_other_has_settled_is_scored_all_the_same(racers: Executor) -> None:
+    """Both are of one round: whether the first has its verdict when the second's comes must not matter."""
+    same = as_reply("def decide(load, room):\n    return min(room, load) * 1.5 + 0 * room\n")
+    study = opened(MemoryStore(), racing(rounds=2, samples=2), racers)
+    first, second = study.ask(), study.ask()
+    assert first is not None
+    assert second is not None
+    study.tell(first, reply(as_reply(share(1.5))))
+    study.wait_for_scores()
+    assert [v.verdict for v in judged(study.store)] == ["scored"]
+    study.tell(second, reply(same))
+    study.wait_for_scores()
+    assert [v.verdict for v in judged(study.store)] == ["scored", "scored"]
+    third = study.ask()
+    assert third is not None
+    again = "def decide(load, room):\n    return 1.5 * min(load, room) + 0 * load\n"
+    study.tell(third, reply(as_reply(again)))
+    study.wait_for_scores()
+    assert [(v.verdict, v.of) for v in judged(study.store)][2] == ("same-decisions", SEEDS + 1)
+
+
+def test_what_is_stopped_does_not_depend_on_how_much_is_done_at_a_time(racers: Executor) -> None:
+    stores = []
+    for parallel in (1, 5):
+        store = MemoryStore()
+        programs = [share(0.3 + 37 * n % 41 / 30) for n in range(24)]
+        study = opened(store, racing(rounds=4, samples=6), racers)
+        study.run(lineup(Scripted(lambda r: as_reply(programs[r.proposal - SEEDS - 1]))), parallel=parallel)  # noqa: B023
+        stores.append(contents(store))
+    assert stores[0] == stores[1]
+    assert sum(getattr(e, "verdict", "") == "stopped" for e in stores[0][0]) == 5

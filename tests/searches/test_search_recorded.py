@@ -1,0 +1,94 @@
+"""A search whose replies a language model wrote, on a real trace: repeated, event for event, and over HTTP."""
+
+import shutil
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from chat_server import Behaviour, ChatServer, Received, completion, raw
+from locations import RECORDED
+from real_caches import DATA
+from search_parts import contents, of_kind
+
+from vulcan.registry import find_task
+from vulcan.searches.config import SearchConfig
+from vulcan.searches.model_pool import open_model_pool
+from vulcan.searches.session import ExecutionConfig, RecordedReplies, check_config, open_study, run_search
+from vulcan.store import MemoryStore, RunRecord
+from vulcan.store.events import CallRecord, CandidateJudged, CandidateProposed, Event, InstancesPrepared
+from vulcan.store.runs import open_store
+
+TASK = find_task("cache_eviction")
+
+
+class Unseen:
+    """A display that shows nothing."""
+
+    def preparing(self, what: str) -> None: ...
+    def begin(self, study: object) -> None: ...
+    def __call__(self, event: Event) -> None: ...
+
+
+@pytest.fixture
+def recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> MemoryStore:
+    """What the recorded run holds; the working directory is the trace's."""
+    place = DATA / "cache" / "libcachesim"
+    if not (place / "cloudPhysicsIO.vscsi").is_file():
+        pytest.skip("the trace cloudPhysicsIO.vscsi is not here")
+    monkeypatch.chdir(place)
+    shutil.copy(RECORDED / "run.db", tmp_path / "run.db")
+    store = open_store(tmp_path)
+    kept = MemoryStore()
+    kept.append(*store.events())
+    for call in store.calls():
+        kept.keep_call(call)
+    store.close()
+    return kept
+
+
+def repeated(config: SearchConfig, recording: RecordedReplies) -> MemoryStore:
+    store = MemoryStore()
+    evidence = check_config(TASK, config, models=False)
+    run_search(
+        TASK, config, store, evidence, ExecutionConfig("local", 2), Unseen(), control=MemoryStore, recording=recording
+    )  # fmt: skip
+    return store
+
+
+def test_the_recorded_search_is_repeated_event_for_event(recorded: MemoryStore) -> None:
+    config = SearchConfig.from_json(RunRecord.of(recorded.events()).config)
+    assert contents(repeated(config, RecordedReplies.of(recorded))) == contents(recorded)
+
+
+@pytest.mark.slow
+def test_the_same_replies_over_http_come_to_the_same_verdicts(recorded: MemoryStore) -> None:
+    """A server on loopback gives each prompt the replies that it was given: the whole path of a remote model."""
+    replies: dict[object, list[str]] = {}
+    for call in recorded.calls():
+        replies.setdefault(call.messages, []).append(call.reply)  # the proposals of a round have one prompt
+
+    def reply_to(request: Received) -> Behaviour:
+        return raw(completion(replies[tuple((m["role"], m["content"]) for m in request.body["messages"])].pop(0)))
+
+    config = SearchConfig.from_json(RunRecord.of(recorded.events()).config)
+    found = MemoryStore()
+    with ChatServer(reply_to) as server:
+        remote = replace(config, model=("recorded",), api_base=server.url)
+        with (
+            open_study(TASK, remote, found, check_config(TASK, remote), ExecutionConfig("local", 2), Unseen()) as study,
+            closing(open_model_pool(TASK, remote)) as lineup,
+        ):
+            study.run(lineup, parallel=1)
+    assert [replace(p, model="") for p in of_kind(found, CandidateProposed)] == [
+        replace(p, model="") for p in of_kind(recorded, CandidateProposed)
+    ]
+    assert of_kind(found, CandidateJudged) == of_kind(recorded, CandidateJudged)
+    assert of_kind(found, InstancesPrepared) == of_kind(recorded, InstancesPrepared)
+
+
+def test_the_record_holds_at_least_sixty_replies_of_a_language_model(recorded: MemoryStore) -> None:
+    calls: list[CallRecord] = list(recorded.calls())
+    assert len(calls) >= 60
+    assert {call.model for call in calls} == {"claude"}
+    assert len({call.reply for call in calls}) == len(calls)

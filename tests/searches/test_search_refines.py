@@ -1,0 +1,222 @@
+"""The best candidates are tuned, and the winner made simpler, at no cost of a model and to nobody's loss."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import accumulate
+from typing import Any
+
+import pytest
+from rich_parts import answer, rich, search
+from search_parts import (
+    MOOD_TASK,
+    SEEDS,
+    TASK,
+    Scripted,
+    as_reply,
+    config,
+    contents,
+    evidence,
+    judged,
+    lineup,
+    of_kind,
+    opened,
+    racing,
+    share,
+)
+
+from vulcan.anvil import check
+from vulcan.errors import UserError
+from vulcan.scoring import Executor, Job, LocalExecutor, Setup
+from vulcan.store import MemoryStore
+from vulcan.store.events import (
+    CandidateJudged,
+    CandidateProposed,
+    CandidateRefined,
+    Event,
+    FinalistScored,
+    WinnerChosen,
+)
+
+
+def searched(executor: Executor, *programs: str, **changes: object) -> MemoryStore:
+    """One proposal after the other, with these programs in turn."""
+    store = MemoryStore()
+    chosen = config(**{"objective": "calm", "rounds": len(programs), "samples": 1, "finalists": 5, **changes})
+    study = opened(store, chosen, executor)
+    study.run(lineup(Scripted(lambda r: as_reply(programs[r.proposal - SEEDS - 1]))), parallel=1)
+    return store
+
+
+FAR = tuple(share(round(0.96 - n / 100, 2)) for n in range(20))
+"""Each nearer to 0.685 than those before."""
+
+
+def test_the_best_is_tuned_once_the_search_has_as_many_candidates_as_that_takes(children: Executor) -> None:
+    store = searched(children, *FAR, tune=8)
+    events = [e for e in store.events() if isinstance(e, CandidateProposed | CandidateJudged | CandidateRefined)]
+    (first, *_) = of_kind(store, CandidateRefined)
+    position = events.index(first)
+    assert len({e.proposal for e in events[:position] if isinstance(e, CandidateProposed) and e.round > 0}) == 8
+    child = events[position - 1]
+    assert isinstance(child, CandidateJudged)
+    parent = next(e for e in events if isinstance(e, CandidateJudged) and e.candidate == first.candidate)
+    assert (first.by, first.result) == ("tuned", child.candidate)
+    assert (child.origin, child.derived_from, child.verdict) == ("tuned", parent.candidate, "scored")
+    assert (child.proposal, child.turn) == (parent.proposal, parent.turn)
+    assert child.score > parent.score
+    assert child.fingerprint == check(child.source, TASK).fingerprint != parent.fingerprint
+    assert [name for name, _ in child.metrics] == ["light", "heavy"]
+
+
+def test_none_is_tuned_twice_and_none_that_came_of_it(racers: Executor) -> None:
+    store = MemoryStore()
+    search(rich(control=False), store, racers)
+    for by in ("tuned", "simplified"):
+        of, to = zip(*[(r.candidate, r.result) for r in of_kind(store, CandidateRefined) if r.by == by], strict=True)
+        assert len(set(of)) == len(of)
+        assert not set(of) & set(to)
+
+
+@pytest.mark.parametrize("seed", [1, 5, 22])
+def test_evaluations_never_pass_the_number_of_settled_proposals(racers: Executor, seed: int) -> None:
+    store = MemoryStore()
+    search(rich(control=False, seed=seed, rounds=5), store, racers)
+    spent = settled = 0
+    for event in store.events():
+        if settled == 45 and isinstance(event, CandidateRefined):
+            break  # the end
+        settled += isinstance(event, CandidateProposed) and event.round > 0
+        if isinstance(event, CandidateRefined):
+            spent += event.evaluations
+            assert spent <= settled
+    assert spent > 0
+
+
+def test_what_is_counted_is_what_was_measured(racers: Executor) -> None:
+    """Jobs of the tuner and the simplifier have no proposal's number below which a program could be repeated."""
+    measured: list[str] = []
+
+    class Counting:
+        name, workers = "counting", 2
+
+        def submit(self, job: Job) -> Any:
+            measured.append(job.source)
+            return racers.submit(job)
+
+    plain, refined = MemoryStore(), MemoryStore()
+    chosen = rich(control=False)
+    for store, changes in ((plain, {"tune": 0, "simplify": 0}), (refined, {"advice_every": 11})):
+        measured.clear()
+        search(replace(chosen, strategy="best-of-n", **changes), store, Counting())  # type: ignore[arg-type]
+        if store is plain:
+            without = len(measured)
+    extra = sum(r.evaluations for r in of_kind(refined, CandidateRefined))
+    assert extra > 0
+    # the finalists may be others, and more of them known already: three more measurements at the most
+    assert abs(len(measured) - without - extra) <= 3
+
+
+def test_a_tuned_child_is_a_parent_only_behind_the_barrier(children: Executor) -> None:
+    """Three are under way at a time; what is drafted with the tuned one's parent unsettled does not see it."""
+    store = searched(children, *FAR, tune=8, strategy="evolve", islands=1, in_flight=3, diff="never")
+    (first, *_) = of_kind(store, CandidateRefined)
+    events = list(store.events())
+    settled = [e.proposal for e in events[: events.index(first)] if isinstance(e, CandidateProposed)][-1]
+    using = [e.proposal for e in of_kind(store, CandidateProposed) if first.result in e.parents]
+    assert using != []
+    assert min(using) > settled + 3 - 1
+
+
+def test_of_equal_finalists_the_smaller_wins(children: Executor) -> None:
+    """On the split validation the two take on the same, and on train the longer one a little more."""
+    long = "def decide(load, room):\n    return min(load, room) * 0.6 + (0.05 if load > 4.5 else 0.0) * room\n"
+    changes = {"settings": {"crowd": 3}, "simplify": 0}
+    with_crowd = [long, share(0.6)]
+    chosen = config(**changes)
+    with LocalExecutor(Setup(MOOD_TASK, evidence(chosen).everything), 1) as executor:
+        store = searched(executor, *with_crowd, **changes)
+    first, second = judged(store)
+    assert first.score > second.score
+    assert first.size > second.size
+    on_validation = {e.candidate: e.score for e in of_kind(store, FinalistScored) if e.split == "validation"}
+    assert on_validation[first.candidate] == on_validation[second.candidate]
+    assert of_kind(store, WinnerChosen) == [WinnerChosen(second.candidate, "validation")]
+
+
+def test_the_winner_is_made_simpler_at_the_end(children: Executor) -> None:
+    padded = share(0.6851, "(min(load, room) + load * 1e-9)")
+    store = searched(children, padded, simplify=20)
+    (refined,) = of_kind(store, CandidateRefined)
+    (whole, simple) = judged(store)
+    assert (refined.by, refined.candidate, refined.result) == ("simplified", whole.candidate, simple.candidate)
+    assert (simple.origin, simple.derived_from) == ("simplified", whole.candidate)
+    assert simple.size < whole.size
+    assert simple.score >= whole.score - 1e-4
+    assert "1e-" not in simple.source
+    assert refined.evaluations <= 20
+    assert of_kind(store, WinnerChosen)[0].candidate == simple.candidate
+    kinds: list[type[Event]] = [type(e) for e in store.events()]
+    assert kinds.index(CandidateRefined) < kinds.index(FinalistScored)
+
+
+def test_what_was_made_simpler_is_not_tuned_when_an_interrupted_search_goes_on(children: Executor) -> None:
+    """The simpler program is better by a little, so that it is the best candidate, and was not tuned."""
+    padded = share(0.6851, "(min(load, room) + load * 2e-5)")
+    changes = {"rounds": 1, "samples": 1, "objective": "calm", "tune": 8, "simplify": 30}
+
+    def interrupt(event: object) -> None:
+        if isinstance(event, CandidateRefined) and event.by == "simplified":
+            raise KeyboardInterrupt
+
+    stores = []
+    for listeners in ([], [interrupt]):
+        store = MemoryStore()
+        model = lineup(Scripted(lambda _: as_reply(padded)))
+        if listeners:
+            with pytest.raises(KeyboardInterrupt):
+                opened(store, config(**changes), children, listeners).run(model, parallel=1)
+        opened(store, config(**changes), children).run(model, parallel=1)
+        stores.append(store)
+    *_, before, simple = judged(stores[0])
+    assert (simple.origin, simple.derived_from) == ("simplified", before.candidate)
+    assert simple.score > before.score
+    assert contents(stores[1]) == contents(stores[0])
+
+
+def test_a_program_of_a_single_number_is_tuned(children: Executor) -> None:
+    store = searched(children, *["def decide(load, room):\n    return min(load * 0.9, room)\n"] * 8, tune=8)
+    (refined,) = of_kind(store, CandidateRefined)
+    assert (refined.evaluations, refined.by) == (8, "tuned")
+
+
+def test_without_tuning_and_simplification_nothing_is_refined(children: Executor) -> None:
+    assert of_kind(searched(children, *FAR), CandidateRefined) == []
+
+
+def test_the_best_score_after_each_proposal_is_never_lower_for_tuning(racers: Executor) -> None:
+    """The candidates of best-of-n do not depend on what is tuned: so the best so far can only gain."""
+
+    def bests(tune: int) -> list[float]:
+        store = MemoryStore()
+        chosen = racing(
+            strategy="best-of-n", objective="calm", rounds=4, samples=9, tune=tune, racing=False, seed=5
+        )  # fmt: skip
+        search(chosen, store, racers, answer)
+        by_proposal: dict[int, float] = {}
+        latest = 0
+        for event in store.events():
+            if isinstance(event, CandidateProposed):
+                latest = event.proposal
+            if isinstance(event, CandidateJudged) and event.score is not None:
+                by_proposal[latest] = max(event.score, by_proposal.get(latest, -9.0))
+        return list(accumulate((by_proposal.get(n, -9.0) for n in range(1, latest + 1)), max))
+
+    plain, tuned = bests(0), bests(8)
+    assert all(with_it >= without for with_it, without in zip(tuned, plain, strict=True))
+    assert any(with_it > without for with_it, without in zip(tuned, plain, strict=True))
+
+
+def test_fewer_evaluations_than_a_tuner_can_use_are_refused() -> None:
+    with pytest.raises(UserError, match="tune is 5: it must be 0, or at least 8"):
+        config(tune=5)

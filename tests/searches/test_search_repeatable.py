@@ -1,0 +1,201 @@
+"""One seed and the same replies give one run, however much is done at a time and whatever scores it."""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from backwards import BackwardsWhenIdle
+from rich_parts import Quiet, answer, rich
+from search_parts import MOOD_TASK, SEEDS, TASK, Scripted, config, contents, evidence, judged, lineup, opened
+
+from vulcan.errors import UserError
+from vulcan.models import Request
+from vulcan.scoring import Executor, WorkerLost
+from vulcan.scoring.ray_executor import RayRuntime
+from vulcan.searches.model_pool import OFFLINE as THE_OFFLINE_GENERATOR
+from vulcan.searches.session import ExecutionConfig, run_search
+from vulcan.store import MemoryStore, SQLiteStore, Store
+from vulcan.store.events import Event, RunStopped
+
+OFFLINE = ("offline/evolve",)
+
+
+# A language model by script, on one executor
+
+
+def answered(executor: Any, parallel: int, by: Callable[[Request], str | None] = answer) -> Any:
+    store = MemoryStore()
+    opened(store, rich(), executor).run(lineup(Scripted(by)), parallel=parallel)
+    return contents(store)
+
+
+@pytest.fixture(scope="module")
+def one_by_one(racers: Executor) -> Any:
+    return answered(racers, 1)
+
+
+@pytest.mark.parametrize("parallel", [2, 6])
+def test_it_does_not_matter_how_much_is_done_at_a_time(one_by_one: Any, racers: Executor, parallel: int) -> None:
+    assert answered(racers, parallel) == one_by_one
+
+
+def test_it_does_not_matter_in_which_order_scores_come(one_by_one: Any, racers: Executor) -> None:
+    backwards = BackwardsWhenIdle(racers, holds=lambda job: job.id > SEEDS and job.probe)
+    try:
+        assert answered(backwards, 4) == one_by_one
+    finally:
+        backwards.close()
+    assert backwards.finished != sorted(backwards.finished)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_it_does_not_matter_in_which_order_replies_come(one_by_one: Any, racers: Executor, seed: int) -> None:
+    """Every reply of a pair waits for the other one, and then a random one goes first."""
+    rng, lock, waiting = random.Random(seed), threading.Lock(), threading.Semaphore(0)
+    late: set[int] = set(rng.sample(range(SEEDS + 1, SEEDS + 30), 12))
+    order: list[int] = []
+
+    def by(request: Request) -> str | None:
+        if request.turn == 0 and request.proposal in late:
+            waiting.acquire(timeout=0.3)  # until another one has answered, if one is on its way
+        else:
+            waiting.release()
+        with lock:
+            order.append(request.proposal)
+        return answer(request)
+
+    assert answered(racers, 5, by) == one_by_one
+    assert order != sorted(order)
+
+
+# The offline generator, as the command line runs it
+
+
+def searched(path: Path, machines: ExecutionConfig, **changes: Any) -> tuple[Any, ...]:
+    """All that a run's file and its control's hold but times, after a search with the offline generator."""
+    chosen = rich(**{"model": OFFLINE, "rounds": 3, "samples": 6, **changes})
+    with (
+        closing(SQLiteStore(path, create=True)) as store,
+        closing(SQLiteStore(path.with_name("control.db"), create=True)) as control,
+    ):
+        found = searched_in(store, chosen, machines, control)
+    with closing(sqlite3.connect(path)) as db:
+        texts = db.execute("SELECT hash, text FROM texts ORDER BY hash").fetchall()
+        rows = db.execute("SELECT id, kind, data FROM events ORDER BY id").fetchall()
+    return (*found, texts, rows)
+
+
+class Open:
+    """A store that stays open when a search has done with it."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    def close(self) -> None:
+        pass
+
+
+def searched_in(store: Store, chosen: Any, machines: ExecutionConfig, control: Store) -> tuple[Any, ...]:
+    run_search(TASK, chosen, store, evidence(chosen), machines, Quiet(), control=lambda: Open(control))  # type: ignore[arg-type,return-value]
+    assert list(store.events())[-1] == RunStopped("finished")
+    assert len([v for v in judged(store) if v.origin == "model"]) == 18
+    return (*contents(store), *contents(control))
+
+
+@pytest.fixture(scope="module")
+def one_worker(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, ...]:
+    return searched(tmp_path_factory.mktemp("one") / "run.db", ExecutionConfig("local", 1))
+
+
+def test_the_same_seed_gives_the_same_run(one_worker: tuple[Any, ...], tmp_path: Path) -> None:
+    assert searched(tmp_path / "run.db", ExecutionConfig("local", 2)) == one_worker
+
+
+def test_another_seed_gives_another_run(one_worker: tuple[Any, ...], tmp_path: Path) -> None:
+    other = searched(tmp_path / "run.db", ExecutionConfig("local", 2), seed=2)
+    sources = [{e.source for e in run[0] if hasattr(e, "source")} for run in (one_worker, other)]
+    assert len(sources[0] - sources[1]) > 9
+
+
+@pytest.fixture
+def ray() -> Iterator[None]:
+    """A Ray that the search finds and leaves as it is."""
+    with RayRuntime(workers=2) as runtime:
+        runtime.wait()
+        yield
+
+
+@pytest.mark.ray
+@pytest.mark.usefixtures("ray")
+def test_ray_gives_the_same_run(one_worker: tuple[Any, ...], tmp_path: Path) -> None:
+    assert searched(tmp_path / "run.db", ExecutionConfig("ray", 2)) == one_worker
+
+
+def test_where_ray_cannot_start_one_line_says_so_and_the_search_goes_on(
+    one_worker: tuple[Any, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    import ray
+
+    def fail(**_: Any) -> None:
+        raise RuntimeError("no shared memory\non this host")
+
+    monkeypatch.setattr(ray, "init", fail)
+    assert searched(tmp_path / "run.db", ExecutionConfig("ray", 2)) == one_worker
+    (message,) = [r.message for r in caplog.records if r.name == "vulcan.searches.session"]
+    assert message == ("cannot start Ray: RuntimeError: no shared memory on this host; going on with --executor local")
+
+
+def no_control() -> Store:
+    raise AssertionError("no control is wanted")
+
+
+def test_a_cluster_that_cannot_be_joined_is_the_users_to_mend(monkeypatch: pytest.MonkeyPatch) -> None:
+    import ray
+
+    def fail(**_: Any) -> None:
+        raise ConnectionError("nobody there")
+
+    monkeypatch.setattr(ray, "init", fail)
+    store, chosen = MemoryStore(), config(model=OFFLINE)
+    machines = ExecutionConfig("ray", 2, "127.0.0.1:1")
+    with pytest.raises(UserError, match=r"cannot join Ray at 127.0.0.1:1: .*leave out --ray-address"):
+        run_search(TASK, chosen, store, evidence(chosen), machines, Quiet(), control=no_control)
+    (stopped,) = [e for e in store.events() if isinstance(e, RunStopped)]
+    assert stopped.reason == "error"
+
+
+@pytest.mark.parametrize(
+    ("error", "stopped"),
+    [
+        (KeyboardInterrupt(), RunStopped("interrupted")),
+        (UserError("your mistake"), RunStopped("error", "your mistake")),
+        (WorkerLost("machine gone"), RunStopped("error", "machine gone")),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_the_store_is_told_why_a_search_stopped(error: BaseException, stopped: RunStopped) -> None:
+    def interrupt(_: Event) -> None:
+        raise error
+
+    store, chosen = MemoryStore(), config(model=OFFLINE)
+    machines = ExecutionConfig("local", 1)
+    with pytest.raises(type(error)):
+        run_search(TASK, chosen, store, evidence(chosen), machines, Quiet(interrupt), control=no_control)
+    assert list(store.events())[-1] == stopped
+
+
+def test_the_offline_generator_is_called_what_it_is(one_worker: tuple[Any, ...]) -> None:
+    calls = one_worker[1]
+    assert {call.model for call in calls} == {call.by for call in calls} == {THE_OFFLINE_GENERATOR}
+    assert {call.dollars for call in calls} == {0.0}
+    assert config().task == MOOD_TASK

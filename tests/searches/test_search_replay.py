@@ -1,0 +1,138 @@
+"""A recorded search is repeated from its replies alone, with no call."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from rich_parts import answer, rich, search
+from search_parts import SEEDS, as_reply, config, contents, judged, of_kind, share
+
+from vulcan.errors import UserError
+from vulcan.models import BudgetExhausted, Request
+from vulcan.scoring import Executor
+from vulcan.searches.config import SearchConfig
+from vulcan.searches.session import RecordedReplies
+from vulcan.store import MemoryStore
+from vulcan.store.events import AdviceReceived, CallRecord, CandidateJudged, CandidateProposed
+
+
+def no_call(request: Request) -> str:
+    raise AssertionError(f"proposal {request.proposal} was asked of a model")
+
+
+def recorded(executor: Executor, chosen: SearchConfig, answered=answer) -> tuple[MemoryStore, MemoryStore]:
+    store, control = MemoryStore(), MemoryStore()
+    search(chosen, store, executor, answered, control=control)
+    return store, control
+
+
+def repeated(
+    executor: Executor, chosen: SearchConfig, store: MemoryStore, control: MemoryStore | None = None
+) -> tuple[MemoryStore, MemoryStore]:
+    again, other = MemoryStore(), MemoryStore()
+    asked = search(
+        chosen, again, executor, no_call, control=other, recording=RecordedReplies.of(store),
+        control_recording=RecordedReplies.of(control) if control else None,
+    )  # fmt: skip
+    assert asked == []
+    return again, other
+
+
+def test_a_repetition_holds_what_the_recorded_search_does(racers: Executor) -> None:
+    store, control = recorded(racers, rich())
+    assert of_kind(store, AdviceReceived) != []
+    assert {"no-reply", "rejected"} < {v.verdict for v in judged(store)}
+    assert max(v.turn for v in judged(store)) == 2
+    again, other = repeated(racers, rich(), store, control)
+    assert contents(again) == contents(store)
+    assert contents(other) == contents(control)
+
+
+def test_a_repetition_of_a_repetition_is_no_other(racers: Executor) -> None:
+    store, _ = recorded(racers, rich(control=False))
+    once, _ = repeated(racers, rich(control=False), store)
+    twice, _ = repeated(racers, rich(control=False), once)
+    assert contents(twice) == contents(store)
+
+
+def test_advice_that_did_not_come_does_not_come_again(racers: Executor) -> None:
+    store, _ = recorded(racers, rich(control=False), lambda r: None if r.operator == "advice" else answer(r))
+    assert [e.operator for e in of_kind(store, CandidateProposed)].count("advice") == 3
+    assert of_kind(store, AdviceReceived) == []
+    assert contents(repeated(racers, rich(control=False), store)[0]) == contents(store)
+
+
+def test_silence_that_stopped_the_search_for_a_while_does_not_stop_its_repetition(children: Executor) -> None:
+    store = MemoryStore()
+    with pytest.raises(UserError, match="no reply to 5 proposals in a row"):
+        search(config(), store, children, lambda _: None)
+    search(config(), store, children, lambda r: as_reply(share(r.proposal / 10)))
+    assert [v.verdict for v in judged(store)] == ["scored"] * 6  # what was not answered was asked anew
+    assert contents(repeated(children, config(), store)[0]) == contents(store)
+
+
+@pytest.mark.parametrize("last", [5, 9, 14])
+def test_a_search_that_ended_with_its_budget_is_repeated_as_far_as_it_came(racers: Executor, last: int) -> None:
+    """Beyond a proposal nothing is paid for, repairs neither."""
+
+    def until(request: Request) -> str | None:
+        if request.proposal > SEEDS + last or (request.proposal > SEEDS + last - 3 and request.turn > 0):
+            raise BudgetExhausted("all is spent")
+        return answer(request)
+
+    store, _ = recorded(racers, rich(control=False, rounds=2), until)
+    assert max(v.proposal for v in judged(store)) <= SEEDS + last
+    assert contents(repeated(racers, rich(control=False, rounds=2), store)[0]) == contents(store)
+
+
+def test_without_the_controls_replies_no_control_is_run(racers: Executor) -> None:
+    store, _ = recorded(racers, rich())
+    again, other = repeated(racers, rich(), store)
+    assert list(other.events()) == []
+    assert of_kind(again, CandidateJudged) == of_kind(store, CandidateJudged)
+
+
+@pytest.mark.parametrize("proposal", [4, 17, 30])
+def test_an_interrupted_repetition_goes_on(racers: Executor, proposal: int) -> None:
+    store, _ = recorded(racers, rich(control=False))
+    events, half = list(store.events()), MemoryStore()
+    half.append(
+        *events[: next(i for i, e in enumerate(events) if isinstance(e, CandidateProposed) and e.proposal == proposal)]
+    )
+    for call in store.calls():
+        if call.proposal < proposal:
+            half.keep_call(call)
+    search(rich(control=False), half, racers, no_call, recording=RecordedReplies.of(store))
+    assert contents(half) == contents(store)
+
+
+def only(recording: RecordedReplies, turn: int) -> CallRecord:
+    """The last call of that turn with a prompt that no other call has."""
+    prompts = [call.messages for call in recording.calls]
+    return next(c for c in reversed(recording.calls) if c.turn == turn and prompts.count(c.messages) == 1)
+
+
+def test_a_changed_prompt_is_told_in_a_line(racers: Executor) -> None:
+    store, _ = recorded(racers, rich(control=False))
+    recording = RecordedReplies.of(store)
+    call = only(recording, 0)
+    (role, text), *_ = call.messages
+    changed = replace(call, messages=((role, text.replace("Decide a lot", "Decide little")),))
+    calls = tuple(changed if c is call else c for c in recording.calls)
+    with pytest.raises(UserError, match=f"replay: proposal {call.proposal}, turn 0, has another prompt") as caught:
+        search(rich(control=False), MemoryStore(), racers, no_call, recording=replace(recording, calls=calls))
+    assert "Decide little" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("turn", [0, 1])
+def test_a_reply_that_is_missing_is_told_in_a_line(racers: Executor, turn: int) -> None:
+    store, _ = recorded(racers, rich(control=False))
+    recording = RecordedReplies.of(store)
+    call = only(recording, turn)
+    kept = tuple(c for c in recording.calls if c is not call)
+    says = f"replay: proposal {call.proposal}, turn {turn}, is not among the {len(kept)} recorded calls"
+    with pytest.raises(UserError, match=says) as caught:
+        search(rich(control=False), MemoryStore(), racers, no_call, recording=replace(recording, calls=kept))
+    assert "\n" not in str(caught.value)

@@ -1,0 +1,112 @@
+"""Tuning, simplifying and reading replies of a task of two functions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from locations import TASKS
+
+from vulcan.anvil import check
+from vulcan.models import Reply, extract_source
+from vulcan.registry import find_task
+from vulcan.searches.reply import parse_reply
+from vulcan.searches.simplify import simplify
+from vulcan.searches.tuning import tune
+
+TASK = find_task(str(TASKS / "ferry_task"))
+SHOWN = {
+    "now": 9.0, "car.id": 1.0, "car.length": 5.0, "car.fare": 40.0, "car.arrived": 2.0, "ferry.room": 30.0,
+    "ferry.waited": 4.0, "ferry.queue": 12.0,
+}  # fmt: skip
+
+SOURCE = '''
+"""Kept."""
+
+WEIGHT = 3
+IDLE = 8
+
+
+def shared(x):
+    return x * WEIGHT
+
+
+def priority(now, car, ferry):
+    """The fare, mostly."""
+    nothing = now * 0
+    return shared(car.fare) + nothing
+
+
+def leave(now, ferry):
+    waste = ferry.queue + 17
+    if ferry.waited > 100000000:
+        return waste
+    return shared(ferry.waited) * 0.5
+'''
+
+
+def near(sources: Sequence[str]) -> list[float | None]:
+    """How near the two functions come to 200 and 10 in one situation."""
+    made = []
+    for source in sources:
+        reference = check(source, TASK).reference()
+        made.append(-abs(reference(SHOWN, 1.0) - 200.0) - abs(reference.ask("leave", SHOWN) - 10.0))
+    return made
+
+
+def test_numbers_of_both_functions_are_tuned_together() -> None:
+    """`WEIGHT` is in both; only with the 0.5 of `leave` lifted can both goals be met."""
+    tuned = tune(SOURCE, TASK, near, evaluations=300, seed=1)
+    assert tuned is not None
+    (before,), (after,) = near([SOURCE]), near([tuned.source])
+    assert before == -84.0 and after > -5.0
+    weight = check(tuned.source, TASK).parameters["WEIGHT"]
+    assert abs(weight - 5.0) < 0.2
+
+
+def test_each_function_is_made_simpler_and_none_is_lost() -> None:
+    (score,) = near([SOURCE])
+    made = simplify(SOURCE, TASK, score, near, evaluations=400, tolerance=1e-9)
+    assert made is not None
+    policy = check(made.source, TASK)
+    assert [f.name for f in policy.program.entries] == ["leave", "priority"]
+    (reached,) = near([made.source])
+    assert reached is not None and score is not None and reached >= score and made.size < made.before / 2
+    assert "nothing" not in made.source and "waste" not in made.source and "IDLE" not in made.source
+    assert '"""Kept."""' in made.source and '"""The fare, mostly."""' in made.source
+
+
+def reply(text: str) -> Reply:
+    return Reply(text, "m", "stop", None, None, None, 0.0)
+
+
+HALF = "def priority(now, car, ferry):\n    return car.fare\n"
+WHOLE = HALF + "\n\ndef leave(now, ferry):\n    return ferry.room < 9\n"
+
+
+def test_of_several_code_blocks_the_one_with_every_function_counts() -> None:
+    text = f"```python\n{WHOLE}```\nwhere the first one is\n```python\n{HALF}```\n"
+    assert extract_source(reply(text), "priority", others=["leave"]) == WHOLE
+    assert extract_source(reply(text), "priority") == HALF
+    assert parse_reply(reply(text), TASK).policy is not None
+
+
+def test_a_reply_without_one_of_the_functions_is_told_which() -> None:
+    reading = parse_reply(reply(f"```python\n{HALF}```\n"), TASK)
+    assert reading.policy is None and reading.rules == ("no-function",)
+    assert "no function `def leave(now, ferry)`" in reading.feedback
+    nothing = parse_reply(reply("```python\nx = 1\n```\n```python\ny = 1\n```\n"), TASK)
+    assert "def priority(...) and def leave(...)" in nothing.feedback
+
+
+def test_a_diff_may_change_one_of_the_functions() -> None:
+    change = (
+        "```diff\n<<<<<<< SEARCH\n    return ferry.room < 9\n=======\n    return ferry.room < 7\n>>>>>>> REPLACE\n```\n"
+    )
+    reading = parse_reply(reply(change), TASK, WHOLE)
+    assert reading.policy is not None and reading.source == WHOLE.replace("< 9", "< 7")
+
+
+def test_a_policy_that_decides_nothing_in_any_function_is_not_scored() -> None:
+    constant = WHOLE.replace("car.fare", "1").replace("ferry.room < 9", "2")
+    assert parse_reply(reply(f"```python\n{constant}```"), TASK).rules == ("constant-result",)
+    assert parse_reply(reply(f"```python\n{WHOLE.replace('car.fare', '1')}```"), TASK).policy is not None

@@ -1,0 +1,115 @@
+"""The winner is chosen on evidence that the search did not see, and tested once."""
+
+from __future__ import annotations
+
+from concurrent.futures import Future
+from typing import Any
+
+import pytest
+from search_parts import (
+    SEEDS,
+    TASK,
+    Scripted,
+    as_reply,
+    config,
+    contents,
+    lineup,
+    new_study,
+    of_kind,
+    opened,
+    share,
+)
+
+from vulcan.scoring import Executor, Job, Outcome
+from vulcan.store import MemoryStore
+from vulcan.store.events import CandidateJudged, FinalistScored, RunStopped, WinnerChosen
+
+OVERFITTED = "def decide(load, room):\n    if load + room == 0:\n        return 106\n    return room\n"
+"""The best on the split train, and fails on the split validation."""
+
+
+class Watched:
+    """An executor that writes down which splits its jobs are about."""
+
+    def __init__(self, inner: Executor) -> None:
+        self._inner = inner
+        self.name, self.workers = inner.name, inner.workers
+        self.splits: list[tuple[str, ...]] = []
+
+    def submit(self, job: Job) -> Future[Outcome]:
+        self.splits.append(tuple(sorted({instance.split for instance in job.instances})))
+        return self._inner.submit(job)
+
+
+def finished(executor: Any, *programs: str, **changes: Any) -> MemoryStore:
+    """The store of a search of one round whose replies are these programs, then finished."""
+    study = new_study(executor, rounds=1, samples=len(programs), **changes)
+    study.run(lineup(Scripted(lambda request: as_reply(programs[request.proposal - SEEDS - 1]))))
+    assert isinstance(study.store, MemoryStore)
+    return study.store
+
+
+def test_the_winner_is_chosen_on_the_split_validation(children: Executor) -> None:
+    store = finished(children, OVERFITTED, share(1.5), share(1.2))
+    ranked = sorted(of_kind(store, CandidateJudged), key=lambda c: -(c.score or -9))
+    assert ranked[0].candidate == SEEDS + 1
+    assert of_kind(store, WinnerChosen) == [WinnerChosen(SEEDS + 2, "validation")]
+    validation = {c.candidate: c.score for c in of_kind(store, FinalistScored) if c.split == "validation"}
+    assert (
+        validation
+        == {
+            SEEDS + 1: None,  # it failed there
+            **{c.candidate: c.score for c in ranked[1:]},  # the same workloads as those of the split train
+        }
+    )
+    assert of_kind(store, RunStopped) == []  # for whoever runs the study to say, with `close`
+
+
+def test_the_test_is_run_once_and_for_the_winner_alone(children: Executor) -> None:
+    watched = Watched(children)
+    store = finished(watched, OVERFITTED, share(1.5), share(1.2))
+    assert watched.splits == [("train",)] * (SEEDS + 3) + [("validation",)] * (SEEDS + 3) + [("test",)]
+    tested = [c for c in of_kind(store, FinalistScored) if c.split == "test"]
+    assert [c.candidate for c in tested] == [SEEDS + 2]
+    assert [name for name, _ in tested[0].metrics] == ["heavy"]
+
+    before = contents(store)
+    again = opened(store, config(rounds=1, samples=3), watched)  # type: ignore[arg-type]
+    again.run(lineup(Scripted(lambda _: None)))
+    assert contents(store) == before
+    assert watched.splits.count(("test",)) == 1
+
+
+def test_only_the_best_on_train_are_measured_on_the_split_validation(children: Executor) -> None:
+    store = finished(children, share(1.1), share(1.4), share(1.3), share(1.2), finalists=2)
+    confirmed = [(c.candidate, c.split) for c in of_kind(store, FinalistScored)]
+    best, second = SEEDS + 2, SEEDS + 3
+    assert confirmed == [(best, "validation"), (second, "validation"), (best, "test")]
+
+
+def test_where_every_finalist_fails_the_best_on_train_wins_and_says_so(children: Executor) -> None:
+    store = finished(children, OVERFITTED, share(1.5), finalists=1)
+    assert of_kind(store, WinnerChosen) == [WinnerChosen(SEEDS + 1, "train")]
+    assert {(c.split, c.score is None) for c in of_kind(store, FinalistScored)} == {
+        ("validation", True),
+        ("test", False),
+    }
+
+
+def test_without_a_split_nothing_is_held_out(children: Executor) -> None:
+    store = finished(children, OVERFITTED, share(1.5), split="none")
+    assert of_kind(store, WinnerChosen) == [WinnerChosen(SEEDS + 1, "train")]
+    assert of_kind(store, FinalistScored) == []
+
+
+def test_a_search_that_finds_nothing_keeps_the_best_of_the_tasks_own(children: Executor) -> None:
+    store = finished(children, "no\n", "none\n", repairs=0)
+    assert of_kind(store, WinnerChosen) == [WinnerChosen(1, "validation")]
+    assert list(TASK.seed_policies()) == ["least", "quarter"]
+
+
+@pytest.mark.parametrize("objective", ["gain", "few"])
+def test_another_objective_has_another_winner(children: Executor, objective: str) -> None:
+    store = finished(children, share(0.125), share(1.5), objective=objective)
+    winner = {"gain": SEEDS + 2, "few": SEEDS + 1}[objective]
+    assert of_kind(store, WinnerChosen) == [WinnerChosen(winner, "validation")]

@@ -1,0 +1,11 @@
+"""Where things are: the checkout, its tests, the data of tests, and real data, which VULCAN_DATA may name."""
+
+import os
+from pathlib import Path
+
+TESTS = Path(__file__).resolve().parents[1]
+ROOT = TESTS.parent
+SUPPORT = TESTS / "support"
+TASKS = SUPPORT / "tasks"
+RECORDED = TESTS / "data" / "recorded"
+DATA = Path(os.environ.get("VULCAN_DATA", ROOT / ".." / "shared" / "data"))

@@ -1,0 +1,64 @@
+"""The Zipf exponent is the maximum-likelihood one and is found again in what was drawn with it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from effort import examples
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from vulcan_traces import load_trace
+from vulcan_traces.fingerprint.popularity import MAX_EXPONENT, popularity
+
+COUNTS = st.lists(st.integers(1, 1000), min_size=1, max_size=80)
+
+
+def log_likelihood(counts: list[int], exponent: float) -> float:
+    ranks = np.arange(1, len(counts) + 1, dtype=np.float64)
+    ordered = np.sort(counts)[::-1]
+    return float(-exponent * (ordered @ np.log(ranks)) - ordered.sum() * np.log((ranks**-exponent).sum()))
+
+
+@settings(derandomize=True, deadline=None, max_examples=examples(150))
+@given(COUNTS)
+def test_no_other_exponent_is_likelier(counts: list[int]) -> None:
+    found = popularity(np.array(counts)).zipf_exponent
+    assert 0 <= found <= MAX_EXPONENT
+    here = log_likelihood(counts, found)
+    for other in (found - 0.05, found + 0.05):
+        if 0 <= other <= MAX_EXPONENT:
+            assert here >= log_likelihood(counts, other)
+
+
+@pytest.mark.parametrize("exponent", [0.4, 0.6, 0.8, 1.0, 1.2, 1.5])
+def test_the_exponent_of_a_drawn_trace_is_found(exponent: float) -> None:
+    trace = load_trace(f"zipf:requests=2000000,objects=20000,alpha={exponent},seed=3")
+    found = popularity(np.bincount(trace.objects))
+    assert found.zipf_exponent == pytest.approx(exponent, abs=0.01)
+    assert found.zipf_misfit < 0.01
+
+
+def test_blocks_of_ranks_are_as_good_as_ranks() -> None:
+    """Beyond 1,024 objects ranks are summed in blocks; the likelihood itself is not."""
+    counts = np.maximum(1, (1e6 * np.arange(1, 50_001) ** -0.93).astype(int))
+    found = popularity(counts).zipf_exponent
+    ranks = np.arange(1, len(counts) + 1, dtype=np.float64)
+    expected = float((ranks**-found * np.log(ranks)).sum() / (ranks**-found).sum())
+    assert expected == pytest.approx(float(counts @ np.log(ranks)) / counts.sum(), abs=2e-4)
+
+
+@settings(derandomize=True, deadline=None, max_examples=examples(150))
+@given(COUNTS)
+def test_shares_are_what_they_say(counts: list[int]) -> None:
+    found = popularity(np.array(counts))
+    ordered = sorted(counts, reverse=True)
+    for share, part in ((found.top_percent_share, 0.01), (found.top_tenth_share, 0.1)):
+        assert share == pytest.approx(sum(ordered[: max(1, round(len(counts) * part))]) / sum(counts))
+    assert found.one_hit_share == pytest.approx(counts.count(1) / len(counts))
+    assert 0 <= found.zipf_misfit <= 1
+
+
+def test_equal_counts_have_no_skew() -> None:
+    assert popularity(np.full(1000, 7)).zipf_exponent == 0
+    assert popularity(np.full(1000, 7)).zipf_misfit == pytest.approx(0, abs=1e-9)
