@@ -11,6 +11,7 @@ from vulcan.cli import completion
 from vulcan.cli.options import TASK_OPTIONS, AllowUnsandboxed, AsJson, TaskName, task_settings
 from vulcan.cli.output import number, print_json, print_table, read_policy, say, tell
 from vulcan.errors import UserError
+from vulcan.searches.options import check_choice
 
 if TYPE_CHECKING:
     from vulcan.evaluator import Instance
@@ -28,8 +29,9 @@ def evaluate(
     part: Annotated[
         str,
         typer.Option(
+            metavar="|".join(_PARTS),
             help="What to measure on: the `whole`, or the part that a search calls train, validation or test.",
-            autocompletion=completion.parts,
+            autocompletion=completion.among(_PARTS),
         ),
     ] = "whole",
     objective: Annotated[
@@ -59,8 +61,7 @@ def evaluate(
     from vulcan.searches.evidence import baseline_events, find_instances, find_objective
     from vulcan.searches.scorer import Scorer
 
-    if part not in _PARTS:
-        raise UserError(f"part {part!r} is not one of {', '.join(_PARTS)}")
+    check_choice("part", part, _PARTS)
     source = read_policy(policy)
     declared = find_task(task)
     if plot is not None:

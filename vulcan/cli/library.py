@@ -14,16 +14,16 @@ from vulcan.cli.options import (
     RUNS,
     TASK_OPTIONS,
     AsJson,
-    Executor,
     ProgressForm,
     Quiet,
     RunsDirectory,
     TaskName,
+    takes_options,
     task_settings,
 )
 from vulcan.cli.output import number, print_json, print_table, say, tell
 from vulcan.cli.task_options import TakesTaskOptions
-from vulcan.searches.options import MEANINGS
+from vulcan.searches.options import EXECUTION_OPTIONS, OPTIONS
 
 if TYPE_CHECKING:
     from vulcan.portfolio.build import BuildConfig
@@ -36,12 +36,15 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
 )
-_MODELS = ["offline/evolve"]
+_SEARCHED = ("model", "api_base", "strategy", "budget_dollars", "tune", "simplify", "seed", "split", "limit")
+_EXECUTED = ("executor", "workers")
+_OPTIONS = (*(OPTIONS[name] for name in _SEARCHED), *(EXECUTION_OPTIONS[name] for name in _EXECUTED))
 _NONE: list[str] = []
 _Place = Annotated[Path, typer.Argument(metavar="LIBRARY", help="The library's directory.")]
 
 
 @app.command("build", cls=TakesTaskOptions, context_settings=TASK_OPTIONS)
+@takes_options(_OPTIONS, after="budget_candidates")
 def build(
     context: typer.Context,
     task: TaskName,
@@ -51,20 +54,9 @@ def build(
     ],
     objective: Annotated[list[str], typer.Option(help="Objectives; default: the task's first. Repeatable.")] = _NONE,
     config: Annotated[Path | None, typer.Option(help="A TOML file with any options of the searches.")] = None,
-    model: Annotated[
-        list[str], typer.Option(envvar="VULCAN_MODEL", help=MEANINGS["model"], autocompletion=completion.models)
-    ] = _MODELS,
-    api_base: Annotated[str | None, typer.Option(envvar="VULCAN_API_BASE", help=MEANINGS["api_base"])] = None,
-    strategy: Annotated[str, typer.Option(help=MEANINGS["strategy"], autocompletion=completion.strategies)] = "evolve",
     budget_candidates: Annotated[
-        int, typer.Option(help="Candidates of each search; 0: no search, --policy and --run alone.")
+        int, typer.Option(help="Proposals per search; 0 skips the searches and uses only --policy and --run.")
     ] = 200,
-    budget_dollars: Annotated[float | None, typer.Option(help="Dollars of each search.")] = None,
-    tune: Annotated[int, typer.Option(help=MEANINGS["tune"])] = 40,
-    simplify: Annotated[int, typer.Option(help=MEANINGS["simplify"])] = 80,
-    seed: Annotated[int, typer.Option(help=MEANINGS["seed"])] = 1,
-    split: Annotated[str, typer.Option(help=MEANINGS["split"])] = "task",
-    limit: Annotated[float, typer.Option(help="Seconds that a policy may take on all the instances.")] = 120.0,
     policy: Annotated[
         list[str],
         typer.Option(
@@ -86,12 +78,11 @@ def build(
     ] = 0.002,
     members: Annotated[int, typer.Option(help="Members at most.")] = 8,
     per_search: Annotated[int, typer.Option(help="Policies of a search, or a run, that may become members.")] = 3,
-    executor: Executor = "ray",
-    workers: Annotated[int, typer.Option(help="Candidates scored at a time; 0: one a processor.")] = 0,
     runs_dir: RunsDirectory = RUNS,
     progress: ProgressForm = None,
     quiet: Quiet = False,
     as_json: AsJson = False,
+    **options: Any,
 ) -> None:
     """Build a library: fingerprint workloads, cluster them, search for each cluster, keep what earns its place.
 
@@ -110,7 +101,7 @@ def build(
 
     form = progress_form(progress, quiet=quiet, as_json=as_json)
     wanted = _build_config(context, config, runs_dir)
-    machines = ExecutionConfig(executor, workers)
+    machines = ExecutionConfig(**{name: options[name] for name in _EXECUTED})
 
     @contextmanager
     def displays(_name: str) -> Iterator[RunDisplay]:
@@ -145,7 +136,7 @@ def _build_config(context: typer.Context, file: Path | None, runs: Path) -> Buil
     from vulcan.portfolio.features import find_workloads
     from vulcan.portfolio.model import METHODS
     from vulcan.registry import find_task
-    from vulcan.searches.config import OPTIONS, make_config, read_config, sort_options
+    from vulcan.searches.config import make_config, read_config, sort_options
     from vulcan.store.runs import find_run
 
     p = context.params
