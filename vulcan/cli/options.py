@@ -20,18 +20,16 @@ TASK_OPTIONS: dict[str, Any] = {"allow_extra_args": True, "ignore_unknown_option
 
 TaskName = Annotated[
     str,
-    typer.Option(
-        "--task", "-t", help="A task's name, or the directory of one of your own.", autocompletion=completion.tasks
-    ),
+    typer.Option("--task", "-t", help="Task name, or the directory of your own task.", autocompletion=completion.tasks),
 ]
 TaskArgument = Annotated[
     str,
-    typer.Argument(help="A task's name, or the directory of one of your own.", autocompletion=completion.tasks),
+    typer.Argument(help="Task name, or the directory of your own task.", autocompletion=completion.tasks),
 ]
 RunName = Annotated[
-    str, typer.Argument(help="A run's directory, or its name in --runs-dir.", autocompletion=completion.runs)
+    str, typer.Argument(help="Run directory, or its name in --runs-dir.", autocompletion=completion.runs)
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress output.")]
 ProgressForm = Annotated[
     str | None,
     typer.Option(
@@ -42,9 +40,9 @@ ProgressForm = Annotated[
         autocompletion=completion.among(PROGRESS),
     ),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document (docs/json.md has its shape).")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print a JSON document (see docs/json.md).")]
 RunsDirectory = Annotated[
-    Path, typer.Option("--runs-dir", envvar="VULCAN_RUNS_DIR", help="Where runs are kept.", show_default=True)
+    Path, typer.Option("--runs-dir", envvar="VULCAN_RUNS_DIR", help="Directory for runs.", show_default=True)
 ]
 RUNS = Path("runs")
 
