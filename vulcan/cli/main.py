@@ -29,7 +29,6 @@ from vulcan.cli import (
 )
 from vulcan.cli.plugins import CommandsAndContributed
 from vulcan.cli.task_options import TakesTaskOptions
-from vulcan.deprecation import deprecations_in_one_line
 from vulcan.errors import UserError
 from vulcan.terminal_text import printable
 
@@ -120,7 +119,6 @@ def run() -> None:
     handler = logging.StreamHandler()
     handler.setFormatter(_Line("vulcan: %(message)s"))
     logging.basicConfig(handlers=(handler,), level=logging.WARNING)
-    deprecations_in_one_line()
     try:
         code = app(standalone_mode=False)
         sys.exit(ends.code if code == INTERRUPTED else code)
