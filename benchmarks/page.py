@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from vulcan.benchmark import BenchmarkTable, format_figure, machine_line
+from benchmarks.harness import BenchmarkTable, format_figure, machine_line
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "performance.md"
 

@@ -12,7 +12,6 @@ import typer
 from vulcan import __version__
 from vulcan.cli import (
     ask,
-    bench,
     check,
     doctor,
     eval,
@@ -64,7 +63,6 @@ app.command("check")(check.check)
 app.command("verify")(verify.verify)
 app.command("prompt", cls=TakesTaskOptions, context_settings=prompt.CONTEXT)(prompt.prompt)
 app.command("doctor")(doctor.doctor)
-app.command("bench")(bench.bench)
 app.command("tasks")(task.tasks)
 app.command("mcp")(serve.mcp)
 app.command("ui")(serve.ui)
