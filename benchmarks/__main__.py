@@ -18,9 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.harness import LEFT_OUT, machine
+from benchmarks.harness import LEFT_OUT, BenchmarkTable, machine, machine_line
 from benchmarks.page import PAGE, SUMMARY_PAGE, with_headlines, with_tables
-from vulcan.benchmark import BenchmarkTable, machine_line
 from vulcan.errors import did_you_mean
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from vulcan.benchmark import BenchmarkTable, format_figure, machine_line
+from benchmarks.harness import BenchmarkTable, format_figure, machine_line
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 PAGE = DOCS / "performance" / "details.md"

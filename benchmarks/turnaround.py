@@ -20,23 +20,27 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from benchmarks.engine_workloads import PLAIN
 from benchmarks.ground import MECHANISMS, TASK, Ground, ground, replies
 from benchmarks.harness import BenchmarkResult, BenchmarkTable, Goal, run_suite
+from benchmarks.plain_python import run_plain
 from vulcan.anvil import Policy, check
-from vulcan.bench_pipeline import isolation_seconds
-from vulcan.evaluator import decisions_of
+from vulcan.evaluator import Evaluator, Instance, decisions_of
 from vulcan.export import Provenance
 from vulcan.export.formats import find_exporter
 from vulcan.models import Reply, extract_source
+from vulcan.scoring import Job
+from vulcan.scoring.evaluator_process import JailedEvaluator
+from vulcan.scoring.job import Setup
 from vulcan.store.events import CandidateJudged
 from vulcan.store.sqlite import SQLiteStore
-from vulcan_cache.benchmark.plain_python import run_plain
-from vulcan_cache.benchmark.policies import PLAIN
+from vulcan.task import Task
 from vulcan_cache.layout import LAYOUT
 from vulcan_traces import load_trace
 
@@ -235,6 +239,44 @@ def plain_python_seconds(on: Ground) -> float:
     began = time.process_time()
     run_plain(PLAIN, objects, sizes, p["capacity"])
     return (time.process_time() - began) * p["measure_to"] / PLAIN_REQUESTS
+
+
+def isolation_seconds(
+    task: Task, reference: str, evaluator: Evaluator, instance: Instance, source: str, turns: int
+) -> float:
+    """What the way to a jailed child and back takes of processors, in both processes, over the same work done here.
+
+    Where the time of another process cannot be read, the wall clock is taken; the least of all turns of either.
+    """
+    job = Job(1, source, (), 60.0, probe=True)
+    here, there = [], []
+    jailed = JailedEvaluator(Setup(reference, (instance,)))
+    try:
+        jailed.start()
+        seconds = partial(_processors, jailed.pid) if _processor_seconds(jailed.pid) else time.perf_counter
+        for _ in range(turns):
+            began = seconds()
+            decisions_of(evaluator, check(source, task))
+            between = seconds()
+            outcome = jailed.run(job)
+            here.append(between - began)
+            there.append(seconds() - between)
+            if outcome.status != "scored":
+                raise RuntimeError(f"the task's own policy is {outcome.status}: {outcome.message}")
+    finally:
+        jailed.close()
+    return max(0.0, min(there) - min(here))
+
+
+def _processors(pid: int | None) -> float:
+    """Processor seconds of this process and of another."""
+    return time.process_time() + _processor_seconds(pid)
+
+
+def _processor_seconds(pid: int | None) -> float:
+    """Processor seconds of a process's main thread; 0 where they cannot be read."""
+    place = Path(f"/proc/{pid}/schedstat")
+    return int(place.read_text().split()[0]) / 1e9 if place.is_file() else 0.0
 
 
 if __name__ == "__main__":

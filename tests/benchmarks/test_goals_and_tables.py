@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from benchmarks.harness import BenchmarkResult, BenchmarkTable, Goal, interleaved, machine, machine_line, ratio
 from benchmarks.page import PAGE as DETAILS_PAGE
 from benchmarks.page import SUMMARY_PAGE, with_headlines, with_tables
-from vulcan.benchmark import BenchmarkResult, BenchmarkTable, Goal, interleaved, machine, machine_line, ratio
 
 
 def test_a_goal_that_is_met_says_so_and_fails_nothing() -> None:
