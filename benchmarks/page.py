@@ -31,12 +31,12 @@ HEADLINES = (
         "speed kept with five statistics, `sample`",
     ),
     ("", "milliseconds to check and compile a candidate, median", "milliseconds to check and compile"),
-    ("Scoring", "candidates an hour a core, heap, in full", "candidates per core-hour, no racing"),
-    ("", "candidates an hour a core, heap, with halving", "candidates per core-hour, with halving"),
-    ("Whole searches", "candidates an hour a core, a search, heap, in full", "candidates per core-hour, no racing"),
+    ("Scoring", "candidates per core-hour, heap, in full", "candidates per core-hour, no racing"),
+    ("", "candidates per core-hour, heap, with halving", "candidates per core-hour, with halving"),
+    ("Whole searches", "candidates per core-hour, a search, heap, in full", "candidates per core-hour, no racing"),
     (
         "",
-        "candidates an hour a core, a search, heap, with sampling and racing",
+        "candidates per core-hour, a search, heap, with sampling and racing",
         "candidates per core-hour, racing",
     ),
     (

@@ -45,10 +45,10 @@ from vulcan_cache.layout import LAYOUT
 from vulcan_traces import load_trace
 
 STAGES = (
-    "read the reply",
+    "parse the reply",
     "check",
-    "look for doubts",
-    "compile in a hurry",
+    "lint",
+    "compile (fast tier)",
     "decisions on the probe",
     "simulate the sample",
     "compile",
@@ -82,11 +82,11 @@ def measure(quick: bool) -> BenchmarkResult:
         }  # fmt: skip
         goals += [
             Goal(
-                f"candidates an hour a core, {mechanism}, in full", 3600 / full, FULL_GOAL, in_quick=False,
+                f"candidates per core-hour, {mechanism}, in full", 3600 / full, FULL_GOAL, in_quick=False,
                 documented=WHY_NOT_SAMPLE if mechanism == "sample" else "",
             ),
             Goal(
-                f"candidates an hour a core, {mechanism}, with halving", 3600 / halving, HALVING_GOAL,
+                f"candidates per core-hour, {mechanism}, with halving", 3600 / halving, HALVING_GOAL,
                 in_quick=False, documented=WHY_NOT_HALVING,
             ),
         ]  # fmt: skip
@@ -116,10 +116,10 @@ def one_turn(on: Ground, given: list[Reply]) -> dict[str, list[float]]:
     with tempfile.TemporaryDirectory() as directory:
         store = SQLiteStore(Path(directory) / "run.db", create=True)
         for number, reply in enumerate([given[0], *given]):
-            source = timed("read the reply", lambda reply=reply: extract_source(reply, "priority"))
+            source = timed("parse the reply", lambda reply=reply: extract_source(reply, "priority"))
             policy: Policy = timed("check", lambda source=source: check(source, TASK))
-            timed("look for doubts", lambda policy=policy: policy.warnings)
-            timed("compile in a hurry", lambda policy=policy: policy.native(LAYOUT, hurried=True))
+            timed("lint", lambda policy=policy: policy.warnings)
+            timed("compile (fast tier)", lambda policy=policy: policy.native(LAYOUT, hurried=True))
             timed("decisions on the probe", lambda policy=policy: decisions_of(on.evaluator, policy))
             if on.rung is not None:
                 timed("simulate the sample", lambda policy=policy: on.evaluator.evaluate(policy, on.rung))  # type: ignore[arg-type]
@@ -144,9 +144,9 @@ def totals(on: Ground, stages: dict[str, list[float]], isolation: float) -> tupl
     Each is checked where its reply is read and where it is run; one that goes on travels again.
     """
     mean = {stage: statistics.mean(values) for stage, values in stages.items()}
-    prepared = sum(mean[stage] for stage in ("read the reply", "look for doubts", "decisions on the probe", "store"))
+    prepared = sum(mean[stage] for stage in ("parse the reply", "lint", "decisions on the probe", "store"))
     trip = mean["check"] + isolation
-    probed = prepared + mean["check"] + trip + mean["compile in a hurry"]
+    probed = prepared + mean["check"] + trip + mean["compile (fast tier)"]
     whole = mean["compile"] + mean["simulate in full"]
     full = probed + whole
     if on.rung is None:
@@ -173,8 +173,8 @@ def stage_table(
         ("isolation", f"{isolation * 1e3:.2f}", f"{isolation * 1e3:.2f}"),
         ("a candidate in full", "", f"{full * 1e3:.1f}"),
         (f"a candidate that races, {keep:.0%} going on", "", f"{halving * 1e3:.1f}"),
-        ("candidates an hour in full", "", f"{3600 / full:,.0f}"),
-        ("candidates an hour with halving", "", f"{3600 / halving:,.0f}"),
+        ("candidates per hour in full", "", f"{3600 / full:,.0f}"),
+        ("candidates per hour with halving", "", f"{3600 / halving:,.0f}"),
     ]
     requests = on.full.parameters["measure_to"]
     title = (
