@@ -12,13 +12,15 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from vulcan.doctor.attacks.attack import ONE_BLOCK, OWN_PROCESS, REPLAY, Result
+from vulcan.doctor.attacks.attack import OWN_PROCESS, Result
 from vulcan.scoring.job import Limits
 from vulcan.scoring.program_server_client import ForkServer, ProgramEnded
 from vulcan.scoring.program_wire import MessageChannel
 from vulcan.scoring.sandbox.layers import ALL, Layer, Layers
 
-RUNNER = "vulcan.doctor.attacks.on_score:run"
+ONE_BLOCK = "told no more than is decided on"
+REPLAY = "scored outside, from decisions alone"
+RUNNER = "score_attacks:run"
 BLOCKS, LENGTH = 16, 64
 
 Block = list[int]
@@ -45,7 +47,7 @@ def decide(past):
 """
 _PATCHES = (
     """
-import vulcan.doctor.attacks.on_score as game
+import score_attacks as game
 game.share_right = lambda *_: 1.0
 """
     + CONSTANT
