@@ -54,8 +54,6 @@ def _attacks(quiet: bool) -> dict[str, Any]:
 _FORMS = {
     "forked": "a forked child",
     "evaluator": "the jailed evaluator",
-    "scoring": "the score",
-    "source": "the checkers",
     "ray": "the local Ray",
 }
 
