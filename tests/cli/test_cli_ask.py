@@ -286,8 +286,8 @@ def test_a_run_that_a_model_answers_is_neither_asked_nor_told(vulcan: Console) -
     ("options", "says"),
     [
         (("--budget-dollars", "1"), "--budget-dollars has no effect with --model ask"),
-        (("--control",), "--control says nothing"),
-        (("--temperature", "0.5"), "--temperature says nothing"),
+        (("--control",), "--control has no effect with --model ask"),
+        (("--temperature", "0.5"), "--temperature has no effect with --model ask"),
         (("--model", "offline/evolve"), "the model 'ask' answers alone"),
     ],
 )
