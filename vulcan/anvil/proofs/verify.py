@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from vulcan.anvil.policy import Policy
@@ -74,17 +74,22 @@ def prove(policy: Policy, declared: Property, budget: ProofBudget) -> Verdict:
     return _Attempt(policy, declared, budget).verdict()
 
 
-def refuted_required(policy: Policy) -> Refutation | None:
-    """The first required property that the policy breaks; None where none was found to be broken.
+def in_search(policy: Policy) -> Iterator[Verdict]:
+    """The verdicts on the properties that the task requires, up to the first that is refuted.
 
-    The same on every run: it counts steps, not seconds. Raises UserError where a property does not fit the task.
+    The same on every run: steps are counted, not seconds. Raises UserError where a property does not fit the task.
     """
     for declared in policy.task.properties:
         if declared.required:
             verdict = prove(policy, declared, _IN_SEARCH)
+            yield verdict
             if verdict.outcome == "refuted":
-                return Refutation(verdict)
-    return None
+                return
+
+
+def refuted_required(policy: Policy) -> Refutation | None:
+    """The first required property that the policy breaks; None where none was found to be broken."""
+    return next((Refutation(verdict) for verdict in in_search(policy) if verdict.outcome == "refuted"), None)
 
 
 def is_certain(policy: Policy, declared: Property) -> bool:
