@@ -41,14 +41,14 @@ def test_a_search_sums_itself_up(journey: tuple[Console, dict[str, Any]]) -> Non
     assert (vulcan.directory / summary["run"] / "run.db").is_file()
     assert set(summary["candidates"]) == set(VERDICTS)
     made = 12 + 4  # four policies come with the task
-    refined = summary["tuned"]["better"] + summary["simplified"]["better"]
+    refined = summary["tuned"]["improved"] + summary["simplified"]["improved"]
     assert sum(summary["candidates"].values()) == made + refined
     assert summary["proposals"] == 12
     assert summary["tuned"]["candidates"] >= 1
     assert summary["simplified"]["candidates"] == 1
     assert summary["control"] is None
     assert summary["cost"] == {
-        "calls": 12, "tokens_in": 0, "tokens_out": 0, "dollars": 0.0, "calls_of_unknown_price": 0,
+        "calls": 12, "tokens_in": 0, "tokens_out": 0, "dollars": 0.0, "unpriced_calls": 0,
     }  # fmt: skip
     assert set(summary["best"]) == {"candidate", "source", "chosen_on", "origin", "derived_from"}
     assert summary["best"]["chosen_on"] == "validation"

@@ -1,0 +1,120 @@
+"""The JSON Schema of the documents, made from their models."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import types
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any, Literal, NotRequired, Union, get_args, get_origin, get_type_hints, is_typeddict
+
+Schema = dict[str, Any]
+
+SCHEMA_FILE = Path(__file__).with_name("schema.json")
+"""The schema as it is shipped."""
+
+_SIMPLE: dict[Any, Schema] = {
+    str: {"type": "string"},
+    bool: {"type": "boolean"},
+    int: {"type": "integer"},
+    float: {"type": "number"},
+    type(None): {"type": "null"},
+    Any: {},
+}
+
+
+def make_schema(documents: tuple[type, ...], *, closed: bool = False) -> Schema:
+    """A schema of any of these documents; each model is under `$defs` by its name.
+
+    Later versions may add keys, so that a document may have others. `closed` refuses them, but in open models.
+    """
+    models = {model.__name__: model for document in documents for model in models_of(document)}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "JSON documents of Vulcan",
+        "anyOf": [{"$ref": f"#/$defs/{document.__name__}"} for document in documents],
+        "$defs": {name: _object(model, closed) for name, model in sorted(models.items())},
+    }
+
+
+def schema_text(documents: tuple[type, ...]) -> str:
+    """The schema as it is shipped."""
+    return json.dumps(make_schema(documents), indent=1) + "\n"
+
+
+@cache
+def keys_of(model: type) -> dict[str, Any]:
+    """The keys of a model: each with its type, its meaning and whether it may be missing."""
+    return get_type_hints(model, include_extras=True)
+
+
+def meaning_of(hint: Any) -> str:
+    """The meaning of a key."""
+    if get_origin(hint) is NotRequired:
+        hint = get_args(hint)[0]
+    return str(hint.__metadata__[0])
+
+
+def type_of(hint: Any) -> Any:
+    """The type of a key, without its meaning."""
+    while get_origin(hint) in (NotRequired, Annotated):
+        hint = get_args(hint)[0]
+    return hint
+
+
+def models_of(model: type) -> Iterator[type]:
+    """A model and those that it is made of, each once, in order of their first use."""
+    found: dict[type, None] = {}
+
+    def visit(hint: Any) -> None:
+        if is_typeddict(hint):
+            if hint not in found:
+                found[hint] = None
+                for inner in keys_of(hint).values():
+                    visit(inner)
+        else:
+            for inner in get_args(hint):
+                visit(inner)
+
+    visit(model)
+    yield from found
+
+
+def _object(model: type, closed: bool) -> Schema:
+    keys = keys_of(model)
+    required = [name for name, hint in keys.items() if get_origin(hint) is not NotRequired]
+    described: Schema = {
+        "description": inspect.cleandoc(model.__doc__ or ""),
+        "type": "object",
+        "properties": {
+            name: {**_schema_of(type_of(hint)), "description": meaning_of(hint)} for name, hint in keys.items()
+        },
+        "required": required,
+    }
+    if closed and not is_open(model):
+        described["additionalProperties"] = False
+    return described
+
+
+def is_open(model: type) -> bool:
+    """Whether a document has keys besides those of the model, such as the metrics of a task."""
+    return bool((model.__doc__ or "").rstrip().endswith("(open)."))
+
+
+def _schema_of(hint: Any) -> Schema:
+    if is_typeddict(hint):
+        return {"$ref": f"#/$defs/{hint.__name__}"}
+    if hint in _SIMPLE:
+        return dict(_SIMPLE[hint])
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin is Literal:
+        return {"enum": list(arguments)}
+    if origin in (Union, types.UnionType):
+        return {"anyOf": [_schema_of(each) for each in arguments]}
+    if origin is list:
+        return {"type": "array", "items": _schema_of(arguments[0])}
+    if origin is dict:
+        return {"type": "object", "additionalProperties": _schema_of(arguments[1])}
+    raise TypeError(f"no JSON Schema of {hint}")
