@@ -173,7 +173,7 @@ def test_check_says_what_a_policy_needs(vulcan: Console) -> None:
     document = vulcan.document("check", "mine.py", "--task", "cache_eviction")
     assert (document["policy"], document["accepted"]) == ("mine.py", True)
     assert set(document["plan"]) == {
-        "features", "statistics", "history", "operations", "operations_limit", "bytes_per_entity", "bytes_of_system",
+        "features", "statistics", "history", "operations", "operations_limit", "bytes_per_entity", "system_bytes",
         "functions",
     }  # fmt: skip
     assert set(document["plan"]["features"]) >= {"obj.size"}
@@ -198,7 +198,7 @@ def test_tasks_and_their_interfaces(vulcan: Console) -> None:
         "active_queue_management", "cache_admission", "cache_eviction", "cache_program", "cache_queues",
         "congestion_control", "load_balancing", "memory_tiering", "spot_multi", "spot_single",
     ]  # fmt: skip
-    assert all(set(task) == {"name", "place", "summary"} for task in tasks)
+    assert all(set(task) == {"name", "path", "summary"} for task in tasks)
     shown = vulcan.document("task", "show", "cache_eviction")
     assert set(shown) == {
         "task", "summary", "kind", "function", "arguments", "features", "returns", "mechanisms", "objectives",

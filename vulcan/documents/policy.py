@@ -27,7 +27,7 @@ class StatisticCost(TypedDict):
     """A statistic that a policy reads, and its memory."""
 
     kind: Annotated[str, "such as `ewma`"]
-    scope: Annotated[str, "`entity` or `system`"]
+    scope: Annotated[str, "`entity`, `population` or `system`"]
     feature: Annotated[str, "the feature that it observes"]
     arguments: Annotated[list[float], "its constants"]
     bytes_per_entity: Annotated[int, "memory of each entity"]
@@ -96,7 +96,7 @@ class PropertyDocument(TypedDict):
 
 
 class VerifyDocument(TypedDict):
-    """The verdicts on the properties that a task declares. Exit code 1 if one is refuted, or required and not proved."""
+    """The verdicts on declared properties. Exit code 1 if one is refuted, or required and not proved."""
 
     policy: Annotated[str, "the policy's file"]
     task: Annotated[str, "the task's name"]
@@ -127,7 +127,7 @@ class EvalDocument(TypedDict):
     """
 
     task: Annotated[str, "the task's name"]
-    part: Annotated[Literal["whole", "train", "validation", "test"], "the part that was measured on"]
+    part: Annotated[str, "the part that was measured on: `whole`, `train`, `validation` or `test`"]
     objective: Annotated[str, "the objective that makes the score"]
     rows: Annotated[list[EvalRow], "a row for each policy and instance"]
     means: Annotated[list[PolicyMean], "the mean of each number over the instances"]
@@ -200,8 +200,8 @@ class FunctionInterface(TypedDict):
     arguments: Annotated[list[str], "names of its arguments"]
     features: Annotated[
         list[dict[str, Any]],
-        "`reads` (how a program names it), `name`, `type`, `unit`, `low`, `high`, `meaning`, `unknown`, `resolution` and "
-        "`observed`: the occasion at which its statistics observe, `null` for every event",
+        "`reads` (how a program names it), `name`, `type`, `unit`, `low`, `high`, `meaning`, `unknown`, `resolution` "
+        "and `observed`: the occasion at which its statistics observe, `null` for every event",
     ]
     returns: Annotated[str, "what it returns"]
     mechanisms: Annotated[list[dict[str, Any]], "how its result is used: the declaration of each mechanism"]

@@ -1,4 +1,4 @@
-"""The JSON Schema of the documents, made from their models."""
+"""The catalogue of JSON documents, and their JSON Schema, made from the models."""
 
 from __future__ import annotations
 
@@ -10,10 +10,72 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, NotRequired, Union, get_args, get_origin, get_type_hints, is_typeddict
 
+from vulcan.documents.host import DoctorDocument
+from vulcan.documents.policy import (
+    CheckDocument,
+    EvalDocument,
+    EvalRow,
+    InterfaceDocument,
+    NewTaskDocument,
+    PolicyMean,
+    PromptDocument,
+    TaskDocument,
+    TasksDocument,
+    ValidateDocument,
+    VerifyDocument,
+)
+from vulcan.documents.run import (
+    AnswerDocument,
+    AskDocument,
+    CandidateDocument,
+    DryRunDocument,
+    ExportDocument,
+    ExportedFiles,
+    InspectDocument,
+    OpenedData,
+    ProgressLine,
+    QuestionDocument,
+    ReportDocument,
+    RunDocument,
+    RunsDocument,
+    TellDocument,
+)
+
 Schema = dict[str, Any]
 
 SCHEMA_FILE = Path(__file__).with_name("schema.json")
 """The schema as it is shipped."""
+
+DOCUMENTS: tuple[type, ...] = (
+    RunDocument,
+    ProgressLine,
+    OpenedData,
+    DryRunDocument,
+    AskDocument,
+    TellDocument,
+    CandidateDocument,
+    ReportDocument,
+    RunsDocument,
+    EvalDocument,
+    ExportDocument,
+    CheckDocument,
+    VerifyDocument,
+    TasksDocument,
+    TaskDocument,
+    PromptDocument,
+    NewTaskDocument,
+    ValidateDocument,
+    DoctorDocument,
+    QuestionDocument,
+    AnswerDocument,
+    InspectDocument,
+    InterfaceDocument,
+    ExportedFiles,
+)
+"""Every document that has a model."""
+
+_OPEN: tuple[type, ...] = (EvalRow, PolicyMean)
+"""Models of documents that have other keys too: the metrics of the task."""
 
 _SIMPLE: dict[Any, Schema] = {
     str: {"type": "string"},
@@ -25,23 +87,23 @@ _SIMPLE: dict[Any, Schema] = {
 }
 
 
-def make_schema(documents: tuple[type, ...], *, closed: bool = False) -> Schema:
-    """A schema of any of these documents; each model is under `$defs` by its name.
+def make_schema(*, closed: bool = False) -> Schema:
+    """A schema of any of the documents; each model is under `$defs` by its name.
 
-    Later versions may add keys, so that a document may have others. `closed` refuses them, but in open models.
+    A document may have other keys, which later versions add; `closed` refuses them.
     """
-    models = {model.__name__: model for document in documents for model in models_of(document)}
+    models = {model.__name__: model for document in DOCUMENTS for model in models_of(document)}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "JSON documents of Vulcan",
-        "anyOf": [{"$ref": f"#/$defs/{document.__name__}"} for document in documents],
+        "anyOf": [{"$ref": f"#/$defs/{document.__name__}"} for document in DOCUMENTS],
         "$defs": {name: _object(model, closed) for name, model in sorted(models.items())},
     }
 
 
-def schema_text(documents: tuple[type, ...]) -> str:
+def schema_text() -> str:
     """The schema as it is shipped."""
-    return json.dumps(make_schema(documents), indent=1) + "\n"
+    return json.dumps(make_schema(), indent=1) + "\n"
 
 
 @cache
@@ -93,14 +155,9 @@ def _object(model: type, closed: bool) -> Schema:
         },
         "required": required,
     }
-    if closed and not is_open(model):
+    if closed and model not in _OPEN:
         described["additionalProperties"] = False
     return described
-
-
-def is_open(model: type) -> bool:
-    """Whether a document has keys besides those of the model, such as the metrics of a task."""
-    return bool((model.__doc__ or "").rstrip().endswith("(open)."))
 
 
 def _schema_of(hint: Any) -> Schema:

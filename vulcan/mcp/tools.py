@@ -77,7 +77,7 @@ class Tools:
 
     def list_tasks(self) -> dict[str, Any]:
         """List the tasks that a policy can be searched for: {"tasks": [{"name", "path", "summary"}]}."""
-        return tasks_document()
+        return dict(tasks_document())
 
     def describe_task(
         self, task: Annotated[str, Field(description="A task's name, or the directory of one.")]
