@@ -62,7 +62,7 @@ SECTIONS: tuple[tuple[str, str, tuple[type, ...]], ...] = (
     (
         "`vulcan export`",
         "`--format json` writes the evidence card, whose shape is in [exports.md](exports.md).",
-        (run.ExportDocument,),
+        (run.ExportDocument, run.ExportListDocument),
     ),
     ("`vulcan check`", "", (policy.CheckDocument,)),
     ("`vulcan verify`", "", (policy.VerifyDocument,)),
@@ -71,6 +71,8 @@ SECTIONS: tuple[tuple[str, str, tuple[type, ...]], ...] = (
     ("`vulcan prompt`", "", (policy.PromptDocument,)),
     ("`vulcan task new`", "", (policy.NewTaskDocument,)),
     ("`vulcan task validate`", "", (policy.ValidateDocument,)),
+    ("`vulcan library select`", "", (policy.SelectDocument,)),
+    ("`vulcan library export`", "", (policy.SelectorDocument,)),
     ("`vulcan doctor`", "", (host.DoctorDocument,)),
     (
         "`vulcan mcp`",
@@ -104,20 +106,6 @@ The library, as it stands in its `library.json`: `{"format", "version", "task", 
 `provenance` is `{"proposer", "origin", "workloads", "seed", "run", "candidate", "search"}`; `search` has the options
 of the search by name, `null` where there was none. Each kind of policy in `matrix` is `{name: [score]}`, a score for
 each of `instances`.
-
-## `vulcan library select`
-
-`{"library", "workload", "objective", "prefix", "choices": [{"instance", "choice", "kind", "policy", "task",
-"settings", "confidence", "least_confidence", "trusted", "distance", "nearest", "cluster", "method", "tried",
-"expected": [{"choice", "score"}], "fingerprint": {name: value}}]}`. `kind` is `member`, or `baseline` for the
-fallback, whose `policy` is `null`. `trusted` is whether the confidence reaches the least; `nearest` is the training
-instance most like this one, of that `cluster`. `expected` has the best first; `tried` says whether the choices were
-tried on the first events.
-
-## `vulcan library export`
-
-`{"library", "objective", "members", "left_out", "baseline", "files"}`; `left_out` are members of tasks whose policies
-are used in another way.
 
 ## `vulcan traces`
 

@@ -32,7 +32,7 @@ MODELS = {
     "task new": "NewTaskDocument",
     "prompt": "PromptDocument",
     "export": "ExportDocument",
-    "export --list": "ExportDocument",
+    "export --list": "ExportListDocument",
 }
 
 
@@ -83,10 +83,9 @@ def test_a_document_is_what_its_model_says(documents: dict[str, Any], command: s
 def test_the_shipped_schema_is_one_and_takes_keys_of_later_versions(documents: dict[str, Any]) -> None:
     schema = json.loads(SCHEMA_FILE.read_text(encoding="utf-8"))
     Draft202012Validator.check_schema(schema)
-    validator = Draft202012Validator(schema)
-    assert validator.is_valid({**documents["search"], "later": 1})
+    assert Draft202012Validator(schema).is_valid({**documents["search"], "later": 1})
     assert not Draft202012Validator(CLOSED).is_valid({**documents["search"], "later": 1})
-    assert not validator.is_valid({**documents["search"], "proposals": "many", "tasks": None})
+    assert not Draft202012Validator(schema).is_valid({**documents["search"], "proposals": "many"})
 
 
 def test_the_page_has_every_key_of_every_model() -> None:

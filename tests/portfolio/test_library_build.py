@@ -181,7 +181,7 @@ def test_an_exported_library_runs(vulcan: Console, built: dict[str, Any]) -> Non
     assert told["baseline"] == built["fallback"]["object"]["policy"]
     text = (vulcan.directory / "selector.py").read_text()
     assert "class SelectingCache" in text
-    assert set(keys(told)) <= {"library", "objective", "members", "left_out", "baseline", "files"}
+    assert set(keys(told)) <= {"library", "objective", "members", "skipped", "baseline", "files"}
 
 
 @pytest.mark.parametrize(

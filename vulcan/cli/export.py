@@ -15,7 +15,7 @@ from vulcan.cli.output import print_json, print_table, read_policy, tell, write_
 from vulcan.errors import UserError
 
 if TYPE_CHECKING:
-    from vulcan.documents.run import ExportDocument, ExportFormat
+    from vulcan.documents.run import ExportDocument, ExportFormat, ExportListDocument, ExportSubject
     from vulcan.export import Provenance
     from vulcan.export.formats import Exporter, FormatResult
     from vulcan.python_policy.dispatch import AnyPolicy
@@ -112,7 +112,7 @@ class _Subject:
     policy: AnyPolicy
     provenance: Provenance
     others: dict[str, Exporter]
-    told: ExportDocument
+    told: ExportSubject
     name: str
 
     def attempts(self) -> list[FormatResult]:
@@ -152,7 +152,7 @@ def _subject(
 
     place = find_run(run, runs_dir)
     found = find_candidate(place, candidate)
-    told: ExportDocument = {"run": str(place), "candidate": found.number}
+    told: ExportSubject = {"run": str(place), "candidate": found.number}
     card = CardExporter(place, 0.0 if listed else seconds)
     name = f"candidate {found.number} of {place.name}"
     return _Subject(found.policy, found.provenance, {card.format: card}, told, name)
@@ -174,7 +174,7 @@ def _of_task(
     if file is None:
         if not listed:
             raise UserError("with --task a policy's file is needed: vulcan export FILE --task NAME")
-        told: ExportDocument = {"task": declared.name}
+        told: ExportSubject = {"task": declared.name}
         source, settings, shown = _first_seed(declared), {}, f"policies of {declared.name}"
     else:
         settings = task_settings(declared, context)
@@ -206,7 +206,7 @@ def _list(subject: _Subject, as_json: bool) -> None:
             {"format": made.format, "summary": made.exporter.summary, "refused": made.refusal or None}
             for made in attempts
         ]
-        listed: ExportDocument = {**subject.told, "formats": rows}
+        listed: ExportListDocument = {**subject.told, "formats": rows}
         print_json(listed)
         return
     tell(f"formats of {subject.name}:")
@@ -226,8 +226,8 @@ def _write_all(subject: _Subject, output: Path | None, as_json: bool) -> None:
     refused = {attempt.format: attempt.refusal for attempt in attempts if attempt.refusal}
     if as_json:
         formats = [attempt.format for attempt in made]
-        document: ExportDocument = {**subject.told, "formats": formats, "refused": refused, "files": written}
-        print_json(document)
+        document: ExportDocument = {"formats": formats, "refused": refused, "files": written}
+        print_json({**subject.told, **document})
     else:
         for format, why in refused.items():
             tell(f"not written: {format}: {why}")
@@ -245,7 +245,7 @@ def _write(subject: _Subject, format: str, output: Path | None, as_json: bool) -
     for path, text in zip(written, files.values(), strict=True):
         write_text(path, text)
     if as_json:
-        document: ExportDocument = {**subject.told, "format": format, "files": [str(path) for path in written]}
-        print_json(document)
+        document: ExportDocument = {"format": format, "files": [str(path) for path in written]}
+        print_json({**subject.told, **document})
         return
     tell(f"wrote {', '.join(map(str, written))}: {subject.name}")

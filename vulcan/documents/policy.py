@@ -224,3 +224,52 @@ class InterfaceDocument(TaskDocument):
     """The interface of a task with the policy language."""
 
     interface: Annotated[str, "the language, as a prompt has it"]
+
+
+class ExpectedScore(TypedDict):
+    """What a policy is expected to score."""
+
+    choice: Annotated[str, "a member of the library or a baseline"]
+    score: Annotated[float, "higher is better"]
+
+
+class ChoiceDocument(TypedDict):
+    """The choice of a policy for an instance."""
+
+    instance: Annotated[str, "the instance's name"]
+    choice: Annotated[str, "the member, or the baseline that is the fallback"]
+    kind: Annotated[str, "`member` or `baseline`"]
+    policy: Annotated[str | None, "the member's file; `null` for a baseline"]
+    task: Annotated[str, "the task that it is of"]
+    settings: Annotated[dict[str, Any], "the member's settings"]
+    confidence: Annotated[float, "confidence in the choice"]
+    min_confidence: Annotated[float, "the confidence below which the fallback is chosen"]
+    trusted: Annotated[bool, "whether the confidence reaches it"]
+    distance: Annotated[float, "distance to the nearest training instance"]
+    nearest: Annotated[str, "the nearest training instance"]
+    cluster: Annotated[int, "its cluster"]
+    method: Annotated[str, "how the library chooses"]
+    tried: Annotated[bool, "whether the choices were tried on the first events"]
+    expected: Annotated[list[ExpectedScore], "the best first"]
+    fingerprint: Annotated[dict[str, float], "the features that describe the instance"]
+
+
+class SelectDocument(TypedDict):
+    """The choices of a library for a workload."""
+
+    library: Annotated[str, "the library's directory"]
+    workload: Annotated[str, "the workload"]
+    objective: Annotated[str, "the objective"]
+    prefix: Annotated[int, "how many first events the choice is made by"]
+    choices: Annotated[list[ChoiceDocument], "the choice for each instance"]
+
+
+class SelectorDocument(TypedDict):
+    """A selector that was written."""
+
+    library: Annotated[str, "the library's directory"]
+    objective: Annotated[str, "the objective"]
+    members: Annotated[list[str], "the members that it chooses among"]
+    skipped: Annotated[list[str], "members of tasks whose policies are used in another way"]
+    baseline: Annotated[str, "the baseline that it returns to"]
+    files: Annotated[list[str], "the files that were written"]

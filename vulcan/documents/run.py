@@ -479,19 +479,22 @@ class ExportedFiles(TypedDict):
     files: Annotated[dict[str, str], "the text of each file by its name"]
 
 
-class ExportDocument(TypedDict):
-    """What `vulcan export` wrote or listed: of a run, a policy's file (`--task`), or a task alone (`--list`)."""
+class ExportSubject(TypedDict):
+    """What is exported: a candidate of a run, a policy's file (`--task`), or a task alone (`--list`)."""
 
     run: NotRequired[Annotated[str, "the run's directory"]]
     candidate: NotRequired[Annotated[int, "the candidate's number"]]
     policy: NotRequired[Annotated[str, "the policy's file, with `--task`"]]
     task: NotRequired[Annotated[str, "the task's name, of a task alone"]]
-    format: NotRequired[Annotated[str, "the format that was written"]]
-    formats: NotRequired[
-        Annotated[list[str] | list[ExportFormat], "with `--all` the formats that were written; with `--list` all"]
-    ]
+
+
+class ExportDocument(ExportSubject):
+    """What `vulcan export` wrote. Exit code 1 if there is no format for `--all`."""
+
+    format: NotRequired[Annotated[str, "the format, without `--all`"]]
+    formats: NotRequired[Annotated[list[str], "with `--all`: the formats that were written"]]
     refused: NotRequired[Annotated[dict[str, str], "with `--all`: why a format was not written"]]
-    files: NotRequired[Annotated[list[str], "the files that were written"]]
+    files: Annotated[list[str], "the files that were written"]
 
 
 class ExportFormat(TypedDict):
@@ -500,3 +503,9 @@ class ExportFormat(TypedDict):
     format: Annotated[str, "its name"]
     summary: Annotated[str, "what it is"]
     refused: Annotated[str | None, "why the policy cannot be written in it"]
+
+
+class ExportListDocument(ExportSubject):
+    """The formats that `vulcan export --list` shows."""
+
+    formats: Annotated[list[ExportFormat], "each format"]
