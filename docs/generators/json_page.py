@@ -9,7 +9,7 @@ from typing import Any, Literal, NotRequired, Union, get_args, get_origin, is_ty
 
 from markdown_parts import paragraphs, written_by
 
-from vulcan.documents import host, policy, run
+from vulcan.documents import host, library, policy, run
 from vulcan.documents.schema import keys_of, meaning_of, models_of, type_of
 from vulcan.store.events import EVENTS
 
@@ -71,6 +71,7 @@ SECTIONS: tuple[tuple[str, str, tuple[type, ...]], ...] = (
     ("`vulcan prompt`", "", (policy.PromptDocument,)),
     ("`vulcan task new`", "", (policy.NewTaskDocument,)),
     ("`vulcan task validate`", "", (policy.ValidateDocument,)),
+    ("`vulcan library build`, `vulcan library show`", "", (library.LibraryDocument,)),
     ("`vulcan library select`", "", (policy.SelectDocument,)),
     ("`vulcan library export`", "", (policy.SelectorDocument,)),
     ("`vulcan doctor`", "", (host.DoctorDocument,)),
@@ -93,19 +94,6 @@ _WITHOUT_MODEL = """
 `{"run", "repaired": [{"file", "damage", "kept_as", "events", "events_seen", "answers", "answers_lost"}]}`: each file
 of the run that was written anew, what was wrong with it, and where the damaged one is kept. `events` of the
 `events_seen` are kept, and so many `answers` of models; what is behind them is made again by `vulcan resume`.
-
-## `vulcan library build`, `vulcan library show`
-
-The library, as it stands in its `library.json`: `{"format", "version", "task", "settings", "objectives", "seed",
-"prefix", "fingerprint": {"names", "centre", "scale"}, "clustering": {"criterion", "clusters", "tried": [{"clusters",
-"silhouette"}]}, "workloads": [{"name", "sha256"}], "instances": [{"name", "workload", "cluster", "fingerprint"}],
-"members": [{"name", "policy", "task", "settings", "provenance", "earned": [{"objective", "instance", "by"}]}],
-"fallback": {objective: {"baseline", "policy"}}, "confidence": {"reach", "least"}, "rule": {"method", "neighbours",
-"left_out": [{"method", "objective", "score", "fallback", "single", "best"}]}, "margin", "notes", "matrix":
-{objective: {"members", "baselines", "bounds", "own", "dropped"}}}`. `docs/library.md` says what it means. A
-`provenance` is `{"proposer", "origin", "workloads", "seed", "run", "candidate", "search"}`; `search` has the options
-of the search by name, `null` where there was none. Each kind of policy in `matrix` is `{name: [score]}`, a score for
-each of `instances`.
 
 ## `vulcan traces`
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, NotRequired, Union, get_args, get_origin, get_type_hints, is_typeddict
 
 from vulcan.documents.host import DoctorDocument
+from vulcan.documents.library import LibraryDocument
 from vulcan.documents.policy import (
     CheckDocument,
     EvalDocument,
@@ -69,6 +70,7 @@ DOCUMENTS: tuple[type, ...] = (
     PromptDocument,
     NewTaskDocument,
     ValidateDocument,
+    LibraryDocument,
     SelectDocument,
     SelectorDocument,
     DoctorDocument,
