@@ -9,7 +9,7 @@ from typing import Any, Literal, NotRequired, Union, get_args, get_origin, is_ty
 
 from markdown_parts import paragraphs, written_by
 
-from vulcan.documents import host, library, policy, run
+from vulcan.documents import host, library, policy, report, run
 from vulcan.documents.schema import keys_of, meaning_of, models_of, type_of
 from vulcan.store.events import EVENTS
 
@@ -56,7 +56,7 @@ SECTIONS: tuple[tuple[str, str, tuple[type, ...]], ...] = (
     ("`vulcan ask`, `vulcan tell`", "", (run.AskDocument, run.TellDocument)),
     ("`vulcan show RUN CANDIDATE`", "", (run.CandidateDocument,)),
     ("`vulcan show RUN --config`", "The search's options by name; `settings` are those of the task.", ()),
-    ("`vulcan report RUN --format json`", "", (run.ReportDocument,)),
+    ("`vulcan report RUN --format json`", "", (report.ReportDocument,)),
     ("`vulcan runs`", "", (run.RunsDocument,)),
     ("`vulcan eval`", "", (policy.EvalDocument,)),
     (

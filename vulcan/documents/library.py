@@ -100,7 +100,7 @@ class LeftOutScore(TypedDict):
     best: Annotated[float, "that of the best choice each time"]
 
 
-class SelectionRule(TypedDict):
+class SelectionRuleDocument(TypedDict):
     """How the library chooses."""
 
     method: Annotated[str, "`trials`, `neighbours` or `clusters`"]
@@ -125,7 +125,7 @@ class LibraryDocument(TypedDict):
     members: Annotated[list[MemberDocument], "its policies"]
     fallback: Annotated[dict[str, FallbackDocument], "by objective"]
     confidence: Annotated[ConfidenceDocument, "how confidence is measured"]
-    rule: Annotated[SelectionRule, "how it chooses"]
+    rule: Annotated[SelectionRuleDocument, "how it chooses"]
     margin: Annotated[float, "how much better than the others a member has to be to be taken up"]
     notes: Annotated[list[str], "what was noticed while it was built"]
     matrix: Annotated[

@@ -34,7 +34,7 @@ class StatisticCost(TypedDict):
     system_bytes: Annotated[int, "memory of the whole system"]
 
 
-class HistoryQuery(TypedDict):
+class HistoryQueryDocument(TypedDict):
     """A query of a history."""
 
     history: Annotated[str, "the history's name"]
@@ -47,7 +47,7 @@ class PlanDocument(TypedDict):
     functions: Annotated[list[FunctionCost], "each function, the main one first"]
     features: Annotated[list[str], "the features that it reads"]
     statistics: Annotated[list[StatisticCost], "the statistics that it reads"]
-    history: Annotated[list[HistoryQuery], "the histories that it queries"]
+    history: Annotated[list[HistoryQueryDocument], "the histories that it queries"]
     operations: Annotated[int, "bound on the operations of a call, of the function that takes the most"]
     operations_limit: Annotated[int, "the task's limit of operations"]
     bytes_per_entity: Annotated[int, "memory of each entity"]

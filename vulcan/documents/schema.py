@@ -27,6 +27,7 @@ from vulcan.documents.policy import (
     ValidateDocument,
     VerifyDocument,
 )
+from vulcan.documents.report import ReportDocument
 from vulcan.documents.run import (
     AnswerDocument,
     AskDocument,
@@ -39,7 +40,6 @@ from vulcan.documents.run import (
     OpenedData,
     ProgressLine,
     QuestionDocument,
-    ReportDocument,
     RunDocument,
     RunsDocument,
     TellDocument,

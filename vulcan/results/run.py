@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 from vulcan.documents.run import (
     ControlResult,
     InstanceScores,
-    Interval,
+    IntervalDocument,
     ModelCost,
     PolicyScore,
     Refinement,
@@ -195,7 +195,7 @@ def _split(record: RunRecord, scorer: Scorer | None, split: SplitName, winner: i
     }
 
 
-def interval_document(interval: ConfidenceInterval | None) -> Interval | None:
+def interval_document(interval: ConfidenceInterval | None) -> IntervalDocument | None:
     """An interval as JSON; None for none."""
     if interval is None:
         return None

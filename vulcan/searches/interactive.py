@@ -11,10 +11,9 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from vulcan import models
-from vulcan.documents.run import AnswerDocument, Message, QuestionDocument
+from vulcan.documents.run import AnswerDocument, MessageDocument, QuestionDocument
 from vulcan.errors import UserError
-from vulcan.models import Reply
+from vulcan.models import Message, Reply
 from vulcan.scoring import WorkerLost
 from vulcan.searches.model_pool import ASK
 from vulcan.searches.proposal import ADVICE, Proposal
@@ -218,6 +217,6 @@ def tell_document(conversation: InteractiveSearch, told: TellResult) -> AnswerDo
     }
 
 
-def messages_document(messages: Iterable[models.Message]) -> list[Message]:
+def messages_document(messages: Iterable[Message]) -> list[MessageDocument]:
     """A chat as JSON."""
     return [{"role": message.role, "content": message.content} for message in messages]

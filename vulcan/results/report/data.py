@@ -18,7 +18,7 @@ import vulcan
 from vulcan.anvil import Policy, Rejected, check
 from vulcan.anvil.diagnostics import explained
 from vulcan.anvil.proofs import claim_of, verify
-from vulcan.documents.run import (
+from vulcan.documents.report import (
     Ancestor,
     CandidateRow,
     Failures,
