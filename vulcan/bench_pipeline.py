@@ -57,7 +57,7 @@ def measure_task(name: str, quick: bool) -> BenchmarkResult:
 
 def turnaround(task: Task, reference: str, evaluator: Evaluator, quick: bool) -> BenchmarkResult:
     """The stages of each candidate on one instance; `reference` is what the jailed child knows the task by."""
-    config = SearchConfig(task.name, complete_settings(task, {}), task.objectives[0].name)
+    config = SearchConfig(task=task.name, settings=complete_settings(task, {}), objective=task.objectives[0].name)
     instance = next(i for i in find_instances(task, config, evaluator) if i.split == "train")
     evaluator.prepare([instance])
     seconds = by_stage(task, evaluator, instance, _replies(task, 6 if quick else 40))

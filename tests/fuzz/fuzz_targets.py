@@ -394,7 +394,7 @@ JSON_WORDS = (
     b"[" * 3000,
 )
 TOML = b'task = "cache_eviction"\nrounds = 5\ncache-size = ["10%", "5%"]\nmodel = ["offline/evolve"]\nlimit = 3.5\n'
-CONFIG = json.dumps(SearchConfig("cache_eviction", {}, "object").to_json()).encode()
+CONFIG = json.dumps(SearchConfig(task="cache_eviction", settings={}, objective="object").to_json()).encode()
 
 TARGETS: dict[str, Target] = {
     **{f"trace {name}": Target(of_format(name), (*examples, *COMPRESSED)) for name, examples in TRACES.items()},

@@ -14,13 +14,13 @@ Tasks = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="[TASK]...",
-        help="Tasks, by name or by the directory of one of your own. Default: all that `vulcan tasks` lists.",
+        help="Tasks, by name or by the directory of your own task. Default: all tasks listed by `vulcan tasks`.",
         autocompletion=completion.tasks,
         show_default=False,
     ),
 ]
-Full = Annotated[bool, typer.Option("--full", help="More candidates, longer inputs and more repetitions.")]
-Check = Annotated[bool, typer.Option("--check", help="Exit with 1 where a goal is missed.")]
+Full = Annotated[bool, typer.Option("--full", help="Use more candidates, longer inputs and more repetitions.")]
+Check = Annotated[bool, typer.Option("--check", help="Exit with code 1 if a goal is missed.")]
 
 
 def bench(tasks: Tasks = None, full: Full = False, check: Check = False, as_json: AsJson = False) -> None:

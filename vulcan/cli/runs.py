@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def runs(runs_dir: RunsDirectory = RUNS, as_json: AsJson = False) -> None:
-    """List the runs in --runs-dir, the oldest first.
+    """List the runs in --runs-dir, oldest first.
 
     \b
     Examples:
@@ -75,14 +75,15 @@ def runs(runs_dir: RunsDirectory = RUNS, as_json: AsJson = False) -> None:
 
 def show(
     run: RunName,
-    candidate: Annotated[int | None, typer.Argument(help="A candidate's number; default: the run as a whole.")] = None,
+    candidate: Annotated[int | None, typer.Argument(help="Candidate number. Default: the whole run.")] = None,
     config: Annotated[
-        bool, typer.Option("--config", help="Print the search as a TOML file, for `vulcan search --config`.")
+        bool,
+        typer.Option("--config", help="Print the configuration of the search as TOML, for `vulcan search --config`."),
     ] = False,
     runs_dir: RunsDirectory = RUNS,
     as_json: AsJson = False,
 ) -> None:
-    """Show a run, or one of its candidates with its source, lineage and metrics.
+    """Show a run, or one of its candidates with source, lineage and metrics.
 
     \b
     Examples:
