@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -18,6 +18,7 @@ from vulcan.cli.output import number, print_json, print_table, say, tell
 from vulcan.errors import UserError
 
 if TYPE_CHECKING:
+    from vulcan.documents.run import InstanceMetricsRow, RunRow, RunsDocument
     from vulcan.store import RunRecord
     from vulcan.store.events import CallRecord, CandidateJudged
     from vulcan.store.recovery import RepairReport
@@ -35,7 +36,7 @@ def runs(runs_dir: RunsDirectory = RUNS, as_json: AsJson = False) -> None:
     from vulcan.store import RunRecord
     from vulcan.store.runs import open_store, run_directories
 
-    found: list[tuple[str, dict[str, Any]]] = []
+    found: list[tuple[str, RunRow]] = []
     for place in run_directories(runs_dir):
         try:
             with closing(open_store(place)) as store:
@@ -45,7 +46,7 @@ def runs(runs_dir: RunsDirectory = RUNS, as_json: AsJson = False) -> None:
             continue
         ranked = record.ranked()
         winner = record.chosen.candidate if record.chosen else ranked[0].candidate if ranked else None
-        row = {
+        row: RunRow = {
             "run": place.name,
             "task": record.config.get("task"),
             "model": record.config.get("model"),
@@ -58,7 +59,8 @@ def runs(runs_dir: RunsDirectory = RUNS, as_json: AsJson = False) -> None:
         found.append((begun, row))
     rows = [row for _, row in sorted(found, key=lambda pair: pair[0])]
     if as_json:
-        print_json({"runs": rows})
+        document: RunsDocument = {"runs": rows}
+        print_json(document)
     elif not rows:
         say(f"no runs in {runs_dir}")
     else:
@@ -166,7 +168,7 @@ def _show_candidate(record: RunRecord, judged: CandidateJudged, call: CallRecord
     say(judged.source.rstrip() or "(no program)")
 
 
-def _show_metrics(rows: list[dict[str, Any]]) -> None:
+def _show_metrics(rows: list[InstanceMetricsRow]) -> None:
     if not rows:
         return
     names = [name for name, value in rows[0]["metrics"].items() if not float(value).is_integer()]
