@@ -17,7 +17,7 @@ PACKAGES = {
 
 # From the ground up; a module imports from its own layer's package and from lower layers.
 LAYERS = (
-    {"vulcan", "vulcan.errors", "vulcan.interface"},
+    {"vulcan", "vulcan.documents", "vulcan.errors", "vulcan.interface"},
     {"vulcan.paths", "vulcan.terminal_text", "vulcan.task"},
     {"vulcan.anvil"},
     {"vulcan.python_policy"},

@@ -83,7 +83,7 @@ def same(rows: list[dict[str, Any]], expected: list[dict[str, Any]]) -> None:
 
 
 def test_the_tables_say_what_the_report_says(run: vulcan.Run, document: dict[str, Any]) -> None:
-    same(plain(run.candidates), document["every_candidate"])
+    same(plain(run.candidates), document["all_candidates"])
     same(plain(run.candidates), document["progress"])
     same(plain(run.scores), document["scores"])
     same(plain(run.costs), document["models"])

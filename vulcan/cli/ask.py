@@ -16,6 +16,7 @@ from vulcan.cli.output import number, print_json, say
 from vulcan.cli.output import tell as tell_aside
 
 if TYPE_CHECKING:
+    from vulcan.documents.run import AskDocument, TellDocument
     from vulcan.searches.interactive import InteractiveSearch
     from vulcan.searches.proposal import Proposal
 
@@ -42,16 +43,16 @@ def ask(
 
     with _conversation(run, runs_dir, allow_unsandboxed) as (place, conversation):
         given = conversation.find(proposal) if proposal is not None else conversation.ask()
-        document = {"run": str(place), **ask_document(conversation, given)}
+        document: AskDocument = {"run": str(place), **ask_document(conversation, given)}
     if as_json:
         print_json(document)
     elif given is not None:
         _show(place, given, name_of(given))
-    elif document["over"]:
+    elif document["done"]:
         say(f"Every proposal has its verdict: `vulcan finish {shlex.quote(str(place))}` chooses the winner.")
     else:
         say(f"Nothing can be asked before one of the open proposals has its reply: {', '.join(document['open'])}.")
-    if given is None and not document["over"]:
+    if given is None and not document["done"]:
         raise typer.Exit(1)
 
 
@@ -80,7 +81,7 @@ def tell(
     text = _read(file)
     with _conversation(run, runs_dir, allow_unsandboxed) as (place, conversation):
         told = conversation.tell(proposal, text, model)
-        document = {"run": str(place), **tell_document(conversation, told)}
+        document: TellDocument = {"run": str(place), **tell_document(conversation, told)}
     if as_json:
         print_json(document)
         return

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -14,6 +15,7 @@ from vulcan.errors import UserError
 from vulcan.searches.options import check_choice
 
 if TYPE_CHECKING:
+    from vulcan.documents.policy import EvalDocument, EvalRow, PolicyMean
     from vulcan.evaluator import Instance
     from vulcan.task import Task
 
@@ -106,7 +108,13 @@ def evaluate(
     if plot is not None:
         _plot(plot, declared, instances, measured, f"{declared.name}: {policy.stem} and the known policies")
     if as_json:
-        document = {"task": declared.name, "part": part, "objective": chosen.name, "rows": rows, "means": means}
+        document: EvalDocument = {
+            "task": declared.name,
+            "part": part,
+            "objective": chosen.name,
+            "rows": rows,
+            "means": means,
+        }
         print_json(document)
         return
     pictured = [metric for picture in declared.pictures for metric in (picture.y, picture.x)]
@@ -122,7 +130,7 @@ def evaluate(
         tell(f"{plot} written")
 
 
-def _print(rows: list[dict[str, Any]], columns: list[str], objective: str) -> None:
+def _print(rows: Sequence[Mapping[str, Any]], columns: list[str], objective: str) -> None:
     ordered = sorted(rows, key=lambda r: -float(r["score"]))
     print_table(
         ("policy", "kind", *columns, f"score ({objective})"),
@@ -131,12 +139,14 @@ def _print(rows: list[dict[str, Any]], columns: list[str], objective: str) -> No
     )
 
 
-def _mean(name: str, kind: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
+def _mean(name: str, kind: str, rows: list[EvalRow]) -> PolicyMean:
     """The mean of the scores, and of each metric that all instances have."""
     from statistics import fmean
 
-    shared = [key for key in rows[0] if key not in _WORDS and all(key in row for row in rows)]
-    return {"policy": name, "kind": kind, **{key: fmean(float(row[key]) for row in rows) for key in shared}}
+    plain: list[Mapping[str, Any]] = [*rows]
+    shared = [key for key in plain[0] if key not in _WORDS and all(key in row for row in plain)]
+    means = {key: fmean(float(row[key]) for row in plain) for key in shared}
+    return cast("PolicyMean", {"policy": name, "kind": kind, **means})
 
 
 def _check_plot(plot: Path, task: Task) -> None:
@@ -157,6 +167,7 @@ def _plot(
     write_pictures(plot, task.pictures, names, policies, title)
 
 
-def _row(name: str, kind: str, instance: Instance, metrics: dict[str, float], scorer: Any) -> dict[str, Any]:
+def _row(name: str, kind: str, instance: Instance, metrics: dict[str, float], scorer: Any) -> EvalRow:
     score = scorer.on_instance(instance.split, instance.name, metrics)
-    return {"policy": name, "kind": kind, "instance": instance.name, **metrics, "score": score}
+    row = {"policy": name, "kind": kind, "instance": instance.name, **metrics, "score": score}
+    return cast("EvalRow", row)

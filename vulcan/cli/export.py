@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -15,6 +15,7 @@ from vulcan.cli.output import print_json, print_table, read_policy, tell, write_
 from vulcan.errors import UserError
 
 if TYPE_CHECKING:
+    from vulcan.documents.run import ExportDocument, ExportFormat, ExportListDocument, ExportSubject
     from vulcan.export import Provenance
     from vulcan.export.formats import Exporter, FormatResult
     from vulcan.python_policy.dispatch import AnyPolicy
@@ -111,7 +112,7 @@ class _Subject:
     policy: AnyPolicy
     provenance: Provenance
     others: dict[str, Exporter]
-    told: dict[str, Any]
+    told: ExportSubject
     name: str
 
     def attempts(self) -> list[FormatResult]:
@@ -151,7 +152,7 @@ def _subject(
 
     place = find_run(run, runs_dir)
     found = find_candidate(place, candidate)
-    told = {"run": str(place), "candidate": found.number}
+    told: ExportSubject = {"run": str(place), "candidate": found.number}
     card = CardExporter(place, 0.0 if listed else seconds)
     name = f"candidate {found.number} of {place.name}"
     return _Subject(found.policy, found.provenance, {card.format: card}, told, name)
@@ -173,11 +174,12 @@ def _of_task(
     if file is None:
         if not listed:
             raise UserError("with --task a policy's file is needed: vulcan export FILE --task NAME")
-        source, told = _first_seed(declared), {"task": declared.name}
-        settings, shown = {}, f"policies of {declared.name}"
+        told: ExportSubject = {"task": declared.name}
+        source, settings, shown = _first_seed(declared), {}, f"policies of {declared.name}"
     else:
         settings = task_settings(declared, context)
-        source, told, shown = read_policy(Path(file)), {"policy": file}, f"the policy {file}"
+        told = {"policy": file}
+        source, shown = read_policy(Path(file)), f"the policy {file}"
     try:
         policy = check_policy(source, declared)
     except Rejected as rejected:
@@ -200,11 +202,12 @@ def _first_seed(task: Task) -> str:
 def _list(subject: _Subject, as_json: bool) -> None:
     attempts = subject.attempts()
     if as_json:
-        rows = [
+        rows: list[ExportFormat] = [
             {"format": made.format, "summary": made.exporter.summary, "refused": made.refusal or None}
             for made in attempts
         ]
-        print_json({**subject.told, "formats": rows})
+        listed: ExportListDocument = {**subject.told, "formats": rows}
+        print_json(listed)
         return
     tell(f"formats of {subject.name}:")
     print_table(("format", "what it is", "refused, for"), [(m.format, m.exporter.summary, m.refusal) for m in attempts])
@@ -223,7 +226,8 @@ def _write_all(subject: _Subject, output: Path | None, as_json: bool) -> None:
     refused = {attempt.format: attempt.refusal for attempt in attempts if attempt.refusal}
     if as_json:
         formats = [attempt.format for attempt in made]
-        print_json({**subject.told, "formats": formats, "refused": refused, "files": written})
+        document: ExportDocument = {"formats": formats, "refused": refused, "files": written}
+        print_json({**subject.told, **document})
     else:
         for format, why in refused.items():
             tell(f"not written: {format}: {why}")
@@ -241,6 +245,7 @@ def _write(subject: _Subject, format: str, output: Path | None, as_json: bool) -
     for path, text in zip(written, files.values(), strict=True):
         write_text(path, text)
     if as_json:
-        print_json({**subject.told, "format": format, "files": [str(path) for path in written]})
+        document: ExportDocument = {"format": format, "files": [str(path) for path in written]}
+        print_json({**subject.told, **document})
         return
     tell(f"wrote {', '.join(map(str, written))}: {subject.name}")

@@ -26,6 +26,7 @@ from vulcan.cli.task_options import TakesTaskOptions
 from vulcan.searches.options import EXECUTION_OPTIONS, OPTIONS
 
 if TYPE_CHECKING:
+    from vulcan.documents.policy import ChoiceDocument, SelectDocument, SelectorDocument
     from vulcan.portfolio.build import BuildConfig
     from vulcan.portfolio.model import Library
     from vulcan.portfolio.select import Choice
@@ -240,15 +241,14 @@ def select(
     settings = task_settings(find_task(found.task), context)
     choices = select_for(found, trace, settings, chosen)
     if as_json:
-        print_json(
-            {
-                "library": str(place),
-                "workload": trace,
-                "objective": chosen,
-                "prefix": found.first,
-                "choices": [_choice_document(found, place, choice) for choice in choices],
-            }
-        )
+        document: SelectDocument = {
+            "library": str(place),
+            "workload": trace,
+            "objective": chosen,
+            "prefix": found.first,
+            "choices": [_choice_document(found, place, choice) for choice in choices],
+        }
+        print_json(document)
         return
     print_table(
         ("instance", "choice", "expected score", "confidence", "most like", "distance"),
@@ -277,7 +277,7 @@ def _named(choice: Choice) -> str:
     return choice.name if choice.kind == "member" else f"{choice.name} (the fallback)"
 
 
-def _choice_document(library: Library, place: Path, choice: Choice) -> dict[str, Any]:
+def _choice_document(library: Library, place: Path, choice: Choice) -> ChoiceDocument:
     member = library.member(choice.name) if choice.kind == "member" else None
     return {
         "instance": choice.instance,
@@ -287,7 +287,7 @@ def _choice_document(library: Library, place: Path, choice: Choice) -> dict[str,
         "task": member.task if member else library.task,
         "settings": dict(member.settings) if member else {},
         "confidence": choice.confidence,
-        "least_confidence": library.rule.least,
+        "min_confidence": library.rule.least,
         "trusted": choice.trusted,
         "distance": choice.distance,
         "nearest": choice.nearest,
@@ -323,16 +323,15 @@ def export(
     module = selector_module(found, chosen)
     write_text(output, module.text)
     if as_json:
-        print_json(
-            {
-                "library": str(library),
-                "objective": chosen,
-                "members": list(module.members),
-                "left_out": list(module.left_out),
-                "baseline": module.baseline,
-                "files": [str(output)],
-            }
-        )
+        document: SelectorDocument = {
+            "library": str(library),
+            "objective": chosen,
+            "members": list(module.members),
+            "skipped": list(module.left_out),
+            "baseline": module.baseline,
+            "files": [str(output)],
+        }
+        print_json(document)
         return
     left_out = f"; left out, as they are of other tasks: {', '.join(module.left_out)}" if module.left_out else ""
     tell(f"wrote {output}: {', '.join(module.members)}, and the baseline {module.baseline}{left_out}")

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from vulcan.cli.options import TASK_OPTIONS, AsJson, TaskName, task_settings
 from vulcan.cli.output import print_json, say
+
+if TYPE_CHECKING:
+    from vulcan.documents.policy import PromptDocument
 
 CONTEXT = TASK_OPTIONS
 
@@ -38,6 +41,7 @@ def prompt(
     chosen = find_objective(declared, objective or declared.objectives[0].name)
     text = Prompts(declared, chosen, settings).propose(Draft(1, "initial", ()))
     if as_json:
-        print_json({"task": declared.name, "messages": [{"role": "user", "content": text}]})
+        document: PromptDocument = {"task": declared.name, "messages": [{"role": "user", "content": text}]}
+        print_json(document)
     else:
         say(text)

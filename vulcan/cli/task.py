@@ -14,6 +14,7 @@ from vulcan.cli.options import TASK_OPTIONS, AsJson, TaskArgument, describe_sett
 from vulcan.cli.output import print_json, print_table, say
 
 if TYPE_CHECKING:
+    from vulcan.documents.policy import NewTaskDocument, ValidateDocument
     from vulcan.testing import Finding
 
 VALIDATE_CONTEXT = TASK_OPTIONS
@@ -85,7 +86,13 @@ def new(
     place = directory if directory is not None else Path("tasks") / name
     written = write_task(name, kind, place)
     if as_json:
-        print_json({"task": name, "kind": kind, "directory": str(place), "files": [str(path) for path in written]})
+        document: NewTaskDocument = {
+            "task": name,
+            "kind": kind,
+            "directory": str(place),
+            "files": [str(path) for path in written],
+        }
+        print_json(document)
         return
     say(f"written: the task {name} in {place}")
     for path in written:
@@ -123,7 +130,8 @@ def validate(
     passed = all(finding.result == "passed" for finding in findings)
     if as_json:
         checks = [finding.document() for finding in findings]
-        print_json({"task": task.name, "place": name, "passed": passed, "checks": checks})
+        document: ValidateDocument = {"task": task.name, "path": name, "passed": passed, "checks": checks}
+        print_json(document)
     elif passed:
         say(f"\n{task.name} keeps all {len(findings)} promises")
     else:

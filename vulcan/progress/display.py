@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from types import TracebackType
 from typing import Any, Protocol, Self, runtime_checkable
 
@@ -21,7 +22,7 @@ class Display(RunDisplay, Protocol):
     def opened(self, opened: RunInfo) -> None:
         """A run was opened, before anything happens in it."""
 
-    def ended(self, summary: dict[str, Any]) -> None:
+    def ended(self, summary: Mapping[str, Any]) -> None:
         """The run came to its end, and to this: the document of `vulcan show RUN --json`."""
 
     def __enter__(self) -> Self: ...
