@@ -20,17 +20,19 @@ replay: $(VENV)/.installed
 	    echo "no cloudPhysicsIO.vscsi in '$(DATA)': name its directory, as in make replay DATA=..." >&2; exit 2; }
 	cd "$(DATA)" && "$(abspath $(BIN))/vulcan" search --replay "$(CURDIR)/tests/data/recorded" --runs-dir "$(CURDIR)/runs/replay"
 
+# A part of it: make test ARGS="-k name"
+ARGS ?=
 test: $(VENV)/.tests-installed
 	$(BIN)/python tests/compile_kernels.py
-	$(BIN)/python -m pytest -m "not slow" -n auto --dist loadfile
+	$(BIN)/python -m pytest -m "not slow" -n auto --dist worksteal $(ARGS)
 
 # Every attack of the suite against what holds candidates in; ends with an error where one gets through
 attack: $(VENV)/.installed
 	$(BIN)/vulcan doctor --attack
 
-# What continuous integration leaves out: whole suites, and laws on three times as many examples
+# Everything: what continuous integration leaves out too, and laws on six times as many examples
 test-slow: $(VENV)/.tests-installed
-	VULCAN_TESTS=all $(BIN)/python -m pytest -m "slow or hypothesis" -n auto --dist loadfile
+	VULCAN_TESTS=all $(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
 
 lint: $(VENV)/.tests-installed
 	$(BIN)/ruff check .
