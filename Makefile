@@ -3,6 +3,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
+ARGS ?=
 DATA ?= ../shared/data/cache/libcachesim
 
 .PHONY: attack demo replay test test-slow lint docs wheel-check bench chaos fuzz clean
@@ -21,7 +22,6 @@ replay: $(VENV)/.installed
 	cd "$(DATA)" && "$(abspath $(BIN))/vulcan" search --replay "$(CURDIR)/tests/data/recorded" --runs-dir "$(CURDIR)/runs/replay"
 
 # A part of it: make test ARGS="-k name"
-ARGS ?=
 test: $(VENV)/.tests-installed
 	$(BIN)/python tests/compile_kernels.py
 	$(BIN)/python -m pytest -m "not slow" -n auto --dist worksteal $(ARGS)
@@ -44,9 +44,10 @@ docs: $(VENV)/.docs-installed
 	$(BIN)/python docs/generators/generate.py
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 
-# The wheel must work without the checkout: a clean environment elsewhere, and a small search
+# The wheel must work without the checkout: a clean environment elsewhere, and a small search; before a release with its
+# dependencies installed from the index: make wheel-check ARGS=--install-dependencies
 wheel-check: $(VENV)/.tests-installed
-	sh .ci/wheel-check $(BIN)/python
+	sh .ci/wheel-check $(BIN)/python $(ARGS)
 
 bench: $(VENV)/.tests-installed
 	$(BIN)/python -m benchmarks
@@ -74,8 +75,9 @@ $(VENV)/.installed: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
 	@touch $@
 
+# most of what is installed is never imported: Python compiles what is when it is
 $(VENV)/.tests-installed: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check --editable '.[test]'
 	@touch $@ $(VENV)/.installed
 
 $(VENV)/.docs-installed: pyproject.toml | $(VENV)/bin/python

@@ -68,6 +68,8 @@ class Console:
             for file in (out, err):
                 file.seek(0)
                 said.append(file.read().decode())
+        if code in (130, 143):  # it was these tests that somebody interrupted
+            raise KeyboardInterrupt
         return subprocess.CompletedProcess(["vulcan", *map(str, arguments)], code, *said)
 
     def process(self, *arguments: str | Path, **environment: str) -> Result:
