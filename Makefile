@@ -3,6 +3,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
+ARGS ?=
 DATA ?= ../shared/data/cache/libcachesim
 
 .PHONY: attack demo replay test test-slow lint docs wheel-check bench chaos fuzz clean
@@ -20,17 +21,18 @@ replay: $(VENV)/.installed
 	    echo "no cloudPhysicsIO.vscsi in '$(DATA)': name its directory, as in make replay DATA=..." >&2; exit 2; }
 	cd "$(DATA)" && "$(abspath $(BIN))/vulcan" search --replay "$(CURDIR)/tests/data/recorded" --runs-dir "$(CURDIR)/runs/replay"
 
+# A part of it: make test ARGS="-k name"
 test: $(VENV)/.tests-installed
 	$(BIN)/python tests/compile_kernels.py
-	$(BIN)/python -m pytest -m "not slow" -n auto --dist loadfile
+	$(BIN)/python -m pytest -m "not slow" -n auto --dist worksteal $(ARGS)
 
 # Every attack of the suite against what holds candidates in; ends with an error where one gets through
 attack: $(VENV)/.installed
 	$(BIN)/vulcan doctor --attack
 
-# What continuous integration leaves out: whole suites, and laws on three times as many examples
+# Everything: what continuous integration leaves out too, and laws on six times as many examples
 test-slow: $(VENV)/.tests-installed
-	VULCAN_TESTS=all $(BIN)/python -m pytest -m "slow or hypothesis" -n auto --dist loadfile
+	VULCAN_TESTS=all $(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
 
 lint: $(VENV)/.tests-installed
 	$(BIN)/ruff check .
@@ -42,9 +44,10 @@ docs: $(VENV)/.docs-installed
 	$(BIN)/python docs/generators/generate.py
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 
-# The wheel must work without the checkout: a clean environment elsewhere, and a small search
+# The wheel must work without the checkout: a clean environment elsewhere, and a small search; before a release with its
+# dependencies installed from the index: make wheel-check ARGS=--install-dependencies
 wheel-check: $(VENV)/.tests-installed
-	sh .ci/wheel-check $(BIN)/python
+	sh .ci/wheel-check $(BIN)/python $(ARGS)
 
 bench: $(VENV)/.tests-installed
 	$(BIN)/python -m benchmarks
@@ -72,8 +75,9 @@ $(VENV)/.installed: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
 	@touch $@
 
+# most of what is installed is never imported: Python compiles what is when it is
 $(VENV)/.tests-installed: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check --editable '.[test]'
 	@touch $@ $(VENV)/.installed
 
 $(VENV)/.docs-installed: pyproject.toml | $(VENV)/bin/python

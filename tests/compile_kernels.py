@@ -1,21 +1,32 @@
 """Compiles the kernels of all simulators into the user's cache, so that workers of the tests do not each do it again.
 
 python tests/compile_kernels.py
+
+The cache's directory is named after a hash of all kernels' sources: where it has the mark of an earlier run, nothing is
+stale and nothing is done.
 """
 
 from __future__ import annotations
 
 import multiprocessing
+import os
+import tempfile
+from pathlib import Path
 
 from vulcan.evaluator import load_evaluator
+from vulcan.paths import keep_compiled_kernels_in_cache
 from vulcan.registry import find_task, known_tasks
 from vulcan.searches.config import complete_settings
 
 LONGEST_FIRST = ("active_queue_management", "memory_tiering", "cache_eviction")
+TRACES = "traces"
+MARK = "compiled for tests"
 
 
 def compile_for(name: str) -> None:
     """Goes through all that is compiled when a search begins, baselines included."""
+    if name == TRACES:
+        return read_a_trace()
     task = find_task(name)
     evaluator = load_evaluator(task)
     first = next(i for i in evaluator.instances(complete_settings(task, {}), task.split) if i.split == "train")
@@ -24,7 +35,22 @@ def compile_for(name: str) -> None:
         evaluator.evaluate_baseline(baseline, first)
 
 
+def read_a_trace() -> None:
+    """From a text, for numbers of objects are kernels' work; and a fingerprint, which has kernels of its own."""
+    from vulcan_traces import load_trace
+    from vulcan_traces.fingerprint.measure import fingerprint
+
+    with tempfile.TemporaryDirectory() as place:
+        file = Path(place) / "trace.csv"
+        file.write_text("time,id,size\n" + "".join(f"{n},{n % 97},{1 + n % 5}\n" for n in range(2_000)))
+        fingerprint(load_trace(file))
+
+
 if __name__ == "__main__":
-    names = sorted(known_tasks(), key=lambda name: (name not in LONGEST_FIRST, name))
-    with multiprocessing.get_context("spawn").Pool() as pool:
-        pool.map(compile_for, names, chunksize=1)
+    keep_compiled_kernels_in_cache()
+    mark = Path(os.environ["NUMBA_CACHE_DIR"]) / MARK
+    if not mark.exists():
+        names = sorted([*known_tasks(), TRACES], key=lambda name: (name not in LONGEST_FIRST, name))
+        with multiprocessing.get_context("spawn").Pool() as pool:
+            pool.map(compile_for, names, chunksize=1)
+        mark.touch()

@@ -110,18 +110,6 @@ of the run that was written anew, what was wrong with it, and where the damaged 
 "queueing_delay_max_ms", "delivered", "dropped", "loss", "jain", "retransmitted", "flows": [{"goodput_mbps",
 "retransmitted", "min_rtt_ms"}]}`. `kernel` also has `punctuality`: how often, and by how much at worst, the emulated
 link acted late.
-
-## `vulcan bench`
-
-- `quick`: whether it was the quick run: without `--full`
-- `machine`: `{"cpu", "cores", "caches", "memory_bytes", "system", "load", "python"}`, and the version of each package
-  that figures depend on, `null` for one that is not there
-- `tasks`: `{name: {"turnaround", "tables", "goals", "left_out"}}`, and what the task's evaluator adds
-- `turnaround`: `{"seconds": {stage: [seconds of each candidate]}, "isolation", "total"}`
-- `tables`: `[{"title", "columns", "rows", "note"}]`, of texts, as the terminal shows them
-- `goals`: `[{"name", "measured", "wanted", "at_least", "met", "asserted", "documented", "fails", "line"}]`; exit code
-  1 with `--check` where any `fails`
-- `left_out`: what could not be measured here, and why
 """
 
 

@@ -57,7 +57,7 @@ def test_arbitrary_trees(source):
     verdict(source, run=True)
 
 
-@pytest.mark.parametrize("programs", [400, slow(20_000)])
+@pytest.mark.parametrize("programs", [200, slow(20_000)])
 def test_many_arbitrary_trees(programs):
     """Some are accepted, and many rules reject the others."""
     random = Random(programs)
@@ -139,7 +139,7 @@ def test_what_python_has_and_the_language_has_not(name):
     assert verdict(source, run=True) == (rule or "accepted")
 
 
-@pytest.mark.parametrize("programs", [400, slow(20_000)])
+@pytest.mark.parametrize("programs", [120, slow(20_000)])
 def test_programs_with_one_node_exchanged(programs):
     """Valid programs in which one expression or statement is another, arbitrary one."""
     random = Random(programs)

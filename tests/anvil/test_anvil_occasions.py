@@ -11,6 +11,7 @@ from anvil_toy import NOW, TOY, TOY_LAYOUT
 from anvil_twin import Twin
 from anvil_two import TWO, TWO_LAYOUT, WIND, defining
 from anvil_values import values_for
+from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -78,7 +79,7 @@ def test_each_occasion_has_a_block_and_a_count_of_its_own() -> None:
 
 
 @pytest.mark.parametrize("kind", [k for k in grammar.STATISTICS.values() if "system" in k.scopes], ids=lambda k: k.name)
-@settings(max_examples=25, deadline=None, derandomize=True, database=None)
+@settings(max_examples=examples(25), deadline=None, derandomize=True, database=None)
 @given(data=st.data())
 def test_a_statistic_on_an_occasion_is_that_of_a_task_whose_only_events_are_occasions(
     kind: grammar.StatisticKind, data: st.DataObject

@@ -11,6 +11,7 @@ from anvil_streams import answers, asking, questions
 from anvil_toy import FIXED, NOW, TOY, TOY_LAYOUT, returning
 from anvil_twin import Twin
 from anvil_values import value_of, values_for
+from effort import few
 
 from vulcan.anvil import Layout, Slot, check
 from vulcan.anvil.grammar.grammar import MAX_KEPT_OF_ENTITY, MAX_KEPT_OF_SYSTEM, STATISTICS
@@ -37,7 +38,7 @@ def few_values(name: str, random: Random) -> float:
     return value_of(feature, random)
 
 
-@pytest.mark.parametrize("name", FEATURES)
+@pytest.mark.parametrize("name", few(FEATURES, 5))
 def test_native_and_reference_agree_on_every_statistic_through_any_events(name):
     entity, _, plain = name.rpartition(".")
     asked = [f"world.{plain}.percentile({share})" for share in (0, 0.5, 1)] if entity == "item" else []
@@ -63,7 +64,7 @@ def test_native_and_reference_agree_on_every_statistic_through_any_events(name):
         twin.check_memory()
 
 
-@pytest.mark.parametrize("window", [1, 2, 64, 65, 1000, 4095, MAX_KEPT_OF_SYSTEM])
+@pytest.mark.parametrize("window", few([1, 2, 64, 65, 1000, 4095, MAX_KEPT_OF_SYSTEM], 3))
 def test_a_window_of_the_system_wraps_around_again_and_again(window):
     owner = "world.whole"
     asked = [*questions(owner, (window,), ("item.whole", "0", "-7")), f"world.id.count(3, {window})"]
@@ -93,7 +94,7 @@ def test_many_values_that_come_and_go_leave_the_hash_table_true():
                 ask_all(twin, ["", "", ""], key, FIXED | {"item.id": key, "world.members": looked_for})
 
 
-@pytest.mark.parametrize("scale", [1e-300, 1.0, 1e300])
+@pytest.mark.parametrize("scale", few([1e-300, 1.0, 1e300], 2))
 @pytest.mark.parametrize("owner", ["item.huge", "world.huge"])
 def test_statistics_are_those_of_pandas_and_numpy(owner, scale):
     windows, looked_for = (1, 2, 5, 64), (0.0, 0.25 * scale)

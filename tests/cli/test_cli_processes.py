@@ -104,6 +104,7 @@ def test_ctrl_c_leaves_a_run_that_goes_on_as_if_nothing_had_been(
     assert contents(run) == calm
 
 
+@pytest.mark.slow
 def test_a_search_that_is_killed_goes_on_as_if_nothing_had_been(vulcan: Console, calm: list[Any]) -> None:
     model = Halting(4)
     with ChatServer(model) as server:

@@ -7,13 +7,14 @@ from collections.abc import Iterator
 
 import pytest
 from browsing import Tab, tab
+from effort import slow
 from live import MANY, MARKUP, Server, record_of
 from playwright.sync_api import Browser, Page, expect
 
 from vulcan.dashboard.api import PAGE
 from vulcan.results.report.html import figure_text
 
-SCHEMES = ("light", "dark")
+SCHEMES = (slow("light"), "dark")
 
 
 @pytest.fixture(params=SCHEMES)

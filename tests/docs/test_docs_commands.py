@@ -13,6 +13,8 @@ from effort import slow
 from locations import ROOT
 
 PAGES = pages()
+AT_COMMIT = ("README.md", "docs/how-to/resume-and-repair.md", "tasks/cache_program/README.md")
+"""Pages that are followed at each commit; commands of all of them are parsed by test_docs_mentions.py."""
 
 
 def to_follow(page: Page, slow: bool) -> list[Block]:
@@ -28,7 +30,8 @@ def cases() -> list[object]:
     found: list[object] = []
     for page in PAGES:
         if any(block.is_commands for block in to_follow(page, slow=False)):
-            found.append(pytest.param(page, False, id=page.name))
+            mark = () if page.name in AT_COMMIT else (pytest.mark.slow,)
+            found.append(pytest.param(page, False, id=page.name, marks=mark))
         if any(block.is_commands and (page.slow or block.slow) for block in to_follow(page, slow=True)):
             found.append(slow(page, True, id=f"{page.name}, all of it"))
     return found

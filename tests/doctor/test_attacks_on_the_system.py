@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Mapping
 
 import pytest
+from effort import few
 
 from vulcan.doctor.attacks.attack import OWN_PROCESS, Attack, AttackObservation, stopper
 from vulcan.doctor.attacks.in_program import ForkedRange
@@ -66,7 +67,7 @@ def test_without_a_process_of_its_own_it_takes_its_host_along(attack: Attack, gi
     assert carry_out_in_process(attack, given).got is not None
 
 
-@named(tuple(attack for attack in SYSTEM_ATTACKS if len(attack.stopped_by) > 1))
+@named(few((attack for attack in SYSTEM_ATTACKS if len(attack.stopped_by) > 1), 14))
 def test_each_of_its_layers_is_enough_by_itself(attack: Attack, under: Under) -> None:
     defences = under(ALL).start()
     for layer in attack.stopped_by:

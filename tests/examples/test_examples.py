@@ -35,6 +35,7 @@ def executed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
     return place, notebook
 
 
+@pytest.mark.slow
 def test_the_notebook_searches_and_leaves_what_it_says(executed: tuple[Path, Any]) -> None:
     place, _ = executed
     (run,) = (place / "runs").iterdir()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from breeding import arbitrary, proposed, request, rounds
-from effort import examples, slow
+from effort import examples, few, slow
 from offline_tasks import RANK_TASK, TOY_TASKS, VALUE_TASK
 
 from vulcan.anvil import check
@@ -98,7 +98,7 @@ def test_many_seeds_without_parents_give_valid_policies(task: Task) -> None:
 
 
 @pytest.mark.parametrize("task", TOY_TASKS)
-@pytest.mark.parametrize("seeds", [3, slow(10)])
+@pytest.mark.parametrize("seeds", [1, slow(10)])
 def test_hundreds_of_proposals_with_parents_are_valid_and_unlike_their_parents(task: Task, seeds: int) -> None:
     generator = OfflineEvolve(task)
     for seed in range(seeds):
@@ -111,7 +111,7 @@ def test_hundreds_of_proposals_with_parents_are_valid_and_unlike_their_parents(t
             found.append(Parent(number, policy.source, arbitrary(policy)))
 
 
-@pytest.mark.parametrize("task", TOY_TASKS)
+@pytest.mark.parametrize("task", few(TOY_TASKS, 1))
 def test_at_most_one_policy_in_ten_of_a_round_repeats_another(task: Task) -> None:
     made = [r for seed in range(5) for r in rounds(task, arbitrary, seed=seed, count=4, samples=20)]
     repeated = sum(len(policies) - len({p.fingerprint for p in policies}) for policies in made)

@@ -7,6 +7,7 @@ from collections import Counter
 
 import pytest
 from breeding import arbitrary, proposed, request, rounds
+from effort import ALL as EVERY_EXAMPLE
 from offline_tasks import RANK_TASK, TOY_TASKS, VALUE_TASK
 
 from vulcan.anvil import check, ir
@@ -74,7 +75,7 @@ def test_half_of_the_new_programs_or_more_have_no_statistic_but_moving_averages_
 def test_statistics_are_asked_of_features_that_they_suit(task: Task) -> None:
     words = vocabulary(task)
     integers = {name for name, feature in task.signature.features() if feature.type == "int"}
-    for policies in rounds(task, arbitrary, seed=9, count=8, samples=20):
+    for policies in rounds(task, arbitrary, seed=9, count=8 if EVERY_EXAMPLE else 3, samples=20):
         for policy in policies:
             e = flatten(policy.program)
             assert e is not None

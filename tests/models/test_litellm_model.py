@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from chat_server import ChatServer, answer
+from effort import few
 
 from vulcan.models import Message, ModelRefused, Request, open_proposer
 from vulcan.models.call_settings import CallSettings
@@ -128,7 +129,7 @@ if sys.argv[3] == "close":
 
 
 @pytest.mark.parametrize(
-    ("way", "last"), [("endpoint", "close"), ("endpoint", "leave open"), ("litellm", "leave open")]
+    ("way", "last"), few([("endpoint", "close"), ("endpoint", "leave open"), ("litellm", "leave open")], 1)
 )
 def test_a_process_that_called_a_model_ends_without_a_word(way: str, last: str) -> None:
     with ChatServer([answer("hello")]) as server:

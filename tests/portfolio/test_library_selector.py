@@ -13,7 +13,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from effort import slow
+from effort import ALL, few, slow
 from libraries import FIRST, HYPERBOLIC, LOOPS, MRU, TASK, ZIPF, exported, fingerprint, instance, keys_of, usual
 from locations import DATA
 
@@ -100,7 +100,7 @@ def adversarial(requests: int, period: int) -> list[int]:
 @pytest.mark.parametrize("period", [500, slow(6000), slow(12000)])
 def test_it_is_never_much_worse_than_its_baseline(module: ModuleType, period: int) -> None:
     """The stated bound; as caches are small the leader sets are everything, and there is no error of a sample."""
-    keys = adversarial(36000, period)
+    keys = adversarial(36000 if ALL else 12000, period)
     baseline = module.POLICIES["lru"]()(100)
     cache = module.SelectingCache(100, window=FIRST)
     for number, key in enumerate(keys, 1):
@@ -113,7 +113,7 @@ def test_it_is_never_much_worse_than_its_baseline(module: ModuleType, period: in
     assert cache.hits + cache.misses == len(keys)
 
 
-@pytest.mark.parametrize(("file", "capacity"), [("2_pools.trace.gz", 990), ("sprite.trace.gz", 700)])
+@pytest.mark.parametrize(("file", "capacity"), few([("2_pools.trace.gz", 990), ("sprite.trace.gz", 700)], 1))
 def test_the_bound_holds_on_real_traces(module: ModuleType, file: str, capacity: int) -> None:
     """With leader sets that are a sample: the stated bound and three deviations of its error."""
     path = DATA / "cache" / "caffeine" / "lirs" / file

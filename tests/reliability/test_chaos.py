@@ -10,6 +10,7 @@ from chaos import Chaos
 FAULTS = 6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [7])
 def test_a_search_under_random_faults_comes_to_the_same_end(tmp_path: Path, seed: int) -> None:
     report = Chaos(tmp_path, seed, share_on_ray=0.0).go(FAULTS, print)

@@ -61,6 +61,7 @@ def test_a_candidates_process_that_the_kernel_kills_for_want_of_memory_is_told_f
         assert group.kills >= 1
 
 
+@pytest.mark.slow
 def test_a_search_that_the_kernel_kills_for_want_of_memory_goes_on(vulcan: Console, calm: list[Any]) -> None:
     model = Model(9)
     with memory_group() as group, ChatServer(model) as server:

@@ -13,6 +13,7 @@ import sysconfig
 from pathlib import Path
 
 import pytest
+from effort import few
 
 from vulcan.errors import UserError
 from vulcan.scaffold import KINDS, write_task
@@ -27,7 +28,7 @@ def vulcan(where: Path, *arguments: str, code: int = 0) -> subprocess.CompletedP
     return ended
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", few(KINDS, 1))
 def test_what_is_written_passes_its_own_tests_and_can_be_searched(tmp_path: Path, kind: str) -> None:
     vulcan(tmp_path, "task", "new", "shiny", "--kind", kind)
     task = tmp_path / "tasks" / "shiny"

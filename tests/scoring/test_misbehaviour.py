@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
+from effort import few
 from scoring_toys import LIMIT, MIN, Toy
 
 from vulcan.scoring import JailedEvaluator
@@ -51,7 +52,7 @@ def evaluator() -> Iterator[JailedEvaluator]:
     evaluator.close()
 
 
-@pytest.mark.parametrize("kind", ENDS)
+@pytest.mark.parametrize("kind", few(ENDS, 16))
 def test_a_misbehaving_evaluation_ends_as_what_it_is(evaluator: JailedEvaluator, kind: str) -> None:
     limit, status, message = ENDS[kind]
     outcome = evaluator.run(TOY.job(kind, limit=limit))

@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 import pytest
+from effort import few, slow
 from rich_parts import Quiet, rich, search
 from search_parts import contents, judged, of_kind
 
@@ -77,23 +78,23 @@ def interrupting(kind: type[Event], number: int) -> Quiet:
 @pytest.mark.parametrize(
     ("kind", "number"),
     [
-        (CandidateProposed, 1),
-        (CandidateProposed, 2),
+        slow(CandidateProposed, 1),
+        slow(CandidateProposed, 2),
         (CandidateProposed, 7),
-        (CandidateProposed, 38),
-        (CandidateJudged, 1),
+        slow(CandidateProposed, 38),
+        slow(CandidateJudged, 1),
         (CandidateJudged, 9),
-        (CandidateJudged, 23),
-        (AdviceReceived, 1),
+        slow(CandidateJudged, 23),
+        slow(AdviceReceived, 1),
         (AdviceReceived, 3),
-        (CandidateRefined, 1),
-        (CandidateRefined, 2),
+        slow(CandidateRefined, 1),
+        slow(CandidateRefined, 2),
         (CandidateRefined, 3),
-        (CandidateRefined, 4),
-        (FinalistScored, 1),
+        slow(CandidateRefined, 4),
+        slow(FinalistScored, 1),
         (FinalistScored, 3),
         (WinnerChosen, 1),
-        (FinalistScored, 4),
+        slow(FinalistScored, 4),
         (ControlFinished, 1),
     ],
     ids=lambda value: getattr(value, "__name__", value),
@@ -110,7 +111,7 @@ def test_interrupted_at_any_event_it_ends_alike(whole: Whole, racers: Executor, 
     assert not kept & {(r.proposal, r.turn) for r in asked}  # nothing is paid for twice
 
 
-@pytest.mark.parametrize("number", [1, 5, 20, 37])
+@pytest.mark.parametrize("number", few([1, 5, 20, 37], 1))
 def test_interrupted_in_its_control_it_ends_alike(whole: Whole, racers: Executor, number: int) -> None:
     class Stopping(MemoryStore):
         left = number

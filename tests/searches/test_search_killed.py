@@ -82,7 +82,7 @@ def test_the_repetition_holds_what_the_recorded_run_does(runs: Path, statements:
 
 @pytest.mark.parametrize(
     ("seed", "executor"),
-    [(1, "plain"), (5, "local"), *(slow(seed, "plain") for seed in (2, 3, 4))],
+    [(1, "plain"), slow(5, "local"), *(slow(seed, "plain") for seed in (2, 3, 4))],
 )
 def test_killed_at_random_points_it_ends_as_it_would_have(
     killer: Killer, runs: Path, statements: int, seed: int, executor: str

@@ -159,7 +159,7 @@ def test_where_the_evaluation_is_a_stand_in_the_best_few_are_confirmed_and_the_c
 @pytest.mark.parametrize(
     ("trace", "policy", "least"),
     [
-        ("tencent", MIXED, 0.03),
+        slow("tencent", MIXED, 0.03),
         ("adapt_size", GDSF_LIKE, 0.003),
         slow("web07", MIXED, 0.005),
         slow("adapt_size", MIXED, 0.03),

@@ -1,13 +1,21 @@
-"""Runs the installed command `vulcan`."""
+"""Runs the command `vulcan`, in this process or as it is installed."""
 
 from __future__ import annotations
 
+import importlib
 import json
+import logging
 import os
+import signal
 import subprocess
 import sys
+import tempfile
+import threading
+import warnings
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pytest
 from locations import TASKS
@@ -23,7 +31,11 @@ SETTINGS = ("VULCAN_RUNS_DIR", "VULCAN_MODEL", "VULCAN_API_BASE", "OPENAI_API_KE
 
 
 class Console:
-    """A shell in a directory, whose environment holds no settings but those given."""
+    """A shell in a directory, whose environment holds no settings but those given.
+
+    Calling it runs the command in this process, which spares the second that loading Python, typer and numba takes;
+    `process` and `start` run the installed command, for what a process of its own is part of the matter.
+    """
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
@@ -40,6 +52,28 @@ class Console:
         )  # fmt: skip
 
     def __call__(self, *arguments: str | Path, **environment: str) -> Result:
+        if threading.current_thread() is not threading.main_thread() or _needs_a_process(arguments, environment):
+            return self.process(*arguments, **environment)
+        from vulcan.cli.main import run
+
+        with ExitStack() as stack:
+            out, err = (stack.enter_context(tempfile.TemporaryFile()) for _ in range(2))
+            with _as_a_process(self.directory, self.environment(**environment), list(map(str, arguments)), out, err):
+                try:
+                    run()
+                    code: Any = 0
+                except SystemExit as ended:
+                    code = ended.code or 0
+            said = []
+            for file in (out, err):
+                file.seek(0)
+                said.append(file.read().decode())
+        if code in (130, 143):  # it was these tests that somebody interrupted
+            raise KeyboardInterrupt
+        return subprocess.CompletedProcess(["vulcan", *map(str, arguments)], code, *said)
+
+    def process(self, *arguments: str | Path, **environment: str) -> Result:
+        """The installed command, in a process of its own."""
         process = self.start(*arguments, **environment)
         out, err = process.communicate(timeout=240)
         return subprocess.CompletedProcess(process.args, process.returncode, out, err)
@@ -61,6 +95,65 @@ class Console:
         few = ("--rounds", "2", "--samples", "3", "--executor", "local", "--workers", "1", "--tune", "0")
         few += ("--simplify", "0")
         return self.document("search", "--task", MOOD_TASK, *few, *arguments, **environment)
+
+
+IN_PROCESS = ("VULCAN_", "OPENAI_", "NO_COLOR", "COLUMNS")
+"""Names of variables, or how they begin, that are looked at by each command and not once by a process."""
+
+
+def _needs_a_process(arguments: tuple[str | Path, ...], environment: dict[str, str]) -> bool:
+    """Whether variables are for Python or a library, or a Ray would be left behind in this process."""
+    without = {"local", "ask", "--dry-run"}
+    starts_ray = "ray" in arguments or ("search" in arguments[:1] and without.isdisjoint(arguments))
+    return starts_ray or not all(name.startswith(IN_PROCESS) for name in environment)
+
+
+@contextmanager
+def _as_a_process(
+    directory: Path, environment: dict[str, str], arguments: list[str], out: IO[bytes], err: IO[bytes]
+) -> Iterator[None]:
+    """What a process would have of its own: directory, environment, standard streams, logging and signal handlers."""
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    path, modules = sys.path[:], set(sys.modules)
+    signals = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    with ExitStack() as stack:
+        patch = stack.enter_context(pytest.MonkeyPatch.context())
+        patch.chdir(directory)
+        for name in os.environ.keys() - environment.keys():
+            patch.delenv(name)
+        for name, value in environment.items():
+            patch.setenv(name, value)
+        patch.setattr(sys, "argv", ["vulcan", *arguments])
+        stack.enter_context(warnings.catch_warnings())
+        for number, (name, file) in enumerate((("stdin", None), ("stdout", out), ("stderr", err))):
+            opened = file if file is not None else stack.enter_context(open(os.devnull, "rb"))
+            saved = os.dup(number)
+            os.dup2(opened.fileno(), number)
+            stack.callback(os.close, saved)
+            stack.callback(os.dup2, saved, number)
+            stream = stack.enter_context(open(number, "w" if number else "r", encoding="utf-8", closefd=False))
+            patch.setattr(sys, name, stream)
+        root.handlers = []
+        try:
+            yield
+        finally:
+            _forget_tasks(path, modules)
+            root.handlers = handlers
+            root.setLevel(level)
+            for number, handler in signals.items():
+                signal.signal(number, handler)
+
+
+def _forget_tasks(path: list[str], modules: set[str]) -> None:
+    """Undo what loading a task from a directory leaves behind: another may have files of the same name."""
+    added = tuple(f"{place}/" for place in sys.path if place not in path)
+    sys.path[:] = path
+    for name in set(sys.modules) - modules:
+        file = getattr(sys.modules[name], "__file__", None)
+        if added and file is not None and file.startswith(added):
+            del sys.modules[name]
+    importlib.invalidate_caches()
 
 
 def one_line(result: Result, code: int = 2) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from effort import slow
 
 from vulcan.registry import built_in_directory
 from vulcan.testing import Subject, examine
@@ -26,9 +27,11 @@ SETTINGS: dict[str, dict[str, Any]] = {
 """What makes the examination short; of a task that is not named here, nothing."""
 
 TASKS = sorted(place.parent.name for place in built_in_directory().glob("*/task.py"))
+RELATED = {"cache_admission", "cache_program", "cache_queues", "active_queue_management", "spot_multi"}
+"""Tasks whose evaluator is that of another one that is examined at each commit, or shares its simulator."""
 
 
-@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("task", [slow(task) if task in RELATED else task for task in TASKS])
 def test_the_task_keeps_every_promise(task: str) -> None:
     findings = list(examine(Subject(task, SETTINGS.get(task, {}))))
     broken = [

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from locations import ROOT
 
 from vulcan.testing import CHECKS
@@ -17,6 +18,7 @@ BLOCK = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL
 """A language, and for a file its name."""
 
 
+@pytest.mark.slow
 def test_the_page_can_be_followed(tmp_path: Path) -> None:
     place = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
     environment = {**os.environ, "PATH": place}

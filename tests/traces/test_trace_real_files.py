@@ -6,6 +6,7 @@ import csv
 
 import numpy as np
 import pytest
+from effort import ALL
 
 from vulcan_traces import load_trace
 
@@ -23,7 +24,7 @@ def test_requests_objects_footprints_and_size_changes_equal_the_published_statis
     with (cache_traces / "stats_full.csv").open() as file:
         rows = [row for row in csv.DictReader(file) if row["trace"] not in OTHER_FORMAT]
     assert len(rows) == 27
-    for row in rows:
+    for row in rows if ALL else rows[::4]:
         trace = load_trace(cache_traces.parent / row["src"], format=NAMED.get(row["trace"]))
         expected = (int(row["n_req"]), int(row["n_obj"]), int(row["footprint_bytes"]))
         assert (trace.requests, trace.object_count, trace.footprint) == expected, row["trace"]

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from compiled import provenance
+from effort import few
 from test_c_fixed import POLICIES, TASK
 
 from vulcan.anvil import check
@@ -93,7 +94,7 @@ def test_a_task_without_a_use_in_the_kernel_says_so() -> None:
 
 
 @pytest.mark.parametrize("settings", [{}, {"called": "round", "slow_start": "policy"}], ids=["ack", "round"])
-@pytest.mark.parametrize("name", POLICIES)
+@pytest.mark.parametrize("name", few(POLICIES, 3))
 def test_clang_compiles_the_program_without_a_warning(
     name: str, settings: dict[str, str], tmp_path: Path, kernel_types: Path
 ) -> None:
@@ -156,7 +157,7 @@ def available() -> list[str]:
     return Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text().split()
 
 
-@pytest.mark.parametrize("name", POLICIES)
+@pytest.mark.parametrize("name", few(POLICIES, 2))
 def test_the_kernel_takes_the_program_and_sends_by_it(
     name: str, tmp_path: Path, kernel_types: Path, privileged: str
 ) -> None:

@@ -11,7 +11,7 @@ from anvil_programs import Writer
 from anvil_twin import bits
 from anvil_values import values_for
 from compiled import Doubles, Integers, library, provenance
-from effort import examples
+from effort import examples, few
 from margins import Margined
 from sender_states import sender_state
 
@@ -68,7 +68,7 @@ def errors(policy: Policy, draw: object, count: int, seed: int) -> list[tuple[fl
     return found
 
 
-@pytest.mark.parametrize("name", POLICIES)
+@pytest.mark.parametrize("name", few(POLICIES, 3))
 def test_a_policy_in_integers_is_within_a_rounding_of_the_reference(name: str) -> None:
     """On 4,000 states, half of them as a link brings them about and half at the edges of what is declared."""
     check_policy(name, 2_000)

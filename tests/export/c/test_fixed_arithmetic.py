@@ -9,12 +9,13 @@ from random import Random
 
 import pytest
 from compiled import SANITISED, library
+from effort import examples
 
 from vulcan.export.c.fixed_header import TYPES
 from vulcan.export.c.header import functions_of
 
 MAX = 2**63 - 1
-COUNT = 20_000
+COUNT = examples(20_000)
 _TAKES = {
     "multiply": "llI", "divide": "llI", "floor_divide": "llI", "modulo": "ll", "add": "ll", "subtract": "ll",
     "scaled": "lI", "order": "llI", "sqrt": "lII", "log2": "lI", "exp2": "lI", "power": "lIlII", "exp": "lII",

@@ -11,7 +11,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 from cache_formats import CASES, POLICIES, made, requests, simulated, text_of
-from effort import examples
+from effort import examples, few
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
@@ -40,7 +40,7 @@ def read_through(cache, objects, sizes) -> list[bool]:
     return hits
 
 
-@pytest.mark.parametrize(("task", "name", "mechanism"), CASES)
+@pytest.mark.parametrize(("task", "name", "mechanism"), few(CASES, 10))
 def test_the_class_has_the_misses_of_the_simulator(task: str, name: str, mechanism: str) -> None:
     objects, sizes = requests(900, 250, seed=5)
     source = POLICIES[task][name]

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from admission_programs import policies as admission_programs
 from cache_formats import CASES, POLICIES, made, requests, simulated, text_of
+from effort import few
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from queue_programs import policies as queue_programs
@@ -44,7 +45,7 @@ def replayed(cache, objects, sizes) -> list[bool]:
     return hits
 
 
-@pytest.mark.parametrize(("task", "name", "mechanism"), CASES)
+@pytest.mark.parametrize(("task", "name", "mechanism"), few(CASES, 14))
 def test_the_plugin_has_the_misses_of_the_simulator(task: str, name: str, mechanism: str) -> None:
     objects, sizes = requests(900, 250, seed=5)
     source = POLICIES[task][name]

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from effort import few
 from real_data import DATA
 
 from vulcan.errors import UserError
@@ -66,7 +67,7 @@ def test_many_of_its_traces_are_at_hand() -> None:
     assert len(AT_HAND) >= 30
 
 
-@pytest.mark.parametrize("file", AT_HAND, ids=lambda file: file.name)
+@pytest.mark.parametrize("file", few(AT_HAND, 10), ids=lambda file: file.name)
 def test_what_it_says_of_a_trace_at_hand_is_so(
     file: TraceFile, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:

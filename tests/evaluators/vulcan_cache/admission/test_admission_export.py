@@ -7,6 +7,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 from admission_programs import policies
+from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -73,7 +74,7 @@ def test_shipped_policies_have_the_misses_of_the_simulator(name, mechanism):
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
-@settings(max_examples=25, deadline=None, derandomize=True)
+@settings(max_examples=examples(25), deadline=None, derandomize=True)
 @given(source=policies(), seed=st.integers(0, 99), capacity=st.sampled_from([3, 40, 30_000]))
 def test_generated_policies_have_the_misses_of_the_simulator(mechanism, source, seed, capacity):
     objects, sizes = workload(600, 120, seed)

@@ -6,6 +6,7 @@ Capacities are shares of the footprint. "Exact" is equality of both the misses a
 import pytest
 from baseline_oracle import oracle_counts
 from baseline_traces import real_trace
+from effort import few
 
 from vulcan_cache.baselines import BASELINES
 
@@ -49,7 +50,7 @@ def difference(name, trace, capacity):
 
 
 @pytest.mark.parametrize("name", EXACT)
-@pytest.mark.parametrize("path", SIZED)
+@pytest.mark.parametrize("path", few(SIZED, 1))
 def test_exact_with_the_real_sizes(name, path):
     trace = real_trace(path)
     for share in SHARES:
@@ -58,7 +59,7 @@ def test_exact_with_the_real_sizes(name, path):
 
 
 @pytest.mark.parametrize("name", [*EXACT, "s3-fifo", "arc"])
-@pytest.mark.parametrize("path", [*SIZED, SPRITE])
+@pytest.mark.parametrize("path", few([*SIZED, SPRITE], 2))
 def test_exact_with_unit_sizes(name, path):
     trace = real_trace(path).with_unit_sizes()
     for share in SHARES:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from baseline_traces import columns, real_trace
-from effort import examples
+from effort import examples, few
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from slow_reference import SLOW_POLICIES, simulate_slowly
@@ -44,7 +44,7 @@ def test_on_small_random_traces(name, case):
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("unit", [True, False], ids=["unit sizes", "real sizes"])
+@pytest.mark.parametrize("unit", few([True, False], 1), ids=["unit sizes", "real sizes"])
 def test_on_a_real_trace(name, unit):
     trace = real_trace("tencent/tencentBlock.ns3300.sample.csv").prefix(3000)
     trace = trace.with_unit_sizes() if unit else trace
@@ -64,7 +64,7 @@ def test_on_tiny_caches(name):
             assert fast == slow
 
 
-@pytest.mark.parametrize("name", ["arc", "lecar", "lirs", "w-tinylfu"])
+@pytest.mark.parametrize("name", few(["arc", "lecar", "lirs", "w-tinylfu"], 2))
 def test_policies_that_adapt_over_a_longer_time(name):
     """A hot set of ten objects beside a loop and a scan: counters saturate and weights reach their limits."""
     rng = np.random.default_rng(3)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from plain_cache import PlainCache
@@ -61,7 +62,7 @@ def workloads(draw):
 
 @pytest.mark.parametrize("mechanism", ["heap", "sample"])
 @pytest.mark.parametrize("name", POLICIES)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(requests=workloads(), capacity=st.integers(1, 200), draws=st.integers(1, 20), seed=st.integers(0, 9))
 def test_kernels_decide_as_plain_python(name, mechanism, requests, capacity, draws, seed):
     policy = check(POLICIES[name], TASK)

@@ -6,6 +6,7 @@ from types import ModuleType
 
 import numpy as np
 import pytest
+from effort import examples, few
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from queue_programs import policies
@@ -62,7 +63,7 @@ def assert_replayed(source, objects, sizes, capacity, replay):
     return result
 
 
-@pytest.mark.parametrize("replay", [by_request, by_get_and_put])
+@pytest.mark.parametrize("replay", few([by_request, by_get_and_put], 1))
 @pytest.mark.parametrize("name", TASK.seed_policies())
 def test_shipped_policies_have_the_misses_of_the_simulator(name, replay):
     objects, sizes = workload(6_000, 900, seed=5)
@@ -74,7 +75,7 @@ def test_shipped_policies_have_the_misses_of_the_simulator(name, replay):
         assert 0 < result.misses < len(objects)
 
 
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(max_examples=examples(40), deadline=None, derandomize=True)
 @given(source=policies(), seed=st.integers(0, 99), capacity=st.sampled_from([3, 40, 30_000]))
 def test_generated_policies_have_the_misses_of_the_simulator(source, seed, capacity):
     objects, sizes = workload(600, 120, seed)

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from effort import few
 from kernel_host import in_namespaces
 from locations import TESTS
 from test_host import COMMAND
@@ -122,7 +123,7 @@ def test_the_table_has_both_and_a_link_file_is_read(tmp_path: Path) -> None:
     assert "goodput of each flow" in done.stdout
 
 
-@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("ending", few([signal.SIGINT, signal.SIGKILL], 1))
 def test_nothing_is_left_of_a_run_that_was_cut_short(ending: signal.Signals) -> None:
     command = (COMMAND, "kernel", "run", "reno", "--link", "constant:rate=12", "--seconds", "60")
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
