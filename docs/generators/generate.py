@@ -1,4 +1,4 @@
-"""Writes every page of `docs/` that is made from code: `python docs/generators/generate.py`, or `make docs`."""
+"""Write every generated page and picture of `docs/`: `python docs/generators/generate.py`, or `make docs`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 from command_line_page import command_line_page
+from performance_chart import DETAILS, performance_chart
 from python_page import python_page
 from task_pages import task_pages
 
@@ -18,6 +19,7 @@ def generated_pages() -> dict[str, str]:
     """Each generated page: its path in `docs/`, and its text."""
     return {
         "anvil.md": describe_reference(),
+        "images/performance.svg": performance_chart(DETAILS.read_text(encoding="utf-8")),
         "reference/command-line.md": command_line_page(),
         "reference/python.md": python_page(),
         **task_pages(),

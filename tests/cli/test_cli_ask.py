@@ -285,7 +285,7 @@ def test_a_run_that_a_model_answers_is_neither_asked_nor_told(vulcan: Console) -
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (("--budget-dollars", "1"), "--budget-dollars says nothing of a search whose model is 'ask'"),
+        (("--budget-dollars", "1"), "--budget-dollars has no effect with --model ask"),
         (("--control",), "--control says nothing"),
         (("--temperature", "0.5"), "--temperature says nothing"),
         (("--model", "offline/evolve"), "the model 'ask' answers alone"),

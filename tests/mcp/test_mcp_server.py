@@ -16,6 +16,7 @@ import pytest
 from locations import TASKS
 from mcp import Client, StdioServerParameters
 
+from vulcan.searches.options import OPTIONS
 from vulcan.store.events import CandidateJudged
 from vulcan.store.runs import open_store
 
@@ -79,7 +80,11 @@ def test_the_tools_say_what_they_take(tmp_path: Path) -> None:
     assert schemas["tell"]["required"] == ["run", "proposal", "reply"]
     assert schemas["list_tasks"]["properties"] == {}
     (options, _) = schemas["open_study"]["properties"]["options"]["anyOf"]
-    assert options["properties"]["rounds"] == {"type": "integer", "description": "Rounds of the plan.", "default": 20}
+    assert options["properties"]["rounds"] == {
+        "type": "integer", "description": OPTIONS["rounds"].help, "default": 20, "minimum": 1,
+    }  # fmt: skip
+    assert options["properties"]["strategy"]["enum"] == ["evolve", "policysmith", "best-of-n"]
+    assert (options["properties"]["limit"]["exclusiveMinimum"], options["properties"]["limit"]["maximum"]) == (0, 3600)
     assert options["properties"]["racing"]["type"] == "boolean"
     assert "default" not in options["properties"]["budget_candidates"]
     assert not {"model", "api_base", "budget_dollars", "control"} & set(options["properties"])

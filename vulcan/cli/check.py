@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 
 def check(
-    policy: Annotated[Path, typer.Argument(help="A policy, or a module that `vulcan export` wrote.")],
+    policy: Annotated[Path, typer.Argument(help="Policy file, or a module written by `vulcan export`.")],
     task: TaskName,
     as_json: AsJson = False,
 ) -> None:
-    """Say whether a policy is in the language, what it needs, how much one call may take, and what to doubt in it.
+    """Check that a policy is in the language; report its features, its state, its cost per call and lint warnings.
 
     Of a task that takes free Python: whether it may be run at all.
 

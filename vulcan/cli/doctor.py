@@ -10,13 +10,13 @@ import typer
 from vulcan.cli.options import RUNS, AsJson, RunsDirectory
 from vulcan.cli.output import print_json, print_table, say, tell
 
-Attack = Annotated[bool, typer.Option("--attack", help="Carry out every attack of the suite as well.")]
+Attack = Annotated[bool, typer.Option("--attack", help="Also run the attack suite against the sandbox.")]
 
 
 def doctor(runs_dir: RunsDirectory = RUNS, attack: Attack = False, as_json: AsJson = False) -> None:
-    """Find out what this host has: each defence by trying it, Ray, model keys, disks, compiled kernels, versions.
+    """Check this host: sandbox defences (by trying each), Ray, model keys, disks, compiled kernels and versions.
 
-    Exit code 1 where something is missing that every search needs, or an attack got through.
+    Exit code 1 if something that every search needs is missing, or an attack succeeds.
 
     \b
     Example:
@@ -54,8 +54,6 @@ def _attacks(quiet: bool) -> dict[str, Any]:
 _FORMS = {
     "forked": "a forked child",
     "evaluator": "the jailed evaluator",
-    "scoring": "the score",
-    "source": "the checkers",
     "ray": "the local Ray",
 }
 

@@ -11,6 +11,7 @@ from vulcan.cli import completion
 from vulcan.cli.options import TASK_OPTIONS, AllowUnsandboxed, AsJson, TaskName, task_settings
 from vulcan.cli.output import number, print_json, print_table, read_policy, say, tell
 from vulcan.errors import UserError
+from vulcan.searches.options import check_choice
 
 if TYPE_CHECKING:
     from vulcan.evaluator import Instance
@@ -23,27 +24,28 @@ _WORDS = frozenset({"policy", "kind", "instance"})
 
 def evaluate(
     context: typer.Context,
-    policy: Annotated[Path, typer.Argument(help="A policy, or a module that `vulcan export` wrote.")],
+    policy: Annotated[Path, typer.Argument(help="Policy file, or a module written by `vulcan export`.")],
     task: TaskName,
     part: Annotated[
         str,
         typer.Option(
-            help="What to measure on: the `whole`, or the part that a search calls train, validation or test.",
-            autocompletion=completion.parts,
+            metavar="|".join(_PARTS),
+            help="Data to evaluate on: the `whole`, or one split: train, validation or test.",
+            autocompletion=completion.among(_PARTS),
         ),
     ] = "whole",
     objective: Annotated[
         str | None,
-        typer.Option(help="The objective; default: the task's first.", autocompletion=completion.objectives),
+        typer.Option(help="Objective. Default: the task's first.", autocompletion=completion.objectives),
     ] = None,
-    limit: Annotated[float, typer.Option(help="Seconds that the policy may take on all instances.")] = 600.0,
+    limit: Annotated[float, typer.Option(help="Timeout in seconds, for all instances together.")] = 600.0,
     plot: Annotated[
-        Path | None, typer.Option(help="Write the task's pictures, a point a policy, to this file (HTML).")
+        Path | None, typer.Option(help="Write the task's scatter plots, one point per policy, to this HTML file.")
     ] = None,
     allow_unsandboxed: AllowUnsandboxed = False,
     as_json: AsJson = False,
 ) -> None:
-    """Measure a policy beside every baseline, in the sandbox. Exit code 1 if the policy is rejected or fails.
+    """Evaluate a policy in the sandbox and compare it with every baseline. Exit code 1 if it is rejected or fails.
 
     \b
     Examples:
@@ -59,8 +61,7 @@ def evaluate(
     from vulcan.searches.evidence import baseline_events, find_instances, find_objective
     from vulcan.searches.scorer import Scorer
 
-    if part not in _PARTS:
-        raise UserError(f"part {part!r} is not one of {', '.join(_PARTS)}")
+    check_choice("part", part, _PARTS)
     source = read_policy(policy)
     declared = find_task(task)
     if plot is not None:

@@ -28,7 +28,7 @@ def export(
     run: Annotated[
         str | None,
         typer.Argument(
-            help="A run's directory, or its name in --runs-dir; with --task a policy's file.",
+            help="Run directory, or its name in --runs-dir; with --task, a policy file.",
             autocompletion=completion.runs,
         ),
     ] = None,
@@ -37,9 +37,9 @@ def export(
         typer.Option(
             "--format",
             "-f",
-            help="What to write: python (a module; the default), c (a header in doubles), c-fixed (a header in 64-bit "
-            "integers), json (the evidence card), bpf (a program for the kernel of Linux) and others where the task "
-            "has a use for them: --list shows them.",
+            help="Output format: python (a module, the default), c (a header using doubles), c-fixed (a header using "
+            "64-bit integers), json (the evidence card), bpf (a program for the Linux kernel), or another format of "
+            "the task; see --list.",
             autocompletion=completion.formats,
         ),
     ] = None,
@@ -47,20 +47,20 @@ def export(
         bool,
         typer.Option(
             "--all",
-            help="Write every format that the policy can be written in, each in a directory of its own, and a "
-            "README.md that says how to use them, and which were refused and why. Exit code 1 if there is none.",
+            help="Write every format that supports the policy, each to its own directory, with a README.md on how to "
+            "use them, and which formats were refused and why. Exit code 1 if there is none.",
         ),
     ] = False,
     show: Annotated[
         bool,
-        typer.Option("--list", help="Show which formats there are for the policy, or for the --task, and write none."),
+        typer.Option("--list", help="List the formats available for the policy, or for --task, and write nothing."),
     ] = False,
     output: Annotated[
         Path | None,
         typer.Option(
             "--output",
             "-o",
-            help="The file to write, or the directory where there are several; default: named after the task.",
+            help="Output file, or directory if there are several. Default: named after the task.",
         ),
     ] = None,
     task: Annotated[
@@ -68,20 +68,20 @@ def export(
         typer.Option(
             "--task",
             "-t",
-            help="Export a policy's file: the task that it is of. Its options may follow.",
+            help="Export a policy file for this task; the task's options may follow.",
             autocompletion=completion.tasks,
         ),
     ] = None,
-    candidate: Annotated[int | None, typer.Option(help="Which candidate; default: the winner.")] = None,
+    candidate: Annotated[int | None, typer.Option(help="Candidate number. Default: the winner.")] = None,
     seconds: Annotated[
-        float, typer.Option(min=0.0, help="Of the evidence card: time for the proof of each property.")
+        float, typer.Option(min=0.0, help="Timeout per property in seconds, for the proofs on the evidence card.")
     ] = 5.0,
     runs_dir: RunsDirectory = RUNS,
     as_json: AsJson = False,
 ) -> None:
-    """Write a run's winner, or a policy's file, so that it runs without Vulcan.
+    """Export a run's winner, or a policy file, as code that runs without Vulcan.
 
-    `vulcan eval`, `vulcan check` and `vulcan verify` read the policy back out of what was written.
+    `vulcan eval`, `vulcan check` and `vulcan verify` accept the exported files.
 
     \b
     Examples:

@@ -15,10 +15,10 @@ CONTEXT = TASK_OPTIONS
 def prompt(
     context: typer.Context,
     task: TaskName,
-    objective: Annotated[str | None, typer.Option(help="The objective; default: the task's first.")] = None,
+    objective: Annotated[str | None, typer.Option(help="Objective. Default: the task's first.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print the prompt with which a model is asked for a first policy.
+    """Print the prompt that asks a model for its first policy.
 
     Options of the task's own, such as --mechanism of cache_eviction, are given here too, for the prompt tells of them.
 

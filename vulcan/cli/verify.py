@@ -17,19 +17,19 @@ if TYPE_CHECKING:
 
 
 def verify(
-    policy: Annotated[Path, typer.Argument(help="A policy, or a module that `vulcan export` wrote.")],
+    policy: Annotated[Path, typer.Argument(help="Policy file, or a module written by `vulcan export`.")],
     task: TaskName,
     as_json: AsJson = False,
     seconds: Annotated[
-        float, typer.Option(min=0.0, help="Time for each property; then its verdict is unknown.")
+        float, typer.Option(min=0.0, help="Timeout per property in seconds; on timeout the verdict is `unknown`.")
     ] = 10.0,
     property_: Annotated[
-        list[str] | None, typer.Option("--property", help="Only the property of this name. Repeatable.")
+        list[str] | None, typer.Option("--property", help="Verify only the property of this name. Repeatable.")
     ] = None,
 ) -> None:
-    """Prove or refute the properties that a task declares, for every input within the features' declared ranges.
+    """Prove or refute the properties declared by a task, for all inputs within the declared ranges of its features.
 
-    Exit code 0 if all required ones are proved and none is refuted, else 1.
+    Exit code 0 if all required properties are proved and none is refuted, else 1.
 
     \b
     Examples:

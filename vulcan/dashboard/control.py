@@ -16,7 +16,7 @@ from vulcan.dashboard.lock_holder import LockOwner, lock_owner
 from vulcan.errors import UserError, did_you_mean
 from vulcan.searches.config import SearchConfig
 from vulcan.searches.model_pool import ASK
-from vulcan.searches.session import EXECUTORS
+from vulcan.searches.options import EXECUTION_OPTIONS
 from vulcan.searches.strategies import make_strategy
 from vulcan.store import RunRecord
 from vulcan.store.events import RunStarted
@@ -94,10 +94,7 @@ class Resumed:
 
     def start(self, run: Path, record: RunRecord, executor: str, workers: int) -> int:
         """Start `vulcan resume` in a session of its own; its process id. Raises UserError where it cannot be."""
-        if executor not in EXECUTORS:
-            raise UserError(
-                f"no executor {executor!r}{did_you_mean(executor, EXECUTORS)} (known: {', '.join(EXECUTORS)})"
-            )
+        EXECUTION_OPTIONS["executor"].check(executor)
         with self._lock:
             standing = run_status(run, record, lock_owner(run))
             if not standing.can_resume:

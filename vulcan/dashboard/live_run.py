@@ -6,6 +6,7 @@ What an event says in one line, for the list of what happens.
 from __future__ import annotations
 
 import threading
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from contextlib import closing
@@ -171,11 +172,8 @@ class LiveRun:
     def after(self, row: int) -> list[LogLine]:
         """The next happenings after a row, the oldest first: no more than a message can take."""
         with self.lock:
-            low, high = 0, len(self.happenings)
-            while low < high:
-                middle = (low + high) // 2
-                low, high = (middle + 1, high) if self.happenings[middle].row <= row else (low, middle)
-            return self.happenings[low : low + _MAX_AT_ONCE]
+            first = bisect_right(self.happenings, row, key=lambda line: line.row)
+            return self.happenings[first : first + _MAX_AT_ONCE]
 
     def best(self) -> CandidateJudged | None:
         """The winner, or as long as there is none the candidate of the highest score."""

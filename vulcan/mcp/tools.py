@@ -9,7 +9,6 @@ The options of a study as JSON Schema, made from what declares them.
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, closing
-from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -23,30 +22,22 @@ from vulcan.results.candidate import candidate_document, candidate_row
 from vulcan.results.evidence_card import export_candidate
 from vulcan.results.run import run_document
 from vulcan.results.task import task_document, tasks_document
-from vulcan.searches.config import SearchConfig, make_config, sort_options
+from vulcan.searches.config import make_config, sort_options
 from vulcan.searches.costs import Costs
 from vulcan.searches.interactive import InteractiveSearch, ask_document, open_interactive_search, tell_document
 from vulcan.searches.model_pool import ASK
-from vulcan.searches.options import MEANINGS, OF_MODELS
+from vulcan.searches.options import OPTIONS
 from vulcan.searches.session import ExecutionConfig, check_config, open_study, record_stop
 from vulcan.store import RunRecord
 from vulcan.store.runs import create_store, find_run, lock_run, new_run, open_store
 
-STUDY_OPTIONS = tuple(name for name in MEANINGS if name not in ("model", *OF_MODELS))
+STUDY_OPTIONS = tuple(name for name, option in OPTIONS.items() if name != "model" and not option.models_only)
 """The options of a search that mean something where an agent answers its prompts."""
-
-_TYPES = {"str": "string", "int": "integer", "float": "number", "bool": "boolean"}
 
 
 def options_schema() -> dict[str, Any]:
-    """An object with a property for each option: its type, meaning and default."""
-    declared = {f.name: f for f in fields(SearchConfig)}
-    properties: dict[str, Any] = {}
-    for name in STUDY_OPTIONS:
-        field = declared[name]
-        properties[name] = {"type": _TYPES[str(field.type).removesuffix(" | None")], "description": MEANINGS[name]}
-        if field.default is not MISSING and field.default is not None:
-            properties[name]["default"] = field.default
+    """Describe the options of a study as JSON Schema."""
+    properties = {name: OPTIONS[name].schema() for name in STUDY_OPTIONS}
     return {"type": "object", "properties": properties, "additionalProperties": False}
 
 

@@ -6,11 +6,10 @@ import sys
 from types import TracebackType
 from typing import Any, Protocol, Self, runtime_checkable
 
-from vulcan.errors import UserError, did_you_mean
 from vulcan.progress.json_lines import JsonLinesDisplay
 from vulcan.progress.plain import NullDisplay, PlainDisplay
 from vulcan.progress.run_opened import RunInfo
-from vulcan.searches.options import PROGRESS
+from vulcan.searches.options import PROGRESS, check_choice
 from vulcan.searches.session import RunDisplay
 from vulcan.terminal_text import printable
 
@@ -33,9 +32,8 @@ class Display(RunDisplay, Protocol):
 
 
 def check_form(form: str) -> str:
-    """Raises UserError for a form of progress that there is not."""
-    if form not in PROGRESS:
-        raise UserError(f"no form of progress {form!r}{did_you_mean(form, PROGRESS)} (known: {', '.join(PROGRESS)})")
+    """Check the name of a form of progress. Raises UserError."""
+    check_choice("form of progress", form, PROGRESS)
     return form
 
 
