@@ -19,6 +19,7 @@ PACKAGES = {
 LAYERS = (
     {"vulcan", "vulcan.deprecation", "vulcan.errors", "vulcan.interface"},
     {"vulcan.benchmark", "vulcan.paths", "vulcan.terminal_text", "vulcan.task"},
+    {"vulcan.kernel_support"},
     {"vulcan.anvil"},
     {"vulcan.python_policy"},
     {"vulcan.evaluator", "vulcan.baseline_cache", "vulcan.registry"},
@@ -44,12 +45,12 @@ LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 
 FOR_EVALUATORS = {
     "vulcan.anvil", "vulcan.benchmark", "vulcan.python_policy", "vulcan.task", "vulcan.evaluator",
-    "vulcan.baseline_cache", "vulcan.errors", "vulcan.paths",
+    "vulcan.baseline_cache", "vulcan.errors", "vulcan.kernel_support", "vulcan.paths",
 }  # fmt: skip
 # A command that an evaluator contributes (entry points `vulcan.commands`) is a part of the command line
 FOR_COMMANDS = FOR_EVALUATORS | {"vulcan.cli", "vulcan.export", "vulcan.registry"}
 CONTRIBUTED_COMMANDS = {"vulcan_link.kernel.command"}
-FOR_TRACES = {"vulcan.errors", "vulcan.paths"}
+FOR_TRACES = {"vulcan.errors", "vulcan.kernel_support", "vulcan.paths"}
 
 DOMAIN = re.compile(
     r"evict|ghost|miss_?ratio|hit_?ratio|prefetch|belady|fifo|\blru(?!_cache)|cache_?size|footprint|cwnd|congestion|"
@@ -132,7 +133,7 @@ def test_evaluators_import_the_contracts_and_traces_alone(package: str) -> None:
     assert wrong == []
 
 
-def test_traces_import_errors_and_paths_alone() -> None:
+def test_traces_import_errors_kernel_support_and_paths_alone() -> None:
     assert {theirs for *_, theirs in within("vulcan_traces")} - FOR_TRACES - {"vulcan_traces"} == set()
 
 

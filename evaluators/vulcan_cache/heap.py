@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from vulcan.anvil.native.policy_calls import helper
+from vulcan.kernel_support import helper
 from vulcan_cache.native import bits_of, choose, count_of, precedes
 
 U = np.uint64

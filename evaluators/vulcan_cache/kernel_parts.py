@@ -17,9 +17,8 @@ not let in.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, types
 
-from vulcan.anvil.native.policy_calls import helper
+from vulcan.kernel_support import allocating_kernel, helper, kernel, types
 from vulcan_cache.native import prefetch
 
 U = np.uint64
@@ -33,10 +32,13 @@ HALF_WORDS = types.Array(types.uint32, 1, "C")
 ADDRESS = types.int64
 """Of a function of the policy; 0 where there is none, or nothing to call it for."""
 
+COLUMN_U32 = types.Array(types.uint32, 1, "C", readonly=True)
+"""A column of a trace: its objects, or their sizes."""
+
 _COUNTS = types.Tuple((types.int64, types.int64, types.int64, types.uint64))
 _RUN = (
-    types.Array(types.uint32, 1, "C", readonly=True),  # objects
-    types.Array(types.uint32, 1, "C", readonly=True),  # sizes
+    COLUMN_U32,  # objects
+    COLUMN_U32,  # sizes
     types.Array(types.float64, 1, "C", readonly=True),  # times; empty where the time is the request's index
     types.float64,  # weight
     FLOATS,  # globals
@@ -48,13 +50,22 @@ _RUN = (
 )
 
 
-def kernel(addresses, *own):
-    """Compiles a kernel of so many addresses, what every kernel runs on, and arguments of its own.
+def policy_kernel(addresses, *own):
+    """Compile a kernel of so many policy addresses, the arguments that all kernels have, and arguments of its own."""
+    return kernel(_COUNTS(types.UniTuple(ADDRESS, addresses), *_RUN, *own))
 
-    Without numba's counting of references, which costs two atomic operations wherever an array changes hands.
-    """
-    signature = _COUNTS(types.UniTuple(ADDRESS, addresses), *_RUN, *own)
-    return njit(signature, cache=True, nogil=True, error_model="numpy", _nrt=False)
+
+baseline_kernel = allocating_kernel(
+    types.UniTuple(types.int64, 3)(
+        COLUMN_U32,
+        COLUMN_U32,
+        types.Array(types.int64, 1, "C", readonly=True),
+        types.int64,
+        types.int64,
+        types.int64,
+    )
+)
+"""Decorator of a baseline's `simulate`."""
 
 
 @helper

@@ -4,16 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from vulcan.paths import keep_compiled_kernels_in_cache
-
-keep_compiled_kernels_in_cache()
-
-from llvmlite import ir  # noqa: E402 - numba reads the cache's place when it is imported
-from numba import types  # noqa: E402
-from numba.core import cgutils  # noqa: E402
-from numba.extending import intrinsic  # noqa: E402
-
-from vulcan.anvil.native.policy_calls import element_address  # noqa: E402
+from vulcan.anvil.native.policy_calls import element_address
+from vulcan.kernel_support import cgutils, intrinsic, ir, types
 
 _BYTE = ir.IntType(8)
 _WORD = ir.IntType(64)

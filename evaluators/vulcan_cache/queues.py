@@ -10,10 +10,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import types
 
-from vulcan.anvil.native.policy_calls import call_event, call_score, helper
-from vulcan_cache.kernel_parts import AHEAD, FLOATS, HALF_WORDS, U, fetch_object, kernel, time_of, with_one_more
+from vulcan.anvil.native.policy_calls import call_event, call_score
+from vulcan.kernel_support import helper, types
+from vulcan_cache.kernel_parts import AHEAD, FLOATS, HALF_WORDS, U, fetch_object, policy_kernel, time_of, with_one_more
 from vulcan_cache.native import prefetch
 from vulcan_cache.queue_layout import (
     ASKED,
@@ -144,7 +144,7 @@ def _remember(records, links, objects, key, count, now, ghosts, share, weight):
     return ghosts
 
 
-@kernel(
+@policy_kernel(
     8,  # share, insert, hit, tail, keep, enter, update, leave
     types.boolean,  # whether shares stay as they are
     FLOATS,  # room for the share of the ghost list and of each queue, in bytes

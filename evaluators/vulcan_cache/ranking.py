@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import types
 
-from vulcan.anvil.native.policy_calls import call_event, call_score, helper
+from vulcan.anvil.native.policy_calls import call_event, call_score
+from vulcan.kernel_support import helper, types
 from vulcan_cache.heap import (
     FIRST_ENTRY,
     ROOT_ENTRY,
@@ -30,7 +30,7 @@ from vulcan_cache.kernel_parts import (
     WORDS,
     U,
     fetch_object,
-    kernel,
+    policy_kernel,
     time_of,
     with_one_more,
 )
@@ -59,7 +59,7 @@ from vulcan_cache.native import prefetch
 
 WORST = 1e300  # priorities are held within +-1e300, the declared range of cache.evicted_priority
 
-_ranking = kernel(
+_ranking = policy_kernel(
     5,  # priority, admit, enter, update, leave
     INTEGERS,  # the memory of the records, for positions
     types.int64,  # objects drawn at an eviction

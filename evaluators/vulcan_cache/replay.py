@@ -7,10 +7,8 @@ Hits, misses and what is in the cache are known here alone; a decision that cann
 
 import numpy as np
 
-from vulcan_cache.baselines import _numba  # which says where compiled kernels are kept, before numba is imported
-from vulcan_cache.baselines._numba import _COLUMN_U32
-
-njit, types = _numba.njit, _numba.types  # no import of numba's own stands before that
+from vulcan.kernel_support import allocating_kernel, types
+from vulcan_cache.kernel_parts import COLUMN_U32
 
 ABSENT = -1
 
@@ -31,12 +29,7 @@ _PRIME = 1099511628211  # of the hash FNV-1a
 _I64 = types.int64
 
 
-@njit(
-    _I64(_COLUMN_U32, _COLUMN_U32, _I64, _I64, _I64, _I64, _NUMBERS, _NUMBERS, _ROWS, _ANSWERS),
-    cache=True,
-    nogil=True,
-    error_model="numpy",
-)
+@allocating_kernel(_I64(COLUMN_U32, COLUMN_U32, _I64, _I64, _I64, _I64, _NUMBERS, _NUMBERS, _ROWS, _ANSWERS))
 def advance(objects, sizes, stop, capacity, measure_from, told, resident_size, state, rows, answers):
     """Go on to request `stop`, taking the answers as decisions are due, or to the first decision beyond the answers.
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
-from vulcan.anvil.native.policy_calls import call_event, call_score, helper
+from vulcan.anvil.native.policy_calls import call_event, call_score
+from vulcan.kernel_support import function, helper
 from vulcan_link import memory as m
 from vulcan_link.algorithms import cubic
-from vulcan_link.compiled import function
 from vulcan_link.memory import DELIVERED_COUNT, LOST_COUNT
 from vulcan_link.policy_state import SLOT
 from vulcan_link.record import (

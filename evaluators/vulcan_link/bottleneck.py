@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import math
 
-from vulcan.anvil.native.policy_calls import helper
+from vulcan.kernel_support import function, helper
 from vulcan_link import memory as m
-from vulcan_link.compiled import function
 from vulcan_link.memory import (
     CLOCK,
     CURRENT,

@@ -12,15 +12,12 @@ act in their order, each by the order of `memory`'s sources.
 
 from __future__ import annotations
 
-from numba import types
-
-from vulcan.anvil.native.policy_calls import helper
+from vulcan.kernel_support import helper, kernel, types
 from vulcan_link import memory as m
 from vulcan_link.algorithms import POLICY, dispatch
 from vulcan_link.asking import ask
 from vulcan_link.asking import begin as begin_policy
 from vulcan_link.bottleneck import coming
-from vulcan_link.compiled import kernel
 from vulcan_link.measuring import begin_measuring, sample
 from vulcan_link.memory import ACK_ARRIVES, DELAYED_ACK, MAY_SEND, NEVER, NXT, SERVICE, START, TIMER, UNA
 from vulcan_link.pacing import window_rate

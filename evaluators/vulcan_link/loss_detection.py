@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from vulcan.kernel_support import function
 from vulcan_link import memory as m
-from vulcan_link.compiled import function
 from vulcan_link.memory import (
     FLAGS,
     IS_DELIVERED,

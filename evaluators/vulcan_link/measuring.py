@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vulcan.anvil.native.policy_calls import helper
+from vulcan.kernel_support import helper
 from vulcan_link import memory as m
 from vulcan_link.record import CWND, SMOOTHED_RTT
 from vulcan_link.scoreboard import in_flight

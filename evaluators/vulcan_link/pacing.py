@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
+from vulcan.kernel_support import function
 from vulcan_link import memory as m
-from vulcan_link.compiled import function
 from vulcan_link.record import CWND, IN_FLIGHT, PACED, PACING_RATE, PACKET_BYTES, SMOOTHED_RTT, SSTHRESH
 
 

@@ -9,16 +9,11 @@ from __future__ import annotations
 
 import math
 
-from vulcan.paths import keep_compiled_kernels_in_cache
-
-keep_compiled_kernels_in_cache()
-
-from numba import carray, cfunc, types  # noqa: E402 - numba reads the cache's place when it is imported
-
-from vulcan.anvil.native.policy_calls import call_event, call_score, helper  # noqa: E402
-from vulcan_link import memory as m  # noqa: E402
-from vulcan_link import queue_management_slots as q  # noqa: E402
-from vulcan_link.queue_management_call import ADMIT, ARRIVAL, DROP, MARK  # noqa: E402
+from vulcan.anvil.native.policy_calls import call_event, call_score
+from vulcan.kernel_support import carray, cfunc, helper, types
+from vulcan_link import memory as m
+from vulcan_link import queue_management_slots as q
+from vulcan_link.queue_management_call import ADMIT, ARRIVAL, DROP, MARK
 
 ALPHA, BETA = 0.125, 1.25
 MAX_BURST_MS = 150.0

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from vulcan_link.compiled import function
+from vulcan.kernel_support import function
 
 MODULUS = 2147483647
 

@@ -7,7 +7,7 @@ of order or fills a gap, what is a duplicate, and what carries a mark.
 
 from __future__ import annotations
 
-from vulcan.anvil.native.policy_calls import helper
+from vulcan.kernel_support import helper
 from vulcan_link import memory as m
 from vulcan_link.memory import (
     ACKS_TAIL,

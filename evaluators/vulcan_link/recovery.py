@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import math
 
-from vulcan.anvil.native.policy_calls import helper
+from vulcan.kernel_support import function, helper
 from vulcan_link import memory as m
 from vulcan_link.algorithms import POLICY, dispatch
-from vulcan_link.compiled import function
 from vulcan_link.memory import FLAGS, HIGH, IS_LOST, LOST_HEAD, LOST_OUT, LOST_TAIL, NXT, SENDER_STATE, UNA
 from vulcan_link.record import (
     ALGORITHM,

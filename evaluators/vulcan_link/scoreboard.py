@@ -5,9 +5,8 @@ Sequence numbers count packets. The rate sample of an acknowledgement is Linux's
 
 from __future__ import annotations
 
-from vulcan.anvil.native.policy_calls import helper
+from vulcan.kernel_support import function, helper
 from vulcan_link import memory as m
-from vulcan_link.compiled import function
 from vulcan_link.memory import (
     DELIVERED_COUNT,
     FLAGS,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vulcan.anvil.native.policy_calls import helper
+from vulcan.kernel_support import helper
 from vulcan_link import memory as m
 from vulcan_link.bottleneck import FRAMING, OPPORTUNITY, delay_of_current, dequeue, transmitted_at, use_opportunity
 from vulcan_link.measuring import bin_of

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from vulcan.anvil.native.policy_calls import helper
+from vulcan.kernel_support import function, helper
 from vulcan_link import memory as m
-from vulcan_link.compiled import function
 from vulcan_link.memory import NEVER, NXT, SENDER_STATE, SENT_AT, TIMER, TIMER_KIND, UNA
 from vulcan_link.record import OPEN, REDUCING
 

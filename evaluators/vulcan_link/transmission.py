@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vulcan.anvil.native.policy_calls import helper
+from vulcan.kernel_support import helper
 from vulcan_link import memory as m
 from vulcan_link.bottleneck import admit, wake
 from vulcan_link.memory import MAY_SEND, NEVER, NXT, SERVICE, TIMER, UNA

@@ -9,16 +9,10 @@ known as it joins, and leaving is a heap of such times. A report that takes no t
 from __future__ import annotations
 
 import numpy as np
-from numba import types
 
-from vulcan.anvil.native.policy_calls import call_event, call_score, helper
-from vulcan.paths import keep_compiled_kernels_in_cache
-
-keep_compiled_kernels_in_cache()
-
-from numba import njit  # noqa: E402 - numba reads the cache's place when it is imported
-
-from vulcan_load.layout import (  # noqa: E402
+from vulcan.anvil.native.policy_calls import call_event, call_score
+from vulcan.kernel_support import allocating_kernel, helper, types
+from vulcan_load.layout import (
     AGE,
     CHANCE,
     ID,
@@ -205,7 +199,7 @@ def prequal(records, base, order, newest, ranked, servers, start):
     return best
 
 
-@njit(_SIGNATURE, cache=True, nogil=True, error_model="numpy")
+@allocating_kernel(_SIGNATURE)
 def run(
     who, policy, arrivals, work, balancers, probed, changes, speeds, cores, delay, seed, shown, records, statistics,
     slots, latencies, chosen, busy,

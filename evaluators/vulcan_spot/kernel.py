@@ -22,9 +22,9 @@ it is.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, types
 
-from vulcan.anvil.native.policy_calls import call_event, call_score, helper
+from vulcan.anvil.native.policy_calls import call_event, call_score
+from vulcan.kernel_support import helper, kernel, types
 from vulcan_spot.baselines import GREEDY, ON_DEMAND_ONLY, POLICY, SPOT_ONLY
 from vulcan_spot.baselines.greedy import greedy
 from vulcan_spot.baselines.uniform_progress import uniform_progress
@@ -110,7 +110,7 @@ def _preferred(prefer, globals_, records, statistics, width, region, regions, no
     return best
 
 
-@njit(_SIGNATURE, cache=True, nogil=True, error_model="numpy", _nrt=False)
+@kernel(_SIGNATURE)
 def run(
     who,
     moves_on,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from vulcan.anvil.native.policy_calls import helper
+from vulcan.kernel_support import helper
 
 NONE, SPOT, ON_DEMAND = 0, 1, 2
 """What runs during a tick."""

@@ -4,13 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from vulcan.paths import keep_compiled_kernels_in_cache
-
-keep_compiled_kernels_in_cache()
-
-from llvmlite import ir  # noqa: E402 - numba reads the cache's place when it is imported
-from numba import types  # noqa: E402
-from numba.extending import intrinsic  # noqa: E402
+from vulcan.kernel_support import intrinsic, ir, types
 
 
 @intrinsic

@@ -15,8 +15,7 @@ unique; it is found by bisection to the last bit. Only sums, products and quotie
 
 from __future__ import annotations
 
-from vulcan.anvil.native.policy_calls import helper
-from vulcan_tiering.called import called
+from vulcan.kernel_support import function, helper
 from vulcan_tiering.machine import LINE
 
 # Places in `Machine.numbers`
@@ -45,7 +44,7 @@ def _stalled(m, idle, busy, time):
     return idle + idle * (m[QUEUE] * (busy / (time - busy))) if idle > 0.0 else 0.0
 
 
-@called
+@function
 def interval_time(m, fast_loads, slow_loads, fast_busy, slow_busy, migrations):
     """T of the module's description."""
     base = m[COMPUTE] * (fast_loads + slow_loads) + m[STALL] * migrations

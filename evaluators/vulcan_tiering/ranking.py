@@ -8,9 +8,9 @@ after the last interval is not carried out.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, types
 
-from vulcan.anvil.native.policy_calls import call_event, call_score, helper
+from vulcan.anvil.native.policy_calls import call_event, call_score
+from vulcan.kernel_support import helper, kernel, types
 from vulcan_tiering import layout as at
 from vulcan_tiering.cost import WEIGHT
 from vulcan_tiering.selection import key_of
@@ -44,7 +44,7 @@ def _bounded(score):
     return -WORST if above < -WORST else above
 
 
-@njit(
+@kernel(
     types.uint64(
         types.UniTuple(types.int64, 4),  # addresses of score, enter, update, interval; 0 where no statistic needs them
         TABLE, TABLE, TABLE, TABLE,  # loads, stores, sampled reads, sampled writes
@@ -57,8 +57,7 @@ def _bounded(score):
         BYTES, BYTES, BYTES,  # fast, and room for the best pages and the rest
         WORDS, PLACES, PLACES, PLACES,  # room: keys, twice the pages, histogram, twice the pages
         FLOATS, FLOATS,  # carried, totals
-    ),
-    cache=True, nogil=True, error_model="numpy", _nrt=False,
+    )
 )  # fmt: skip
 def rank_all(
     policy, loads, stores, reads, writes, arrivals, m, capacity, limit, first, last, globals_, records, statistics,

@@ -4,21 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from vulcan.paths import keep_compiled_kernels_in_cache
-
-keep_compiled_kernels_in_cache()
-
-from numba import njit, types  # noqa: E402 - it reads the cache's place when it is imported
+from vulcan.kernel_support import kernel, types
 
 _U = np.uint64
 _COUNTS = types.Array(types.uint32, 2, "C", readonly=True)
 _SAMPLES = types.Array(types.uint32, 2, "C")
 
 
-@njit(
-    types.uint64(_COUNTS, types.uint64, types.uint64, _SAMPLES),
-    cache=True, nogil=True, error_model="numpy", _nrt=False,
-)  # fmt: skip
+@kernel(types.uint64(_COUNTS, types.uint64, types.uint64, _SAMPLES))  # fmt: skip
 def sample(counts, period, state, samples):
     """Each access is sampled with the probability 1 / period, independently: `samples` takes how many were.
 

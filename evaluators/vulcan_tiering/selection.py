@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from vulcan.anvil.native.policy_calls import helper
+from vulcan.kernel_support import function, helper
 from vulcan_tiering.bits import bits_of
-from vulcan_tiering.called import called
 
 U = np.uint64
 DIGIT_BITS = 11
@@ -24,7 +23,7 @@ def key_of(score):
     return ~bits if bits >= SIGN else bits | SIGN
 
 
-@called
+@function
 def order(keys, pages, count, wanted, backwards, histogram, rest):
     """Reorder the first `count` of `pages`, which ascend, so that the `wanted` first are the best of them, ascending.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from vulcan_tiering.called import called
+from vulcan.kernel_support import function
 from vulcan_tiering.cost import (
     FAST_LATENCY,
     PAGE,
@@ -30,7 +30,7 @@ MAPPED, FAST_PAGES, PROMOTED, DEMOTED, FAST_BYTES_A_NS, SLOW_BYTES_A_NS, FAST_NS
 )
 
 
-@called
+@function
 def map_pages(fast, arrivals, interval, capacity, carried):
     """Pages that are first touched in this interval come to the fast tier while it has room. Returns how many there
     are.
@@ -48,7 +48,7 @@ def map_pages(fast, arrivals, interval, capacity, carried):
     return n
 
 
-@called
+@function
 def serve(m, loads, stores, interval, n, fast, carried, totals, counts):
     """The accesses of an interval with pages where they are; the migrations before it take their share of bandwidth."""
     fast_loads = 0
@@ -90,7 +90,7 @@ def serve(m, loads, stores, interval, n, fast, carried, totals, counts):
         totals[SLOW_BYTES] += slow_bytes
 
 
-@called
+@function
 def mark_best(keys, n, wanted, best, pages, histogram, rest):
     """best[page] is 1 for the `wanted` best of n pages, and else 0."""
     for page in range(n):
@@ -102,7 +102,7 @@ def mark_best(keys, n, wanted, best, pages, histogram, rest):
             best[pages[k]] = np.uint8(1)
 
 
-@called
+@function
 def exchange(keys, n, fast, rises, falls, capacity, limit, carried, moves, pages, histogram, rest):
     """Pages change places: the best of those that may rise come to the fast tier, in place of the worst that may fall.
 

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from vulcan.paths import keep_compiled_kernels_in_cache
-
-keep_compiled_kernels_in_cache()
-
-from numba import njit  # noqa: E402  (reads where to keep kernels when it is imported)
+from vulcan.kernel_support import njit
 
 IGNORED, TIME, ID, VOLUME, SIZE, COUNT = range(6)
 """What a field of a line is for. The fields of kind SIZE add up; VOLUME fields make the id theirs."""

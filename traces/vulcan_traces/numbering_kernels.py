@@ -7,13 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from vulcan.paths import keep_compiled_kernels_in_cache
-
-keep_compiled_kernels_in_cache()
-
-from numba import njit, types  # noqa: E402  (reads where to keep kernels when it is imported)
-
-from vulcan_traces.kernels import mix  # noqa: E402
+from vulcan.kernel_support import njit, types
+from vulcan_traces.kernels import mix
 
 _KEYS = types.Array(types.uint64, 1, "C", readonly=True)
 _OBJECTS = types.Array(types.uint32, 1, "C", readonly=True)

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from vulcan_cache.baselines._numba import helper
+from vulcan.kernel_support import allocating_helper
 
 
-@helper
+@allocating_helper
 def random_bits(draw):
     """The 64 random bits of draw number `draw`."""
     bits = (np.uint64(draw) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
@@ -14,13 +14,13 @@ def random_bits(draw):
     return bits ^ (bits >> np.uint64(31))
 
 
-@helper
+@allocating_helper
 def random_below(draw, bound):
     """A random integer in [0, bound), `bound` being at most 2**32."""
     return np.int64(((random_bits(draw) >> np.uint64(32)) * np.uint64(bound)) >> np.uint64(32))
 
 
-@helper
+@allocating_helper
 def random_share(draw):
     """A random number in [0, 1) with 53 bits."""
     return np.float64(random_bits(draw) >> np.uint64(11)) * 2.0**-53

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 
-from vulcan_link.compiled import function
+from vulcan.kernel_support import function
 from vulcan_link.record import (
     ACKED,
     CAUSE,

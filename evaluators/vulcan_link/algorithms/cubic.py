@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 
+from vulcan.kernel_support import function
 from vulcan_link.algorithms.reno import increase, slow_start
-from vulcan_link.compiled import function
 from vulcan_link.record import (
     ACKED,
     CWND,

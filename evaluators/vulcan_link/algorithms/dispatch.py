@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from vulcan.kernel_support import function
 from vulcan_link.algorithms import (
     BBR,
     COPA,
@@ -20,7 +21,6 @@ from vulcan_link.algorithms import (
     reno,
     vegas,
 )
-from vulcan_link.compiled import function
 from vulcan_link.record import ALGORITHM, CWND, PRIOR_CWND
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vulcan_link.compiled import function
+from vulcan.kernel_support import function
 from vulcan_link.record import CWND, PARAMETER, SSTHRESH
 
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import math
 
+from vulcan.kernel_support import function
 from vulcan_link.algorithms import reno
-from vulcan_link.compiled import function
 from vulcan_link.record import ACKED, CWND, IN_FLIGHT, NOW, OWN, RTT, SSTHRESH, WINDOW_LIMITED
 
 TARGET = 100_000_000.0

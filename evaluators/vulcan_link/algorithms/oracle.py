@@ -7,7 +7,7 @@ busy with an almost empty queue. It knows nothing of other flows. Packets are no
 # mypy: ignore-errors
 from __future__ import annotations
 
-from vulcan_link.compiled import function
+from vulcan.kernel_support import function
 from vulcan_link.record import COMING, CWND, SSTHRESH
 
 MIN_CWND = 2.0

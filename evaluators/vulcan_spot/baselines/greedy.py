@@ -5,7 +5,7 @@ The first program of the public leaderboard's search. It stops to wait for spot 
 
 from __future__ import annotations
 
-from vulcan.anvil.native.policy_calls import helper
+from vulcan.kernel_support import helper
 from vulcan_spot.rules import NONE, ON_DEMAND, SPOT, ceiling
 
 

@@ -11,8 +11,8 @@ go to any other region.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, types
 
+from vulcan.kernel_support import kernel, types
 from vulcan_spot.rules import NONE, ON_DEMAND, SPOT, ceiling, must_hurry
 
 SPOT_TICKS, ON_DEMAND_TICKS, STARTS, PREEMPTED, MOVES, COUNTS = range(6)
@@ -37,7 +37,7 @@ _SIGNATURE = types.void(
 )
 
 
-@njit(_SIGNATURE, cache=True, nogil=True, error_model="numpy", _nrt=False)
+@kernel(_SIGNATURE)
 def least_cost(
     available,
     begin,

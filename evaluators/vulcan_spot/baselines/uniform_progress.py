@@ -6,7 +6,7 @@ two starts ahead of that line are gained.
 
 from __future__ import annotations
 
-from vulcan.anvil.native.policy_calls import helper
+from vulcan.kernel_support import helper
 from vulcan_spot.rules import NONE, ON_DEMAND, SPOT, ceiling
 
 

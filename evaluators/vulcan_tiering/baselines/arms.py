@@ -8,7 +8,7 @@ benefit against its cost, and sizes batches by the bandwidth that is left; here 
 
 from __future__ import annotations
 
-from vulcan_tiering.called import called
+from vulcan.kernel_support import function
 from vulcan_tiering.selection import key_of
 
 FAST_ALPHA, SLOW_ALPHA = 0.6667, 0.0952
@@ -16,7 +16,7 @@ FAST_WEIGHT, SLOW_WEIGHT = 0.731, 0.269
 FAST, SLOW = 0, 1
 
 
-@called
+@function
 def decide(own, reads, writes, interval, n, arrivals, keys):
     for page in range(n):
         accesses = float(reads[interval, page]) + float(writes[interval, page])

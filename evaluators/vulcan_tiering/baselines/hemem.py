@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from vulcan_tiering.called import called
+from vulcan.kernel_support import function
 from vulcan_tiering.selection import key_of
 
 HOT_READS, HOT_WRITES, COOLING = 8.0, 4.0, 18.0
@@ -20,7 +20,7 @@ READS, WRITES, HOT, SINCE = range(4)
 WRITTEN_FIRST = 1e9
 
 
-@called
+@function
 def decide(own, reads, writes, interval, n, fast, keys, rises, falls):
     most = 0.0
     for page in range(n):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, types
 
+from vulcan.kernel_support import kernel, types
 from vulcan_tiering.baselines import arms, hemem, memtis, tpp
 from vulcan_tiering.ranking import BYTES, FLOATS, PLACES, TABLE, WORDS
 from vulcan_tiering.state import FAST_PAGES, MAPPED, PROMOTED, exchange, map_pages, mark_best, serve
@@ -18,7 +18,7 @@ OWN, MEMORY = 4, 64
 """Numbers that a way may keep of a page, and of the whole memory."""
 
 
-@njit(
+@kernel(
     types.uint64(
         types.int64,  # the way
         TABLE, TABLE, TABLE, TABLE,  # loads, stores, sampled reads, sampled writes
@@ -31,8 +31,7 @@ OWN, MEMORY = 4, 64
         BYTES, BYTES, BYTES,  # fast, and room for pages that may rise, and may fall
         WORDS, PLACES, PLACES, PLACES,  # room: keys, twice the pages, histogram, twice the pages
         FLOATS, FLOATS,  # carried, totals
-    ),
-    cache=True, nogil=True, error_model="numpy", _nrt=False,
+    )
 )  # fmt: skip
 def place_all(
     way, loads, stores, reads, writes, arrivals, m, capacity, limit, first, last, chosen, own, memory,

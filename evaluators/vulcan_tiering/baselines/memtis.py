@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from vulcan_tiering.called import called
+from vulcan.kernel_support import function
 from vulcan_tiering.selection import key_of
 
 COOLING = 20
@@ -21,7 +21,7 @@ BINS = 64
 COUNT = 0
 
 
-@called
+@function
 def _bin(count):
     found = 0
     while count >= 1.0 and found < BINS - 1:
@@ -30,7 +30,7 @@ def _bin(count):
     return found
 
 
-@called
+@function
 def decide(own, memory, reads, writes, interval, n, keys, rises, falls, capacity):
     """`memory` has room for the histogram."""
     for b in range(BINS):

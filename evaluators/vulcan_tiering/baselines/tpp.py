@@ -14,14 +14,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from vulcan_tiering.called import called
+from vulcan.kernel_support import function
 from vulcan_tiering.selection import key_of
 
 SEEN, BEFORE = 0, 1  # the latest interval with an access, plus 1; the one before it
 HAND = 0
 
 
-@called
+@function
 def decide(own, memory, reads, writes, interval, n, fast, keys, rises, falls):
     now = interval + 1.0
     hand = np.int64(memory[HAND])
@@ -37,7 +37,7 @@ def decide(own, memory, reads, writes, interval, n, fast, keys, rises, falls):
         keys[page] = key_of(own[page, SEEN] if fast[page] else -float(ahead))
 
 
-@called
+@function
 def turn(memory, promoted, pages, n):
     """The hand goes behind the last promoted page; `pages` are those, ascending."""
     if promoted > 0:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from vulcan.kernel_support import allocating_helper
 from vulcan_traces.fingerprint.log_histogram import STEP_BITS, STEPS
-from vulcan_traces.fingerprint.native import helper, highest_bit
+from vulcan_traces.fingerprint.native import highest_bit
 
 _STEPS = np.uint64(STEPS)
 _STEP_BITS = np.uint64(STEP_BITS)
@@ -13,7 +14,7 @@ _MASK = np.uint64(STEPS - 1)
 _ONE = np.uint64(1)
 
 
-@helper
+@allocating_helper
 def bucket_of(number):
     """The bucket, uint64, of a uint64."""
     if number < _STEPS:

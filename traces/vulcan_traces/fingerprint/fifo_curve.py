@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from vulcan_traces.fingerprint.native import address, intrinsic, ir, njit, prefetch, splat, types
+from vulcan.kernel_support import allocating_kernel, intrinsic, ir, types
+from vulcan_traces.fingerprint.native import address, prefetch, splat
 
 CAPACITIES = 16
 """How many capacities are simulated side by side: in one vector, which LLVM cuts to the width of the processor's."""
@@ -56,11 +57,8 @@ def _request(typing_context, inserted_before, state, size, request_bytes):  # ty
     return types.void(inserted_before, state, types.int64, types.int64), generate
 
 
-@njit(
-    types.void(_COLUMN, _COLUMN, types.int64, types.boolean, _LIMITS, _LIMITS, types.int64[::1], types.int64[::1]),
-    cache=True,
-    nogil=True,
-    error_model="numpy",
+@allocating_kernel(
+    types.void(_COLUMN, _COLUMN, types.int64, types.boolean, _LIMITS, _LIMITS, types.int64[::1], types.int64[::1])
 )
 def simulate_fifo(objects, sizes, object_count, by_bytes, capacities, largest, misses, missed_bytes):
     """Misses and missed bytes, of shape (CAPACITIES,), of FIFO caches of so many `capacities`.

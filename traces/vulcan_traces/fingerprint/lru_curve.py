@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from vulcan.kernel_support import allocating_helper, allocating_kernel, types
 from vulcan_traces.fingerprint.buckets import bucket_of
-from vulcan_traces.fingerprint.native import bit_count, helper, njit, prefetch, types
+from vulcan_traces.fingerprint.native import bit_count, prefetch
 
 FAN = 64
 AHEAD = 12
@@ -34,7 +35,7 @@ def places_for(object_count: int) -> int:
     return -(-max(2 * object_count, block) // block) * block
 
 
-@helper
+@allocating_helper
 def _live_beyond(place, head, words, in_block):
     """How many places after `place` are taken."""
     word = place >> _FAN_BITS
@@ -49,7 +50,7 @@ def _live_beyond(place, head, words, in_block):
     return found + np.uint64(more)
 
 
-@helper
+@allocating_helper
 def _bytes_beyond(place, head, place_bytes, word_bytes, block_bytes):
     """The bytes of the objects in the places after `place`.
 
@@ -74,7 +75,7 @@ def _bytes_beyond(place, head, place_bytes, word_bytes, block_bytes):
     return found
 
 
-@helper
+@allocating_helper
 def _pack(owners, place_of, words):
     """Moves the taken places to the front, in their order; returns how many there are."""
     free = _U0
@@ -86,7 +87,7 @@ def _pack(owners, place_of, words):
     return free
 
 
-@helper
+@allocating_helper
 def _refill(taken, owners, words, in_block, object_sizes, place_bytes, word_bytes, block_bytes):
     """All sums anew, for places of which the first `taken` are."""
     words[:] = _U0
@@ -104,11 +105,8 @@ def _refill(taken, owners, words, in_block, object_sizes, place_bytes, word_byte
             block_bytes[place >> _BLOCK_BITS] += size
 
 
-@njit(
-    types.void(_COLUMN, _COLUMN, _COLUMN, _CAPACITIES, _CAPACITIES, types.int64, types.int64[::1], types.int64[:, ::1]),
-    cache=True,
-    nogil=True,
-    error_model="numpy",
+@allocating_kernel(
+    types.void(_COLUMN, _COLUMN, _COLUMN, _CAPACITIES, _CAPACITIES, types.int64, types.int64[::1], types.int64[:, ::1])
 )
 def reuse_distances(objects, sizes, object_sizes, capacities, byte_capacities, places, distances, hits):
     """The reuse distance of every request, and what LRU caches of several capacities hit (Mattson et al., Evaluation
@@ -184,12 +182,7 @@ def reuse_distances(objects, sizes, object_sizes, capacities, byte_capacities, p
             hits[row, k] += hits[row, k - 1]
 
 
-@njit(
-    types.UniTuple(types.int64, 2)(_COLUMN, _COLUMN, types.int64, types.int64, types.int64),
-    cache=True,
-    nogil=True,
-    error_model="numpy",
-)
+@allocating_kernel(types.UniTuple(types.int64, 2)(_COLUMN, _COLUMN, types.int64, types.int64, types.int64))
 def simulate_lru(objects, sizes, object_count, capacity, largest):
     """Hits and bytes hit of one LRU cache of `capacity` bytes that lets objects above `largest` bytes pass by.
 

@@ -1,40 +1,13 @@
-"""What the kernels of fingerprints need of LLVM: fetching memory ahead of its use, counting bits, and vectors.
-
-They take numba from here, for it reads where to keep what it compiles when it is first imported.
-"""
+"""What the kernels of fingerprints need of LLVM: fetching memory ahead of its use, counting bits, and vectors."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from vulcan.paths import keep_compiled_kernels_in_cache
-
-keep_compiled_kernels_in_cache()
-
-from llvmlite import ir  # noqa: E402
-from numba import from_dtype, njit, types  # noqa: E402
-from numba.core import cgutils  # noqa: E402
-from numba.extending import intrinsic  # noqa: E402
-
-__all__ = [
-    "address",
-    "bit_count",
-    "from_dtype",
-    "helper",
-    "highest_bit",
-    "intrinsic",
-    "ir",
-    "njit",
-    "prefetch",
-    "splat",
-    "types",
-]
+from vulcan.kernel_support import cgutils, intrinsic, ir, types
 
 _BYTE = ir.IntType(8)
 _WORD = ir.IntType(64)
-
-helper = njit(nogil=True, error_model="numpy")
-"""Decorates what kernels call: compiled, and inlined by LLVM, only where a kernel is compiled."""
 
 
 def address(context: Any, builder: Any, array_type: Any, array: Any, index: Any, of: Any) -> Any:

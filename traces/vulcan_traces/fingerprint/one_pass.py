@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from vulcan.kernel_support import allocating_helper, allocating_kernel, from_dtype, types
 from vulcan_traces.fingerprint.buckets import bucket_of
 from vulcan_traces.fingerprint.log_histogram import BUCKETS
-from vulcan_traces.fingerprint.native import from_dtype, helper, njit, prefetch, types
+from vulcan_traces.fingerprint.native import prefetch
 from vulcan_traces.kernels import mix
 
 WINDOWS = 64
@@ -71,12 +72,12 @@ _SIGNATURE = types.void(
 )
 
 
-@helper
+@allocating_helper
 def _closed_run(length):
     return length if length >= RUN else 0
 
 
-@njit(_SIGNATURE, cache=True, nogil=True, error_model="numpy")
+@allocating_kernel(_SIGNATURE)
 def observe(
     objects, sizes, times, keys, threshold, records, totals, histograms, windows, parts, sample_objects, sample_sizes
 ):

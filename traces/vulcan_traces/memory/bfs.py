@@ -6,11 +6,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from vulcan.kernel_support import lazy_kernel
 from vulcan_traces.memory.graph import OFFSET, SCORE, VERTEX, Graph, load_graph
-from vulcan_traces.memory.recorder import Recorder, draw, is_full, kernel, touch, touch_all
+from vulcan_traces.memory.recorder import Recorder, draw, is_full, touch, touch_all
 
 
-@kernel
+@lazy_kernel
 def _run(recorder, offsets, neighbours, found, queue, parents):
     vertices = offsets.shape[0] - 1
     at_neighbours = offsets.shape[0] * OFFSET

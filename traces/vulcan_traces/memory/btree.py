@@ -12,7 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vulcan_traces.memory.recorder import Recorder, draw, draw_share, helper, is_full, kernel, touch, touch_all
+from vulcan.kernel_support import function, lazy_kernel
+from vulcan_traces.memory.recorder import Recorder, draw, draw_share, is_full, touch, touch_all
 
 FANOUT = 31
 NODE = 512
@@ -58,7 +59,7 @@ def most_nodes(records: int) -> int:
     return records // (FANOUT // 2) + records // (FANOUT // 2) ** 2 + 64
 
 
-@helper
+@function
 def _place(recorder, tree, node, key):
     """How many of the node's keys are at most `key`: a binary search."""
     touch(recorder, node * NODE, False)
@@ -73,7 +74,7 @@ def _place(recorder, tree, node, key):
     return low
 
 
-@helper
+@function
 def _descend(recorder, tree, key, path):
     """The leaf where the key belongs; `path` takes the nodes above it. Returns the leaf and how many those are."""
     node = tree.state[ROOT]
@@ -87,7 +88,7 @@ def _descend(recorder, tree, key, path):
     return node, depth
 
 
-@helper
+@function
 def find(recorder, tree, key, path):
     """The record of the key, -1 where there is none."""
     node, _ = _descend(recorder, tree, key, path)
@@ -98,7 +99,7 @@ def find(recorder, tree, key, path):
     return tree.children[node, place]
 
 
-@helper
+@function
 def _put(recorder, tree, node, place, key, child):
     """A key and its record into a leaf, or the child to the right of it into an inner node, at this place."""
     shift = 0 if tree.is_leaf[node] else 1
@@ -113,7 +114,7 @@ def _put(recorder, tree, node, place, key, child):
     touch_all(recorder, node * NODE + CHILDREN_AT + 8 * (place + shift), 8 * (tree.counts[node] - place), True)
 
 
-@helper
+@function
 def _split(recorder, tree, node):
     """The upper half of a full node goes to a new one. Returns that and the least key to be found there."""
     new = tree.state[NODES]
@@ -139,7 +140,7 @@ def _split(recorder, tree, node):
     return new, separator
 
 
-@helper
+@function
 def insert(recorder, tree, key, path):
     """A new record under a key that is not there yet. Returns the record's number."""
     record = tree.state[RECORDS]
@@ -168,14 +169,14 @@ def insert(recorder, tree, key, path):
         node = path[depth]
 
 
-@helper
+@function
 def key_of(number):
     """The key of the record that was the number-th to be inserted: scattered, as YCSB's keys are; all differ."""
     mixed = np.uint64(number) * np.uint64(0x9E3779B97F4A7C15)
     return np.int64(mixed >> np.uint64(1))
 
 
-@helper
+@function
 def _zipf_rank(recorder, items, theta, zeta, zeta_of_2):
     """A rank from 0 with Zipf popularity (Gray et al., SIGMOD 1994, as in YCSB)."""
     share = draw_share(recorder)
@@ -188,7 +189,7 @@ def _zipf_rank(recorder, items, theta, zeta, zeta_of_2):
     return min(items - 1, int(items * (eta * share - eta + 1.0) ** (1.0 / (1.0 - theta))))
 
 
-@kernel
+@lazy_kernel
 def _run(
     recorder, tree, records, record_size, theta, shares, longest_scan, operations_a_shift, shift, at_records, path, done
 ):

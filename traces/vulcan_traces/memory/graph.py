@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from vulcan_traces.memory.recorder import helper, touch_all
+from vulcan.kernel_support import function, njit
+from vulcan_traces.memory.recorder import touch_all
 
 OFFSET, VERTEX, SCORE = 8, 4, 4
 """Bytes of an offset, of a vertex in a list of neighbours, and of a number kept for each vertex."""
@@ -73,7 +73,7 @@ def _rows(sources, targets, vertices):
     return offsets, neighbours
 
 
-@helper
+@function
 def load_graph(recorder, offsets, neighbours):
     """Write the graph, as a program that builds it does; returns the first address behind it."""
     touch_all(recorder, 0, offsets.shape[0] * OFFSET, True)

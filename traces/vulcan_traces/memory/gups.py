@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from vulcan_traces.memory.recorder import draw, draw_share, is_full, kernel, touch, touch_all
+from vulcan.kernel_support import lazy_kernel
+from vulcan_traces.memory.recorder import draw, draw_share, is_full, touch, touch_all
 
 WORD = 8
 
 
-@kernel
+@lazy_kernel
 def run_gups(recorder, words, hot_words, hot_share, updates_a_move):
     """Fill the table, then update it until the recorder is full. Returns how many updates that were.
 

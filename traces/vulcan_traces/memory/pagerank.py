@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from vulcan.kernel_support import lazy_kernel
 from vulcan_traces.memory.graph import OFFSET, SCORE, VERTEX, Graph, load_graph
-from vulcan_traces.memory.recorder import Recorder, is_full, kernel, touch
+from vulcan_traces.memory.recorder import Recorder, is_full, touch
 
 DAMPING = 0.85
 
 
-@kernel
+@lazy_kernel
 def _run(recorder, offsets, neighbours, scores, shares, after):
     vertices = offsets.shape[0] - 1
     at_neighbours = offsets.shape[0] * OFFSET

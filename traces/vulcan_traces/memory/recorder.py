@@ -13,21 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vulcan.paths import keep_compiled_kernels_in_cache
-
-keep_compiled_kernels_in_cache()
-
-from numba import njit  # noqa: E402 - it reads the cache's place when it is imported
-
-# without numba's counting of references, which would cost more than all else; so what they compile allocates nothing
-kernel = njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
-"""Decorates an algorithm."""
-
-helper = njit(nogil=True, error_model="numpy", _nrt=False)
-"""Decorates what algorithms call."""
-
-inlined = njit(nogil=True, error_model="numpy", forceinline=True, _nrt=False)
-"""Decorates what is called at every access: LLVM inlines it."""
+from vulcan.kernel_support import function, helper
 
 LINE_BITS = 6
 """Cache lines have 64 bytes."""
@@ -77,13 +63,13 @@ def new_recorder(address_space: int, page_size: int, cache: int, intervals: int,
     )
 
 
-@inlined
+@helper
 def is_full(recorder):
     """Whether all intervals are recorded."""
     return recorder.at[INTERVAL] >= recorder.loads.shape[0]
 
 
-@helper
+@function
 def _miss(recorder, line, place, page):
     """The line is brought in, and the one that was in its place written back if it was written."""
     at = recorder.at
@@ -104,7 +90,7 @@ def _miss(recorder, line, place, page):
         at[INTERVAL] += 1
 
 
-@inlined
+@helper
 def touch(recorder, address, writes):
     """An access to the byte at this address."""
     if recorder.at[INTERVAL] >= recorder.loads.shape[0]:
@@ -118,14 +104,14 @@ def touch(recorder, address, writes):
         recorder.dirty[place] = True
 
 
-@helper
+@function
 def touch_all(recorder, address, length, writes):
     """An access to every cache line of a region."""
     for line in range(address >> LINE_BITS, ((address + length - 1) >> LINE_BITS) + 1):
         touch(recorder, line << LINE_BITS, writes)
 
 
-@inlined
+@helper
 def draw(recorder, below):
     """A random whole number from 0, less than `below` (at most 2^31): xorshift64 (Marsaglia, 2003)."""
     state = np.uint64(recorder.at[RANDOM])
@@ -136,7 +122,7 @@ def draw(recorder, below):
     return np.int64(((state >> np.uint64(32)) * np.uint64(below)) >> np.uint64(32))
 
 
-@inlined
+@helper
 def draw_share(recorder):
     """A random number from 0, less than 1."""
     return draw(recorder, 2147483648) / 2147483648.0

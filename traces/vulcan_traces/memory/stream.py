@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from vulcan_traces.memory.recorder import is_full, kernel, touch, touch_all
+from vulcan.kernel_support import lazy_kernel
+from vulcan_traces.memory.recorder import is_full, touch, touch_all
 
 ELEMENT = 8
 
 
-@kernel
+@lazy_kernel
 def run_stream(recorder, a, b, c, scalar):
     """The arrays of float64 lie behind one another. Returns how many whole passes were made."""
     length = a.shape[0]

@@ -11,7 +11,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from vulcan_traces.memory.recorder import Recorder, draw, draw_share, helper, is_full, kernel, touch, touch_all
+from vulcan.kernel_support import function, lazy_kernel
+from vulcan_traces.memory.recorder import Recorder, draw, draw_share, is_full, touch, touch_all
 
 DISTRICTS, CUSTOMERS, ITEMS = 10, 120, 4000
 """Of a warehouse, of a district, and in all (and stocked by each warehouse): the standard's divided by 1, 25 and 25."""
@@ -40,13 +41,13 @@ def table_sizes(warehouses: int) -> list[int]:
     ]
 
 
-@helper
+@function
 def _uneven(recorder, a, below):
     """NURand of the standard's clause 2.1.6, from 0: (random(0, A) | random(0, below - 1)) % below."""
     return (draw(recorder, a + 1) | draw(recorder, below)) % below
 
 
-@kernel
+@lazy_kernel
 def _run(
     recorder, warehouses, at, hot_share, transactions_a_move, taken, delivered, lines, customers, items, payments,
     last_order, done,
