@@ -24,8 +24,7 @@ from vulcan.benchmark import machine, machine_line
 from vulcan.evaluator import load_evaluator
 from vulcan.registry import find_task
 from vulcan.searches.config import complete_settings
-from vulcan_cache.benchmark.policies import BY_STATISTICS
-from vulcan_cache.benchmark.workload import Workload, first, workload, zipf
+from vulcan_cache.benchmark.workload import BY_STATISTICS, Workload, first, workload, zipf
 from vulcan_cache.simulate import simulate
 
 RECORDED = Path(__file__).with_name("recorded_ratios.json")

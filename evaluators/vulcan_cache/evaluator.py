@@ -21,9 +21,8 @@ from vulcan_cache.baselines import BASELINES
 from vulcan_cache.capacity import capacity_in_bytes
 from vulcan_cache.fingerprint import fingerprint_of, fingerprint_source, opening_of
 from vulcan_cache.probe import Probe, Scale
-from vulcan_cache.rungs import make_rungs
 from vulcan_cache.simulate import Result, check_sample_size, mechanism_named, simulate
-from vulcan_cache.spatial_sample import sample_of
+from vulcan_cache.spatial_sample import make_rungs, sample_of
 from vulcan_traces import EMBEDDED, Trace, load_trace
 
 log = logging.getLogger(__name__)

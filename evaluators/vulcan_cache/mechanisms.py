@@ -63,25 +63,25 @@ def generator_state(seed: int) -> int:
 
 
 def _heap() -> Kernel:
-    from vulcan_cache.ranking import heap
+    from vulcan_cache.kernels.ranking import heap
 
     return heap  # type: ignore[no-any-return]
 
 
 def _sample() -> Kernel:
-    from vulcan_cache.ranking import sample
+    from vulcan_cache.kernels.ranking import sample
 
     return sample  # type: ignore[no-any-return]
 
 
 def _queues() -> Kernel:
-    from vulcan_cache.queues import queues
+    from vulcan_cache.kernels.queues import queues
 
     return queues  # type: ignore[no-any-return]
 
 
 def _ranked(kernel: Kernel, run: Run) -> tuple[int, int, int, int]:
-    from vulcan_cache.heap import new_nodes
+    from vulcan_cache.kernels.heap import new_nodes
 
     common, records, scores = _common(run, layout.LAYOUT, layout.RECORD)
     return kernel(

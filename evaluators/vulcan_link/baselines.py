@@ -39,6 +39,6 @@ def simulator_digest() -> str:
     """A hash of the simulator's source: results that are kept on disk are of this version of it."""
     here = Path(__file__).parent
     digest = hashlib.sha256()
-    for path in sorted([*here.glob("*.py"), *(here / "algorithms").glob("*.py")]):
-        digest.update(path.name.encode() + path.read_bytes())
+    for path in sorted(path for path in here.rglob("*.py") if path.parent.name != "kernel"):
+        digest.update(path.relative_to(here).as_posix().encode() + path.read_bytes())
     return digest.hexdigest()

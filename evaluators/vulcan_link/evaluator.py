@@ -15,14 +15,12 @@ from vulcan.errors import UserError
 from vulcan.evaluator import BaselineKind, Instance, Rung, SplitName
 from vulcan.task import Json, Metrics, Split
 from vulcan_link.baselines import BASELINES, simulator_digest
-from vulcan_link.buffer_size import buffer_in_packets
-from vulcan_link.competitors import NONE, fair_share, parse_competitors
-from vulcan_link.metrics import metrics_of
 from vulcan_link.probe import Probe
+from vulcan_link.result import metrics_of
 from vulcan_link.rungs import make_rungs
 from vulcan_link.scenario import Flow, Queue, Scenario
 from vulcan_link.simulate import simulate
-from vulcan_link.workloads import WORKLOADS, Workload
+from vulcan_link.workloads import NONE, WORKLOADS, Workload, buffer_in_packets, fair_share, parse_competitors
 from vulcan_traces.links import LinkTrace, cut_link, load_link, repeated
 
 log = logging.getLogger(__name__)
@@ -88,7 +86,7 @@ class LinkEvaluator:
         self._probe = Probe.of(searched) if searched else None
 
     def evaluate(self, policy: Policy, instance: Instance) -> Metrics:
-        """See `vulcan.evaluator.Evaluator`; the metrics are those of `vulcan_link.metrics`."""
+        """See `vulcan.evaluator.Evaluator`; the metrics are those of `vulcan_link.result`."""
         return self._measured(instance, "policy", 0.0, policy)
 
     def rungs(self, instances: Sequence[Instance]) -> Sequence[Rung]:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
+from vulcan.anvil.feature_layout import Layout, Slot
+
 STATE = (
     "now_us",  # since the flow began
     "cause",  # 0 acknowledgement, 1 loss, 2 timeout, 3 ECN mark
@@ -56,3 +58,8 @@ SLOT = MappingProxyType(
 
 GLOBALS = len(SLOT)
 """The float64 slots that are the mechanism's; the policy's own state lies behind them."""
+
+
+# Where a compiled policy finds its features: in its flow's row, as the mechanism keeps them.
+
+LAYOUT = Layout(features={name: Slot("globals", slot) for name, slot in SLOT.items()}, global_slots=GLOBALS)

@@ -55,7 +55,7 @@ class LoadEvaluator:
     def prepare(self, instances: Sequence[Instance]) -> None:
         """See `vulcan.evaluator.Evaluator`."""
         from vulcan.anvil.native.jit import warm_up
-        from vulcan_load import kernel  # noqa: F401 - compiles it, or loads it
+        from vulcan_load.kernels import engine as kernel  # noqa: F401 - compiles it, or loads it
 
         warm_up()
         for instance in instances:

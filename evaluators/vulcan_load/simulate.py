@@ -66,10 +66,10 @@ class Result:
 def simulate(who: Policy | str, workload: Workload) -> Result:
     """Send every request of the workload where a policy of the task `load_balancing`, or a known one, says.
 
-    `vulcan_load.kernel` has the rules. Known are `BASELINES`, and of those who know everything `least_work` and
+    `vulcan_load.kernels.engine` has the rules. Known are `BASELINES`, and of those who know everything `least_work` and
     `shortest_queue`. The same workload and policy give the same result, bit for bit. Raises KeyError for another name.
     """
-    from vulcan_load.kernel import run
+    from vulcan_load.kernels.engine import run
 
     cluster = workload.cluster
     pairs = cluster.balancers * cluster.servers

@@ -50,3 +50,8 @@ REGIONS_LAYOUT = Layout(
     },
     global_slots=GLOBALS,
 )
+
+
+# The numbers by which a kernel is told who decides.
+
+POLICY, ON_DEMAND_ONLY, SPOT_ONLY, GREEDY, UNIFORM_PROGRESS = range(5)

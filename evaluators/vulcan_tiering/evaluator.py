@@ -95,7 +95,7 @@ class TieringEvaluator:
     def prepare(self, instances: Sequence[Instance]) -> None:
         """See `vulcan.evaluator.Evaluator`."""
         from vulcan.anvil.native.jit import warm_up
-        from vulcan_tiering import ranking  # noqa: F401 - compiles the kernel, or loads it
+        from vulcan_tiering.kernels import ranking  # noqa: F401 - compiles the kernel, or loads it
 
         warm_up()
         for instance in instances:

@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+if TYPE_CHECKING:
+    from vulcan_traces.catalogue import TraceSet
+    from vulcan_traces.catalogue.fetch import Progress
 
 app = typer.Typer(
     help="Look into traces, find public ones, and convert them.",
@@ -51,7 +61,6 @@ def stats(
       vulcan traces stats my.csv.zst --columns time=1,id=2,size=3 --first 1000000 --json
       vulcan traces stats zipf:requests=200000,alpha=0.9
     """
-    from vulcan_traces.commands.output import print_json, say
     from vulcan_traces.fingerprint import fingerprint
     from vulcan_traces.fingerprint.document import document, summary
     from vulcan_traces.load import load_trace
@@ -80,11 +89,10 @@ def plot(
     Examples:
       vulcan traces plot my.csv -o my.html
     """
-    from vulcan_traces.commands.output import tell
     from vulcan_traces.fingerprint import fingerprint
     from vulcan_traces.fingerprint.plot import page
     from vulcan_traces.load import load_trace
-    from vulcan_traces.new_file import new_file
+    from vulcan_traces.storage.export import new_file
 
     loaded = load_trace(trace, format=format, columns=columns, skip_bad_lines=skip_bad_lines)
     html = page(loaded.name, fingerprint(loaded, first=first))
@@ -103,8 +111,6 @@ def list_(catalogue: Catalogue = None, as_json: AsJson = False) -> None:
       vulcan traces list --catalogue mine.toml --json
     """
     from vulcan_traces.catalogue import CATALOGUE, read_catalogue
-    from vulcan_traces.commands.catalogue_pages import catalogue_document, catalogue_lines
-    from vulcan_traces.commands.output import print_json, say
 
     sets = read_catalogue(catalogue or CATALOGUE)
     if as_json:
@@ -133,7 +139,6 @@ def fetch_(
       vulcan traces fetch cloudphysics-sample/oraclegeneral -o data --json
     """
     from vulcan_traces.catalogue import CATALOGUE, fetch, find_file, read_catalogue
-    from vulcan_traces.commands.output import print_json, progress_line, say, tell
 
     file = find_file(name, read_catalogue(catalogue or CATALOGUE))
     with progress_line(file.name) as progress:
@@ -177,9 +182,8 @@ def convert(
       vulcan traces convert my.csv my.oracleGeneral.zst
       vulcan traces convert log.txt my.csv --columns time=1,id=3,size=4 --skip-bad-lines --force
     """
-    from vulcan_traces.commands.output import tell
     from vulcan_traces.load import load_trace
-    from vulcan_traces.write import requests_of, write_requests
+    from vulcan_traces.storage.export import requests_of, write_requests
 
     loaded = load_trace(trace, format=format, columns=columns, skip_bad_lines=skip_bad_lines)
     write_requests(requests_of(loaded), output, to=to, replace=force)
@@ -207,9 +211,8 @@ def sample(
     Examples:
       vulcan traces sample my.csv small.csv --rate 0.01
     """
-    from vulcan_traces.commands.output import tell
     from vulcan_traces.load import load_trace
-    from vulcan_traces.write import sampled_requests, write_requests
+    from vulcan_traces.storage.export import sampled_requests, write_requests
 
     loaded = load_trace(trace, format=format, columns=columns, skip_bad_lines=skip_bad_lines)
     kept = sampled_requests(loaded, rate, seed)
@@ -236,7 +239,6 @@ def head(
       vulcan traces head my.csv
       vulcan traces head zipf:requests=1000 -n 5 --json
     """
-    from vulcan_traces.commands.output import print_json, print_table
     from vulcan_traces.load import load_trace
 
     loaded = load_trace(trace, format=format, columns=columns, skip_bad_lines=skip_bad_lines)
@@ -257,3 +259,104 @@ def head(
     else:
         cells = [["-" if value is None else f"{value}" for value in row.values()] for row in rows]
         print_table(list(rows[0]), cells)
+
+
+# How the commands speak: results to standard output, all else to standard error.
+
+_SECONDS_BETWEEN = 0.2
+
+
+def print_json(document: Any) -> None:
+    """One JSON document, and nothing else, on standard output."""
+    json.dump(document, sys.stdout, indent=2, allow_nan=False)
+    sys.stdout.write("\n")
+
+
+def say(text: str = "") -> None:
+    """A line of a result."""
+    sys.stdout.write(text + "\n")
+
+
+def tell(text: str) -> None:
+    """A line about what is going on."""
+    sys.stderr.write(text + "\n")
+    sys.stderr.flush()
+
+
+def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """A table on standard output, numbers to the right."""
+    for line in table_lines(columns, rows):
+        say(line)
+
+
+def table_lines(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """The lines of a table: each column as wide as its widest cell, numbers to the right."""
+    widths = [max(len(column), *(len(row[i]) for row in rows), 0) for i, column in enumerate(columns)]
+    numeric = [bool(rows) and all(_is_number(row[i]) for row in rows) for i in range(len(columns))]
+
+    def line(cells: Sequence[str]) -> str:
+        parts = [c.rjust(w) if n else c.ljust(w) for c, w, n in zip(cells, widths, numeric, strict=True)]
+        return "  ".join(parts).rstrip()
+
+    return [line(columns), line(["-" * width for width in widths]), *(line(row) for row in rows)]
+
+
+def _is_number(cell: str) -> bool:
+    return cell == "-" or cell.lstrip("-").replace(".", "", 1).replace(",", "").isdecimal()
+
+
+@contextlib.contextmanager
+def progress_line(name: str) -> Iterator[Progress]:
+    """Something to tell progress, which is shown in one line on a terminal and nowhere else."""
+    shown_at = 0.0
+    is_terminal = sys.stderr.isatty()
+
+    def show(done: int, total: int | None) -> None:
+        nonlocal shown_at
+        now = time.monotonic()
+        if is_terminal and now - shown_at >= _SECONDS_BETWEEN:
+            shown_at = now
+            share = f" of {total / 1e6:,.1f} MB ({done / total:.0%})" if total else " MB"
+            sys.stderr.write(f"\r\x1b[K{name}: {done / 1e6:,.1f}{share}")
+            sys.stderr.flush()
+
+    try:
+        yield show
+    finally:
+        if shown_at:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+
+
+# The catalogue, for people and as JSON.
+
+
+def catalogue_document(sets: Sequence[TraceSet]) -> dict[str, Any]:
+    """All that the catalogue says; what is not known is null."""
+    return {"sets": [asdict(each) for each in sets]}
+
+
+def catalogue_lines(sets: Sequence[TraceSet]) -> list[str]:
+    """Each set with its origin and terms, and its traces."""
+
+    lines: list[str] = []
+    for each in sets:
+        lines += [f"{each.name} ({each.kind}): {each.title}", f"  source   {each.source}", f"  licence  {each.licence}"]
+        lines += [f"  paper    {each.paper}"] if each.paper else []
+        lines += [f"  note     {each.note}"] if each.note else []
+        rows = [
+            [
+                file.name,
+                file.format,
+                "unknown" if file.bytes is None else f"{file.bytes:,}",
+                "unknown" if file.requests is None else f"{file.requests:,}",
+                "unknown" if file.checksum is None else file.checksum.partition(":")[0],
+            ]
+            for file in each.files
+        ]
+        if rows:
+            lines += [f"  {line}" for line in table_lines(["trace", "format", "bytes", "requests", "checksum"], rows)]
+        else:
+            lines.append("  (to be had from its source alone)")
+        lines.append("")
+    return [*lines, "`vulcan traces fetch NAME` fetches one; `--json` gives addresses and checksums in full."]

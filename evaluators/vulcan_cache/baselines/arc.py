@@ -8,7 +8,7 @@ import numpy as np
 
 from vulcan.kernel_support import allocating_helper
 from vulcan_cache.baselines._lists import empty_lists, move_to_newest, oldest, push_newest, unlink
-from vulcan_cache.kernel_parts import baseline_kernel
+from vulcan_cache.kernels.common import baseline_kernel
 
 NOWHERE, T1, T2, B1, B2 = 0, 1, 2, 3, 4
 

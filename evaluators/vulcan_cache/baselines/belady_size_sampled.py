@@ -10,8 +10,8 @@ next request is admitted even where that costs many small ones, which GDSF may r
 import numpy as np
 
 from vulcan.kernel_support import allocating_helper
-from vulcan_cache.baselines._random import random_below
-from vulcan_cache.kernel_parts import baseline_kernel
+from vulcan_cache.baselines._random_numbers import random_below
+from vulcan_cache.kernels.common import baseline_kernel
 
 ABSENT = -1
 SAMPLES = 64

@@ -9,7 +9,7 @@ changes no order but for rounding; it makes priorities equal bit for bit to thos
 import numpy as np
 
 from vulcan_cache.baselines._heap import change, empty_heap, insert, remove, top
-from vulcan_cache.kernel_parts import baseline_kernel
+from vulcan_cache.kernels.common import baseline_kernel
 
 ABSENT = -1
 SCALE = 1.0e6

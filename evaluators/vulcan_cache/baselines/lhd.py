@@ -12,8 +12,8 @@ at least a hundred requests for each resident object. Before that nothing is cou
 import numpy as np
 
 from vulcan.kernel_support import allocating_helper
-from vulcan_cache.baselines._random import random_below
-from vulcan_cache.kernel_parts import baseline_kernel
+from vulcan_cache.baselines._random_numbers import random_below
+from vulcan_cache.kernels.common import baseline_kernel
 
 ABSENT = -1
 NOT_CHOSEN = -1

@@ -14,7 +14,7 @@ import numpy as np
 
 from vulcan.kernel_support import allocating_helper
 from vulcan_cache.baselines._lists import empty_lists, move_to_newest, oldest, push_newest, unlink
-from vulcan_cache.kernel_parts import baseline_kernel
+from vulcan_cache.kernels.common import baseline_kernel
 
 RESIDENT, LIR, STACKED = 1, 2, 4
 IN_CACHE, IN_LIR_SET, IN_STACK = 0, 1, 2

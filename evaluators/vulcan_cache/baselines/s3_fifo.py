@@ -10,7 +10,7 @@ An object larger than the small queue is admitted like any other, as in the pape
 import numpy as np
 
 from vulcan_cache.baselines._lists import empty_lists, move_to_newest, oldest, push_newest, unlink
-from vulcan_cache.kernel_parts import baseline_kernel
+from vulcan_cache.kernels.common import baseline_kernel
 
 NOWHERE, SMALL, MAIN, GHOST = 0, 1, 2, 3
 PROMOTED_FROM = 2

@@ -6,7 +6,7 @@ The hand evicts the first unmarked object and stays there; new objects enter beh
 import numpy as np
 
 from vulcan_cache.baselines._lists import empty_lists, newer, oldest, push_newest, unlink
-from vulcan_cache.kernel_parts import baseline_kernel
+from vulcan_cache.kernels.common import baseline_kernel
 
 ABSENT = -1
 

@@ -9,7 +9,7 @@ leave of the capacity. An object larger than a segment stays in the lowest one.
 import numpy as np
 
 from vulcan_cache.baselines._lists import empty_lists, move_to_newest, oldest, push_newest, unlink
-from vulcan_cache.kernel_parts import baseline_kernel
+from vulcan_cache.kernels.common import baseline_kernel
 
 ABSENT = -1
 SEGMENTS = 4

@@ -13,8 +13,7 @@ from vulcan.benchmark import BenchmarkResult, BenchmarkTable, Goal, NotMeasurabl
 from vulcan.task import Task
 from vulcan_cache.benchmark.peers import NATIVE, SUITED_TABLE, Peer
 from vulcan_cache.benchmark.plain_python import run_plain
-from vulcan_cache.benchmark.policies import BY_STATISTICS, LRU, PLAIN
-from vulcan_cache.benchmark.workload import Workload, first, workload, zipf
+from vulcan_cache.benchmark.workload import BY_STATISTICS, LRU, PLAIN, Workload, first, workload, zipf
 from vulcan_cache.simulate import simulate
 
 MECHANISMS = ("heap", "sample")

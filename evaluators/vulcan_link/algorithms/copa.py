@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 
 from vulcan.kernel_support import function
-from vulcan_link.record import (
+from vulcan_link.flow_state import (
     ACKED,
     CAUSE,
     CONGESTION,

@@ -11,7 +11,7 @@ import math
 
 from vulcan.kernel_support import function
 from vulcan_link.algorithms.reno import increase, slow_start
-from vulcan_link.record import (
+from vulcan_link.flow_state import (
     ACKED,
     CWND,
     LOSS,

@@ -21,7 +21,7 @@ from vulcan_link.algorithms import (
     reno,
     vegas,
 )
-from vulcan_link.record import ALGORITHM, CWND, PRIOR_CWND
+from vulcan_link.flow_state import ALGORITHM, CWND, PRIOR_CWND
 
 
 @function

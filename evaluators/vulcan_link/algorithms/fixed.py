@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from vulcan.kernel_support import function
-from vulcan_link.record import CWND, PARAMETER, SSTHRESH
+from vulcan_link.flow_state import CWND, PARAMETER, SSTHRESH
 
 
 @function

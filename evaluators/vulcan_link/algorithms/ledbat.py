@@ -12,7 +12,7 @@ import math
 
 from vulcan.kernel_support import function
 from vulcan_link.algorithms import reno
-from vulcan_link.record import ACKED, CWND, IN_FLIGHT, NOW, OWN, RTT, SSTHRESH, WINDOW_LIMITED
+from vulcan_link.flow_state import ACKED, CWND, IN_FLIGHT, NOW, OWN, RTT, SSTHRESH, WINDOW_LIMITED
 
 TARGET = 100_000_000.0
 GAIN = 1.0

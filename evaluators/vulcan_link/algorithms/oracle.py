@@ -8,7 +8,7 @@ busy with an almost empty queue. It knows nothing of other flows. Packets are no
 from __future__ import annotations
 
 from vulcan.kernel_support import function
-from vulcan_link.record import COMING, CWND, SSTHRESH
+from vulcan_link.flow_state import COMING, CWND, SSTHRESH
 
 MIN_CWND = 2.0
 

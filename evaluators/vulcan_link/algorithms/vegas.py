@@ -12,7 +12,7 @@ import math
 
 from vulcan.kernel_support import function
 from vulcan_link.algorithms import reno
-from vulcan_link.record import ACKED, CWND, NEXT, OPEN, OWN, RTT, SSTHRESH, STATE, UNACKED
+from vulcan_link.flow_state import ACKED, CWND, NEXT, OPEN, OWN, RTT, SSTHRESH, STATE, UNACKED
 
 ALPHA, BETA, GAMMA = 2.0, 4.0, 1.0
 MIN_SAMPLES = 3.0

@@ -6,8 +6,16 @@ Nothing here reads a clock or a device: packets and times are given. `emulator` 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from vulcan_traces.links import LinkTrace
+
 
 # What one opportunity carries: a packet of 1,500 bytes and the four that a TUN device puts before it
 OPPORTUNITY_BYTES = 1504
@@ -123,3 +131,49 @@ class DelayLine:
         while self._held and self._held[0][0] <= now:
             out.append(self._held.popleft()[1])
         return out
+
+
+# When a link may carry what waits, as a list of times.
+
+# A full packet: 1,500 bytes on the wire
+_PACKET_BITS = 1500 * 8.0
+
+
+def opportunity_times(trace: LinkTrace, until: int) -> NDArray[np.int64]:
+    """Every delivery opportunity of a trace up to `until` (ns), nondecreasing int64 ns; the trace repeats.
+
+    A trace of rates gives an opportunity whenever the link has had the time for one more 1,500-byte packet.
+    """
+    repeats = -(-until // trace.period)
+    starts = np.arange(repeats, dtype=np.int64) * trace.period
+    if trace.kind == "opportunities":
+        every: NDArray[np.int64] = (starts[:, None] + trace.times[None, :]).reshape(-1)
+        return every[every <= until]
+    edges = np.append((starts[:, None] + trace.times[None, :]).reshape(-1), repeats * trace.period).astype(np.float64)
+    rates = np.tile(trace.rates, repeats)
+    carried = np.concatenate(([0.0], np.cumsum(rates * np.diff(edges) * 1e-9)))
+    packets = np.arange(1, int(carried[-1] // _PACKET_BITS) + 1) * _PACKET_BITS
+    # The first stretch at whose end the link has carried so much; its rate is above 0
+    stretch = np.searchsorted(carried, packets, "left") - 1
+    when = edges[stretch] + (packets - carried[stretch]) / rates[stretch] * 1e9
+    times: NDArray[np.int64] = np.ceil(when - 1e-3).astype(np.int64)
+    return times[times <= until]
+
+
+# A bottleneck's log in the form of `mm-link`'s, which Mahimahi's own tools read.
+
+_MS = 1_000_000
+
+
+def mahimahi_log(log: LinkLog, opportunities: Sequence[int]) -> Iterator[str]:
+    """The lines, in order of time (ms).
+
+    `t + bytes` is an arrival, `t - bytes delay` a departure, `t # 1504` an opportunity, `t d 1 bytes` a drop.
+    `opportunities` are the times (ns) that the bottleneck was given; those that it has used up are written.
+    """
+    events = [(when, 0, f"{when // _MS} # {OPPORTUNITY_BYTES}") for when in opportunities[: log.opportunities]]
+    events += [(when, 1, f"{when // _MS} - {size} {(when - came) // _MS}") for when, size, came in log.departed]
+    events += [(when, 2, f"{when // _MS} + {size}") for when, size in log.arrived]
+    events += [(when, 3, f"{when // _MS} d 1 {size}") for when, size in log.dropped]
+    yield "# base timestamp: 0"
+    yield from (line for _, _, line in sorted(events, key=lambda event: event[:2]))

@@ -74,9 +74,8 @@ def run(
       vulcan kernel run best.py --link Verizon-LTE-short.down --buffer 100
     """
     from vulcan.cli.output import print_json, tell
-    from vulcan_link.kernel.cell import Cell
+    from vulcan_link.kernel.cell import Cell, predict
     from vulcan_link.kernel.host import require_algorithm, require_namespaces, require_policies
-    from vulcan_link.kernel.prediction import predict
     from vulcan_link.kernel.run import run_cell
     from vulcan_traces.links import load_link
 
@@ -149,8 +148,7 @@ def _in_the_kernel(policy: Policy | None, settings: dict[str, Any]) -> Iterator[
 
 def _write_log(path: Path, cell: Cell, log: LinkLog) -> None:
     from vulcan.cli.output import write_text
-    from vulcan_link.kernel.mahimahi_log import mahimahi_log
-    from vulcan_link.kernel.opportunities import opportunity_times
+    from vulcan_link.kernel.bottleneck import mahimahi_log, opportunity_times
 
     times = opportunity_times(cell.link, round(cell.seconds * 1e9)).tolist()
     write_text(path, "\n".join(mahimahi_log(log, times)) + "\n")

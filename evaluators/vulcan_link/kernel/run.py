@@ -7,7 +7,7 @@ import time
 from functools import partial
 
 from vulcan.errors import UserError
-from vulcan_link.kernel.bottleneck import Bottleneck, LinkLog
+from vulcan_link.kernel.bottleneck import Bottleneck, LinkLog, opportunity_times
 from vulcan_link.kernel.cell import Cell, Measured, measure
 from vulcan_link.kernel.emulator import emulate
 from vulcan_link.kernel.host import require_algorithm, require_namespaces
@@ -18,7 +18,6 @@ from vulcan_link.kernel.namespace import (
     enter_new_namespace,
     open_link_end,
 )
-from vulcan_link.kernel.opportunities import opportunity_times
 from vulcan_link.kernel.processes import Channel, become_real_time, children
 from vulcan_link.kernel.transfer import listen, receive, send
 

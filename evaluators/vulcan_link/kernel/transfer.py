@@ -9,7 +9,6 @@ import time
 from dataclasses import asdict, dataclass
 
 from vulcan_link.kernel.namespace import RECEIVER_ADDRESS
-from vulcan_link.kernel.tcp_info import tcp_info
 
 PORT = 5001
 _CHUNK = 1 << 16
@@ -90,3 +89,23 @@ def send(algorithms: tuple[str, ...], begins: int, ends: int) -> list[SentFlow]:
 def _sent(flow: socket.socket) -> SentFlow:
     name = flow.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16).split(b"\0")[0].decode()
     return SentFlow(flow.getsockname()[1], name, **asdict(tcp_info(flow)))
+
+
+# What the kernel knows of a TCP connection.
+
+# The head of `struct tcp_info` (linux/tcp.h): eight bytes of flags, 24 counters of 32 bits, four of 64, and so on
+_HEAD = struct.Struct("=8B24I4Q6I")
+_RETRANSMITTED, _MIN_RTT, _SMOOTHED_RTT = 31, 39, 23
+
+
+@dataclass(frozen=True, slots=True)
+class TcpInfo:
+    retransmitted: int  # segments
+    min_rtt_ms: float
+    smoothed_rtt_ms: float
+
+
+def tcp_info(connection: socket.socket) -> TcpInfo:
+    """`TCP_INFO` of a connection. Raises OSError."""
+    fields = _HEAD.unpack(connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _HEAD.size))
+    return TcpInfo(fields[_RETRANSMITTED], fields[_MIN_RTT] / 1000, fields[_SMOOTHED_RTT] / 1000)

@@ -19,8 +19,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from vulcan.errors import UserError
-from vulcan_traces.catalogue.catalogue import TraceFile
-from vulcan_traces.catalogue.checksum import checksum_like
+from vulcan_traces.catalogue.catalogue import TraceFile, checksum_like
 
 if TYPE_CHECKING:
     import httpx

@@ -13,7 +13,7 @@ from vulcan_traces.fingerprint.curves import Sample, measure_curves
 from vulcan_traces.fingerprint.fingerprint import QUANTILES, Distribution, Fingerprint, Window
 from vulcan_traces.fingerprint.log_histogram import LogHistogram
 from vulcan_traces.fingerprint.popularity import popularity
-from vulcan_traces.trace import Trace
+from vulcan_traces.request_trace import Trace
 
 EXACT_REQUESTS = 2**18
 """Up to so many requests nothing is sampled."""
@@ -42,7 +42,7 @@ def fingerprint(
     with its correction for the requests that the sample has too few or too many; FIFO by miniature simulation:
     Waldspurger et al., USENIX ATC 2017). All else is of every request. Raises UserError where `first` is below 1.
     """
-    from vulcan_traces.fingerprint import one_pass
+    from vulcan_traces.fingerprint.kernels import one_pass
 
     if first is not None and first < 1:
         raise UserError(f"a fingerprint of the first {first} requests: at least 1 is needed")

@@ -5,13 +5,17 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from vulcan.errors import UserError
 from vulcan_traces.memory.npz import read_page_counts
 from vulcan_traces.memory.page_counts import PageCounts
-from vulcan_traces.memory.store import keep_counts, stored_counts
 from vulcan_traces.memory.workloads import KINDS, parse_workload
+from vulcan_traces.storage.array_store import Array, ArrayStore
 
 FORMAT_VERSION = 1
 """Part of every digest: to be raised when what is made of a file, or what is kept on disk, changes."""
@@ -60,3 +64,32 @@ def _sha256(path: Path) -> str:
         raise UserError(f"{path}: cannot be read: {error.strerror}") from error
     except ValueError as error:  # a NUL in the name
         raise UserError(f"{str(path)!r} cannot be the name of a file: {error}") from error
+
+
+# Page counts on disk, so that each workload is run once on a host.
+
+
+def stored_counts(name: str, digest: str) -> PageCounts | None:
+    """The page counts of that digest, None where they are not there or damaged."""
+    return _STORE.find(name, digest)
+
+
+def keep_counts(counts: PageCounts) -> PageCounts:
+    """Write them in one step, and return them memory-mapped from there. Raises UserError where writing fails."""
+    arrays = {array: getattr(counts, array) for array in _STORE.types}
+    meta = {"page_size": counts.page_size, "overlap": counts.overlap, "compute": counts.compute}
+    return _STORE.keep(counts.name, counts.digest, arrays, meta) or counts
+
+
+def _counts(name: str, digest: str, meta: Mapping[str, Any], arrays: Mapping[str, Array]) -> PageCounts | None:
+    if [arrays[array].ndim for array in ("loads", "stores", "arrivals")] != [2, 2, 1]:
+        return None
+    return PageCounts(
+        name, digest, int(meta["page_size"]), **arrays,
+        overlap=float(meta["overlap"]), compute=float(meta["compute"]),
+    )  # fmt: skip
+
+
+_STORE = ArrayStore(
+    "page-counts", "page counts", {"loads": np.uint32, "stores": np.uint32, "arrivals": np.int32}, _counts
+)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from vulcan_traces.parsing.source import Source
 from vulcan_traces.raw_requests import RawRequests
-from vulcan_traces.source import Source
 
 
 @dataclass(frozen=True, slots=True)

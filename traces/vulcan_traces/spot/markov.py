@@ -19,9 +19,9 @@ import numpy as np
 import numpy.typing as npt
 
 from vulcan.errors import UserError
-from vulcan_traces.specification import Key, number, parse_keys, whole
 from vulcan_traces.spot.read import MAX_GAP
-from vulcan_traces.spot.trace import SpotTrace
+from vulcan_traces.spot.spot_trace import SpotTrace
+from vulcan_traces.synthetic.specification import Key, number, parse_keys, whole
 
 PREFIX = "markov:"
 

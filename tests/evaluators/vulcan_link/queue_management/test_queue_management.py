@@ -10,8 +10,8 @@ import pytest
 from vulcan.anvil import check
 from vulcan.errors import UserError
 from vulcan.registry import find_task
-from vulcan_link import queue_management_slots as q
-from vulcan_link.queue_management import Manager
+from vulcan_link.aqm import layout as q
+from vulcan_link.aqm.manager import Manager
 from vulcan_link.result import Result
 from vulcan_link.scenario import Flow, Queue, Scenario
 from vulcan_link.simulate import simulate
