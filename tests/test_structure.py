@@ -169,7 +169,7 @@ def test_the_framework_knows_no_domain() -> None:
 
 
 def kernel_patterns() -> list[str]:
-    """Where modules of compiled kernels are: the exceptions of mypy that are not for exported code or other packages."""
+    """Return the modules that mypy leaves to numba, as patterns."""
     with (ROOT / "pyproject.toml").open("rb") as file:
         overrides = tomllib.load(file)["tool"]["mypy"]["overrides"]
     exempt = [pattern for override in overrides if override.get("ignore_errors") for pattern in override["module"]]

@@ -1,4 +1,4 @@
-"""How big a cache is, as users write it."""
+"""Cache sizes as users write them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _FORM = re.compile(r"(?P<number>[-+]?\d+(?:\.\d*)?|[-+]?\.\d+)\s*(?P<unit>%|[a-z
 
 
 def capacity_in_bytes(text: str, trace: Trace) -> int:
-    """The capacity that the text means for this trace.
+    """Return the capacity in bytes that the text denotes for this trace.
 
     Bytes (`1000000`, `64MiB`), a share of the trace's footprint (`10%`), or a number of objects of its mean size
     (`1000obj`). Raises UserError where it is none of these, or comes to less than one byte.

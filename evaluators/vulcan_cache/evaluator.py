@@ -1,4 +1,4 @@
-"""The evaluator of the cache tasks: traces and cache sizes in, miss ratios out."""
+"""Evaluator of the cache tasks: traces and cache sizes in, miss ratios out."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ HOW = ("mechanism", "sample_size", "sample_seed")
 
 @dataclass(frozen=True, slots=True)
 class _Requests:
-    """What an instance asks of a cache, up to the last request that is measured.
+    """Requests of an instance, up to the last one measured.
 
     On a spatial sample `times` has the number of each request in the trace; else it is None, and they are the indices.
     """
@@ -46,7 +46,7 @@ class _Requests:
 
 
 class CacheEvaluator:
-    """An instance is a trace, a cache size and the requests that are measured; it always starts with an empty cache.
+    """Evaluator whose instances are a trace, a cache size and a measured range of requests, always from an empty cache.
 
     A trace is cut along time: the search is measured on its first requests, the winner chosen on the next, and the
     test on the last, each of the latter two with the cache as the earlier requests left it.

@@ -1,4 +1,4 @@
-"""Fingerprints of instances: what the first requests to their caches are like."""
+"""Workload fingerprints of instances, from their first requests."""
 
 from __future__ import annotations
 
@@ -47,5 +47,5 @@ def opening_of(instance: Instance, first: int) -> Instance:
 
 
 def fingerprint_source() -> str:
-    """The text of the module that makes fingerprints."""
+    """Return the source of the module that computes fingerprints."""
     return Path(online_fingerprint.__file__).read_text(encoding="utf-8")

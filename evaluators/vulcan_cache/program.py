@@ -1,4 +1,4 @@
-"""The evaluator of the task `cache_program`: the cache is kept here, and a program says what leaves it."""
+"""Evaluator of the task `cache_program`: the cache is simulated here, and a program decides what it evicts."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def _told_once(instance: Instance) -> Instance:
 
 
 def blocks() -> Iterator[int]:
-    """Lengths of blocks that nobody can foresee, a program least of all; no result of an honest one depends on them."""
+    """Yield block lengths that a program cannot predict; no honest program's result depends on them."""
     random = Random(secrets.randbits(64))
     while True:
         yield random.randint(*BLOCK)

@@ -1,4 +1,4 @@
-"""Where the kernel keeps what only the mechanism sees: int64 slots, named here. Times are nanoseconds."""
+"""Memory layout of the engine's own state, which no algorithm sees: int64 slots. Times are nanoseconds."""
 
 NEVER = 1 << 62
 

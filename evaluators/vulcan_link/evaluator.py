@@ -1,4 +1,4 @@
-"""The evaluator of the task `congestion_control`: links in, throughput and delay out."""
+"""Evaluator of the task `congestion_control`: links in, throughput and delay out."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class _Path:
 
 
 class LinkEvaluator:
-    """An instance is a link, the path around it and the flows that share it; every flow begins anew in each.
+    """Evaluator whose instances are a link, its path and the flows that share it; no state is kept between instances.
 
     Without a named link there are generated ones, others for training, validation and test. The trace of a named link
     is cut along time: the search is measured on the first part, the winner chosen on the next, and the test on the

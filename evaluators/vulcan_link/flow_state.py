@@ -1,4 +1,4 @@
-"""Where a flow keeps its numbers: one row of float64 a flow, with named slots.
+"""Memory layout of a flow's state as algorithms see it: one row of float64 slots per flow.
 
 Algorithms see nothing else. Times are nanoseconds since the simulation began, windows and counts are packets, rates
 are bits/s on the wire (a packet's whole `PACKET_BYTES`). Whole numbers are exact up to 2**53: 104 days.

@@ -1,4 +1,4 @@
-"""Where the mechanism keeps what a policy reads: a row of float64 a flow, the first slots of the policy's `globals`.
+"""Memory layout of a policy's features: a row of float64 per flow, the first slots of the policy's `globals`.
 
 `STATE` and `WINDOW` give the order: the slot of `state.now_us` is `SLOT["state.now_us"]`. The features of `state` are
 written before every call, those of `window` when a round trip is over.

@@ -1,4 +1,4 @@
-"""Short runs that tell policies apart by the windows they choose, before they are run on real instances."""
+"""Behavioural probe: short runs that distinguish policies by the windows they choose, before the real instances."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MAX = 3
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """Some of the instances at hand for a short time, so that a policy's constants mean there what they mean here."""
+    """Probe: some of the instances for a short time, so that a policy's constants mean the same on both."""
 
     scenarios: tuple[Scenario, ...]
 
@@ -36,7 +36,7 @@ class Probe:
         )
 
     def digest(self, policy: Policy) -> str:
-        """A hash of the windows that it chooses, in order, and of what was sent then, as 16 hex digits."""
+        """Return a hash of the windows that the policy chooses, in order, and of the packets sent, as 16 hex digits."""
         made = hashlib.sha256()
         for scenario in self.scenarios:
             for flow in simulate(scenario, policy).flows:

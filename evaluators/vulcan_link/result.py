@@ -1,4 +1,4 @@
-"""What a simulation measured."""
+"""Results of a simulation, and the metrics computed from them."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class FlowResult:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A simulation: totals of the link, and each flow.
+    """Result of a simulation: totals of the link, and each flow.
 
     `utilisation` is the share of the link's capacity in the measured time that was used: of the bytes that its
     delivery opportunities could carry, or its rates. `queueing_delay_p95_ms` is the smallest delay that at least 95 %

@@ -1,4 +1,4 @@
-"""Cheaper versions of instances: the same links, for a shorter time.
+"""Low-fidelity rungs of instances: the same links, for a shorter time.
 
 Measured on 60 programs of the offline generator over the default links (20 s each, objective `power`): runs of 3 s rank
 them as the whole runs do with Spearman's correlation of 0.98, and 0.97 among the better half; of the best six, all are

@@ -1,4 +1,4 @@
-"""A spatial sample of page counts: the pages whose number has a hash that one in so many has.
+"""Spatial sampling of page counts: one page in so many, chosen by a hash of its number.
 
 Each page of the sample stands for as many as it is one of. What a policy sees of a page stays as it is.
 """
@@ -17,7 +17,7 @@ MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 
 
 def sample_of(counts: PageCounts, samples: Samples, one_in: int) -> tuple[PageCounts, Samples]:
-    """One page in so many, in their order; all pages for 1. At least one page is taken."""
+    """Sample one page in so many, in their order; all pages for 1. At least one page is taken."""
     if one_in == 1:
         return counts, samples
     hashes = (np.arange(counts.pages, dtype=np.uint64) * MULTIPLIER) >> np.uint64(32)

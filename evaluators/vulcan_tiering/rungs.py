@@ -1,4 +1,4 @@
-"""Cheaper versions of instances: spatial samples of their pages."""
+"""Low-fidelity rungs of instances: spatial samples of their pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Running a policy over page counts."""
+"""Simulation of a policy over page counts."""
 
 from __future__ import annotations
 

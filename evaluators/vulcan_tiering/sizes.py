@@ -1,4 +1,4 @@
-"""How large something is, as users write it."""
+"""Sizes as users write them."""
 
 from __future__ import annotations
 

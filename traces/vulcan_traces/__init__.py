@@ -1,4 +1,4 @@
-"""Cache traces: readers of the usual formats, seeded generators, and decoded traces kept on disk."""
+"""Cache traces: readers of the usual formats, seeded generators, and a cache of decoded traces."""
 
 from vulcan_traces.load import load_trace, open_trace
 from vulcan_traces.request_trace import Trace

@@ -1,4 +1,4 @@
-"""Look into traces, find public ones, and convert them."""
+"""Inspect, download, convert and sample traces."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from vulcan_traces.catalogue.fetch import Progress
 
 app = typer.Typer(
-    help="Look into traces, find public ones, and convert them.",
+    help="Inspect, download, convert and sample traces.",
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -28,20 +28,18 @@ app = typer.Typer(
 Trace = Annotated[
     str, typer.Argument(metavar="TRACE", help="A trace file, or a generator such as zipf:requests=200000,alpha=0.9.")
 ]
-Format = Annotated[str | None, typer.Option("--format", help="The format of the trace, where it is not clear.")]
-Columns = Annotated[
-    str | None, typer.Option("--columns", help="What the columns of a table are, as time=1,id=2,size=3,header.")
-]
-SkipBadLines = Annotated[bool, typer.Option("--skip-bad-lines", help="Leave malformed lines out, and count them.")]
-First = Annotated[int | None, typer.Option("--first", metavar="N", help="Only the first N requests.")]
+Format = Annotated[str | None, typer.Option("--format", help="Trace format; default: detected.")]
+Columns = Annotated[str | None, typer.Option("--columns", help="Columns of a table, as time=1,id=2,size=3,header.")]
+SkipBadLines = Annotated[bool, typer.Option("--skip-bad-lines", help="Skip and count malformed lines.")]
+First = Annotated[int | None, typer.Option("--first", metavar="N", help="Use only the first N requests.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document (docs/json.md has its shape).")]
 Catalogue = Annotated[
-    Path | None, typer.Option("--catalogue", help="A catalogue of your own, in the form of Vulcan's catalogue.toml.")
+    Path | None, typer.Option("--catalogue", help="Your own catalogue, in the format of Vulcan's catalogue.toml.")
 ]
 Output = Annotated[
-    Path, typer.Argument(metavar="OUT", help="A new file: *.oracleGeneral or *.csv, and then .zst, .gz or .xz.")
+    Path, typer.Argument(metavar="OUT", help="Output file: *.oracleGeneral or *.csv, optionally with .zst, .gz or .xz.")
 ]
-To = Annotated[str | None, typer.Option("--to", help="oracleGeneral or csv, where the name of OUT does not say it.")]
+To = Annotated[str | None, typer.Option("--to", help="oracleGeneral or csv; default: by the name of OUT.")]
 
 
 @app.command("stats")
@@ -53,7 +51,7 @@ def stats(
     skip_bad_lines: SkipBadLines = False,
     as_json: AsJson = False,
 ) -> None:
-    """Print what a trace is like: each statistic with its unit and meaning.
+    """Print statistics of a trace, each with its unit and meaning.
 
     \b
     Examples:
@@ -77,13 +75,13 @@ def stats(
 @app.command("plot")
 def plot(
     trace: Trace,
-    output: Annotated[Path, typer.Option("-o", "--output", help="The page to write; it needs no network.")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="HTML file to write (self-contained).")],
     first: First = None,
     format: Format = None,
     columns: Columns = None,
     skip_bad_lines: SkipBadLines = False,
 ) -> None:
-    """Draw what a trace is like: miss-ratio curves, distances, sizes and the working set, as one HTML page.
+    """Plot a trace's statistics as one HTML page: miss-ratio curves, reuse distances, sizes and the working set.
 
     \b
     Examples:
@@ -103,7 +101,7 @@ def plot(
 
 @app.command("list")
 def list_(catalogue: Catalogue = None, as_json: AsJson = False) -> None:
-    """List public traces: what they are, where they come from, and their terms.
+    """List public traces with their origin and licence.
 
     \b
     Examples:
@@ -123,13 +121,13 @@ def list_(catalogue: Catalogue = None, as_json: AsJson = False) -> None:
 @app.command("fetch")
 def fetch_(
     name: Annotated[str, typer.Argument(metavar="NAME", help="A trace of `vulcan traces list`.")],
-    output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="Where it goes, as DIR/SET/FILE.")] = (
-        Path("traces")
-    ),
+    output: Annotated[
+        Path, typer.Option("-o", "--output", metavar="DIR", help="Target directory, as DIR/SET/FILE.")
+    ] = (Path("traces")),
     catalogue: Catalogue = None,
     as_json: AsJson = False,
 ) -> None:
-    """Fetch a public trace: resumed where it broke off, and verified.
+    """Download a public trace, resuming a partial download, and verify it.
 
     Proxies are taken from the environment (HTTP_PROXY, HTTPS_PROXY, NO_PROXY).
 
@@ -168,7 +166,7 @@ def convert(
     trace: Trace,
     output: Output,
     to: To = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace OUT.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite OUT.")] = False,
     format: Format = None,
     columns: Columns = None,
     skip_bad_lines: SkipBadLines = False,
@@ -194,15 +192,15 @@ def convert(
 def sample(
     trace: Trace,
     output: Output,
-    rate: Annotated[float, typer.Option("--rate", "-r", help="Which part of the objects to keep, such as 0.01.")],
-    seed: Annotated[int, typer.Option("--seed", help="Another seed, other objects.")] = 0,
+    rate: Annotated[float, typer.Option("--rate", "-r", help="Share of the objects to keep, such as 0.01.")],
+    seed: Annotated[int, typer.Option("--seed", help="Seed of the sample.")] = 0,
     to: To = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace OUT.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite OUT.")] = False,
     format: Format = None,
     columns: Columns = None,
     skip_bad_lines: SkipBadLines = False,
 ) -> None:
-    """Write the requests for some of a trace's objects, chosen by a hash of their ids.
+    """Write a spatial sample of a trace: the requests for objects chosen by a hash of their ids.
 
     A cache smaller by the same factor behaves much the same on them. With one seed, the objects of a lower rate are
     all among those of a higher one.
@@ -226,13 +224,13 @@ def sample(
 @app.command("head")
 def head(
     trace: Trace,
-    number: Annotated[int, typer.Option("-n", "--number", min=1, help="How many requests.")] = 10,
+    number: Annotated[int, typer.Option("-n", "--number", min=1, help="Number of requests.")] = 10,
     format: Format = None,
     columns: Columns = None,
     skip_bad_lines: SkipBadLines = False,
     as_json: AsJson = False,
 ) -> None:
-    """Print the first requests of a trace, as Vulcan reads them.
+    """Print the first requests of a trace as Vulcan decodes them.
 
     \b
     Examples:
@@ -267,24 +265,24 @@ _SECONDS_BETWEEN = 0.2
 
 
 def print_json(document: Any) -> None:
-    """One JSON document, and nothing else, on standard output."""
+    """Print one JSON document on standard output."""
     json.dump(document, sys.stdout, indent=2, allow_nan=False)
     sys.stdout.write("\n")
 
 
 def say(text: str = "") -> None:
-    """A line of a result."""
+    """Print a line of a result on standard output."""
     sys.stdout.write(text + "\n")
 
 
 def tell(text: str) -> None:
-    """A line about what is going on."""
+    """Print a progress message on standard error."""
     sys.stderr.write(text + "\n")
     sys.stderr.flush()
 
 
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """A table on standard output, numbers to the right."""
+    """Print a table on standard output, numbers right-aligned."""
     for line in table_lines(columns, rows):
         say(line)
 
@@ -307,7 +305,7 @@ def _is_number(cell: str) -> bool:
 
 @contextlib.contextmanager
 def progress_line(name: str) -> Iterator[Progress]:
-    """Something to tell progress, which is shown in one line on a terminal and nowhere else."""
+    """Yield a progress callback, shown as one line on a terminal and nowhere else."""
     shown_at = 0.0
     is_terminal = sys.stderr.isatty()
 
@@ -332,12 +330,12 @@ def progress_line(name: str) -> Iterator[Progress]:
 
 
 def catalogue_document(sets: Sequence[TraceSet]) -> dict[str, Any]:
-    """All that the catalogue says; what is not known is null."""
+    """Return the catalogue as a JSON document; unknown values are null."""
     return {"sets": [asdict(each) for each in sets]}
 
 
 def catalogue_lines(sets: Sequence[TraceSet]) -> list[str]:
-    """Each set with its origin and terms, and its traces."""
+    """Return lines for a terminal: each set with its origin and licence, and its traces."""
 
     lines: list[str] = []
     for each in sets:
@@ -357,6 +355,6 @@ def catalogue_lines(sets: Sequence[TraceSet]) -> list[str]:
         if rows:
             lines += [f"  {line}" for line in table_lines(["trace", "format", "bytes", "requests", "checksum"], rows)]
         else:
-            lines.append("  (to be had from its source alone)")
+            lines.append("  (available from its source only)")
         lines.append("")
     return [*lines, "`vulcan traces fetch NAME` fetches one; `--json` gives addresses and checksums in full."]

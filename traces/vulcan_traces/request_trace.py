@@ -1,4 +1,4 @@
-"""A trace: the sequence of requests that a cache saw."""
+"""Trace of the requests that a cache served."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _BLOCK = 1 << 20
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """A request sequence as read-only columns, memory-mapped where it comes from the cache directory.
+    """Trace as read-only columns, memory-mapped if it comes from the cache directory.
 
     `digest` is a sha256 in hex that identifies the content: of the source's bytes, the reader's options and
     the format version for a file, of the complete specification for a generated trace. `name` is only a
@@ -79,7 +79,7 @@ class Trace:
 
 
 def build_trace(name: str, digest: str, raw: RawRequests) -> Trace:
-    """A trace in memory from a reader's or a generator's columns. Raises UserError where there is no request."""
+    """Build a trace in memory from a reader's or a generator's columns. Raises UserError if there is no request."""
     if not len(raw.keys):
         raise without_request(name, raw.skipped_lines)
     objects, keys = dense_ids(raw.keys)

@@ -1,4 +1,4 @@
-"""A four-way priority queue of objects, the least (key, tie) first, whose entries can be changed in place.
+"""4-ary min-heap of objects by (key, tie), whose entries can be updated in place.
 
 Entry i is three numbers from `3 * i` on: key, tie and object, all of them floats (exact for integers to 2**53)
 so that an entry is one place in memory. `places[object]` is the index of the object's entry.
@@ -14,7 +14,7 @@ _inlined = njit(nogil=True, error_model="numpy", inline="always")
 
 @allocating_helper
 def empty_heap(object_count):
-    """(entries, places) of a heap with room for all objects."""
+    """Allocate (entries, places) of a heap with room for all objects."""
     return np.empty(3 * object_count, np.float64), np.empty(object_count, np.uint32)
 
 

@@ -1,1 +1,1 @@
-"""How fast the engine is: what `vulcan bench` measures of it, and the benchmarks of the checkout more of."""
+"""Engine throughput benchmarks, for `vulcan bench` and the checkout's `benchmarks/`."""

@@ -1,4 +1,4 @@
-"""Requests a second of the engine, beside libCacheSim and beside CPython with the same policy."""
+"""Engine throughput compared with libCacheSim, and with the same policy in CPython."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def _runs(policies: Mapping[str, Policy], on: Workload) -> dict[str, Callable[[]
 
 
 def measure_workload(task: Task, on: Workload, repetitions: int, directory: Path) -> Measured:
-    """The engine beside libCacheSim's own code. Without the latter where it is not installed."""
+    """Time the engine and, where it is installed, libCacheSim's own code."""
     contestants = _runs(_policies(task), on)
     try:
         peer = Peer(on.trace, on.capacity, directory / "trace.oracleGeneral")
@@ -100,7 +100,7 @@ def _in_turn(
 
 
 def measure_python(task: Task, on: Workload, repetitions: int, directory: Path) -> Measured:
-    """One policy in the engine, in CPython, and behind the hooks of libCacheSim's plug-in."""
+    """Time one policy in the engine, in CPython, and behind the hooks of libCacheSim's plug-in."""
     contestants = {engine_name("heap"): _runs(_policies(task), on)[engine_name("heap")]}
     objects, sizes = on.trace.objects.tolist(), on.trace.sizes.tolist()
     contestants[PYTHON] = lambda: run_plain(PLAIN, objects, sizes, on.capacity)
@@ -140,7 +140,7 @@ def python_table(found: Measured) -> BenchmarkTable:
 
 
 def goals_of(found: Measured) -> list[Goal]:
-    """The goals that are measured against libCacheSim, where it is there, and those of statistics."""
+    """Return the performance goals against libCacheSim, where it is installed, and those of statistics."""
     heap, sample = engine_name("heap"), engine_name("sample")
     goals = [
         Goal(

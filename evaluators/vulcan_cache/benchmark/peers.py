@@ -1,4 +1,4 @@
-"""libCacheSim beside the engine, where its package is installed: its own C code, and its plug-in for Python."""
+"""libCacheSim as a reference, where it is installed: its C code and its Python plug-in."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The mechanism `heap` in plain Python, as one writes it by hand: what the engine is compared with.
+"""Hand-written Python implementation of the mechanism `heap`, the baseline of the engine benchmark.
 
 A policy's source is run by CPython as it stands. The queue is `heapq` with entries that are out of date left where they
 are until they come up, which is faster in Python than moving them.
@@ -13,7 +13,7 @@ from typing import Any
 
 
 class Resident:
-    """What a policy sees of an object, and its entry in the queue."""
+    """Resident object as a policy sees it, with its queue entry."""
 
     __slots__ = ("count", "id", "insertion", "last_access", "priority", "size")
 

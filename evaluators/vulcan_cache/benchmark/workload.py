@@ -1,4 +1,4 @@
-"""What the engine is measured on: the first requests of a trace, and a cache."""
+"""Benchmark workloads: the first requests of a trace, and a cache size."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the kernels of all mechanisms share: how they are compiled, called and told what they run on.
+"""Signatures and helpers shared by the kernels of all mechanisms.
 
 What makes them fast: objects are dense ids, so that there is no hash table; an object's record is one cache line,
 fetched a dozen requests ahead; indices are unsigned, for numba wraps signed ones; the policy is called by its address.

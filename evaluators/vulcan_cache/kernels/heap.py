@@ -1,4 +1,4 @@
-"""A priority queue for kernels: four children a node, one cache line for the four, and no jump that is hard to guess.
+"""4-ary heap for kernels: siblings share one cache line, and comparisons are branch-free.
 
 `nodes` is uint64, aligned to 64 bytes. The four children of a node lie together: four keys, then their four entries,
 eight words in all. A key is a priority in a form whose unsigned order is that of the numbers; an entry is the time of

@@ -1,4 +1,4 @@
-"""What the cache kernels need of LLVM: fetching memory ahead of its use, and comparing without jumps."""
+"""LLVM intrinsics of the cache kernels: prefetch and branch-free comparison."""
 
 from __future__ import annotations
 

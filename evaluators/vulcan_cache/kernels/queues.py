@@ -1,4 +1,4 @@
-"""The kernel of the mechanism `queues`: up to four FIFO queues and a ghost list; the policy says what goes where.
+"""Kernel of the mechanism `queues`: up to four FIFO queues and a ghost list; the policy decides where objects go.
 
 A queue is a ring of links with a sentinel behind the objects: what follows the sentinel is the queue's tail, where
 objects leave, and what precedes it is the head, where they come. The ghost list is one more queue. `links` has two

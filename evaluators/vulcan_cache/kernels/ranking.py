@@ -1,4 +1,4 @@
-"""The kernels of the mechanisms that rank objects: `heap` and `sample`.
+"""Kernels of the mechanisms that rank objects: `heap` and `sample`.
 
 Both have one signature; positions are the same memory as the records. Where the policy has an `admit`, it is asked for
 an object that missed and fits, before anything leaves for it: by then `victim` is the object that would leave first.

@@ -1,4 +1,4 @@
-"""A cache that takes its decisions from outside, one at a time, and checks each: the kernel.
+"""Kernel that replays a program's decisions on a trace, one at a time, and checks each.
 
 It goes over the trace as far as the next decision that is due and writes down, as rows, what the policy is to be
 told on the way: every row but the last has happened already, so that whoever decides has been told of no later request.

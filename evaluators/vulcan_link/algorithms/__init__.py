@@ -1,4 +1,4 @@
-"""The congestion-control algorithms, one file each, all with the same six functions over a flow's record.
+"""Congestion-control algorithms, one file each, all with the same six functions over a flow's state.
 
 Each function is compiled by numba (`algorithm` below decorates it) and takes `flow`, the flow's row of float64 whose
 slots `vulcan_link.flow_state` names. It reads what the mechanism keeps there, and sets `CWND`, `SSTHRESH` and

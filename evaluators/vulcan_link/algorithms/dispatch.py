@@ -1,4 +1,4 @@
-"""The kernel's choice among the algorithms, by number: a branch each, for numba compiles no table of functions."""
+"""Dispatch to the algorithms by number: one branch each, because numba compiles no table of functions."""
 
 from __future__ import annotations
 

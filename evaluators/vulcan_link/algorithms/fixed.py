@@ -1,4 +1,4 @@
-"""A window that never changes: `parameter` packets."""
+"""Fixed window of `parameter` packets."""
 
 from __future__ import annotations
 

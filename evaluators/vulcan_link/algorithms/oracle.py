@@ -1,4 +1,4 @@
-"""Knows the link: the window is what the link can carry in the round trip that begins as a packet reaches it.
+"""BDP oracle: the window is what the link can carry in the round trip that begins as a packet reaches it.
 
 A bound rather than an algorithm: it sees the future of the link's rate and the path's delay, so that it keeps the link
 busy with an almost empty queue. It knows nothing of other flows. Packets are not paced; its queue is that of bursts.

@@ -1,4 +1,4 @@
-"""The evaluator of the task `active_queue_management`: links and flows in, delay, utilisation and losses out."""
+"""Evaluator of the task `active_queue_management`: links and flows in, delay, utilisation and losses out."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ _SHORT, _PROBED = 0.3, 3.0
 
 
 class QueueManagementEvaluator:
-    """An instance is a link with flows over it, whose congestion control nobody chooses; the policy manages its queue.
+    """Evaluator whose instances are a link with flows of given congestion control; the policy manages its queue.
 
     A named link is cut along time among the splits; each part repeats as the whole would.
     """
@@ -204,7 +204,7 @@ def scenario_of(p: Mapping[str, Any], link: LinkTrace, *, codel: bool) -> Scenar
 
 
 def metrics_of(result: Result) -> Metrics:
-    """Of the measured time; `loss` and `marked` are shares of the packets that came to the queue."""
+    """Return the metrics of the measured time: `loss` and `marked` are shares of the arrivals at the queue."""
     arrived = max(result.sent - result.lost, 1)
     return {
         "utilisation": result.utilisation,

@@ -1,4 +1,4 @@
-"""Where a queue's manager keeps what it shows a policy, and what it remembers."""
+"""Memory layout of a queue manager's state: the policy's features first, then its own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who manages the bottleneck's queue, ready to be handed to `simulate`."""
+"""Queue managers of the bottleneck, as `simulate` takes them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MAX_SHOWN = 1 << 30
 
 @dataclass(frozen=True, slots=True)
 class Manager:
-    """RED, PIE, or a policy of the task `active_queue_management`; drop-tail and CoDel are the queue's own.
+    """Queue manager: RED, PIE or a policy of `active_queue_management`; drop-tail and CoDel are the queue's own.
 
     RED's thresholds in packets are, where not given, those that ns-2 chooses by the link's rate: the least is what
     `target_ms` / 2 carry and at least 5, the most three times that, and its average forgets within a second (Floyd,
@@ -46,7 +46,7 @@ class Manager:
             raise UserError("a policy is given to the queue manager `policy`, and to no other")
 
     def install(self, settings: NDArray[np.int64], rate_bps: float, limit_packets: int) -> NDArray[np.float64]:
-        """Write into the kernel's settings who is to be asked. The result is its state, and must outlive the run."""
+        """Write the manager into the kernel's settings. Returns its state, which must outlive the run."""
         from vulcan_link.kernels.queue_manager import manage
 
         state = np.zeros(q.OWN)
@@ -76,5 +76,5 @@ class Manager:
 
 
 def decisions_of_state(state: NDArray[np.float64]) -> int:
-    """A hash of what a policy asked for in a run."""
+    """Return a hash of a policy's decisions in a run."""
     return int(state[q.DECISIONS]) * 31 + int(state[q.CALLS])

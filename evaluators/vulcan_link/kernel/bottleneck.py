@@ -1,4 +1,4 @@
-"""The bottleneck of the emulated link: delivery opportunities and a drop-tail queue, with Mahimahi's meaning.
+"""Bottleneck of the emulated link: delivery opportunities and a drop-tail queue, with Mahimahi's semantics.
 
 Nothing here reads a clock or a device: packets and times are given. `emulator` joins it to the real ones.
 """
@@ -25,7 +25,7 @@ _NEVER = 1 << 62
 
 @dataclass(slots=True)
 class LinkLog:
-    """What happened at the bottleneck; times in ns since the link began, bytes with the TUN header's four."""
+    """Event log of the bottleneck; times in ns since the link began, bytes include the TUN header's four."""
 
     arrived: list[tuple[int, int]] = field(default_factory=list)  # when, bytes
     dropped: list[tuple[int, int]] = field(default_factory=list)  # when, bytes
@@ -34,7 +34,7 @@ class LinkLog:
 
 
 class Bottleneck:
-    """Carries packets by opportunities, as Mahimahi's `mm-link` does (Netravali et al., USENIX ATC 2015).
+    """Bottleneck with delivery opportunities, as in Mahimahi's `mm-link` (Netravali et al., USENIX ATC 2015).
 
     Each opportunity carries up to 1,504 bytes: what a packet leaves of it goes to the next one that waits, a packet
     that does not fit continues in the next opportunity, and an opportunity with nothing waiting is lost. An arrival
@@ -110,7 +110,7 @@ class Bottleneck:
 
 
 class DelayLine:
-    """Holds packets for a fixed time (ns), in order."""
+    """Delay line: holds packets for a fixed time (ns), in order."""
 
     def __init__(self, delay: int) -> None:
         self._delay = delay
@@ -140,7 +140,7 @@ _PACKET_BITS = 1500 * 8.0
 
 
 def opportunity_times(trace: LinkTrace, until: int) -> NDArray[np.int64]:
-    """Every delivery opportunity of a trace up to `until` (ns), nondecreasing int64 ns; the trace repeats.
+    """Return every delivery opportunity of a trace up to `until` (ns), nondecreasing int64 ns; the trace repeats.
 
     A trace of rates gives an opportunity whenever the link has had the time for one more 1,500-byte packet.
     """

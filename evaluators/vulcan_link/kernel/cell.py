@@ -1,4 +1,4 @@
-"""One measurement: who sends over which link, and what was measured."""
+"""One measurement in the kernel: its setup, its result, and the simulator's prediction."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A link and the flows over it.
+    """Setup of a measurement: a link and the flows over it.
 
     Args:
         algorithms: the kernel's name of each flow's congestion control.
@@ -56,7 +56,7 @@ class Flow:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What the kernel did with a cell.
+    """Result of a measurement.
 
     Utilisation is the share of the link's opportunities, in bytes, that packets used. The queueing delay of a packet
     is the time from its arrival to the opportunity that finished it, in whole ms, over all packets that arrived in the

@@ -1,4 +1,4 @@
-"""Run congestion control in this machine's own kernel, over an emulated link."""
+"""Run congestion control in this machine's Linux kernel over an emulated link."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from vulcan_link.result import Result
 
 app = typer.Typer(
-    help="Run congestion control in this machine's own kernel, over an emulated link.",
+    help="Run congestion control in this machine's Linux kernel over an emulated link.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
@@ -40,32 +40,32 @@ _COLUMNS = (
 
 @app.callback()
 def group() -> None:
-    """Run congestion control in this machine's own kernel, over an emulated link."""
+    """Run congestion control in this machine's Linux kernel over an emulated link."""
 
 
 @app.command("run")
 def run(
     algorithm: Annotated[
-        str, typer.Argument(help="The kernel's name of a congestion control, as cubic; or a policy's file.")
+        str, typer.Argument(help="Name of a congestion control in the kernel, such as cubic, or a policy file.")
     ],
-    link: Annotated[str, typer.Option(help="A link trace: a file of Mahimahi's or of rates, or constant:rate=12.")],
-    delay_ms: Annotated[float, typer.Option("--delay-ms", help="Propagation delay, one way.")] = 20.0,
-    buffer: Annotated[int, typer.Option(help="Packets that may wait at the bottleneck.")] = 40,
-    seconds: Annotated[float, typer.Option(help="How long the flows send.")] = 30.0,
-    flows: Annotated[int, typer.Option(help="How many flows share the link.")] = 1,
-    task: Annotated[str, typer.Option("--task", "-t", help="The task of a policy.")] = "congestion_control",
-    called: Annotated[str, typer.Option(help="How often a policy is asked: ack or round, as in its search.")] = "ack",
+    link: Annotated[str, typer.Option(help="Link trace: a Mahimahi or rate file, or constant:rate=12.")],
+    delay_ms: Annotated[float, typer.Option("--delay-ms", help="One-way propagation delay in milliseconds.")] = 20.0,
+    buffer: Annotated[int, typer.Option(help="Bottleneck queue length in packets.")] = 40,
+    seconds: Annotated[float, typer.Option(help="Duration in seconds.")] = 30.0,
+    flows: Annotated[int, typer.Option(help="Number of flows that share the link.")] = 1,
+    task: Annotated[str, typer.Option("--task", "-t", help="Task of the policy.")] = "congestion_control",
+    called: Annotated[str, typer.Option(help="When a policy is called: ack or round, as in its search.")] = "ack",
     slow_start: Annotated[
         str, typer.Option(help="Who runs slow start for a policy: mechanism or policy, as in its search.")
     ] = "mechanism",
-    format: Annotated[str | None, typer.Option("--format", help="The trace's format; default: by content.")] = None,
-    log: Annotated[Path | None, typer.Option(help="Write what happened at the link here, as mm-link does.")] = None,
+    format: Annotated[str | None, typer.Option("--format", help="Trace format; default: detected.")] = None,
+    log: Annotated[Path | None, typer.Option(help="Write the link's event log here, in mm-link's format.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
-    """Send over an emulated link with the real Linux TCP, and print it beside the simulator's prediction.
+    """Measure the real Linux TCP over an emulated link, and compare it with the simulator's prediction.
 
     Two private network namespaces are joined by a link of the given trace, delay and buffer; they vanish with the
-    command. A policy is exported to BPF, compiled by clang, put into the kernel for the time of the run, and taken
+    command. A policy is exported to BPF, compiled by clang, loaded into the kernel for the run, and unloaded
     out. Needs root, /dev/net/tun, and for a policy clang, bpftool and a kernel with BTF.
 
     \b

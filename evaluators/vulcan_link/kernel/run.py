@@ -1,4 +1,4 @@
-"""Runs a cell: two namespaces, the link between them, and the flows."""
+"""Execution of a measurement: two namespaces, the link between them, and the flows."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _DRAIN = 120 * _SECOND
 
 
 def run_cell(cell: Cell) -> tuple[Measured, LinkLog]:
-    """What the kernel does with a cell, and the log of its bottleneck. Takes the cell's time.
+    """Run a measurement in real time. Returns its result and the log of its bottleneck.
 
     Raises UserError where the host lacks what it needs, does not know an algorithm, or could not keep up.
     """

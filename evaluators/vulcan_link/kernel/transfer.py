@@ -1,4 +1,4 @@
-"""A bulk transfer over plain sockets: one process sends, one receives."""
+"""Bulk transfer over plain sockets: one process sends, one receives."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _CHUNK = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class SentFlow:
-    """A flow as its sender's kernel saw it."""
+    """Flow as its sender's kernel saw it."""
 
     port: int
     algorithm: str
@@ -36,7 +36,7 @@ def listen() -> socket.socket:
 
 
 def receive(listener: socket.socket, ends: int) -> dict[int, int]:
-    """Bytes received until `ends` (ns of the monotonic clock), by the sender's port."""
+    """Receive until `ends` (ns of the monotonic clock). Returns the bytes by the sender's port."""
     received: dict[int, int] = {}
     ports: dict[int, int] = {}
     flows: dict[int, socket.socket] = {}
@@ -59,7 +59,7 @@ def receive(listener: socket.socket, ends: int) -> dict[int, int]:
 
 
 def send(algorithms: tuple[str, ...], begins: int, ends: int) -> list[SentFlow]:
-    """One flow an algorithm, each sending all it may between two times (ns of the monotonic clock). Raises OSError."""
+    """Send one flow per algorithm between two times (ns of the monotonic clock). Raises OSError."""
     flows: dict[int, socket.socket] = {}
     poller = select.epoll()
     for algorithm in algorithms:

@@ -1,4 +1,4 @@
-"""The bottleneck: when its link acts, and which packet its queue gives it.
+"""Bottleneck of the simulated path: its link's timing and its queue.
 
 Mahimahi's meaning of a trace: at each opportunity the link carries 1,504 bytes, of as many packets as they hold, each
 with 4 bytes of framing; what is left when the queue is empty is lost. An opportunity is used before a packet that

@@ -1,4 +1,4 @@
-"""The kernel: one loop over what happens next.
+"""Event loop of the simulator.
 
 The network keeps the order, so that each flow's acknowledgements return in the order in which they were sent, and the
 few things that may happen next are the link's next action and, of each flow, its next acknowledgement, its timer, its
@@ -227,7 +227,7 @@ def run(
     base,
     series,
 ):
-    """Run until the end. Returns the number of events."""
+    """Run the simulation to its end. Returns the number of events."""
     count = flows.shape[0]
     events = 0
     end = settings[m.DURATION]

@@ -1,4 +1,4 @@
-"""How the mechanism asks a policy: what it shows it, when, and what becomes of the answer."""
+"""Hooks that call a policy: the features it sees, when it is called, and how its answer is applied."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ def slow_start_continues(mine, flow):
 
 @helper
 def ask(mine, flow, policy, shown, records, statistics):
-    """Let the policy observe what has happened, and set the window to its answer where it is time for one."""
+    """Let the policy observe the event, and set the window to its answer if one is due."""
     score, update, round_over = policy
     cause = mine[m.ASK]
     over = observe_round(mine, flow, shown) if cause != TIMEOUT else False
@@ -216,7 +216,7 @@ def ask(mine, flow, policy, shown, records, statistics):
 
 @function
 def note(mine, flow, shown, before):
-    """Remember when the window changed, and the largest."""
+    """Record when the window last changed, and its maximum."""
     window = math.floor(flow[CWND])
     if window != before:
         flow[CHANGED] = mine[DELIVERED_COUNT]

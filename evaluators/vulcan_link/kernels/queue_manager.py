@@ -1,4 +1,4 @@
-"""Who manages the bottleneck's queue: RED, PIE or a policy. Asked as a packet arrives, and told as one leaves.
+"""Queue managers RED, PIE and policy: called as a packet arrives and as one leaves.
 
 RED is that of Floyd and Jacobson (IEEE/ACM Transactions on Networking 1(4), 1993, figure 2) with thresholds in packets,
 PIE that of RFC 8033 with the delay of the packet that left last (5.2) in the place of an estimate. PIE's timer is kept

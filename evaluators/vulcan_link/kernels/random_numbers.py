@@ -1,4 +1,4 @@
-"""Random numbers inside kernels: the minimal standard generator, whose state a float64 holds exactly.
+"""Random numbers inside kernels: the minimal standard generator, whose state is exact in a float64.
 
 Park and Miller, "Random number generators: good ones are hard to find", CACM 31(10), 1988, with the multiplier 48271
 that they recommend since 1993.
@@ -14,7 +14,7 @@ MODULUS = 2147483647
 
 
 def generator_state(seed: int, stream: int = 0) -> float:
-    """Where a generator starts: splitmix64 of seed and stream, from 1 to MODULUS - 1."""
+    """Return a generator's initial state: splitmix64 of seed and stream, from 1 to MODULUS - 1."""
     mask = (1 << 64) - 1
     z = (seed * 0x9E3779B97F4A7C15 + (stream + 1) * 0xD1B54A32D192ED03) & mask
     z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 & mask

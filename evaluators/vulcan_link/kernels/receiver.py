@@ -1,4 +1,4 @@
-"""The receiver: which packets are new, and when they are acknowledged.
+"""Receiver of a flow: duplicate detection and delayed acknowledgements.
 
 It acts when a packet leaves the link, for the way from there is a constant delay and its acknowledgement's arrival is
 reckoned with it. As in Linux, every second packet is acknowledged, or after 40 ms; at once the first 16, what is out

@@ -1,4 +1,4 @@
-"""The states of a sender: reductions, fast recovery, and what follows a timeout.
+"""Congestion states of a sender: window reduction, fast recovery, and recovery from a timeout.
 
 Proportional rate reduction (RFC 6937), and Eifel detection of spurious timeouts with timestamps (RFC 3522) or F-RTO
 (RFC 5682), as in Linux.

@@ -1,4 +1,4 @@
-"""The sender's scoreboard (RFC 6675, as Linux keeps it): which packets are delivered, lost, or to be sent again.
+"""Scoreboard of a sender (RFC 6675, as in Linux): which packets are delivered, lost, or to be retransmitted.
 
 Sequence numbers count packets. The rate sample of an acknowledgement is Linux's tcp_rate.c.
 """

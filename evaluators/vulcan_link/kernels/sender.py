@@ -1,4 +1,4 @@
-"""What changes at the sender, as Linux's TCP has it, when an acknowledgement arrives or its timer expires."""
+"""Sender events, as in Linux's TCP: an acknowledgement arrives, or the timer expires."""
 
 from __future__ import annotations
 

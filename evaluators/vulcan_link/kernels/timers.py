@@ -1,4 +1,4 @@
-"""The estimate of the round trip, and the sender's one timer (RFC 6298, with Linux's bounds)."""
+"""Round-trip estimate and retransmission timer of a sender (RFC 6298, with Linux's bounds)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which packets a sender puts on the wire, and when: window, pacing, retransmissions and probes, as Linux has them."""
+"""Transmission of packets by a sender: window, pacing, retransmissions and probes, as in Linux."""
 
 from __future__ import annotations
 

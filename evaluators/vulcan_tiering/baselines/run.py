@@ -1,4 +1,4 @@
-"""Running a known way to place pages over page counts."""
+"""Simulation of a baseline over page counts."""
 
 from __future__ import annotations
 

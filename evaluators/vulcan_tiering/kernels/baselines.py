@@ -1,4 +1,4 @@
-"""The kernel of the known ways to place pages; the loop is that of `vulcan_tiering.kernels.ranking`."""
+"""Kernel of the baselines of memory tiering; the loop is that of `vulcan_tiering.kernels.ranking`."""
 
 from __future__ import annotations
 

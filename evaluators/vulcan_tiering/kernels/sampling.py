@@ -1,4 +1,4 @@
-"""What is known of accesses: samples, as the processor's event-based sampling (PEBS) takes them."""
+"""Sampling of accesses, as the processor's event-based sampling (PEBS) does it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The catalogue of public traces: a TOML file, whose head says what is in it."""
+"""Catalogue of public traces: a TOML file, described at its head."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _URL = re.compile(r"https?://[^\s/]+/\S*")
 
 @dataclass(frozen=True, slots=True)
 class TraceFile:
-    """One trace. What is not known is None.
+    """Trace of the catalogue. Unknown fields are None.
 
     `name` is `set/trace`. `format` is one of `vulcan_traces.readers.FORMATS`, `columns` what it needs where it is csv.
     `bytes` and `checksum` are of the file as it is fetched; `obtain` says how it is got where it has no `url`.

@@ -1,4 +1,4 @@
-"""Makes the fingerprint of a trace."""
+"""Computation of a trace's fingerprint."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How unequally the requests fall on the objects."""
+"""Popularity skew: how unequally requests are distributed over objects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The specifications of generated links: `kind:key=value,key=value`. Rates are in Mbit/s, times in seconds.
+"""Specifications of generated links: `kind:key=value,key=value`. Rates are in Mbit/s, times in seconds.
 
     constant   always the same rate                                   rate
     steps      one rate after the other, and again from the first     rates (as 6-24-12), every

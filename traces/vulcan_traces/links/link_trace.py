@@ -1,4 +1,4 @@
-"""What a link lets through over time."""
+"""Trace of a link's capacity over time."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Kind = Literal["opportunities", "rates"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LinkTrace:
-    """What a link lets through, by one of two descriptions; it repeats after `period` nanoseconds.
+    """Capacity of a link, in one of two descriptions; it repeats after `period` nanoseconds.
 
     `opportunities` (the meaning of Mahimahi's mm-link: Netravali et al., USENIX ATC 2015): at each of `times`, in ns,
     nondecreasing and in (0, period], the link may carry 1,504 bytes; what nobody uses is lost. `rates` is empty.

@@ -31,7 +31,7 @@ IGNORED = "-"
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Where the time and the rate stand, how many ns and bits/s their units are, and whether there is a header."""
+    """Columns of time and rate, their units in ns and bits/s, and whether there is a header."""
 
     time: int
     rate: int

@@ -1,4 +1,4 @@
-"""The text of a link trace as the readers see it."""
+"""Text of a link trace, as readers see it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Opens page counts: recorded ones from files, and generated workloads from their specifications."""
+"""Loading of page counts: recorded ones from files, and generated workloads from their specifications."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def stored_counts(name: str, digest: str) -> PageCounts | None:
 
 
 def keep_counts(counts: PageCounts) -> PageCounts:
-    """Write them in one step, and return them memory-mapped from there. Raises UserError where writing fails."""
+    """Store page counts atomically, and return them memory-mapped. Raises UserError where writing fails."""
     arrays = {array: getattr(counts, array) for array in _STORE.types}
     meta = {"page_size": counts.page_size, "overlap": counts.overlap, "compute": counts.compute}
     return _STORE.keep(counts.name, counts.digest, arrays, meta) or counts

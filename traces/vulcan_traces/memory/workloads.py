@@ -1,4 +1,4 @@
-"""The generated memory workloads: `kind:key=value,key=value`.
+"""Generated memory workloads: `kind:key=value,key=value`.
 
     gups         random updates of a table with a moving hot set   pages, hot_pages, hot_share, updates_a_move
     pagerank     PageRank by pulling                               graph, scale, degree
@@ -59,7 +59,7 @@ class Kind:
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """A complete specification: `values` has every key of the kind, given or by default."""
+    """Complete specification: `values` has every key of the kind, given or by default."""
 
     kind: str
     name: str
@@ -67,7 +67,7 @@ class Workload:
 
     @property
     def canonical(self) -> str:
-        """What the content depends on, in one text."""
+        """Return the canonical text of the specification."""
         return canonical(self.kind, VERSION, self.values)
 
     def record(self, digest: str, page_size: int) -> PageCounts:

@@ -1,1 +1,1 @@
-"""Files as bytes, lines and records: what the readers of all formats are built from."""
+"""Trace files as bytes, lines and records, for the readers of all formats."""

@@ -1,4 +1,4 @@
-"""The syntax of `columns`: which column of a table is what.
+"""Syntax of the option `columns`.
 
 Comma-separated parts, as in `time=2,id=5,size=4,header,delimiter=semicolon`:
 
@@ -39,7 +39,7 @@ class ColumnSpec:
 
 
 def parse_column_spec(text: str) -> ColumnSpec:
-    """Reads the syntax above. Raises UserError."""
+    """Parse the syntax above. Raises UserError."""
     columns: dict[str, int | str] = {}
     header = False
     delimiter: str | None = None

@@ -19,7 +19,7 @@ _BLOCK = 1 << 24
 
 
 def read_records(source: Source, record: np.dtype[np.void], convert: Convert, why: str) -> Iterator[RawRequests]:
-    """All requests of the file, block by block. `why` says what is wrong with a record that `convert` calls malformed.
+    """Yield all requests of the file, in blocks. `why` explains a record that `convert` calls malformed.
 
     Raises UserError naming the first malformed or cut record, numbered from 1, unless they are skipped.
     """

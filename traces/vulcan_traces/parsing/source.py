@@ -1,4 +1,4 @@
-"""A trace file as the readers see it."""
+"""Trace file as readers see it, plain or compressed."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def decompressed(path: Path) -> Iterator[bytes]:
             file.seek(0)
             yield from _chunks(file, magic)
     except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile, zstandard.ZstdError) as error:
-        raise UserError(f"{path}: damaged or truncated compressed file ({error}); fetch it anew") from error
+        raise UserError(f"{path}: damaged or truncated compressed file ({error}); download it again") from error
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error.strerror or error}") from error
 

@@ -1,4 +1,4 @@
-"""Delimited text, one request (or one run of requests) a line: what most trace formats are."""
+"""Delimited text with one request, or one run of requests, per line: most trace formats."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from vulcan_traces.raw_requests import MAX_SIZE, RawRequests, without_clock
 
 
 class Role(IntEnum):
-    """What a field of a line is for; the values are those of `vulcan_traces.kernels.text`.
+    """Role of a line's field; the values are those of `vulcan_traces.kernels.text`.
 
     SIZE fields add up; VOLUME fields are hashed into the id; a COUNT of n makes n requests, for the id and
     the n - 1 ids after it.

@@ -1,4 +1,4 @@
-"""The trace formats that can be read, one file each."""
+"""Readers of trace formats, one file each."""
 
 from __future__ import annotations
 

@@ -107,7 +107,7 @@ def _usual_columns(source: Source, header: list[str]) -> dict[str, int | str]:
         if places:
             columns[what] = places[0]
     if "size" not in columns and any("size" in name.lower() or "bytes" in name.lower() for name in header):
-        raise UserError(f"{source.path}: it is not clear which column of its header is the size; {_HELP}")
+        raise UserError(f"{source.path}: which column of its header is the size is ambiguous; {_HELP}")
     return columns
 
 

@@ -1,4 +1,4 @@
-"""What the package knows of a trace format."""
+"""Declaration of a trace format."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from vulcan_traces.raw_requests import RawRequests
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """One trace format.
+    """Trace format: its names, its reader, and how it is recognised.
 
     `recognises(source)` looks at the head of a file and is True only where the content leaves no other
     reading likely; None means that the format cannot be told from content and has to be named. `suffixes` are

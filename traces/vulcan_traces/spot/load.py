@@ -1,4 +1,4 @@
-"""Opens spot traces: generated ones, files, directories of files, and folders inside a tar archive."""
+"""Loading of spot traces: generated ones, files, directories of files, and folders inside a tar archive."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A Markov chain of spot availability: `markov:up=2.3,down=1.1,seed=1`.
+"""Markov chain of spot availability: `markov:up=2.3,down=1.1,seed=1`.
 
     up, down                  mean hours for which a spot VM can be had, and for which it cannot
     up_spread, down_spread    standard deviation of those hours as a multiple of their mean, from 1 (a chain of two

@@ -1,4 +1,4 @@
-"""Whether a spot VM could be had, at regular times."""
+"""Trace of spot availability at regular times."""
 
 from __future__ import annotations
 

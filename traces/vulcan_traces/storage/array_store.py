@@ -1,4 +1,4 @@
-"""Named arrays on disk under the digest of what they were made from: made once on a host, held in memory once."""
+"""Content-addressed store of named arrays: made once per host, and memory-mapped by all its processes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Kept = TypeVar("Kept")
 
 @dataclass(frozen=True, slots=True)
 class ArrayStore(Generic[Kept]):
-    """A folder of the cache directory with an entry for each digest.
+    """Array store: a folder of the cache directory with an entry for each digest.
 
     `what` names an entry in messages, `types` has the dtype of each of its arrays. `build(name, digest, meta, arrays)`
     makes what is asked for from an entry; it returns None, or raises ValueError, KeyError or TypeError, where shapes
@@ -45,7 +45,7 @@ class ArrayStore(Generic[Kept]):
     build: Callable[[str, str, Mapping[str, Any], Mapping[str, Array]], Kept | None]
 
     def find(self, name: str, digest: str) -> Kept | None:
-        """What is kept under that digest, memory-mapped; None where it is not there or is damaged."""
+        """Return the entry of that digest, memory-mapped; None if it is missing or damaged."""
         entry = self._entry(digest)
         if not entry.exists():
             return None
@@ -55,7 +55,7 @@ class ArrayStore(Generic[Kept]):
         return found
 
     def keep(self, name: str, digest: str, arrays: Mapping[str, Array], meta: Mapping[str, Any]) -> Kept | None:
-        """Writes an entry in one step, and returns it memory-mapped; None where it is damaged before it is read.
+        """Write an entry atomically, and return it memory-mapped; None if it is damaged before it is read.
 
         Where another process has just done the same, its entry is used. Raises UserError where writing fails.
         """
@@ -68,7 +68,7 @@ class ArrayStore(Generic[Kept]):
         return self._made(name, digest, write)
 
     def find_or_make(self, name: str, digest: str, write: Callable[[Path], Mapping[str, Any]]) -> Kept:
-        """What is kept under that digest, memory-mapped. Where it is not there, `write` makes it, once on a host.
+        """Return the entry of that digest, memory-mapped. If it is missing, `write` makes it, once per host.
 
         `write(folder)` writes each array there as a `.npy` file and gives `meta`. Processes that want the same thing
         wait for the first one. Raises UserError where writing fails.
@@ -143,7 +143,7 @@ class ArrayStore(Generic[Kept]):
 
 @contextmanager
 def _alone_in(folder: Path) -> Iterator[None]:
-    """Wait until no other process of this host is at work here. A file system without locks is no error."""
+    """Hold a lock against other processes of this host. A file system without locks is no error."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         with suppress(OSError):  # then two do the same work, and the second uses what the first has made

@@ -1,4 +1,4 @@
-"""Writes the columns of a trace as its requests come, so that none of them has to fit into memory."""
+"""Streaming writer of a trace's columns, so that no column has to fit into memory."""
 
 from __future__ import annotations
 

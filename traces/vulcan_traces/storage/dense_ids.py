@@ -13,7 +13,7 @@ _FIRST_ROOM = 1 << 12
 
 
 class DenseIds:
-    """Numbers keys block after block, in 16 to 32 bytes for each different one, whatever the number of requests."""
+    """Incremental numbering of keys, in 16 to 32 bytes per distinct key, however many requests there are."""
 
     def __init__(self) -> None:
         self.count = 0

@@ -1,4 +1,4 @@
-"""Writes traces: oracleGeneral and CSV, plain or compressed."""
+"""Export of traces: oracleGeneral and CSV, plain or compressed."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Requests:
 
 
 def requests_of(trace: Trace) -> Requests:
-    """All requests of a trace."""
+    """Return all requests of a trace."""
     keys = np.asarray(trace.keys)[np.asarray(trace.objects)]
     return Requests(keys, np.asarray(trace.sizes), np.asarray(trace.times), trace.object_count)
 
@@ -72,7 +72,7 @@ def sampled_requests(trace: Trace, rate: float, seed: int = 0) -> Requests:
 
 
 def write_requests(requests: Requests, path: Path, *, to: str | None = None, replace: bool = False) -> None:
-    """Writes a trace file; `to` is one of FORMATS, and where it is None the name of the file says it.
+    """Write a trace file; `to` is one of FORMATS, or None to derive it from the file's name.
 
     oracleGeneral is libCacheSim's: whole seconds, and the next access counted from 1. CSV has the header time,id,size;
     read again, its times are within one part in 2^51 of what they were.
@@ -154,7 +154,7 @@ def _mixed(keys: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
 
 @contextlib.contextmanager
 def new_file(path: Path, *, replace: bool) -> Iterator[Path]:
-    """A temporary file beside `path`, which takes its place at the end if nothing went wrong, and is removed else.
+    """Yield a temporary file next to `path`, which replaces it on success and is removed on failure.
 
     Raises UserError where `path` exists and is not to be replaced, and where writing fails.
     """

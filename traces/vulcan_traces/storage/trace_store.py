@@ -1,4 +1,4 @@
-"""Decoded traces on disk, so that each is parsed once and held in memory once for all processes of a host."""
+"""Cache of decoded traces on disk: each is parsed once per host, and memory-mapped by all its processes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FORMAT_VERSION = 1
 
 
 def kept_trace(name: str, digest: str, make: Callable[[], Iterable[RawRequests]]) -> Trace:
-    """The trace of that digest, memory-mapped from the cache directory; made of its requests where it is not there.
+    """Return the trace of that digest, memory-mapped from the cache directory; it is made from its requests if missing.
 
     Made once on a host, and never wholly in memory: see `column_files`. Raises UserError where `make` or what it gives
     does, there is no request, or writing fails.

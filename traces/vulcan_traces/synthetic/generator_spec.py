@@ -1,4 +1,4 @@
-"""The specifications of generated traces: `kind:key=value,key=value`.
+"""Specifications of generated traces: `kind:key=value,key=value`.
 
     zipf       independent requests, Zipf popularity           objects, alpha
     loop       the same objects in the same order              objects
@@ -51,7 +51,7 @@ Draw = Callable[[np.random.Generator, Values], Objects]
 
 @dataclass(frozen=True, slots=True)
 class Generator:
-    """A complete specification: `values` has every key of the kind, given or by default."""
+    """Complete specification: `values` has every key of the kind, given or by default."""
 
     kind: str
     name: str
@@ -59,7 +59,7 @@ class Generator:
 
     @property
     def canonical(self) -> str:
-        """What the content depends on, in one text."""
+        """Return the canonical text of the specification."""
         return canonical(self.kind, _VERSION, self.values)
 
     def generate(self) -> RawRequests:

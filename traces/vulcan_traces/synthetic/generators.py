@@ -58,7 +58,7 @@ def drifting_ranks(
 
 
 def interleave(kinds: npt.NDArray[np.int64], parts: list[Objects]) -> Objects:
-    """Merges sequences: request i is the next one of parts[kinds[i]]. The spaces of the parts are kept apart.
+    """Interleave sequences: request i is the next one of parts[kinds[i]]. The parts' object spaces are disjoint.
 
     parts[k] must have as many requests as `kinds` has k.
     """

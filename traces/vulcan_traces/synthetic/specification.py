@@ -1,4 +1,4 @@
-"""What is generated is named by a text, `kind:key=value,key=value`: reading it against the keys that its kind has."""
+"""Parser of generator specifications, `kind:key=value,key=value`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Values = Mapping[str, Value]
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A key of a specification: its default (which decides the type) and what it may be.
+    """Key of a specification: its default (which determines the type) and its bounds or choices.
 
     `choices` are those of a text; without any it may be every text.
     """
@@ -52,7 +52,7 @@ def parse_kind(text: str, kinds: Collection[str], what: str = "generator") -> st
 
 
 def parse_keys(text: str, keys: Mapping[str, Key]) -> Parsed:
-    """Reads what follows the kind; every kind has a `name` besides its keys.
+    """Parse the keys after the kind; every kind has a `name` besides its keys.
 
     Raises UserError for an unknown key, for one that is given twice, and for a value that makes no sense.
     """
@@ -90,7 +90,7 @@ def _read(text: str, key: str, value: str, known: Key) -> Value:
 
 
 def canonical(kind: str, version: int, values: Values) -> str:
-    """What the content depends on, in one text; `version` is that of the generator."""
+    """Return the canonical text of a specification; `version` is that of the generator."""
     return f"{kind}/{version}:" + ",".join(f"{key}={values[key]!r}" for key in sorted(values))
 
 

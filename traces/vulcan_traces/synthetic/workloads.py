@@ -1,4 +1,4 @@
-"""The traces that Vulcan has with it: seven generated workloads, so that a first search needs no file.
+"""Built-in traces: seven generated workloads, so that a first search needs no file.
 
 Each resembles a situation that caches meet, and they call for different policies: at a cache of 10 % of the
 footprint LFU beats LRU on most and loses to it under fast drift, and where sizes differ a policy that looks at them

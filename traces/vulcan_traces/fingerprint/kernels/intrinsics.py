@@ -1,4 +1,4 @@
-"""What the kernels of fingerprints need of LLVM: fetching memory ahead of its use, counting bits, and vectors."""
+"""LLVM intrinsics of the fingerprint's kernels: prefetch, population count and vectors."""
 
 from __future__ import annotations
 

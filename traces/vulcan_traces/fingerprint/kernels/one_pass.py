@@ -1,4 +1,4 @@
-"""The pass over a trace that a fingerprint is made of; compiled, so import it late."""
+"""Single pass over a trace that collects a fingerprint's histograms; compiled, so import it late."""
 
 from __future__ import annotations
 

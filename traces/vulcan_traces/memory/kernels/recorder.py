@@ -1,4 +1,4 @@
-"""A recorder of memory accesses: a cache in front, and counts of what misses it, by interval and page.
+"""Recorder of memory accesses: a cache in front, and counts of its misses by interval and page.
 
 Algorithms call `touch` with the address of everything they read or write, and stop once `is_full`. The cache is
 direct-mapped by a hash of the line, so that arrays do not collide by their distance, and writes back: a load of memory
