@@ -64,7 +64,7 @@ def measure(quick: bool) -> BenchmarkResult:
     )
 
 
-def on_real_traces() -> tuple[list[tuple[str, list[engine.Measured]]], list[str]]:
+def on_real_traces() -> tuple[list[tuple[str, list[engine.Timing]]], list[str]]:
     """Each trace with every cache size, and what is not there."""
     found, left_out = [], []
     with TemporaryDirectory() as directory:

@@ -27,7 +27,7 @@ from vulcan.searches.config import complete_settings
 from vulcan_tiering import simulate
 from vulcan_tiering.baselines import BASELINES
 from vulcan_tiering.baselines.run import run_baseline
-from vulcan_tiering.rungs import KEEP, ONE_IN, sampled
+from vulcan_tiering.page_sample import KEEP, ONE_IN, sampled
 from vulcan_tiering.simulate import sample_accesses
 from vulcan_traces.memory import PageCounts, load_page_counts
 from vulcan_traces.memory.kernels.gups import run_gups

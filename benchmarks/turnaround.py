@@ -35,7 +35,7 @@ from vulcan.export.formats import find_exporter
 from vulcan.models import Reply, extract_source
 from vulcan.store.events import CandidateJudged
 from vulcan.store.sqlite import SQLiteStore
-from vulcan_cache.benchmark.plain_python import run_plain
+from vulcan_cache.benchmark.peers import run_plain
 from vulcan_cache.benchmark.workload import PLAIN
 from vulcan_cache.layout import LAYOUT
 from vulcan_traces import load_trace

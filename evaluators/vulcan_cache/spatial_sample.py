@@ -25,7 +25,7 @@ from vulcan.errors import UserError
 from vulcan.evaluator import Instance, Rung
 from vulcan_traces import Trace
 from vulcan_traces.raw_requests import RawRequests
-from vulcan_traces.storage.trace_store import kept_trace
+from vulcan_traces.storage.trace_store import cached_trace
 
 _VERSION = 1
 """Part of every sample's digest: to be raised when the same trace and rate give another sample."""
@@ -44,7 +44,7 @@ def sample_of(trace: Trace, one_in: int) -> Trace:
     """
     digest = sample_digest(trace.digest, one_in)
     name = f"{trace.name} R={1 / one_in:g}"
-    return kept_trace(name, digest, lambda: [_sampled(trace, one_in)])
+    return cached_trace(name, digest, lambda: [_sampled(trace, one_in)])
 
 
 def _sampled(trace: Trace, one_in: int) -> RawRequests:

@@ -13,7 +13,7 @@ from vulcan.errors import UserError
 from vulcan_link import engine_state as m
 from vulcan_link import flow_state
 from vulcan_link.algorithms import ALGORITHMS, Algorithm
-from vulcan_link.aqm.manager import Manager, decisions_of_state
+from vulcan_link.aqm.manager import QueueManager, decisions_of_state
 from vulcan_link.kernels.random_numbers import generator_state
 from vulcan_link.kernels.receiver import QUICK_PACKETS
 from vulcan_link.policy_state import GLOBALS
@@ -30,7 +30,7 @@ def simulate(
     scenario: Scenario,
     policy: Policy | None = None,
     *,
-    manager: Manager | None = None,
+    manager: QueueManager | None = None,
     series: bool = False,
     series_interval_ms: float = 100.0,
 ) -> Result:

@@ -11,8 +11,7 @@ from vulcan.benchmark import NotMeasurable
 from vulcan.registry import find_task
 from vulcan_cache import simulate
 from vulcan_cache.benchmark.engine import measure
-from vulcan_cache.benchmark.peers import Peer, libcachesim
-from vulcan_cache.benchmark.plain_python import run_plain
+from vulcan_cache.benchmark.peers import Peer, libcachesim, run_plain
 from vulcan_cache.benchmark.workload import BY_STATISTICS, LRU, PLAIN, Workload, first, workload, zipf
 
 TASK = find_task("cache_eviction")

@@ -17,7 +17,7 @@ from vulcan_traces.readers import FORMATS
 from vulcan_traces.readers.csv_columns import read_csv
 from vulcan_traces.readers.format import Format
 from vulcan_traces.request_trace import Trace
-from vulcan_traces.storage.trace_store import FORMAT_VERSION, kept_trace
+from vulcan_traces.storage.trace_store import FORMAT_VERSION, cached_trace
 from vulcan_traces.synthetic.generator_spec import is_generator_spec, parse_generator_spec
 
 _COMPRESSIONS = (".gz", ".xz", ".zst")
@@ -45,7 +45,7 @@ def load_trace(
         raise UserError(f"{text}: format and columns are for trace files, and this is a generated trace")
     generator = parse_generator_spec(text)
     digest = _digest("generated", generator.canonical)
-    return kept_trace(generator.name, digest, lambda: [generator.generate()])
+    return cached_trace(generator.name, digest, lambda: [generator.generate()])
 
 
 def open_trace(
@@ -72,7 +72,7 @@ def open_trace(
     name = source.path.name
     content = source.sha256()
     digest = _digest(content, chosen.name, repr(spec), skip_bad_lines)
-    trace = kept_trace(
+    trace = cached_trace(
         name, digest, lambda: _whole(source, content, chosen.read(source) if spec is None else read_csv(source, spec))
     )
     if trace.skipped_lines:

@@ -11,8 +11,7 @@ from tempfile import TemporaryDirectory
 from vulcan.anvil import Policy, Rejected, check
 from vulcan.benchmark import BenchmarkResult, BenchmarkTable, Goal, NotMeasurable, interleaved, ratio
 from vulcan.task import Task
-from vulcan_cache.benchmark.peers import NATIVE, SUITED_TABLE, Peer
-from vulcan_cache.benchmark.plain_python import run_plain
+from vulcan_cache.benchmark.peers import NATIVE, SUITED_TABLE, Peer, run_plain
 from vulcan_cache.benchmark.workload import BY_STATISTICS, LRU, PLAIN, Workload, first, workload, zipf
 from vulcan_cache.simulate import simulate
 
@@ -31,7 +30,7 @@ TOO_FAR = 0.02
 
 
 @dataclass(frozen=True)
-class Measured:
+class Timing:
     """Seconds and miss ratio of each contestant on one workload."""
 
     workload: Workload
@@ -70,7 +69,7 @@ def _runs(policies: Mapping[str, Policy], on: Workload) -> dict[str, Callable[[]
     return {engine_name(mechanism, name): run(name, mechanism) for mechanism in MECHANISMS for name in policies}
 
 
-def measure_workload(task: Task, on: Workload, repetitions: int, directory: Path) -> Measured:
+def measure_workload(task: Task, on: Workload, repetitions: int, directory: Path) -> Timing:
     """Time the engine and, where it is installed, libCacheSim's own code."""
     contestants = _runs(_policies(task), on)
     try:
@@ -84,7 +83,7 @@ def measure_workload(task: Task, on: Workload, repetitions: int, directory: Path
     for mechanism in MECHANISMS:
         if len({miss_ratios[engine_name(mechanism, name)] for name in BY_STATISTICS}) > 1:
             raise AssertionError(f"{mechanism}: the policies that are compared made different decisions")
-    return Measured(on, seconds, miss_ratios)
+    return Timing(on, seconds, miss_ratios)
 
 
 def _in_turn(
@@ -99,7 +98,7 @@ def _in_turn(
     return interleaved({name: kept(name, run) for name, run in contestants.items()}, repetitions), miss_ratios
 
 
-def measure_python(task: Task, on: Workload, repetitions: int, directory: Path) -> Measured:
+def measure_python(task: Task, on: Workload, repetitions: int, directory: Path) -> Timing:
     """Time one policy in the engine, in CPython, and behind the hooks of libCacheSim's plug-in."""
     contestants = {engine_name("heap"): _runs(_policies(task), on)[engine_name("heap")]}
     objects, sizes = on.trace.objects.tolist(), on.trace.sizes.tolist()
@@ -113,17 +112,17 @@ def measure_python(task: Task, on: Workload, repetitions: int, directory: Path) 
     seconds, miss_ratios = _in_turn(contestants, repetitions)
     if max(miss_ratios.values()) - min(miss_ratios.values()) > TOO_FAR:
         raise AssertionError(f"the same policy misses differently: {miss_ratios}")
-    return Measured(on, seconds, miss_ratios)
+    return Timing(on, seconds, miss_ratios)
 
 
-def speed_table(found: Sequence[Measured]) -> BenchmarkTable:
+def speed_table(found: Sequence[Timing]) -> BenchmarkTable:
     """Million requests a second of each contestant on each workload."""
     names = list(found[0].seconds)
     rows = tuple((name, *(f"{one.rate(name):.1f}" for one in found)) for name in names)
     return BenchmarkTable("Million requests a second", ("engine", *(one.workload.name for one in found)), rows)
 
 
-def python_table(found: Measured) -> BenchmarkTable:
+def python_table(found: Timing) -> BenchmarkTable:
     """The same policy in the engine and in CPython."""
     fast = engine_name("heap")
     rows = tuple(
@@ -139,7 +138,7 @@ def python_table(found: Measured) -> BenchmarkTable:
     return BenchmarkTable(f"The same policy in CPython, on {found.workload.name}", columns, rows)
 
 
-def goals_of(found: Measured) -> list[Goal]:
+def goals_of(found: Timing) -> list[Goal]:
     """Return the performance goals against libCacheSim, where it is installed, and those of statistics."""
     heap, sample = engine_name("heap"), engine_name("sample")
     goals = [
@@ -163,7 +162,7 @@ def goals_of(found: Measured) -> list[Goal]:
     return goals
 
 
-def python_goals(found: Measured) -> list[Goal]:
+def python_goals(found: Timing) -> list[Goal]:
     """The goals against CPython."""
     heap = engine_name("heap")
     goals = [Goal("heap, times the same policy in CPython", found.times(heap, PYTHON), 50, margin=MARGIN)]
@@ -174,7 +173,7 @@ def python_goals(found: Measured) -> list[Goal]:
     return goals
 
 
-def to_json(found: Measured) -> dict[str, object]:
+def to_json(found: Timing) -> dict[str, object]:
     """The figures behind the tables."""
     return {
         "workload": found.workload.name,

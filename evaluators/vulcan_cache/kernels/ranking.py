@@ -155,7 +155,7 @@ def _admits(admit, globals_, records, statistics, width, key, size, now):
 
 
 @helper
-def _turned_away(globals_, records, key, evictions, now, weight):
+def _rejected(globals_, records, key, evictions, now, weight):
     """An object that was not let in goes on the ghost list, which counts its requests while it stays there.
 
     Were the list as long as what the cache holds, it would hold nothing beside an empty cache, and a policy that
@@ -264,7 +264,7 @@ def heap(
             elif fits:
                 evictions += weight
                 evicted = with_one_more(evicted, key)
-                _turned_away(globals_, records, key, evictions, now, weight)
+                _rejected(globals_, records, key, evictions, now, weight)
         r += U(1)
     return misses, missed_bytes, bypassed, evicted
 
@@ -376,6 +376,6 @@ def sample(
             elif fits:
                 evictions += weight
                 evicted = with_one_more(evicted, key)
-                _turned_away(globals_, records, key, evictions, now, weight)
+                _rejected(globals_, records, key, evictions, now, weight)
         r += U(1)
     return misses, missed_bytes, bypassed, evicted

@@ -10,7 +10,7 @@ from vulcan.anvil import Policy
 from vulcan.errors import UserError
 from vulcan.evaluator import BaselineKind, Instance, Rung, SplitName
 from vulcan.task import Json, Metrics, Split
-from vulcan_link.aqm.manager import Manager
+from vulcan_link.aqm.manager import QueueManager
 from vulcan_link.result import Result
 from vulcan_link.scenario import Flow, Queue, Scenario
 from vulcan_link.simulate import simulate
@@ -20,7 +20,7 @@ from vulcan_traces.links import LinkTrace, cut_link, load_link
 
 
 @dataclass(frozen=True, slots=True)
-class Crowd:
+class QueueWorkload:
     """A link (see `vulcan_traces.links`), and the flows over it: every other one stops half-way and comes again.
 
     `algorithm` is the congestion control of all of them, or of every other one, `cubic-reno`.
@@ -33,26 +33,26 @@ class Crowd:
     algorithm: str
 
 
-CROWDS: Mapping[SplitName, tuple[Crowd, ...]] = {
+QUEUE_WORKLOADS: Mapping[SplitName, tuple[QueueWorkload, ...]] = {
     "train": (
-        Crowd("few", "constant:rate=20", 20.0, 2, "cubic"),
-        Crowd("many", "constant:rate=40", 15.0, 25, "reno"),
-        Crowd("slow", "constant:rate=4", 30.0, 4, "cubic-reno"),
-        Crowd("steps", "steps:rates=24-6-16-3,every=3", 25.0, 6, "cubic"),
-        Crowd("cellular", "markov:low=1.5,high=20,states=10,dwell=0.25,seed=1,seconds=60", 20.0, 5, "cubic"),
+        QueueWorkload("few", "constant:rate=20", 20.0, 2, "cubic"),
+        QueueWorkload("many", "constant:rate=40", 15.0, 25, "reno"),
+        QueueWorkload("slow", "constant:rate=4", 30.0, 4, "cubic-reno"),
+        QueueWorkload("steps", "steps:rates=24-6-16-3,every=3", 25.0, 6, "cubic"),
+        QueueWorkload("cellular", "markov:low=1.5,high=20,states=10,dwell=0.25,seed=1,seconds=60", 20.0, 5, "cubic"),
     ),
     "validation": (
-        Crowd("few", "constant:rate=12", 35.0, 3, "reno"),
-        Crowd("many", "constant:rate=30", 25.0, 18, "cubic"),
-        Crowd("steps", "steps:rates=8-30-12-20,every=4", 12.0, 8, "cubic-reno"),
-        Crowd("cellular", "markov:low=2,high=30,states=12,dwell=0.4,seed=2,seconds=60", 25.0, 4, "cubic"),
+        QueueWorkload("few", "constant:rate=12", 35.0, 3, "reno"),
+        QueueWorkload("many", "constant:rate=30", 25.0, 18, "cubic"),
+        QueueWorkload("steps", "steps:rates=8-30-12-20,every=4", 12.0, 8, "cubic-reno"),
+        QueueWorkload("cellular", "markov:low=2,high=30,states=12,dwell=0.4,seed=2,seconds=60", 25.0, 4, "cubic"),
     ),
     "test": (
-        Crowd("few", "constant:rate=30", 25.0, 1, "cubic"),
-        Crowd("many", "constant:rate=50", 10.0, 40, "cubic-reno"),
-        Crowd("slow", "constant:rate=2.5", 40.0, 5, "cubic"),
-        Crowd("steps", "steps:rates=5-25-2-14,every=3.5", 30.0, 10, "reno"),
-        Crowd("cellular", "markov:low=1,high=12,states=9,dwell=0.15,seed=3,seconds=60", 35.0, 6, "cubic"),
+        QueueWorkload("few", "constant:rate=30", 25.0, 1, "cubic"),
+        QueueWorkload("many", "constant:rate=50", 10.0, 40, "cubic-reno"),
+        QueueWorkload("slow", "constant:rate=2.5", 40.0, 5, "cubic"),
+        QueueWorkload("steps", "steps:rates=5-25-2-14,every=3.5", 30.0, 10, "reno"),
+        QueueWorkload("cellular", "markov:low=1,high=12,states=9,dwell=0.15,seed=3,seconds=60", 35.0, 6, "cubic"),
     ),
 }
 
@@ -97,7 +97,7 @@ class QueueManagementEvaluator:
                     {"link": crowd.link, "from": 0.0, "to": 1.0, "delay_ms": crowd.delay_ms, "flows": crowd.flows,
                      "algorithm": crowd.algorithm, **rest},
                 )
-                for name, crowds in CROWDS.items()
+                for name, crowds in QUEUE_WORKLOADS.items()
                 for crowd in crowds
             ]  # fmt: skip
         return [
@@ -120,7 +120,7 @@ class QueueManagementEvaluator:
             self._part(instance)
         link = load_link("constant:rate=1,seconds=1")
         small = Scenario(link, Queue(packets=10), (Flow("reno"),), duration_s=0.2)
-        simulate(small, manager=Manager("pie"))  # compiles both kernels, or loads them
+        simulate(small, manager=QueueManager("pie"))  # compiles both kernels, or loads them
         searched = [i for i in instances if i.split == "train"] or list(instances)
         self._probes = tuple(_shortened(instance, _PROBED) for instance in searched)
 
@@ -157,11 +157,11 @@ class QueueManagementEvaluator:
         p = cast(dict[str, Any], instance.parameters)
         manager = None
         if not isinstance(who, str):
-            manager = Manager("policy", who, seed=p["draws"])
+            manager = QueueManager("policy", who, seed=p["draws"])
         elif who == "red":
-            manager = Manager("red", seed=p["draws"], target_ms=5.0)
+            manager = QueueManager("red", seed=p["draws"], target_ms=5.0)
         elif who == "pie":
-            manager = Manager("pie", seed=p["draws"])
+            manager = QueueManager("pie", seed=p["draws"])
         return simulate(scenario_of(p, self._part(instance), codel=who == "codel"), manager=manager)
 
     def _link(self, spec: str) -> LinkTrace:

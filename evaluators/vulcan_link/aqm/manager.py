@@ -23,7 +23,7 @@ MAX_SHOWN = 1 << 30
 
 
 @dataclass(frozen=True, slots=True)
-class Manager:
+class QueueManager:
     """Queue manager: RED, PIE or a policy of `active_queue_management`; drop-tail and CoDel are the queue's own.
 
     RED's thresholds in packets are, where not given, those that ns-2 chooses by the link's rate: the least is what

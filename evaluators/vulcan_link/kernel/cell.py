@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from vulcan.errors import UserError
 from vulcan_link.kernel.bottleneck import OPPORTUNITY_BYTES, LinkLog
-from vulcan_link.kernel.emulator import Punctuality
+from vulcan_link.kernel.emulator import WakeupLateness
 from vulcan_link.kernel.transfer import SentFlow
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class Flow:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class Measurement:
     """Result of a measurement.
 
     Utilisation is the share of the link's opportunities, in bytes, that packets used. The queueing delay of a packet
@@ -73,7 +73,7 @@ class Measured:
     loss: float  # of the packets that arrived
     jain: float
     flows: tuple[Flow, ...]
-    punctuality: Punctuality
+    punctuality: WakeupLateness
 
     @property
     def goodput_mbps(self) -> float:
@@ -85,8 +85,8 @@ class Measured:
 
 
 def measure(
-    log: LinkLog, seconds: float, sent: list[SentFlow], received: dict[int, int], punctuality: Punctuality
-) -> Measured:
+    log: LinkLog, seconds: float, sent: list[SentFlow], received: dict[int, int], punctuality: WakeupLateness
+) -> Measurement:
     """The figures of a run, as `mm-link`'s log gives them. Raises UserError where nothing crossed the link."""
     if not log.departed:
         raise UserError("no packet crossed the link in this time: take a longer run, or another link")
@@ -95,7 +95,7 @@ def measure(
     carried = sum(in_time)
     goodputs = [received.get(flow.port, 0) * 8e-6 / seconds for flow in sent]
     squares = len(goodputs) * sum(goodput**2 for goodput in goodputs)
-    return Measured(
+    return Measurement(
         utilisation=carried / (log.opportunities * OPPORTUNITY_BYTES),
         throughput_mbps=carried * 8e-6 / seconds,
         queueing_delay_avg_ms=sum(delays) / len(delays),

@@ -16,7 +16,7 @@ from vulcan.errors import UserError
 if TYPE_CHECKING:
     from vulcan.anvil import Policy
     from vulcan_link.kernel.bottleneck import LinkLog
-    from vulcan_link.kernel.cell import Cell, Measured
+    from vulcan_link.kernel.cell import Cell, Measurement
     from vulcan_link.result import Result
 
 app = typer.Typer(
@@ -154,7 +154,7 @@ def _write_log(path: Path, cell: Cell, log: LinkLog) -> None:
     write_text(path, "\n".join(mahimahi_log(log, times)) + "\n")
 
 
-def _document(label: str, cell: Cell, measured: Measured, predicted: Result | None) -> dict[str, Any]:
+def _document(label: str, cell: Cell, measured: Measurement, predicted: Result | None) -> dict[str, Any]:
     return {
         "algorithm": label,
         "link": cell.link.name,
@@ -197,7 +197,7 @@ def _of_simulator(result: Result) -> dict[str, Any]:
     }
 
 
-def _print(label: str, cell: Cell, measured: Measured, predicted: Result | None) -> None:
+def _print(label: str, cell: Cell, measured: Measurement, predicted: Result | None) -> None:
     from vulcan.cli.output import print_table, say, tell
 
     document = _document(label, cell, measured, predicted)

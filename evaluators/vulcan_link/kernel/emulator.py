@@ -21,7 +21,7 @@ _LATE = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Punctuality:
+class WakeupLateness:
     """Lateness of the data path's wake-ups: the time since the event that each was for."""
 
     wakeups: int
@@ -56,7 +56,9 @@ class Stage:
         return leaving
 
 
-def emulate(sender: int, receiver: int, bottleneck: Bottleneck, delay: int, begins: int, duration: int) -> Punctuality:
+def emulate(
+    sender: int, receiver: int, bottleneck: Bottleneck, delay: int, begins: int, duration: int
+) -> WakeupLateness:
     """Forward packets between two TUN devices until `duration` (ns) after `begins` (ns of the monotonic clock).
 
     What the sender's side gives crosses the bottleneck and then the delay (ns, one way); what the receiver's side
@@ -85,7 +87,7 @@ def emulate(sender: int, receiver: int, bottleneck: Bottleneck, delay: int, begi
             _write(sender, packet)
     bottleneck.advance(duration)
     bottleneck.drain()
-    return Punctuality(wakeups, late, worst * 1e-6, os.sched_getscheduler(0) == os.SCHED_FIFO)
+    return WakeupLateness(wakeups, late, worst * 1e-6, os.sched_getscheduler(0) == os.SCHED_FIFO)
 
 
 def _packets(device: int) -> list[bytes]:

@@ -8,7 +8,7 @@ from functools import partial
 
 from vulcan.errors import UserError
 from vulcan_link.kernel.bottleneck import Bottleneck, LinkLog, opportunity_times
-from vulcan_link.kernel.cell import Cell, Measured, measure
+from vulcan_link.kernel.cell import Cell, Measurement, measure
 from vulcan_link.kernel.emulator import emulate
 from vulcan_link.kernel.host import require_algorithm, require_namespaces
 from vulcan_link.kernel.namespace import (
@@ -28,7 +28,7 @@ _LEAD = _SECOND // 5
 _DRAIN = 120 * _SECOND
 
 
-def run_cell(cell: Cell) -> tuple[Measured, LinkLog]:
+def run_cell(cell: Cell) -> tuple[Measurement, LinkLog]:
     """Run a measurement in real time. Returns its result and the log of its bottleneck.
 
     Raises UserError where the host lacks what it needs, does not know an algorithm, or could not keep up.

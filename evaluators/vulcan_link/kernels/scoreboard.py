@@ -63,7 +63,7 @@ def next_lost(mine, packets, lost):
 
 
 @function
-def deem_lost(mine, packets, lost, sequence):
+def mark_lost(mine, packets, lost, sequence):
     """A packet, or its retransmission, is lost."""
     packet = packets[sequence & (packets.shape[0] - 1)]
     flags = packet[FLAGS]

@@ -73,7 +73,7 @@ from vulcan_link.kernels.recovery import (
     process_loss_state,
     reduce_proportionally,
 )
-from vulcan_link.kernels.scoreboard import deem_lost, deliver, in_flight, to_retransmit
+from vulcan_link.kernels.scoreboard import deliver, in_flight, mark_lost, to_retransmit
 from vulcan_link.kernels.timers import TICK, arm, arm_retransmission, estimate, timeout_after
 
 # Which of the packets sent are lost, by the time at which they left: RACK (RFC 8985).
@@ -105,7 +105,7 @@ def detect_losses(mine, due, packets, transmissions, lost, now):
                     mine[TIMER_KIND] = m.REORDERING
                     due[TIMER] = now + remaining + TICK
                     return True
-                deem_lost(mine, packets, lost, sequence)
+                mark_lost(mine, packets, lost, sequence)
         mine[OLDEST] += 1
     return False
 
@@ -236,7 +236,7 @@ def time_out(mine, due, flow, packets, lost, now):
         packet = packets[sequence & mask]
         if packet[FLAGS] & IS_DELIVERED == 0:
             if sequence == mine[UNA] or packet[SENT_AT] + mine[m.RACK_RTT] <= now:
-                deem_lost(mine, packets, lost, sequence)
+                mark_lost(mine, packets, lost, sequence)
             elif packet[FLAGS] & (IS_LOST | IS_RETRANSMITTED) == IS_LOST:
                 to_retransmit(mine, packets, lost, sequence)
         sequence += 1

@@ -29,14 +29,14 @@ def run_baseline(
     last = counts.intervals if measure_to is None else measure_to
     if name == "omniscient":
         return bound(counts, machine, capacity, measure_from, last, weight)
-    from vulcan_tiering.kernels.baselines import MEMORY, OWN, WAYS, place_all
+    from vulcan_tiering.kernels.baselines import BASELINE_NUMBERS, MEMORY, OWN, place_all
 
     room = Room.of(counts, capacity)
     chosen = np.zeros(counts.pages, np.uint8)
     if name == "static-oracle":
         chosen[most_accessed(counts, capacity, measure_from, last)] = 1
     moves = place_all(
-        WAYS[name], counts.loads, counts.stores, samples.reads, samples.writes, counts.arrivals,
+        BASELINE_NUMBERS[name], counts.loads, counts.stores, samples.reads, samples.writes, counts.arrivals,
         machine.numbers(counts.page_size, counts.overlap, counts.compute, weight), capacity, migration_limit,
         measure_from, last, chosen, np.zeros((counts.pages, OWN)), np.zeros(MEMORY), *room.arrays(),
     )  # fmt: skip

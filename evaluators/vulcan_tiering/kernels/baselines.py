@@ -12,7 +12,14 @@ from vulcan_tiering.kernels.state import FAST_PAGES, MAPPED, PROMOTED, exchange,
 U = np.uint64
 
 FIRST_TOUCH, TPP, HEMEM, MEMTIS, ARMS, STATIC = range(6)
-WAYS = {"first-touch": FIRST_TOUCH, "tpp": TPP, "hemem": HEMEM, "memtis": MEMTIS, "arms": ARMS, "static-oracle": STATIC}
+BASELINE_NUMBERS = {
+    "first-touch": FIRST_TOUCH,
+    "tpp": TPP,
+    "hemem": HEMEM,
+    "memtis": MEMTIS,
+    "arms": ARMS,
+    "static-oracle": STATIC,
+}
 
 OWN, MEMORY = 4, 64
 """Numbers that a way may keep of a page, and of the whole memory."""

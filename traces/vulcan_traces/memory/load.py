@@ -38,7 +38,7 @@ def load_page_counts(spec: str | os.PathLike[str], page_size: int = 4096) -> Pag
     if colon and "/" not in text and (kind in KINDS or "=" in rest):
         workload = parse_workload(text)
         digest = _digest("workload", workload.canonical, page_size)
-        return stored_counts(workload.name, digest) or keep_counts(workload.record(digest, page_size))
+        return stored_counts(workload.name, digest) or store_counts(workload.record(digest, page_size))
     path = Path(text)
     content = _sha256(path)
     digest = _digest("npz", content, page_size)
@@ -47,7 +47,7 @@ def load_page_counts(spec: str | os.PathLike[str], page_size: int = 4096) -> Pag
     counts = read_page_counts(path, digest, page_size)
     if _sha256(path) != content:
         raise UserError(f"{path} was changed while it was read; wait until it is written, and try again")
-    return keep_counts(counts)
+    return store_counts(counts)
 
 
 def _digest(*parts: object) -> str:
@@ -74,7 +74,7 @@ def stored_counts(name: str, digest: str) -> PageCounts | None:
     return _STORE.find(name, digest)
 
 
-def keep_counts(counts: PageCounts) -> PageCounts:
+def store_counts(counts: PageCounts) -> PageCounts:
     """Store page counts atomically, and return them memory-mapped. Raises UserError where writing fails."""
     arrays = {array: getattr(counts, array) for array in _STORE.types}
     meta = {"page_size": counts.page_size, "overlap": counts.overlap, "compute": counts.compute}

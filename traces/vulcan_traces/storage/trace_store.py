@@ -17,7 +17,7 @@ FORMAT_VERSION = 1
 """Part of every digest: to be raised when the stored columns, or what a reader makes of a file, change."""
 
 
-def kept_trace(name: str, digest: str, make: Callable[[], Iterable[RawRequests]]) -> Trace:
+def cached_trace(name: str, digest: str, make: Callable[[], Iterable[RawRequests]]) -> Trace:
     """Return the trace of that digest, memory-mapped from the cache directory; it is made from its requests if missing.
 
     Made once on a host, and never wholly in memory: see `column_files`. Raises UserError where `make` or what it gives

@@ -27,7 +27,7 @@ import numpy as np
 
 from vulcan.errors import UserError
 from vulcan_traces.raw_requests import MAX_SIZE, RawRequests
-from vulcan_traces.synthetic import generators, size_distributions
+from vulcan_traces.synthetic import generators
 from vulcan_traces.synthetic.generators import Objects
 from vulcan_traces.synthetic.specification import (
     Key,
@@ -97,17 +97,17 @@ def _check_together(text: str, given: Values, values: Values) -> None:
             raise UserError(f"{text}: {key} is for sizes={' or '.join(_SIZE_KEYS[key])}, and sizes={values['sizes']}")
 
 
-def _object_sizes(rng: np.random.Generator, objects: Objects, values: Values) -> size_distributions.Sizes:
+def _object_sizes(rng: np.random.Generator, objects: Objects, values: Values) -> generators.Sizes:
     counts = np.bincount(objects)
     if values["sizes"] == "unit":
-        return size_distributions.unit_sizes(len(counts))
-    scores = size_distributions.normal_scores(rng, counts, number(values, "size_correlation"))
+        return generators.unit_sizes(len(counts))
+    scores = generators.normal_scores(rng, counts, number(values, "size_correlation"))
     largest = whole(values, "size_max")
     if values["sizes"] == "pareto":
         smallest, shape = number(values, "size_min"), number(values, "size_shape")
-        return size_distributions.pareto_sizes(scores, smallest, shape, largest)
+        return generators.pareto_sizes(scores, smallest, shape, largest)
     median, sigma = number(values, "size_median"), number(values, "size_sigma")
-    return size_distributions.lognormal_sizes(scores, median, sigma, largest)
+    return generators.lognormal_sizes(scores, median, sigma, largest)
 
 
 def _zipf(rng: np.random.Generator, values: Values) -> Objects:

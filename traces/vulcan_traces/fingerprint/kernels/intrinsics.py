@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from vulcan.kernel_support import cgutils, intrinsic, ir, types
+import numpy as np
+
+from vulcan.kernel_support import allocating_helper, cgutils, intrinsic, ir, types
+from vulcan_traces.fingerprint.log_histogram import STEP_BITS, STEPS
 
 _BYTE = ir.IntType(8)
 _WORD = ir.IntType(64)
@@ -60,3 +63,20 @@ def highest_bit(typing_context, number):  # type: ignore[no-untyped-def]
 def bit_count(typing_context, number):  # type: ignore[no-untyped-def]
     """How many bits are set."""
     return types.uint64(types.uint64), lambda context, builder, signature, arguments: builder.ctpop(arguments[0])
+
+
+# The bucket of a number, for kernels: see `vulcan_traces.fingerprint.log_histogram`.
+
+_STEPS = np.uint64(STEPS)
+_STEP_BITS = np.uint64(STEP_BITS)
+_MASK = np.uint64(STEPS - 1)
+_ONE = np.uint64(1)
+
+
+@allocating_helper
+def bucket_of(number):
+    """The bucket, uint64, of a uint64."""
+    if number < _STEPS:
+        return number
+    shift = highest_bit(number) - _STEP_BITS
+    return ((shift + _ONE) << _STEP_BITS) + ((number >> shift) & _MASK)

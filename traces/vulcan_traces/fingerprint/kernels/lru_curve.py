@@ -11,8 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from vulcan.kernel_support import allocating_helper, allocating_kernel, types
-from vulcan_traces.fingerprint.kernels.buckets import bucket_of
-from vulcan_traces.fingerprint.kernels.intrinsics import bit_count, prefetch
+from vulcan_traces.fingerprint.kernels.intrinsics import bit_count, bucket_of, prefetch
 
 FAN = 64
 AHEAD = 12

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from vulcan.kernel_support import allocating_helper, allocating_kernel, from_dtype, types
-from vulcan_traces.fingerprint.kernels.buckets import bucket_of
-from vulcan_traces.fingerprint.kernels.intrinsics import prefetch
+from vulcan_traces.fingerprint.kernels.intrinsics import bucket_of, prefetch
 from vulcan_traces.fingerprint.log_histogram import BUCKETS
 from vulcan_traces.kernels.text import mix
 
