@@ -64,7 +64,7 @@ def _mixed(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return z ^ (z >> np.uint64(31))
 
 
-# Cheaper versions of instances: spatial samples, each as sparse as its cache allows.
+# Low-fidelity rungs of instances: spatial samples, each as sparse as its cache size allows.
 
 LADDER = ((100, 1 / 3), (10, 0.3))
 """One in how many objects is in the sample of each rung, and the share of candidates that the rung keeps."""

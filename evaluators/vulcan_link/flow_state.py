@@ -4,7 +4,7 @@ Algorithms see nothing else. Times are nanoseconds since the simulation began, w
 are bits/s on the wire (a packet's whole `PACKET_BYTES`). Whole numbers are exact up to 2**53: 104 days.
 """
 
-# What a flow is, set before it starts.
+# Configuration of the flow, set before it starts.
 ALGORITHM = 0  # number of the algorithm, `algorithms.NUMBERS`
 CONTROLS = 1  # 1 where the algorithm sets the window itself on every acknowledgement, also in recovery
 PACED = 2  # 1 where packets leave no faster than PACING_RATE
@@ -16,7 +16,7 @@ LINK_RATE = 7  # bits/s of the bottleneck, the mean over a period of its trace
 INITIAL_WINDOW = 8
 RANDOM = 9  # state of the flow's own generator, see `random.py`
 
-# What the sender knows, kept up to date by the mechanism: algorithms only read these.
+# Sender state, updated by the mechanism; read-only for algorithms.
 NOW = 10
 UNACKED = 11  # lowest sequence number not acknowledged cumulatively; packets are numbered from 0
 NEXT = 12  # the sequence number of the next new packet
@@ -44,7 +44,7 @@ SAMPLE_DELAYED = 33  # 1 where the receiver may have delayed this acknowledgemen
 STARTED = 34  # ns, when the flow began
 CAUSE = 35  # why the algorithm is called: ACKNOWLEDGEMENT, CONGESTION, TIMEOUT or MARK
 
-# What an algorithm decides.
+# Decisions of the algorithm.
 CWND = 36  # packets; the mechanism sends while fewer than floor(CWND) are in flight
 SSTHRESH = 37  # packets
 PACING_RATE = 38  # bits/s; 0 means unlimited

@@ -60,6 +60,6 @@ GLOBALS = len(SLOT)
 """The float64 slots that are the mechanism's; the policy's own state lies behind them."""
 
 
-# Where a compiled policy finds its features: in its flow's row, as the mechanism keeps them.
+# Layout of a compiled policy's features: in its flow's row.
 
 LAYOUT = Layout(features={name: Slot("globals", slot) for name, slot in SLOT.items()}, global_slots=GLOBALS)

@@ -96,7 +96,7 @@ class Result:
         return (self.dropped + self.lost) / self.sent if self.sent else 0.0
 
 
-# What is told of one run: always everything, whatever the objective.
+# Metrics of a run: all of them, whatever the objective.
 
 MIN_DELAY_MS = 1e-5
 """What PolicySmith adds to the delay, so that none at all can be divided by."""

@@ -59,7 +59,7 @@ WORKLOADS: Mapping[SplitName, tuple[Workload, ...]] = {
 }
 
 
-# What shares the link with a policy: `cubic`, `cubic:2`, `bbr:1@5-15` (from 5 s to 15 s), or `none`.
+# Competing flows: `cubic`, `cubic:2`, `bbr:1@5-15` (from 5 s to 15 s), or `none`.
 
 _COMPETITORS_SPEC = re.compile(
     r"(?P<algorithm>[a-z][a-z0-9_-]*)(?::(?P<count>[0-9]{1,4}))?"
@@ -113,7 +113,7 @@ def fair_share(flows: int, competitors: Sequence[Competitors], duration_s: float
     return share
 
 
-# How many packets a link's queue holds.
+# Buffer sizes.
 
 PACKET_BITS = 1500 * 8
 MAX_BUFFER_PACKETS = 1_000_000

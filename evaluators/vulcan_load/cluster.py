@@ -57,7 +57,7 @@ class Cluster:
             raise UserError(f"machines {self.machines!r}: they are one of {', '.join(MACHINES)}")
 
 
-# What is drawn before a simulation begins: arrivals, work, who is asked for reports, and how fast servers are.
+# Random inputs of a simulation: arrivals, work, servers asked for reports, and server speeds.
 
 Numbers = NDArray[np.float64]
 Counts = NDArray[np.int64]

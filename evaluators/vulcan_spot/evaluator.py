@@ -23,7 +23,7 @@ from vulcan_spot.simulate import BASELINES, BOUND, BOUND_VERSION, REGION_BASELIN
 from vulcan_spot.windows import Place, Windows, places_of
 from vulcan_traces.spot import EMBEDDED_REGIONS, EMBEDDED_SPOT, SpotTrace, load_spot
 
-# What is measured on an instance, which is many runs of one job in one environment.
+# Metrics of an instance: many runs of one job in one environment.
 
 
 def metrics_of(runs: Runs, gap: int, job: Job, prices: Prices) -> dict[str, float]:

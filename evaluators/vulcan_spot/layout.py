@@ -52,6 +52,6 @@ REGIONS_LAYOUT = Layout(
 )
 
 
-# The numbers by which a kernel is told who decides.
+# Numbers of the deciders, as the kernels know them.
 
 POLICY, ON_DEMAND_ONLY, SPOT_ONLY, GREEDY, UNIFORM_PROGRESS = range(5)

@@ -259,7 +259,7 @@ def head(
         print_table(list(rows[0]), cells)
 
 
-# How the commands speak: results to standard output, all else to standard error.
+# Output: results to standard output, everything else to standard error.
 
 _SECONDS_BETWEEN = 0.2
 
@@ -326,7 +326,7 @@ def progress_line(name: str) -> Iterator[Progress]:
             sys.stderr.flush()
 
 
-# The catalogue, for people and as JSON.
+# The catalogue as text and as JSON.
 
 
 def catalogue_document(sets: Sequence[TraceSet]) -> dict[str, Any]:

@@ -44,7 +44,7 @@ def workload(name: str, trace: Trace, share: float) -> Workload:
     return Workload(name, trace, max(1, round(share * trace.footprint)))
 
 
-# The policies that the engine is measured with: one rule, and statistics that cost time and change nothing.
+# Benchmark policies: one ranking rule, with and without statistics that cost time and change no decision.
 #
 # The statistics weigh too little to change which object leaves, so that the policies differ in nothing but what the
 # statistics cost.

@@ -16,7 +16,7 @@ from vulcan_link.scenario import Flow, Queue, Scenario
 from vulcan_link.simulate import simulate
 from vulcan_traces.links import LinkTrace, cut_link, load_link
 
-# The links and flows that queues are managed on where no link is named: generated, so that no file is needed.
+# Default workloads, used where no link is named: generated, so that no file is needed.
 
 
 @dataclass(frozen=True, slots=True)

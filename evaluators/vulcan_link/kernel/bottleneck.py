@@ -133,7 +133,7 @@ class DelayLine:
         return out
 
 
-# When a link may carry what waits, as a list of times.
+# Delivery opportunities of a link trace.
 
 # A full packet: 1,500 bytes on the wire
 _PACKET_BITS = 1500 * 8.0
@@ -160,7 +160,7 @@ def opportunity_times(trace: LinkTrace, until: int) -> NDArray[np.int64]:
     return times[times <= until]
 
 
-# A bottleneck's log in the form of `mm-link`'s, which Mahimahi's own tools read.
+# Event log in the format of `mm-link`, which Mahimahi's own tools read.
 
 _MS = 1_000_000
 

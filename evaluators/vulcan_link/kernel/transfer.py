@@ -91,7 +91,7 @@ def _sent(flow: socket.socket) -> SentFlow:
     return SentFlow(flow.getsockname()[1], name, **asdict(tcp_info(flow)))
 
 
-# What the kernel knows of a TCP connection.
+# TCP_INFO of a connection.
 
 # The head of `struct tcp_info` (linux/tcp.h): eight bytes of flags, 24 counters of 32 bits, four of 64, and so on
 _HEAD = struct.Struct("=8B24I4Q6I")

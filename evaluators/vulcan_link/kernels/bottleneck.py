@@ -42,7 +42,7 @@ from vulcan_link.engine_state import (
     WAITING_BYTES,
 )
 
-# Calls whatever manages the bottleneck's queue, by its address: the simulator's kernel need not know which it is.
+# Call of the bottleneck's queue manager by its address, so that the kernel is compiled once for all of them.
 
 ARRIVAL, DEPARTURE = 0, 1
 ADMIT, DROP, MARK = 0, 1, 2

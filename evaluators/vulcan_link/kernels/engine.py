@@ -61,7 +61,7 @@ from vulcan_link.kernels.sender import stop_waiting_for_reordering, take_acknowl
 from vulcan_link.kernels.timers import estimate
 from vulcan_link.kernels.transmission import send, window_rate
 
-# What is measured of a run: bins of queueing delays, counts of the measured time, and series.
+# Measurements of a run: a histogram of queueing delays, counters, and time series.
 
 
 @helper

@@ -76,7 +76,7 @@ from vulcan_link.kernels.recovery import (
 from vulcan_link.kernels.scoreboard import deliver, in_flight, mark_lost, to_retransmit
 from vulcan_link.kernels.timers import TICK, arm, arm_retransmission, estimate, timeout_after
 
-# Which of the packets sent are lost, by the time at which they left: RACK (RFC 8985).
+# Loss detection by transmission time: RACK (RFC 8985).
 
 DUPLICATES = 3
 

@@ -28,7 +28,7 @@ from vulcan_link.kernels.random_numbers import uniform
 from vulcan_link.kernels.scoreboard import in_flight, next_lost
 from vulcan_link.kernels.timers import arm, arm_retransmission
 
-# How fast a paced sender sends, and how much of it at once, as in Linux.
+# Pacing, as in Linux: rate and burst size.
 
 
 @function

@@ -11,7 +11,7 @@ import numpy as np
 
 from vulcan.kernel_support import function, helper, intrinsic, ir, types
 
-# Numbers as bits, for sorting by digits.
+# Bit patterns of numbers, for radix sort.
 
 
 @intrinsic

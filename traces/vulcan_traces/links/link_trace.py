@@ -84,7 +84,7 @@ def make_link(
     return LinkTrace(name, kind, times, rates, int(period), content.hexdigest())
 
 
-# A part of a link trace along time, and a trace said several times over.
+# Parts and repetitions of a link trace.
 
 
 def repeated(link: LinkTrace, at_least: int) -> LinkTrace:

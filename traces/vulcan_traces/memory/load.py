@@ -66,7 +66,7 @@ def _sha256(path: Path) -> str:
         raise UserError(f"{str(path)!r} cannot be the name of a file: {error}") from error
 
 
-# Page counts on disk, so that each workload is run once on a host.
+# Cache of page counts on disk, so that each workload is run once per host.
 
 
 def stored_counts(name: str, digest: str) -> PageCounts | None:

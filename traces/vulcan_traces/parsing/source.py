@@ -116,7 +116,7 @@ class Source:
             yield number, text.removeprefix(_UTF8_MARK) if is_start else text
 
 
-# A file's content, decompressed by what it holds and not by what it is called.
+# Decompression, by a file's magic bytes, not by its name.
 
 _GZIP = b"\x1f\x8b"
 _XZ = b"\xfd7zXZ\x00"

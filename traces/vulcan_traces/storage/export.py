@@ -149,7 +149,7 @@ def _mixed(keys: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
     return mixed
 
 
-# Files that appear only when they are whole.
+# Atomic file replacement.
 
 
 @contextlib.contextmanager

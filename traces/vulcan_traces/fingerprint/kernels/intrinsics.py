@@ -65,7 +65,7 @@ def bit_count(typing_context, number):  # type: ignore[no-untyped-def]
     return types.uint64(types.uint64), lambda context, builder, signature, arguments: builder.ctpop(arguments[0])
 
 
-# The bucket of a number, for kernels: see `vulcan_traces.fingerprint.log_histogram`.
+# Bucket of a number in a `vulcan_traces.fingerprint.log_histogram`.
 
 _STEPS = np.uint64(STEPS)
 _STEP_BITS = np.uint64(STEP_BITS)
