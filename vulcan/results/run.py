@@ -8,16 +8,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vulcan.evaluator import BaselineKind, SplitName
 from vulcan.registry import find_task
-from vulcan.searches.bootstrap import ConfidenceInterval, mean_interval
 from vulcan.searches.costs import Costs
 from vulcan.searches.evidence import SPLITS, find_objective, make_scorer
 from vulcan.searches.scorer import Scorer
 from vulcan.store import RunRecord
 from vulcan.store.events import VERDICTS, InstanceMetrics
+
+if TYPE_CHECKING:
+    from vulcan.searches.bootstrap import ConfidenceInterval
 
 
 def state_of(record: RunRecord) -> str:
@@ -116,6 +118,8 @@ def interval_of(
     metrics = metrics_of(record, candidate, split)
     if scorer is None or not metrics:
         return None
+    from vulcan.searches.bootstrap import mean_interval  # with numpy, which `vulcan runs` needs not
+
     return mean_interval([scorer.on_instance(split, name, measured) for name, measured in metrics])
 
 
