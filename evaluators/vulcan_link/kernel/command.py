@@ -65,8 +65,8 @@ def run(
     """Measure the real Linux TCP over an emulated link, and compare it with the simulator's prediction.
 
     Two private network namespaces are joined by a link of the given trace, delay and buffer; they vanish with the
-    command. A policy is exported to BPF, compiled by clang, loaded into the kernel for the run, and unloaded
-    out. Needs root, /dev/net/tun, and for a policy clang, bpftool and a kernel with BTF.
+    command. A policy is exported to BPF, compiled by clang, loaded into the kernel for the run, and
+    unloaded after it. Needs root, /dev/net/tun, and for a policy clang, bpftool and a kernel with BTF.
 
     \b
     Examples:
