@@ -19,8 +19,8 @@ PACKAGES = {
 
 # From the ground up; a module imports from its own layer's package and from lower layers.
 LAYERS = (
-    {"vulcan", "vulcan.deprecation", "vulcan.errors", "vulcan.interface"},
-    {"vulcan.benchmark", "vulcan.paths", "vulcan.terminal_text", "vulcan.task"},
+    {"vulcan", "vulcan.documents", "vulcan.errors", "vulcan.interface"},
+    {"vulcan.paths", "vulcan.terminal_text", "vulcan.task"},
     {"vulcan.kernel_support"},
     {"vulcan.anvil"},
     {"vulcan.python_policy"},
@@ -35,7 +35,6 @@ LAYERS = (
         "vulcan.results",
         "vulcan.scaffold",
         "vulcan.testing",
-        "vulcan.bench_pipeline",
     },
     {"vulcan.api"},
     {"vulcan.dashboard", "vulcan.mcp"},
@@ -46,7 +45,7 @@ OFFERED = {("vulcan", "vulcan.api"), ("vulcan", "vulcan.errors")}
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 
 FOR_EVALUATORS = {
-    "vulcan.anvil", "vulcan.benchmark", "vulcan.python_policy", "vulcan.task", "vulcan.evaluator",
+    "vulcan.anvil", "vulcan.python_policy", "vulcan.task", "vulcan.evaluator",
     "vulcan.baseline_cache", "vulcan.errors", "vulcan.kernel_support", "vulcan.paths",
 }  # fmt: skip
 # A command that an evaluator contributes (entry points `vulcan.commands`) is a part of the command line

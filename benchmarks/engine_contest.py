@@ -1,4 +1,4 @@
-"""Engine throughput compared with libCacheSim, and with the same policy in CPython."""
+"""Requests a second of the engine, beside libCacheSim and beside CPython with the same policy."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from benchmarks.engine_peers import NATIVE, SUITED_TABLE, Peer
+from benchmarks.engine_workloads import BY_STATISTICS, LRU, PLAIN, Workload, first, workload, zipf
+from benchmarks.harness import BenchmarkResult, BenchmarkTable, Goal, NotMeasurable, interleaved, ratio
+from benchmarks.plain_python import run_plain
 from vulcan.anvil import Policy, Rejected, check
-from vulcan.benchmark import BenchmarkResult, BenchmarkTable, Goal, NotMeasurable, interleaved, ratio
 from vulcan.task import Task
-from vulcan_cache.benchmark.peers import NATIVE, SUITED_TABLE, Peer, run_plain
-from vulcan_cache.benchmark.workload import BY_STATISTICS, LRU, PLAIN, Workload, first, workload, zipf
 from vulcan_cache.simulate import simulate
 
 MECHANISMS = ("heap", "sample")
@@ -30,7 +31,7 @@ TOO_FAR = 0.02
 
 
 @dataclass(frozen=True)
-class Timing:
+class Measured:
     """Seconds and miss ratio of each contestant on one workload."""
 
     workload: Workload
@@ -69,8 +70,8 @@ def _runs(policies: Mapping[str, Policy], on: Workload) -> dict[str, Callable[[]
     return {engine_name(mechanism, name): run(name, mechanism) for mechanism in MECHANISMS for name in policies}
 
 
-def measure_workload(task: Task, on: Workload, repetitions: int, directory: Path) -> Timing:
-    """Time the engine and, where it is installed, libCacheSim's own code."""
+def measure_workload(task: Task, on: Workload, repetitions: int, directory: Path) -> Measured:
+    """The engine beside libCacheSim's own code. Without the latter where it is not installed."""
     contestants = _runs(_policies(task), on)
     try:
         peer = Peer(on.trace, on.capacity, directory / "trace.oracleGeneral")
@@ -83,7 +84,7 @@ def measure_workload(task: Task, on: Workload, repetitions: int, directory: Path
     for mechanism in MECHANISMS:
         if len({miss_ratios[engine_name(mechanism, name)] for name in BY_STATISTICS}) > 1:
             raise AssertionError(f"{mechanism}: the policies that are compared made different decisions")
-    return Timing(on, seconds, miss_ratios)
+    return Measured(on, seconds, miss_ratios)
 
 
 def _in_turn(
@@ -98,8 +99,8 @@ def _in_turn(
     return interleaved({name: kept(name, run) for name, run in contestants.items()}, repetitions), miss_ratios
 
 
-def measure_python(task: Task, on: Workload, repetitions: int, directory: Path) -> Timing:
-    """Time one policy in the engine, in CPython, and behind the hooks of libCacheSim's plug-in."""
+def measure_python(task: Task, on: Workload, repetitions: int, directory: Path) -> Measured:
+    """One policy in the engine, in CPython, and behind the hooks of libCacheSim's plug-in."""
     contestants = {engine_name("heap"): _runs(_policies(task), on)[engine_name("heap")]}
     objects, sizes = on.trace.objects.tolist(), on.trace.sizes.tolist()
     contestants[PYTHON] = lambda: run_plain(PLAIN, objects, sizes, on.capacity)
@@ -112,17 +113,17 @@ def measure_python(task: Task, on: Workload, repetitions: int, directory: Path) 
     seconds, miss_ratios = _in_turn(contestants, repetitions)
     if max(miss_ratios.values()) - min(miss_ratios.values()) > TOO_FAR:
         raise AssertionError(f"the same policy misses differently: {miss_ratios}")
-    return Timing(on, seconds, miss_ratios)
+    return Measured(on, seconds, miss_ratios)
 
 
-def speed_table(found: Sequence[Timing]) -> BenchmarkTable:
+def speed_table(found: Sequence[Measured]) -> BenchmarkTable:
     """Million requests a second of each contestant on each workload."""
     names = list(found[0].seconds)
     rows = tuple((name, *(f"{one.rate(name):.1f}" for one in found)) for name in names)
     return BenchmarkTable("Million requests a second", ("engine", *(one.workload.name for one in found)), rows)
 
 
-def python_table(found: Timing) -> BenchmarkTable:
+def python_table(found: Measured) -> BenchmarkTable:
     """The same policy in the engine and in CPython."""
     fast = engine_name("heap")
     rows = tuple(
@@ -138,8 +139,8 @@ def python_table(found: Timing) -> BenchmarkTable:
     return BenchmarkTable(f"The same policy in CPython, on {found.workload.name}", columns, rows)
 
 
-def goals_of(found: Timing) -> list[Goal]:
-    """Return the performance goals against libCacheSim, where it is installed, and those of statistics."""
+def goals_of(found: Measured) -> list[Goal]:
+    """The goals that are measured against libCacheSim, where it is there, and those of statistics."""
     heap, sample = engine_name("heap"), engine_name("sample")
     goals = [
         Goal(
@@ -162,7 +163,7 @@ def goals_of(found: Timing) -> list[Goal]:
     return goals
 
 
-def python_goals(found: Timing) -> list[Goal]:
+def python_goals(found: Measured) -> list[Goal]:
     """The goals against CPython."""
     heap = engine_name("heap")
     goals = [Goal("heap, times the same policy in CPython", found.times(heap, PYTHON), 50, margin=MARGIN)]
@@ -173,7 +174,7 @@ def python_goals(found: Timing) -> list[Goal]:
     return goals
 
 
-def to_json(found: Timing) -> dict[str, object]:
+def to_json(found: Measured) -> dict[str, object]:
     """The figures behind the tables."""
     return {
         "workload": found.workload.name,

@@ -1,1 +1,0 @@
-"""Engine throughput benchmarks, for `vulcan bench` and the checkout's `benchmarks/`."""
