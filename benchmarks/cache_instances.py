@@ -38,9 +38,9 @@ from vulcan.anvil import check
 from vulcan.baseline_cache import cached_metrics
 from vulcan.evaluator import Evaluator, Instance, load_evaluator
 from vulcan.portfolio.candidates import digest
-from vulcan.portfolio.io import read_library
+from vulcan.portfolio.library_file import read_library
 from vulcan.portfolio.model import Library, LibraryMember
-from vulcan.portfolio.select import Choice, select, shipped_library
+from vulcan.portfolio.selector import Choice, select, shipped_library
 from vulcan.registry import find_task
 from vulcan.searches.config import complete_settings
 from vulcan.task import Metrics, Split

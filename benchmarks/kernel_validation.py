@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.harness import Goal, arguments, finish
-from vulcan_link.kernel.cell import Cell, Measured
+from vulcan_link.kernel.cell import Cell, Measurement
 from vulcan_link.kernel.run import run_cell
 from vulcan_traces.links import LinkTrace, load_link, make_link
 
@@ -43,7 +43,7 @@ def reference_link(name: str) -> LinkTrace:
     return load_link(DATA / "cc" / folder / name)
 
 
-def run_reference_cell(row: dict[str, Any], seconds: float | None = None) -> Measured:
+def run_reference_cell(row: dict[str, Any], seconds: float | None = None) -> Measurement:
     flows = (row["cc"],) * len(row["flows"])
     cell = Cell(reference_link(row["trace"]), flows, row["owd"] + MORE_DELAY_MS, row["queue"], seconds or row["dur"])
     return run_cell(cell)[0]

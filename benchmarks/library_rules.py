@@ -27,7 +27,7 @@ from benchmarks.instance_traces import DATA, SIZES, SOURCES, counted, split
 from vulcan.portfolio import decide
 from vulcan.portfolio.features import clusters_of, standard
 from vulcan.portfolio.model import FingerprintedInstance, SelectionRule, make_table
-from vulcan.portfolio.select import MIN, reach_of
+from vulcan.portfolio.selector import MIN, reach_of
 from vulcan.registry import find_task
 from vulcan.searches.config import complete_settings
 from vulcan.task import Split

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from vulcan_link import Flow, Queue, Result, Scenario, simulate
-from vulcan_link.kernel.prediction import LATENESS_US
+from vulcan_link.kernel.cell import LATENESS_US
 from vulcan_traces.links import LinkTrace, load_link, make_link
 
 ROOT = Path(__file__).resolve().parents[1]

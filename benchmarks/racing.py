@@ -35,7 +35,7 @@ from vulcan.searches.config import complete_settings
 from vulcan.searches.evaluation import WINDOW, passes, stages, will_not_reach
 from vulcan_cache.evaluator import CacheEvaluator
 from vulcan_cache.layout import LAYOUT
-from vulcan_cache.rungs import KEPT_BY_ONE_RUNG, LADDER, sampled
+from vulcan_cache.spatial_sample import KEPT_BY_ONE_RUNG, LADDER, sampled
 
 DATA = Path(os.environ.get("VULCAN_DATA", Path(__file__).resolve().parents[1] / ".." / "shared" / "data"))
 LARGE = (

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from vulcan.paths import keep_compiled_kernels_in_cache
+import numpy as np
 
-keep_compiled_kernels_in_cache()
-
-import numpy as np  # noqa: E402
-from numba import njit  # noqa: E402 - numba reads the cache's place when it is imported
+from vulcan.kernel_support import njit
 
 
 @njit(cache=True, error_model="numpy")

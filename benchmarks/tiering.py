@@ -27,11 +27,11 @@ from vulcan.searches.config import complete_settings
 from vulcan_tiering import simulate
 from vulcan_tiering.baselines import BASELINES
 from vulcan_tiering.baselines.run import run_baseline
-from vulcan_tiering.rungs import KEEP, ONE_IN, sampled
+from vulcan_tiering.page_sample import KEEP, ONE_IN, sampled
 from vulcan_tiering.simulate import sample_accesses
 from vulcan_traces.memory import PageCounts, load_page_counts
-from vulcan_traces.memory.gups import run_gups
-from vulcan_traces.memory.recorder import TOUCHES, new_recorder
+from vulcan_traces.memory.kernels.gups import run_gups
+from vulcan_traces.memory.kernels.recorder import TOUCHES, new_recorder
 
 DATA = Path(os.environ.get("VULCAN_DATA", Path(__file__).resolve().parents[1] / ".." / "shared" / "data"))
 RECORDED = DATA / "mem" / "pagecounts" / "own_kv.npz"

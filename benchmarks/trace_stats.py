@@ -20,7 +20,8 @@ import numpy as np
 
 from benchmarks.harness import Goal, arguments, finish
 from vulcan_traces import Trace, load_trace
-from vulcan_traces.fingerprint import Fingerprint, fingerprint, one_pass
+from vulcan_traces.fingerprint import Fingerprint, fingerprint
+from vulcan_traces.fingerprint.kernels import one_pass
 
 DATA = Path(os.environ.get("VULCAN_DATA", Path(__file__).resolve().parents[2] / "shared" / "data")) / "cache"
 GENERATED = "zipf:requests=5000000,objects=500000,alpha=1.0,seed=1,sizes=lognormal,size_median=4096,size_sigma=1.2"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,6 +21,7 @@ PACKAGES = {
 LAYERS = (
     {"vulcan", "vulcan.documents", "vulcan.errors", "vulcan.interface"},
     {"vulcan.paths", "vulcan.terminal_text", "vulcan.task"},
+    {"vulcan.kernel_support"},
     {"vulcan.anvil"},
     {"vulcan.python_policy"},
     {"vulcan.evaluator", "vulcan.baseline_cache", "vulcan.registry"},
@@ -43,12 +46,12 @@ LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 
 FOR_EVALUATORS = {
     "vulcan.anvil", "vulcan.python_policy", "vulcan.task", "vulcan.evaluator",
-    "vulcan.baseline_cache", "vulcan.errors", "vulcan.paths",
+    "vulcan.baseline_cache", "vulcan.errors", "vulcan.kernel_support", "vulcan.paths",
 }  # fmt: skip
 # A command that an evaluator contributes (entry points `vulcan.commands`) is a part of the command line
 FOR_COMMANDS = FOR_EVALUATORS | {"vulcan.cli", "vulcan.export", "vulcan.registry"}
 CONTRIBUTED_COMMANDS = {"vulcan_link.kernel.command"}
-FOR_TRACES = {"vulcan.errors", "vulcan.paths"}
+FOR_TRACES = {"vulcan.errors", "vulcan.kernel_support", "vulcan.paths"}
 
 DOMAIN = re.compile(
     r"evict|ghost|miss_?ratio|hit_?ratio|prefetch|belady|fifo|\blru(?!_cache)|cache_?size|footprint|cwnd|congestion|"
@@ -131,7 +134,7 @@ def test_evaluators_import_the_contracts_and_traces_alone(package: str) -> None:
     assert wrong == []
 
 
-def test_traces_import_errors_and_paths_alone() -> None:
+def test_traces_import_errors_kernel_support_and_paths_alone() -> None:
     assert {theirs for *_, theirs in within("vulcan_traces")} - FOR_TRACES - {"vulcan_traces"} == set()
 
 
@@ -162,3 +165,57 @@ def test_the_framework_knows_no_domain() -> None:
         if DOMAIN.search(name)
     ]
     assert found == []
+
+
+def kernel_patterns() -> list[str]:
+    """Return the modules that mypy leaves to numba, as patterns."""
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        overrides = tomllib.load(file)["tool"]["mypy"]["overrides"]
+    exempt = [pattern for override in overrides if override.get("ignore_errors") for pattern in override["module"]]
+    return [pattern for pattern in exempt if ".exported." not in pattern]
+
+
+def is_kernel(module: str) -> bool:
+    """Whether mypy leaves a module out; like mypy, `*` stands for any number of components, also none."""
+    return any(
+        re.fullmatch(re.escape(pattern).replace(r"\.\*", r"(\..*)?").replace(r"\*", ".*"), module)
+        for pattern in kernel_patterns()
+    )
+
+
+def decorates_kernels(path: Path) -> bool:
+    """Whether a module is compiled: numba or its decorators are imported at its top level."""
+    return any(
+        (isinstance(node, ast.ImportFrom) and node.module in ("vulcan.kernel_support", "numba", "llvmlite"))
+        or (isinstance(node, ast.Import) and any(alias.name.startswith(("numba", "llvmlite")) for alias in node.names))
+        or (isinstance(node, ast.ImportFrom) and "baseline_kernel" in [alias.name for alias in node.names])
+        for node in tree(path).body
+    )
+
+
+def test_compiled_kernels_are_where_mypy_looks_away_and_nothing_else_is() -> None:
+    """Also exempt is a package's `__init__.py`: it names what is in the package."""
+    found = {module: path for package in PACKAGES if package != "vulcan" for module, path in sources(package).items()}
+    kernels = {module for module, path in found.items() if decorates_kernels(path)}
+    exempt = {module for module, path in found.items() if is_kernel(module) and path.name != "__init__.py"}
+    assert "vulcan_cache.kernels.ranking" in kernels
+    assert exempt == kernels
+    assert len(kernel_patterns()) <= 4
+
+
+def test_numba_is_imported_by_the_one_module_that_sets_it_up() -> None:
+    importing = {
+        module
+        for package in PACKAGES
+        for module, path in sources(package).items()
+        for _, name in imported(path)
+        if name.split(".")[0] == "numba"
+    }
+    assert importing == set()  # `vulcan.kernel_support` imports it by name, once it is set up
+
+
+def test_no_module_is_named_like_one_of_the_standard_library() -> None:
+    named = {path.relative_to(ROOT) for package in PACKAGES for path in sources(package).values()}
+    assert [
+        str(path) for path in sorted(named) if path.stem in sys.stdlib_module_names and path.stem != "__init__"
+    ] == []

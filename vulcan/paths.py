@@ -49,6 +49,7 @@ def _kernels_version() -> str:
         return __version__
     anvil = checkout / "vulcan" / "anvil"
     files = [anvil / "native" / f"{name}.py" for name in _COMPILED]
+    files += [checkout / "vulcan" / "kernel_support.py"]
     files += [file for folder in ("evaluators", "traces") for file in (checkout / folder).rglob("*.py")]
     newest = max(file.stat().st_mtime_ns for file in files)
     return f"{__version__}-{newest:x}"

@@ -1,11 +1,13 @@
-"""The evaluator of the cache tasks: traces and cache sizes in, miss ratios out."""
+"""Evaluator of the cache tasks: traces and cache sizes in, miss ratios out."""
 
 from __future__ import annotations
 
 import json
 import logging
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -16,13 +18,12 @@ from vulcan.baseline_cache import cached_metrics
 from vulcan.errors import UserError
 from vulcan.evaluator import BaselineKind, Instance, Rung, SplitName
 from vulcan.task import Json, Metrics, Split
+from vulcan_cache import online_fingerprint
 from vulcan_cache.baselines import BASELINES
-from vulcan_cache.capacity import capacity_in_bytes
-from vulcan_cache.fingerprint import fingerprint_of, fingerprint_source, opening_of
+from vulcan_cache.online_fingerprint import OnlineFingerprint
 from vulcan_cache.probe import Probe, Scale
-from vulcan_cache.rungs import make_rungs
 from vulcan_cache.simulate import Result, check_sample_size, mechanism_named, simulate
-from vulcan_cache.spatial_sample import sample_of
+from vulcan_cache.spatial_sample import make_rungs, sample_of
 from vulcan_traces import EMBEDDED, Trace, load_trace
 
 log = logging.getLogger(__name__)
@@ -33,7 +34,7 @@ HOW = ("mechanism", "sample_size", "sample_seed")
 
 @dataclass(frozen=True, slots=True)
 class _Requests:
-    """What an instance asks of a cache, up to the last request that is measured.
+    """Requests of an instance, up to the last one measured.
 
     On a spatial sample `times` has the number of each request in the trace; else it is None, and they are the indices.
     """
@@ -46,7 +47,7 @@ class _Requests:
 
 
 class CacheEvaluator:
-    """An instance is a trace, a cache size and the requests that are measured; it always starts with an empty cache.
+    """Evaluator whose instances are a trace, a cache size and a measured range of requests, always from an empty cache.
 
     A trace is cut along time: the search is measured on its first requests, the winner chosen on the next, and the
     test on the last, each of the latter two with the cache as the earlier requests left it.
@@ -272,3 +273,79 @@ def _unit_capacity(size: str, trace: Trace) -> int:
 
 def _chosen(settings: Mapping[str, Any]) -> dict[str, Any]:
     return {name: settings[name] for name in HOW if name in settings}
+
+
+# Cache sizes as users write them.
+
+_UNITS = {
+    "": 1, "b": 1,
+    "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12,
+    "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40,
+    "kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40,
+}  # fmt: skip
+_FORM = re.compile(r"(?P<number>[-+]?\d+(?:\.\d*)?|[-+]?\.\d+)\s*(?P<unit>%|[a-z]*)\Z", re.IGNORECASE)
+
+
+def capacity_in_bytes(text: str, trace: Trace) -> int:
+    """Return the capacity in bytes that the text denotes for this trace.
+
+    Bytes (`1000000`, `64MiB`), a share of the trace's footprint (`10%`), or a number of objects of its mean size
+    (`1000obj`). Raises UserError where it is none of these, or comes to less than one byte.
+    """
+    match = _FORM.match(text.strip())
+    unit = match["unit"].lower() if match else ""
+    if match is None or unit not in (*_UNITS, "%", "obj", "objects"):
+        raise UserError(f"cache size {text!r} is not a size: write bytes (64MiB), a share (10%) or objects (1000obj)")
+    number = float(match["number"])
+    if number <= 0:
+        raise UserError(f"cache size {text!r} is not above 0")
+    if unit == "%":
+        size = number / 100 * trace.footprint
+    elif unit in ("obj", "objects"):
+        size = number * trace.footprint / trace.object_count
+    else:
+        size = number * _UNITS[unit]
+    if size < 1:
+        raise UserError(
+            f"cache size {text!r} is less than one byte of {trace.name}, whose footprint is {trace.footprint:,} bytes"
+        )
+    if size > 2**53:
+        raise UserError(f"cache size {text!r} is over 2^53 bytes")
+    return int(size)
+
+
+# Workload fingerprints of instances, from their first requests.
+
+VERSION = 1
+"""Part of what fingerprints are kept under: to be raised when the same requests give another fingerprint."""
+
+
+def fingerprint_of(instance: Instance, trace: Trace, sizes: NDArray[np.uint32], first: int) -> Mapping[str, float]:
+    """The fingerprint of an instance's first requests, kept on disk; `sizes` are the trace's, as they are counted."""
+    capacity, stop = cast(int, instance.parameters["capacity"]), cast(int, instance.parameters["measure_to"])
+    requests = min(first, stop)
+
+    def measure() -> dict[str, float]:
+        seen = OnlineFingerprint(capacity, requests)
+        keys = np.asarray(trace.keys)[np.asarray(trace.objects)[:requests]]
+        for key, size in zip(keys.tolist(), np.asarray(sizes)[:requests].tolist(), strict=True):
+            seen.observe(key, size)
+        return seen.features()
+
+    unit = instance.parameters["unit_sizes"]
+    return cached_metrics(["fingerprint", VERSION, trace.digest, unit, capacity, requests], measure)
+
+
+def opening_of(instance: Instance, first: int) -> Instance:
+    """The first requests of an instance, from an empty cache; while it fills, in the first half, nothing counts."""
+    requests = min(first, cast(int, instance.parameters["measure_to"]))
+    return replace(
+        instance,
+        name=f"{instance.name} first {first}",
+        parameters={**instance.parameters, "measure_from": requests // 2, "measure_to": requests},
+    )
+
+
+def fingerprint_source() -> str:
+    """Return the source of the module that computes fingerprints."""
+    return Path(online_fingerprint.__file__).read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""What the cache tasks declare in common: the time, the object, goals, and where traces and cache sizes come from."""
+"""Declarations shared by the cache tasks: time, object, goals, and settings for traces and cache sizes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the kernels of `heap` and `sample` keep what policies read: a record of 64 bytes an object, and the globals."""
+"""Memory layout of `heap` and `sample`: a 64-byte record per object, and the globals."""
 
 from vulcan.anvil.feature_layout import HistorySlots, Layout, Slot
 

@@ -1,4 +1,4 @@
-"""The mechanisms by name: how a policy's functions are used by the kernel that runs it."""
+"""Registry of mechanisms: how a kernel uses a policy's functions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MASK = (1 << 64) - 1
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A policy and the requests that it is run on, as `vulcan_cache.simulate` takes them."""
+    """Policy and the requests that it runs on, as `vulcan_cache.simulate` takes them."""
 
     policy: Policy
     objects: NDArray[np.uint32]
@@ -55,7 +55,7 @@ class Mechanism:
 
 
 def generator_state(seed: int) -> int:
-    """Where the generator of the mechanism `sample` starts: splitmix64 of the seed, but never 0."""
+    """Return the initial state of the mechanism `sample`'s generator: splitmix64 of the seed, but never 0."""
     z = (seed + 1) * _GOLDEN & _MASK
     z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 & _MASK
     z = (z ^ (z >> 27)) * 0x94D049BB133111EB & _MASK
@@ -63,25 +63,25 @@ def generator_state(seed: int) -> int:
 
 
 def _heap() -> Kernel:
-    from vulcan_cache.ranking import heap
+    from vulcan_cache.kernels.ranking import heap
 
     return heap  # type: ignore[no-any-return]
 
 
 def _sample() -> Kernel:
-    from vulcan_cache.ranking import sample
+    from vulcan_cache.kernels.ranking import sample
 
     return sample  # type: ignore[no-any-return]
 
 
 def _queues() -> Kernel:
-    from vulcan_cache.queues import queues
+    from vulcan_cache.kernels.queues import queues
 
     return queues  # type: ignore[no-any-return]
 
 
 def _ranked(kernel: Kernel, run: Run) -> tuple[int, int, int, int]:
-    from vulcan_cache.heap import new_nodes
+    from vulcan_cache.kernels.heap import new_nodes
 
     common, records, scores = _common(run, layout.LAYOUT, layout.RECORD)
     return kernel(

@@ -1,4 +1,4 @@
-"""A short trace that tells policies apart by what they evict, before they are run on a real one.
+"""Behavioural probe: a short trace that distinguishes policies by what they evict, before they run on a real one.
 
 What makes it tell much (measured on recorded candidates, `benchmarks/racing.py`): a small cache, so that objects that
 were hit are in danger too; requests that come again at once and ones that come again late, for a policy may look at
@@ -30,7 +30,7 @@ that never came before; how many the latest are; the share of requests that foll
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """What policies see on an instance: how late it gets, how many objects are in the cache, how large they are."""
+    """Magnitudes that policies see on an instance: its duration, the number of resident objects and their sizes."""
 
     requests: int
     residents: float
@@ -39,7 +39,7 @@ class Scale:
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """The trace at the scale of the instances at hand, so that a policy's constants mean there what they mean here.
+    """Probe trace at the scale of the instances, so that a policy's constants mean the same on both.
 
     Times, the size of the cache and the sizes of objects are multiples of those in the trace; `settings` are the
     mechanism's.
@@ -54,7 +54,7 @@ class Probe:
 
     @classmethod
     def of(cls, scales: Sequence[Scale], settings: Mapping[str, Any]) -> Probe:
-        """The probe for instances of these scales: the geometric mean of each."""
+        """Make the probe for instances of these scales: the geometric mean of each."""
         random = np.random.RandomState(1)  # its stream is the same in every version of numpy
         objects = _objects(random)
         object_size = geometric_mean(s.object_size for s in scales)
@@ -69,7 +69,7 @@ class Probe:
         )
 
     def digest(self, policy: Policy) -> str:
-        """A hash of the sequence of objects that the policy evicts, as 16 hex digits."""
+        """Return a hash of the sequence of objects that the policy evicts, as 16 hex digits."""
         result = simulate(
             policy, self.objects, self.sizes, self.capacity, times=self.times, weight=self.weight, **self.settings
         )

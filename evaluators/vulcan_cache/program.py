@@ -1,4 +1,4 @@
-"""The evaluator of the task `cache_program`: the cache is kept here, and a program says what leaves it."""
+"""Evaluator of the task `cache_program`: the cache is simulated here, and a program decides what it evicts."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from vulcan.anvil import Policy
 
 HOOKS = ("on_hit", "on_miss", "evict", "admit")
-"""By the kinds of rows of `vulcan_cache.replay`."""
+"""By the kinds of rows of `vulcan_cache.kernels.replay`."""
 
 SHORTER = 40_000
 """Requests of each of the generated workloads that are the default: a program is a hundred times slower than Anvil."""
@@ -53,7 +53,7 @@ class ProgramEvaluator(CacheEvaluator):
 
     def prepare(self, instances: Sequence[Instance]) -> None:
         """See `vulcan.evaluator.Evaluator`."""
-        from vulcan_cache import replay  # compiles the kernel, or loads it
+        from vulcan_cache.kernels import replay  # compiles the kernel, or loads it
 
         for instance in instances:
             self._requests(instance)
@@ -98,7 +98,7 @@ def _told_once(instance: Instance) -> Instance:
 
 
 def blocks() -> Iterator[int]:
-    """Lengths of blocks that nobody can foresee, a program least of all; no result of an honest one depends on them."""
+    """Yield block lengths that a program cannot predict; no honest program's result depends on them."""
     random = Random(secrets.randbits(64))
     while True:
         yield random.randint(*BLOCK)
@@ -121,7 +121,7 @@ def replay_program(
     result is the same for every program that sees only what its hooks are given. Raises ProgramFailed where it decides
     what cannot be.
     """
-    from vulcan_cache import replay  # compiles the kernel, or loads it
+    from vulcan_cache.kernels import replay  # compiles the kernel, or loads it
 
     count = object_count if object_count is not None else int(objects.max(initial=0)) + 1
     resident_size = np.full(count, replay.ABSENT, np.int64)
@@ -161,7 +161,7 @@ class _Cache:
 
 def _follow(running: RunningProgram, cache: _Cache) -> None:
     """Ask for one decision after the other."""
-    from vulcan_cache import replay
+    from vulcan_cache.kernels import replay
 
     objects, sizes, capacity, state, rows = cache.objects, cache.sizes, cache.capacity, cache.state, cache.rows
     answers = np.empty(0, np.int64)
@@ -184,7 +184,7 @@ def _follow(running: RunningProgram, cache: _Cache) -> None:
 
 def _follow_in_blocks(running: RunningProgram, cache: _Cache, blocks: Iterator[int]) -> None:
     """Have requests decided block by block, and carry the decisions out."""
-    from vulcan_cache import replay
+    from vulcan_cache.kernels import replay
 
     objects, sizes, state = cache.objects, cache.sizes, cache.state
     decides = cache.told & 1 << replay.ADMIT
@@ -209,7 +209,7 @@ def _follow_in_blocks(running: RunningProgram, cache: _Cache, blocks: Iterator[i
 
 
 def _not_there(cache: _Cache, answer: int) -> ProgramFailed:
-    from vulcan_cache import replay
+    from vulcan_cache.kernels import replay
 
     known = 0 <= answer < len(cache.resident_size)
     what = "which is not in the cache" if known else "and there is no such object"

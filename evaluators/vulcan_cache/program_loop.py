@@ -1,7 +1,7 @@
 """The cache as the process of a program keeps it for itself, where requests come in blocks.
 
 This module's text is sent to that process and runs there, so it imports only what is there already. Nothing of what it
-says is believed: its decisions are replayed by `vulcan_cache.replay`, which counts.
+says is believed: its decisions are replayed by `vulcan_cache.kernels.replay`, which counts.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence

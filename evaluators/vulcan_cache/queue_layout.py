@@ -1,4 +1,4 @@
-"""Where the kernel of `queues` keeps what policies read: a record of 64 bytes an object, and the globals."""
+"""Memory layout of `queues`: a 64-byte record per object, and the globals."""
 
 from vulcan.anvil.feature_layout import HistorySlots, Layout, Slot
 

@@ -1,4 +1,4 @@
-"""The known policies that others are compared with."""
+"""Baselines of the task `congestion_control`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FIXED_WINDOW = 40.0
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """An algorithm of the simulator as it is compared with; `parameter` is its number where it takes one."""
+    """Baseline: an algorithm of the simulator; `parameter` is its number where it takes one."""
 
     algorithm: str
     kind: BaselineKind = "baseline"
@@ -36,9 +36,9 @@ BASELINES: Mapping[str, Baseline] = {name: _KINDS.get(name, Baseline(name)) for 
 
 @cache
 def simulator_digest() -> str:
-    """A hash of the simulator's source: results that are kept on disk are of this version of it."""
+    """Return a hash of the simulator's source, part of the key of cached results."""
     here = Path(__file__).parent
     digest = hashlib.sha256()
-    for path in sorted([*here.glob("*.py"), *(here / "algorithms").glob("*.py")]):
-        digest.update(path.name.encode() + path.read_bytes())
+    for path in sorted(path for path in here.rglob("*.py") if path.parent.name != "kernel"):
+        digest.update(path.relative_to(here).as_posix().encode() + path.read_bytes())
     return digest.hexdigest()

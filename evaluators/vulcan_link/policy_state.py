@@ -1,4 +1,4 @@
-"""Where the mechanism keeps what a policy reads: a row of float64 a flow, the first slots of the policy's `globals`.
+"""Memory layout of a policy's features: a row of float64 per flow, the first slots of the policy's `globals`.
 
 `STATE` and `WINDOW` give the order: the slot of `state.now_us` is `SLOT["state.now_us"]`. The features of `state` are
 written before every call, those of `window` when a round trip is over.
@@ -7,6 +7,8 @@ written before every call, those of `window` when a round trip is over.
 from __future__ import annotations
 
 from types import MappingProxyType
+
+from vulcan.anvil.feature_layout import Layout, Slot
 
 STATE = (
     "now_us",  # since the flow began
@@ -56,3 +58,8 @@ SLOT = MappingProxyType(
 
 GLOBALS = len(SLOT)
 """The float64 slots that are the mechanism's; the policy's own state lies behind them."""
+
+
+# Layout of a compiled policy's features: in its flow's row.
+
+LAYOUT = Layout(features={name: Slot("globals", slot) for name, slot in SLOT.items()}, global_slots=GLOBALS)

@@ -1,4 +1,4 @@
-"""What is simulated: a bottleneck link, its queue, and the flows that share it."""
+"""Scenario of a simulation: a bottleneck link, its queue, and the flows that share it."""
 
 from __future__ import annotations
 

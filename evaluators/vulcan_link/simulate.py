@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from vulcan.anvil import Policy
 from vulcan.errors import UserError
-from vulcan_link import memory as m
-from vulcan_link import record
+from vulcan_link import engine_state as m
+from vulcan_link import flow_state
 from vulcan_link.algorithms import ALGORITHMS, Algorithm
+from vulcan_link.aqm.manager import QueueManager, decisions_of_state
+from vulcan_link.kernels.random_numbers import generator_state
+from vulcan_link.kernels.receiver import QUICK_PACKETS
 from vulcan_link.policy_state import GLOBALS
-from vulcan_link.queue_management import Manager, decisions_of_state
-from vulcan_link.random import generator_state
-from vulcan_link.receiver import QUICK_PACKETS
 from vulcan_link.result import FlowResult, Result
 from vulcan_link.scenario import HEADERS, Flow, Queue, Scenario
 from vulcan_traces.links import LinkTrace
@@ -30,7 +30,7 @@ def simulate(
     scenario: Scenario,
     policy: Policy | None = None,
     *,
-    manager: Manager | None = None,
+    manager: QueueManager | None = None,
     series: bool = False,
     series_interval_ms: float = 100.0,
 ) -> Result:
@@ -41,7 +41,7 @@ def simulate(
     manager give the same result, bit for bit. Raises UserError for an algorithm that is not known, for a link that
     carries nothing, and where a flow asks for a policy and none is given.
     """
-    from vulcan_link.engine import run
+    from vulcan_link.kernels.engine import run
 
     algorithms = [_algorithm(flow, policy) for flow in scenario.flows]
     duration, interval = round(scenario.duration_s * SECOND), round(series_interval_ms * MILLISECOND)
@@ -115,7 +115,7 @@ def _policy(policy: Policy | None, count: int) -> tuple[tuple[int, int, int], ND
     """The addresses of the policy's functions, and what it reads, a row for each flow."""
     if policy is None:
         return (0, 0, 0), np.zeros((count, GLOBALS))
-    from vulcan_link.layout import LAYOUT
+    from vulcan_link.policy_state import LAYOUT
 
     native = policy.native(LAYOUT)
     shown = np.stack([native.new_globals() for _ in range(count)])
@@ -128,22 +128,22 @@ def _flows(
 ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
     """The flows' records before they start, what only the mechanism sees of them, and when they start."""
     count = len(scenario.flows)
-    flows = np.zeros((count, record.SLOTS))
+    flows = np.zeros((count, flow_state.SLOTS))
     own = np.zeros((count, m.FLOW_SLOTS), np.int64)
     dues = np.full((count, m.SOURCES), m.NEVER)
     duration = round(scenario.duration_s * SECOND)
     for f, (flow, algorithm) in enumerate(zip(scenario.flows, algorithms, strict=True)):
         row, mine = flows[f], own[f]
-        row[record.ALGORITHM] = algorithm.number
-        row[record.CONTROLS] = algorithm.controls
-        row[record.PACED] = algorithm.paced if flow.pacing is None else flow.pacing
-        row[record.PAYLOAD_BYTES] = flow.packet_bytes - HEADERS
-        row[record.PACKET_BYTES] = flow.packet_bytes
-        row[record.PARAMETER] = flow.parameter
-        row[record.PROPAGATION] = round(flow.round_trip_ms * MILLISECOND)
-        row[record.LINK_RATE] = rate
-        row[record.INITIAL_WINDOW] = flow.initial_window
-        row[record.RANDOM] = generator_state(scenario.seed, f + 1)
+        row[flow_state.ALGORITHM] = algorithm.number
+        row[flow_state.CONTROLS] = algorithm.controls
+        row[flow_state.PACED] = algorithm.paced if flow.pacing is None else flow.pacing
+        row[flow_state.PAYLOAD_BYTES] = flow.packet_bytes - HEADERS
+        row[flow_state.PACKET_BYTES] = flow.packet_bytes
+        row[flow_state.PARAMETER] = flow.parameter
+        row[flow_state.PROPAGATION] = round(flow.round_trip_ms * MILLISECOND)
+        row[flow_state.LINK_RATE] = rate
+        row[flow_state.INITIAL_WINDOW] = flow.initial_window
+        row[flow_state.RANDOM] = generator_state(scenario.seed, f + 1)
         ahead = round(flow.delay_ms * MILLISECOND)
         dues[f, m.START] = round(flow.start_s * SECOND) + ahead
         stop = m.NEVER if flow.stop_s is None else round(flow.stop_s * SECOND) + ahead
@@ -253,7 +253,7 @@ def _result(
         seconds=seconds,
         capacity_bps=rate,
         utilisation=carried / (rate * seconds) if rate else 0.0,
-        goodput_bps=float(counted[:, m.RECEIVED] @ flows[:, record.PAYLOAD_BYTES]) * 8 / seconds,
+        goodput_bps=float(counted[:, m.RECEIVED] @ flows[:, flow_state.PAYLOAD_BYTES]) * 8 / seconds,
         throughput_bps=float(counted[:, m.CARRIED_BYTES].sum()) * 8 / seconds,
         sent=int(counted[:, m.SENT].sum()),
         delivered=gone,
@@ -294,14 +294,14 @@ def _flow_result(
         acknowledged=int(counted[m.DELIVERED_COUNT]),
         queued=int(own[m.SENT] - own[m.LOST_AT_RANDOM] - own[m.DROPPED] - own[m.GONE]),
         in_flight=int(own[m.OUTSTANDING]),
-        goodput_bps=received * float(row[record.PAYLOAD_BYTES]) * 8 / seconds if seconds > 0 else 0.0,
+        goodput_bps=received * float(row[flow_state.PAYLOAD_BYTES]) * 8 / seconds if seconds > 0 else 0.0,
         throughput_bps=float(counted[m.CARRIED_BYTES]) * 8 / seconds if seconds > 0 else 0.0,
         queueing_delay_avg_ms=float(counted[m.DELAY_SUM]) / gone / MILLISECOND if gone else 0.0,
         queueing_delay_p95_ms=_percentile(bins, 0.95),
         queueing_delay_max_ms=float(own[m.DELAY_MAX]) / MILLISECOND,
         rtt_avg_ms=float(counted[m.RTT_SUM]) / samples / MILLISECOND if samples else 0.0,
-        rtt_min_ms=float(row[record.MIN_RTT]) / MILLISECOND,
-        rtt_max_ms=float(row[record.MAX_RTT]) / MILLISECOND,
+        rtt_min_ms=float(row[flow_state.MIN_RTT]) / MILLISECOND,
+        rtt_max_ms=float(row[flow_state.MAX_RTT]) / MILLISECOND,
         recoveries=int(counted[m.RECOVERIES]),
         timeouts=int(counted[m.TIMEOUTS]),
         window_avg=float(counted[m.WINDOW_SUM]) / acks if acks else 0.0,

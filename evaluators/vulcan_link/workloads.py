@@ -7,10 +7,16 @@ Reno. The three parts are of the same kinds with other rates, delays and buffers
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
+from vulcan.errors import UserError, did_you_mean
 from vulcan.evaluator import SplitName
+from vulcan_link.algorithms import ALGORITHMS
+from vulcan_traces.links import LinkTrace
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,3 +57,85 @@ WORKLOADS: Mapping[SplitName, tuple[Workload, ...]] = {
         Workload("shared", "constant:rate=24", 20.0, "3bdp", "reno"),
     ),
 }
+
+
+# Competing flows: `cubic`, `cubic:2`, `bbr:1@5-15` (from 5 s to 15 s), or `none`.
+
+_COMPETITORS_SPEC = re.compile(
+    r"(?P<algorithm>[a-z][a-z0-9_-]*)(?::(?P<count>[0-9]{1,4}))?"
+    r"(?:@(?P<start>[0-9]+(?:\.[0-9]+)?)(?:-(?P<stop>[0-9]+(?:\.[0-9]+)?))?)?\Z"
+)
+NONE = "none"
+MAX_COMPETITORS = 100
+"""Flows that may share a link."""
+
+
+@dataclass(frozen=True, slots=True)
+class Competitors:
+    """`count` flows of one algorithm, from `start_s` until `stop_s` (None: the end)."""
+
+    algorithm: str
+    count: int
+    start_s: float = 0.0
+    stop_s: float | None = None
+
+
+def parse_competitors(spec: str) -> Competitors | None:
+    """What the setting says; None for `none`. Raises UserError for anything else than it may be."""
+    if spec == NONE:
+        return None
+    match = _COMPETITORS_SPEC.match(spec)
+    if match is None:
+        raise UserError(f"competing flows {spec!r}: an algorithm, how many and when, such as cubic:2 or cubic:1@5-15")
+    known = [name for name in ALGORITHMS if name != "policy"]
+    if match["algorithm"] not in known:
+        name = match["algorithm"]
+        raise UserError(
+            f"competing flows {spec!r}: no algorithm {name!r}{did_you_mean(name, known)} (known: {', '.join(known)})"
+        )
+    count = int(match["count"] or 1)
+    start, stop = float(match["start"] or 0), float(match["stop"]) if match["stop"] else None
+    if not 1 <= count <= MAX_COMPETITORS:
+        raise UserError(f"competing flows {spec!r}: from 1 to {MAX_COMPETITORS} flows")
+    if stop is not None and stop <= start:
+        raise UserError(f"competing flows {spec!r}: they stop before they start")
+    return Competitors(match["algorithm"], count, start, stop)
+
+
+def fair_share(flows: int, competitors: Sequence[Competitors], duration_s: float) -> float:
+    """The share of a constant link that `flows` flows get if all that are active share it evenly at every moment."""
+    ends = [duration_s if c.stop_s is None else min(c.stop_s, duration_s) for c in competitors]
+    moments = sorted({0.0, duration_s, *(min(c.start_s, duration_s) for c in competitors), *ends})
+    share = 0.0
+    for begin, end in pairwise(moments):
+        others = sum(c.count for c, stop in zip(competitors, ends, strict=True) if c.start_s <= begin and end <= stop)
+        share += (end - begin) / duration_s * flows / (flows + others)
+    return share
+
+
+# Buffer sizes.
+
+PACKET_BITS = 1500 * 8
+MAX_BUFFER_PACKETS = 1_000_000
+
+_BUFFER_SPEC = re.compile(r"(?P<number>[0-9]+(?:\.[0-9]+)?)(?P<unit>bdp)?\Z")
+
+
+def buffer_in_packets(spec: str, link: LinkTrace, delay_ms: float) -> int:
+    """`100` packets, or `1.5bdp`: 1.5 times what the link sends at its mean rate in a round-trip time without a queue.
+
+    At least 2 packets. Raises UserError for anything else, and for more than a million packets.
+    """
+    match = _BUFFER_SPEC.match(spec.strip().lower())
+    if match is None:
+        raise UserError(f"buffer {spec!r}: packets (100) or multiples of the bandwidth-delay product (1bdp)")
+    number = float(match["number"])
+    if match["unit"]:
+        packets = round(number * link.mean_rate * 2 * delay_ms / 1e3 / PACKET_BITS)
+    elif number == math.floor(number):
+        packets = int(number)
+    else:
+        raise UserError(f"buffer {spec!r}: a whole number of packets, or multiples of the BDP as {spec}bdp")
+    if not (number > 0 and packets <= MAX_BUFFER_PACKETS):
+        raise UserError(f"buffer {spec!r}: from 1 to {MAX_BUFFER_PACKETS} packets, and this would be {packets}")
+    return max(2, packets)

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
 
 from vulcan.errors import UserError
 
@@ -51,3 +55,87 @@ class Cluster:
             raise UserError(f"service {self.service!r}: it is one of {', '.join(SERVICES)}")
         if self.machines not in MACHINES:
             raise UserError(f"machines {self.machines!r}: they are one of {', '.join(MACHINES)}")
+
+
+# Random inputs of a simulation: arrivals, work, servers asked for reports, and server speeds.
+
+Numbers = NDArray[np.float64]
+Counts = NDArray[np.int64]
+
+SHAPE, SPREAD = 1.8, 200.0
+"""Of the bounded Pareto distribution: its exponent, and the largest value as a multiple of the smallest."""
+
+SLOW_SPEED, SLOW_MS, FAST_MS = 0.3, 200.0, 800.0
+"""Of machines with noisy neighbours: speed while slowed down, and the mean spells."""
+
+
+@dataclass(frozen=True)
+class Workload:
+    """`arrivals` (requests,) in ms; `work` (requests,) in ms at speed 1; `balancer` (requests,) by number;
+    `probed` (requests, probes), distinct servers. From `changes[s, k]`, ms, server s has the speed `speeds[s, k]` until
+    the next change, the last one for ever; changes[s, 0] is 0.
+    """
+
+    cluster: Cluster
+    arrivals: Numbers
+    work: Numbers
+    balancer: Counts
+    probed: Counts
+    changes: Numbers
+    speeds: Numbers
+
+    @classmethod
+    def of(cls, cluster: Cluster) -> Workload:
+        """Draw it all from the cluster's seed: the same for the same cluster, whatever the policy."""
+        draw = np.random.Generator(np.random.PCG64(cluster.seed))
+        count = cluster.requests
+        rate = cluster.load * cluster.servers * cluster.cores / cluster.mean_ms  # requests a ms, at a mean speed of 1
+        arrivals = np.cumsum(_exponential(draw.random(count)) / rate)
+        work = cluster.mean_ms * unit_work(cluster.service, draw.random(count), draw.random(count))
+        balancer = (draw.random(count) * cluster.balancers).astype(np.int64)
+        probed = np.argpartition(draw.random((count, cluster.servers)), cluster.probes - 1, axis=1)[:, : cluster.probes]
+        changes, speeds = _speeds(cluster, float(arrivals[-1]), draw)
+        return cls(cluster, arrivals, work, balancer, np.ascontiguousarray(probed), changes, speeds)
+
+
+def _exponential(uniform: Numbers) -> Numbers:
+    drawn: Numbers = -np.log1p(-uniform)
+    return drawn
+
+
+def unit_work(service: str, uniform: Numbers, other: Numbers) -> Numbers:
+    """Work of mean 1, from numbers that are uniform from 0 to 1."""
+    if service == "exponential":
+        return _exponential(uniform)
+    if service == "pareto":
+        least = 1.0 / pareto_moment(1)
+        tail = 1.0 - SPREAD**-SHAPE
+        drawn: Numbers = least * (1.0 - tail * uniform) ** (-1.0 / SHAPE)
+        return drawn
+    if service == "bimodal":  # one in twenty is twenty times as long
+        return np.where(other < 0.05, 20.0, 1.0) / 1.95
+    return np.ones_like(uniform)
+
+
+def pareto_moment(order: int) -> float:
+    """The moment of that order of the bounded Pareto distribution whose smallest value is 1."""
+    tail = 1.0 - SPREAD**-SHAPE
+    return float(SHAPE / (SHAPE - order) * (1.0 - SPREAD ** (order - SHAPE)) / tail)
+
+
+def _speeds(cluster: Cluster, end: float, draw: np.random.Generator) -> tuple[Numbers, Numbers]:
+    servers = cluster.servers
+    if cluster.machines != "noisy":
+        speed = np.ones(servers)
+        if cluster.machines == "mixed":
+            speed[1::2] = 1.0 / 3.0
+            speed /= speed.mean()
+        return np.zeros((servers, 1)), speed[:, None]
+    mean = (FAST_MS + SLOW_SPEED * SLOW_MS) / (FAST_MS + SLOW_MS)
+    spells = 2 * math.ceil(2 * end / (FAST_MS + SLOW_MS) + 20)
+    lengths = _exponential(draw.random((servers, spells)))
+    slow_first = draw.random(servers) < SLOW_MS / (FAST_MS + SLOW_MS)
+    slow = (np.arange(spells)[None, :] % 2 == 0) == slow_first[:, None]
+    lengths *= np.where(slow, SLOW_MS, FAST_MS)
+    changes = np.concatenate((np.zeros((servers, 1)), np.cumsum(lengths, axis=1)[:, :-1]), axis=1)
+    return changes, np.where(slow, SLOW_SPEED, 1.0) / mean

@@ -10,9 +10,8 @@ from vulcan.anvil import Policy
 from vulcan.errors import UserError
 from vulcan.evaluator import BaselineKind, Instance, Rung, SplitName
 from vulcan.task import Json, Metrics, Split
-from vulcan_load.cluster import Cluster
+from vulcan_load.cluster import Cluster, Workload
 from vulcan_load.simulate import BASELINES, BOUND, simulate
-from vulcan_load.workload import Workload
 
 _DRAWS: tuple[tuple[SplitName, int], ...] = (("train", 0), ("validation", 1), ("test", 2))
 _SEEDS_APART = 1_000_003
@@ -55,7 +54,7 @@ class LoadEvaluator:
     def prepare(self, instances: Sequence[Instance]) -> None:
         """See `vulcan.evaluator.Evaluator`."""
         from vulcan.anvil.native.jit import warm_up
-        from vulcan_load import kernel  # noqa: F401 - compiles it, or loads it
+        from vulcan_load.kernels import engine as kernel  # noqa: F401 - compiles it, or loads it
 
         warm_up()
         for instance in instances:

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from vulcan.anvil import Policy
 from vulcan_load import layout
+from vulcan_load.cluster import Workload
 from vulcan_load.layout import LAYOUT
-from vulcan_load.workload import Workload
 
 BASELINES = {
     "random": layout.RANDOM,
@@ -66,10 +66,10 @@ class Result:
 def simulate(who: Policy | str, workload: Workload) -> Result:
     """Send every request of the workload where a policy of the task `load_balancing`, or a known one, says.
 
-    `vulcan_load.kernel` has the rules. Known are `BASELINES`, and of those who know everything `least_work` and
+    `vulcan_load.kernels.engine` has the rules. Known are `BASELINES`, and of those who know everything `least_work` and
     `shortest_queue`. The same workload and policy give the same result, bit for bit. Raises KeyError for another name.
     """
-    from vulcan_load.kernel import run
+    from vulcan_load.kernels.engine import run
 
     cluster = workload.cluster
     pairs = cluster.balancers * cluster.servers

@@ -1,18 +1,223 @@
-"""The evaluator of the task `spot_single`: availability and jobs in, dollars out."""
+"""What the evaluators of the two spot tasks have in common."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import hashlib
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import PurePosixPath
+from typing import Any, ClassVar, cast
+
+import numpy as np
 
 from vulcan.anvil import Policy
-from vulcan.task import Json
-from vulcan_spot.evaluator_base import Regions, WindowsEvaluator
-from vulcan_spot.job import Job, Prices
+from vulcan.baseline_cache import cached_metrics
+from vulcan.errors import UserError
+from vulcan.evaluator import BaselineKind, Instance
+from vulcan.task import Json, Metrics, Split
+from vulcan_spot.job import SECONDS, Job, Prices
+from vulcan_spot.plan import environments_of, instance_of, job_of, jobs_of, prices_of, runs_in
 from vulcan_spot.runs import Runs
-from vulcan_spot.simulate import BASELINES, simulate
-from vulcan_spot.windows import Place, Windows
-from vulcan_traces.spot import EMBEDDED_SPOT, load_spot
+from vulcan_spot.simulate import BASELINES, BOUND, BOUND_VERSION, REGION_BASELINES, simulate, simulate_regions
+from vulcan_spot.windows import Place, Windows, places_of
+from vulcan_traces.spot import EMBEDDED_REGIONS, EMBEDDED_SPOT, SpotTrace, load_spot
+
+# Metrics of an instance: many runs of one job in one environment.
+
+
+def metrics_of(runs: Runs, gap: int, job: Job, prices: Prices) -> dict[str, float]:
+    """Means over all runs, of which none is left out.
+
+    Costs are in dollars; `std_cost` is the standard deviation over runs. `missed` is the share of runs that missed the
+    deadline, `latest_h` by how many hours the worst did. `public_score` is that of the public leaderboard, from 0 (the
+    work done on demand) to 100 (all of it on spot, without a single start-up): clip((OD - cost) / (OD - SPOT)) * 100.
+    """
+    hours = gap / SECONDS
+    mean = float(runs.cost.mean())
+    late = np.maximum(runs.finished - job.deadline, 0)
+    return {
+        "mean_cost": mean,
+        "std_cost": float(runs.cost.std()),
+        "worst_cost": float(runs.cost.max()),
+        "public_score": public_score(mean, job, prices),
+        "missed": float((late > 0).mean()),
+        "latest_h": float(late.max()) / SECONDS,
+        "runs": float(len(runs.cost)),
+        "finished_h": float(runs.finished.mean()) / SECONDS,
+        "spot_h": float(runs.spot_ticks.mean()) * hours,
+        "on_demand_h": float(runs.on_demand_ticks.mean()) * hours,
+        "starts": float(runs.starts.mean()),
+        "preemptions": float(runs.preemptions.mean()),
+        "overruled": float(runs.overruled.mean()),
+    }
+
+
+def public_score(cost: float, job: Job, prices: Prices) -> float:
+    """From 0 to 100; 0 where on-demand and spot cost the same."""
+    on_demand, spot = (price * job.duration / SECONDS for price in (prices.on_demand, prices.spot))
+    return 100 * min(1.0, max(0.0, (on_demand - cost) / (on_demand - spot))) if on_demand > spot else 0.0
+
+
+_PROBED = 2
+"""Windows of each searched instance whose decisions tell policies apart."""
+
+Regions = tuple[tuple[SpotTrace, ...], ...]
+"""The traces of each region: one trace, which is cut into windows, or several, which are windows."""
+
+
+class WindowsEvaluator(ABC):
+    """An instance is an environment with a job: the same job is run in each of the environment's windows.
+
+    A long trace is cut along time, and each split has windows from its own part of it; of ready-made windows each split
+    has those that lie in its part. Windows are independent runs: nothing is carried from one to the next.
+    """
+
+    embedded: ClassVar[Mapping[str, Sequence[str]]]
+    """The environments, by split, that are meant where none is given."""
+
+    known: ClassVar[Iterable[str]]
+    """The names of the baselines, but for the bound."""
+
+    kept_as: ClassVar[str]
+    """Stands for this evaluator in what is kept on disk."""
+
+    def __init__(self) -> None:
+        self._loaded: dict[tuple[str, str | None, int], Regions] = {}
+        self._windows: dict[tuple[str, str], Windows] = {}
+        self._probes: tuple[tuple[Windows, Job, Prices], ...] | None = None
+
+    @abstractmethod
+    def load(self, spec: str, meaning: str | None, nodes: int) -> Regions:
+        """The traces of an environment. Raises UserError."""
+
+    @abstractmethod
+    def label(self, spec: str, regions: Regions) -> str:
+        """A short name of an environment."""
+
+    @abstractmethod
+    def details(self, regions: Regions) -> Mapping[str, Json]:
+        """What stands of an environment in an instance's parameters, besides what every environment has."""
+
+    @abstractmethod
+    def windows(self, regions: Regions, places: Sequence[Place]) -> Windows:
+        """The windows of an environment at these places."""
+
+    @abstractmethod
+    def simulate(self, who: Policy | str, windows: Windows, job: Job, prices: Prices) -> Runs:
+        """Run a policy, or a baseline of that name."""
+
+    def instances(self, settings: Mapping[str, Json], split: Split) -> Sequence[Instance]:
+        """See `vulcan.evaluator.Evaluator`."""
+        given = cast(list[str], settings["trace"] or [])
+        jobs = jobs_of(settings)
+        prices_of(settings)
+        longest = max(job.deadline for job in jobs)
+        found: list[Instance] = []
+        for spec, part in environments_of(given, self.embedded, split):
+            source: dict[str, Json] = {"trace": spec, "meaning": settings["meaning"], "nodes": settings["nodes"]}
+            regions = self._load(source)
+            count = runs_in(settings, part, bool(given))
+            places = places_of(_shortest(regions), longest, count, part[1], part[2], spec)
+            parameters: dict[str, Json] = {
+                **source,
+                **self.details(regions),
+                "digest": _digest(regions),
+                "windows": [list(place) for place in places],
+            }
+            found += [instance_of(self.label(spec, regions), part, job, settings, parameters) for job in jobs]
+        _check_names(found)
+        return tuple(found)
+
+    def prepare(self, instances: Sequence[Instance]) -> None:
+        """See `vulcan.evaluator.Evaluator`."""
+        from vulcan.anvil.native.jit import warm_up
+        from vulcan_spot.kernels import engine as kernel  # noqa: F401 - compiles it, or loads it
+
+        warm_up()
+        for instance in instances:
+            self._windows_of(instance)
+        searched = [instance for instance in instances if instance.split == "train"] or instances
+        probes = []
+        for instance in searched:
+            whole = self._windows_of(instance)
+            few = replace(whole, begins=whole.begins[:_PROBED], ends=whole.ends[:_PROBED])
+            probes.append((few, job_of(instance.parameters), prices_of(instance.parameters)))
+        self._probes = tuple(probes)
+
+    def evaluate(self, policy: Policy, instance: Instance) -> Metrics:
+        """See `vulcan.evaluator.Evaluator`; the metrics are those of `metrics_of`."""
+        return self._measure(policy, instance)
+
+    def decisions(self, policy: Policy) -> str:
+        """See `vulcan.evaluator.OffersDecisions`: a digest of what runs in each tick of some of the windows."""
+        if self._probes is None:
+            raise ValueError("decisions are known only after prepare")
+        digest = 0
+        for windows, job, prices in self._probes:
+            made = self.simulate(policy, windows, job, prices).decisions
+            assert made is not None
+            digest = (digest * 6364136223846793005 + made + 1) % 2**64
+        return f"{digest:016x}"
+
+    def baselines(self) -> Mapping[str, BaselineKind]:
+        """See `vulcan.evaluator.Evaluator`."""
+        return {**dict.fromkeys(self.known, "baseline"), BOUND: "bound"}
+
+    def evaluate_baseline(self, name: str, instance: Instance) -> Metrics:
+        """See `vulcan.evaluator.Evaluator`; the bound is kept on disk by availability, windows and job."""
+        if name != BOUND:
+            return self._measure(name, instance)
+        of: dict[str, Json] = {k: v for k, v in instance.parameters.items() if k not in ("trace", "meaning")}
+        return cached_metrics([self.kept_as, name, BOUND_VERSION, of], lambda: self._measure(name, instance))
+
+    def metrics(self, runs: Runs, gap: int, job: Job, prices: Prices) -> dict[str, float]:
+        """What is measured of the runs of an instance."""
+        return metrics_of(runs, gap, job, prices)
+
+    def _measure(self, who: Policy | str, instance: Instance) -> Metrics:
+        windows = self._windows_of(instance)
+        job, prices = job_of(instance.parameters), prices_of(instance.parameters)
+        return self.metrics(self.simulate(who, windows, job, prices), windows.gap, job, prices)
+
+    def _load(self, source: Mapping[str, Any]) -> Regions:
+        key = (source["trace"], source["meaning"], source["nodes"])
+        if key not in self._loaded:
+            self._loaded[key] = self.load(*key)
+        return self._loaded[key]
+
+    def _windows_of(self, instance: Instance) -> Windows:
+        p = cast(dict[str, Any], instance.parameters)
+        key = (p["digest"], str(p["windows"]))
+        if key not in self._windows:
+            places = [cast(Place, tuple(place)) for place in p["windows"]]
+            self._windows[key] = self.windows(self._load(p), places)
+        return self._windows[key]
+
+
+def _shortest(regions: Regions) -> tuple[SpotTrace, ...]:
+    """Of every window the trace of the region in which it is shortest."""
+    return tuple(min(together, key=lambda trace: trace.ticks) for together in zip(*regions, strict=True))
+
+
+def _check_names(instances: Sequence[Instance]) -> None:
+    """Raises UserError where two instances of a split share a name, for results are told apart by it."""
+    seen = set()
+    for instance in instances:
+        if (instance.split, instance.name) in seen:
+            raise UserError(
+                f"two environments or jobs are called {instance.name!r}; "
+                "give each once, and directories and files names of their own"
+            )
+        seen.add((instance.split, instance.name))
+
+
+def _digest(regions: Regions) -> str:
+    """A hash of the content of all traces, in their order."""
+    return hashlib.sha256("".join(trace.digest for traces in regions for trace in traces).encode()).hexdigest()
+
+
+# The evaluator of the task `spot_single`: availability and jobs in, dollars out.
 
 
 class SpotEvaluator(WindowsEvaluator):
@@ -41,3 +246,62 @@ class SpotEvaluator(WindowsEvaluator):
 
     def simulate(self, who: Policy | str, windows: Windows, job: Job, prices: Prices) -> Runs:
         return simulate(who, windows, job, prices)
+
+
+# The evaluator of the task `spot_multi`: availability in several regions and jobs in, dollars out.
+
+BETWEEN_REGIONS = "::"
+"""Stands between the regions of an environment in a setting."""
+
+_NAMED = 3
+"""Regions whose names stand in an instance's name."""
+
+_EMBEDDED = {part: [BETWEEN_REGIONS.join(specs) for specs in sets] for part, sets in EMBEDDED_REGIONS.items()}
+
+
+class MultiRegionEvaluator(WindowsEvaluator):
+    """An environment is a set of regions: windows are cut at the same times in all, and a job begins in region 0."""
+
+    embedded = _EMBEDDED
+    known = REGION_BASELINES
+    kept_as = "spot regions"
+
+    def load(self, spec: str, meaning: str | None, nodes: int) -> Regions:
+        return load_regions(spec, meaning, nodes)
+
+    def label(self, spec: str, regions: Regions) -> str:
+        """The names of the first regions, and how many more there are."""
+        names = [traces[0].name for traces in regions]
+        if len(names) <= _NAMED:
+            return "+".join(names)
+        return "+".join(names[: _NAMED - 1]) + f"+{len(names) - _NAMED + 1}"
+
+    def details(self, regions: Regions) -> Mapping[str, Json]:
+        return {"regions": len(regions)}
+
+    def windows(self, regions: Regions, places: Sequence[Place]) -> Windows:
+        return Windows.of_regions(regions, places)
+
+    def simulate(self, who: Policy | str, windows: Windows, job: Job, prices: Prices) -> Runs:
+        return simulate_regions(who, windows, job, prices)
+
+    def metrics(self, runs: Runs, gap: int, job: Job, prices: Prices) -> dict[str, float]:
+        """Besides, `moves`, the mean of a run."""
+        return {**super().metrics(runs, gap, job, prices), "moves": float(runs.moves.mean())}
+
+
+def load_regions(spec: str, meaning: str | None, nodes: int) -> Regions:
+    """The traces of each region: of a directory each file, of specifications with `::` between them each one.
+
+    Raises UserError where the regions' traces do not go together.
+    """
+    specs = [part.strip() for part in spec.split(BETWEEN_REGIONS)]
+    loaded = [load_spot(part, meaning=meaning, nodes=nodes) for part in specs]
+    regions = tuple((trace,) for trace in loaded[0]) if len(loaded) == 1 else tuple(loaded)
+    gaps = sorted({trace.gap for traces in regions for trace in traces})
+    if len(gaps) > 1:
+        raise UserError(f"{spec}: ticks of {' and '.join(map(str, gaps))} seconds; regions need the same")
+    counts = sorted({len(traces) for traces in regions})
+    if len(counts) > 1:
+        raise UserError(f"{spec}: {' and '.join(map(str, counts))} windows; each region needs as many as the others")
+    return regions

@@ -50,3 +50,8 @@ REGIONS_LAYOUT = Layout(
     },
     global_slots=GLOBALS,
 )
+
+
+# Numbers of the deciders, as the kernels know them.
+
+POLICY, ON_DEMAND_ONLY, SPOT_ONLY, GREEDY, UNIFORM_PROGRESS = range(5)

@@ -53,8 +53,8 @@ class Decider:
 
 
 def run(who: Decider, windows: Windows, job: Job, prices: Prices) -> Runs:
-    """Run the job once a window, by the rules of `vulcan_spot.kernel`."""
-    from vulcan_spot import kernel
+    """Run the job once a window, by the rules of `vulcan_spot.kernels.engine`."""
+    from vulcan_spot.kernels import engine as kernel
     from vulcan_spot.layout import RECORD
 
     available = np.atleast_2d(windows.available)
@@ -85,7 +85,7 @@ def run(who: Decider, windows: Windows, job: Job, prices: Prices) -> Runs:
 
 def cheapest(known: Sequence[Runs], windows: Windows, job: Job, prices: Prices) -> Runs:
     """What no policy can beat; `known` are runs of some policies, dearer than which nothing has to be followed."""
-    from vulcan_spot.baselines.least_cost import COUNTS, least_cost
+    from vulcan_spot.kernels.least_cost import COUNTS, least_cost
 
     available = np.atleast_2d(windows.available)
     unit, hours = math.gcd(windows.gap, job.overhead), windows.gap / SECONDS

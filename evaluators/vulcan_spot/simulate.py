@@ -1,21 +1,30 @@
-"""Running a job over windows of one region."""
+"""Runs of a job over windows of one region or several."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from vulcan.anvil import Policy
-from vulcan_spot.baselines import numbers
+from vulcan.errors import UserError
 from vulcan_spot.job import Job, Prices
-from vulcan_spot.layout import GLOBALS, LAYOUT
+from vulcan_spot.layout import (
+    GLOBALS,
+    GREEDY,
+    LAYOUT,
+    ON_DEMAND_ONLY,
+    POLICY,
+    REGIONS_LAYOUT,
+    SPOT_ONLY,
+    UNIFORM_PROGRESS,
+)
 from vulcan_spot.runs import Decider, Runs, cheapest, run
 from vulcan_spot.windows import Windows
 
 BASELINES = {
-    "on_demand": numbers.ON_DEMAND_ONLY,
-    "greedy": numbers.GREEDY,
-    "spot_only": numbers.SPOT_ONLY,
-    "uniform_progress": numbers.UNIFORM_PROGRESS,
+    "on_demand": ON_DEMAND_ONLY,
+    "greedy": GREEDY,
+    "spot_only": SPOT_ONLY,
+    "uniform_progress": UNIFORM_PROGRESS,
 }
 BOUND = "least_cost"
 BOUND_VERSION = 1
@@ -25,8 +34,8 @@ BOUND_VERSION = 1
 def simulate(who: Policy | str, windows: Windows, job: Job, prices: Prices | None = None) -> Runs:
     """Run a policy of the task `spot_single`, or a baseline of that name, once a window.
 
-    `vulcan_spot.kernel` has the rules. Baselines are `on_demand`, `greedy`, `spot_only` and `uniform_progress`, and
-    `least_cost`, what no policy can beat. Raises KeyError for another name.
+    See `vulcan_spot.kernels.engine` for the rules. Baselines are `on_demand`, `greedy`, `spot_only`, `uniform_progress`
+    and `least_cost`, a lower bound on the cost. Raises KeyError for another name.
     """
     prices = prices or Prices()
     if who == BOUND:
@@ -37,4 +46,43 @@ def simulate(who: Policy | str, windows: Windows, job: Job, prices: Prices | Non
     native = who.native(LAYOUT)
     # a region is entered when it is first seen, and a policy for one region is told of every tick alike
     addresses = (native.score, 0, native.update, native.update)
-    return run(Decider(numbers.POLICY, native.new_globals(), addresses=addresses), windows, job, prices)
+    return run(Decider(POLICY, native.new_globals(), addresses=addresses), windows, job, prices)
+
+
+REGION_BASELINES = {
+    "on_demand": (ON_DEMAND_ONLY, False),
+    "greedy": (GREEDY, False),
+    "greedy_round_robin": (GREEDY, True),
+    "uniform_progress": (UNIFORM_PROGRESS, False),
+    "uniform_progress_round_robin": (UNIFORM_PROGRESS, True),
+}
+"""Who decides, and whether it moves on."""
+
+MAX_REGIONS = 64
+
+
+def simulate_regions(who: Policy | str, windows: Windows, job: Job, prices: Prices | None = None) -> Runs:
+    """Run a policy of the task `spot_multi`, or a baseline of that name, once a window.
+
+    `vulcan_spot.kernels.engine` has the rules. Baselines are `on_demand`; `greedy` and `uniform_progress`, which stay
+    in the first region; the same with `_round_robin`, which move on to the next region where they would wait; and
+    `least_cost`, what no policy can beat. Raises KeyError for another name, UserError for too many regions.
+    """
+    prices = prices or Prices()
+    regions = len(windows.available)
+    if not 1 <= regions <= MAX_REGIONS:
+        raise UserError(f"{regions} regions: from 1 to {MAX_REGIONS} can be simulated")
+    if who == BOUND:
+        known = [simulate_regions(name, windows, job, prices) for name in REGION_BASELINES]
+        return cheapest(known, windows, job, prices)
+    if isinstance(who, str):
+        number, moves_on = REGION_BASELINES[who]
+        return run(Decider(number, np.zeros(GLOBALS), moves_on), windows, job, prices)
+    native = who.native(REGIONS_LAYOUT)
+    decider = Decider(
+        POLICY,
+        native.new_globals(),
+        addresses=(native.scores["decide"], native.scores["prefer"], native.enter, native.update),
+        statistics=native.new_statistics(regions),
+    )
+    return run(decider, windows, job, prices)

@@ -37,7 +37,7 @@ TIERS = {
 """Presets. DRAM may be the slow tier too, as that of another socket would be, were it slower."""
 
 QUEUEING = 0.1
-"""The share of a tier's latency that waiting adds at a load u, times u / (1 - u): see `vulcan_tiering.cost`.
+"""The share of a tier's latency that waiting adds at a load u, times u / (1 - u): see `vulcan_tiering.kernels.cost`.
 
 An assumption, made so that latency has grown by a tenth at half of the bandwidth, and doubled at ten elevenths of it:
 flat at first and steep at the end, as measured curves of latency under load are.
@@ -62,7 +62,7 @@ class Machine:
     queueing: float = QUEUEING
 
     def numbers(self, page_size: int, overlap: float, compute: float, weight: float = 1.0) -> NDArray[np.float64]:
-        """What the kernels compute with, by the places that `vulcan_tiering.cost` names.
+        """What the kernels compute with, by the places that `vulcan_tiering.kernels.cost` names.
 
         `overlap` is how many loads a thread has outstanding, `compute` the nanoseconds it computes for each; each page
         stands for `weight` ones.

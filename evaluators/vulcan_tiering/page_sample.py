@@ -1,14 +1,16 @@
-"""A spatial sample of page counts: the pages whose number has a hash that one in so many has.
+"""Spatial sampling of page counts: one page in so many, chosen by a hash of its number.
 
 Each page of the sample stands for as many as it is one of. What a policy sees of a page stays as it is.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
+from vulcan.evaluator import Instance, Rung
 from vulcan_tiering.simulate import Samples
 from vulcan_traces.memory import PageCounts
 
@@ -17,7 +19,7 @@ MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 
 
 def sample_of(counts: PageCounts, samples: Samples, one_in: int) -> tuple[PageCounts, Samples]:
-    """One page in so many, in their order; all pages for 1. At least one page is taken."""
+    """Sample one page in so many, in their order; all pages for 1. At least one page is taken."""
     if one_in == 1:
         return counts, samples
     hashes = (np.arange(counts.pages, dtype=np.uint64) * MULTIPLIER) >> np.uint64(32)
@@ -37,3 +39,33 @@ def sample_of(counts: PageCounts, samples: Samples, one_in: int) -> tuple[PageCo
         arrivals=np.ascontiguousarray(counts.arrivals[chosen]),
     )
     return fewer, Samples(reads, writes)
+
+
+# Low-fidelity rungs of instances: spatial samples of their pages.
+
+ONE_IN = 8
+KEEP = 0.3
+"""One page in so many is in the sample, and the share of candidates that goes on (`benchmarks/tiering.py --rungs`)."""
+
+MIN_FAST_PAGES = 50
+"""Pages that the sample's fast tier must hold: with fewer, a sample says too little."""
+
+
+def make_rungs(instances: Sequence[Instance], capacities: Sequence[int]) -> tuple[Rung, ...]:
+    """One rung for instances whose fast tiers hold so many pages; none where no sample is large enough."""
+    factors = [ONE_IN if capacity >= ONE_IN * MIN_FAST_PAGES else 1 for capacity in capacities]
+    if ONE_IN not in factors:
+        return ()
+    cheaper = tuple(sampled(instance, factor) for instance, factor in zip(instances, factors, strict=True))
+    return (Rung(f"R={1 / ONE_IN:g}", cheaper, KEEP),)
+
+
+def sampled(instance: Instance, one_in: int) -> Instance:
+    """The instance on a sample of one page in so many; itself for 1."""
+    if one_in == 1:
+        return instance
+    return replace(
+        instance,
+        name=f"{instance.name} R={1 / one_in:g}",
+        parameters={**instance.parameters, "one_in": one_in},
+    )

@@ -1,4 +1,4 @@
-"""Running a policy over page counts."""
+"""Simulation of a policy over page counts."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ DEFAULT_MACHINE = Machine(TIERS["dram"], TIERS["cxl"])
 
 def sample_accesses(counts: PageCounts, period: int, seed: int) -> Samples:
     """Each access is seen with probability 1 / period; with 1, all are. Raises UserError for a period below 1."""
-    from vulcan_tiering.sampling import sample
+    from vulcan_tiering.kernels.sampling import sample
 
     if not 1 <= period <= MAX_SAMPLE_PERIOD:
         raise UserError(f"sample period {period}: from 1 to {MAX_SAMPLE_PERIOD} accesses a sample are possible")
@@ -91,7 +91,7 @@ def simulate(
     intervals from `measure_from` to `measure_to` (without it) are measured, all before are run. Each page stands for
     `weight` ones: then the capacity and the limit are that many times as large too.
     """
-    from vulcan_tiering.ranking import rank_all
+    from vulcan_tiering.kernels.ranking import rank_all
 
     native = policy.native(LAYOUT)
     room = Room.of(counts, capacity)
@@ -124,8 +124,8 @@ class Room:
     @classmethod
     def of(cls, counts: PageCounts, capacity: int) -> Room:
         """Raises UserError for a fast tier that has no page."""
-        from vulcan_tiering.selection import DIGITS
-        from vulcan_tiering.state import CARRIED, TOTALS
+        from vulcan_tiering.kernels.selection import DIGITS
+        from vulcan_tiering.kernels.state import CARRIED, TOTALS
 
         if capacity < 1:
             raise UserError(f"a fast tier of {capacity} pages: at least one is needed")
@@ -144,7 +144,7 @@ class Room:
         )  # fmt: skip
 
     def result(self, moves: int) -> Result:
-        from vulcan_tiering.state import MAPPED
+        from vulcan_tiering.kernels.state import MAPPED
 
         nanoseconds, accesses, hits, promotions, demotions, slow_bytes = map(float, self.totals)
         mapped, fast = int(self.carried[MAPPED]), int(self.fast.sum())

@@ -60,7 +60,7 @@ TASK = Task(
         high=1.0,
         mechanisms=(ARRIVAL,),
     ),
-    evaluator="vulcan_link.queue_management_evaluator:QueueManagementEvaluator",
+    evaluator="vulcan_link.aqm.evaluator:QueueManagementEvaluator",
     objectives=(
         _balance("delay_mean_ms", "balance", "the mean queueing delay"),
         _balance("delay_p95_ms", "tail", "the 95th percentile of the queueing delay"),

@@ -88,7 +88,7 @@ TASK = Task(
             mechanisms=(MOVE,),
         ),
     ),
-    evaluator="vulcan_spot.multi_region_evaluator:MultiRegionEvaluator",
+    evaluator="vulcan_spot.evaluator:MultiRegionEvaluator",
     objectives=objectives("greedy_round_robin", "the greedy policy that moves to each region in turn"),
     directory=Path(__file__).parent,
     settings=settings(

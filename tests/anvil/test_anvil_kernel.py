@@ -10,8 +10,7 @@ from anvil_values import values_for
 
 from vulcan.anvil import check
 from vulcan.anvil.native.policy_calls import call_event, call_score
-
-from numba import njit  # isort: skip  # behind what says where its cache is
+from vulcan.kernel_support import njit
 
 
 @njit

@@ -12,7 +12,7 @@ from live import MANY, MARKUP, Server, record_of
 from playwright.sync_api import Browser, Page, expect
 
 from vulcan.dashboard.api import PAGE
-from vulcan.results.report.html import figure_text
+from vulcan.results.report.html_page import figure_text
 
 SCHEMES = (slow("light"), "dark")
 

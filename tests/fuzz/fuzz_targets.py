@@ -33,7 +33,7 @@ from vulcan.models.base import Reply
 from vulcan.models.completion import read_completion
 from vulcan.models.reply_parser import NoSource, extract_source
 from vulcan.models.retry import PassingFault, seconds_asked
-from vulcan.portfolio.io import read_library
+from vulcan.portfolio.library_file import read_library
 from vulcan.python_policy.check import check_program
 from vulcan.registry import find_task
 from vulcan.scoring.job import JobRequest
@@ -45,18 +45,18 @@ from vulcan.store.decode import MalformedRow, decode_event
 from vulcan.store.events import EVENTS
 from vulcan.store.journal import read_journal, signed
 from vulcan.store.recovery import repair
-from vulcan_traces.column_spec import parse_column_spec
-from vulcan_traces.generator_spec import is_generator_spec, parse_generator_spec
 from vulcan_traces.links import load_link
 from vulcan_traces.memory.npz import read_page_counts
 from vulcan_traces.memory.workloads import parse_workload
+from vulcan_traces.parsing.column_spec import parse_column_spec
+from vulcan_traces.parsing.source import Source
 from vulcan_traces.raw_requests import RawRequests, join
 from vulcan_traces.readers import FORMATS
-from vulcan_traces.readers.csv import read_csv
-from vulcan_traces.source import Source
+from vulcan_traces.readers.csv_columns import read_csv
+from vulcan_traces.request_trace import build_trace
 from vulcan_traces.spot.load import load_spot
 from vulcan_traces.spot.read import read_spot
-from vulcan_traces.trace import build_trace
+from vulcan_traces.synthetic.generator_spec import is_generator_spec, parse_generator_spec
 
 TESTS = Path(__file__).resolve().parents[1]
 RECORDED = TESTS / "data" / "recorded" / "run.db"

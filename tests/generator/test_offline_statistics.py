@@ -19,7 +19,7 @@ from vulcan.generator.draft import PolicyDraft
 from vulcan.generator.expression_tree import is_constant, places
 from vulcan.generator.flatten import flatten
 from vulcan.generator.mutation import change_statistic
-from vulcan.generator.statistics import changed, changed_occurrence, occurrence
+from vulcan.generator.statistic_calls import changed, changed_occurrence, occurrence
 from vulcan.generator.vocabulary import vocabulary
 from vulcan.models.base import Parent
 from vulcan.registry import find_task

@@ -14,7 +14,7 @@ from console import MOOD_TASK, Console, one_line
 from libraries import policies_in
 from test_cli_json_page import faults
 
-from vulcan.portfolio.io import read_library, to_json
+from vulcan.portfolio.library_file import read_library, to_json
 
 WORKLOADS = {
     "z1": "zipf:requests=9000,objects=1500,alpha=0.9,seed=3",

@@ -14,7 +14,7 @@ from libraries import LOOPS, ZIPF, fingerprint, usual
 from vulcan.errors import UserError
 from vulcan.portfolio.build import earned, prune
 from vulcan.portfolio.features import clusters_of, standard
-from vulcan.portfolio.select import choose_rule, reach_of, select, select_for
+from vulcan.portfolio.selector import choose_rule, reach_of, select, select_for
 
 NEW_ZIPF = "zipf:requests=6000,objects=900,alpha=0.95,seed=7,name=new zipf"
 NEW_LOOP = "loop:requests=6000,objects=530,name=new loop"

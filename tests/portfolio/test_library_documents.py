@@ -13,7 +13,7 @@ from libraries import policies_in, usual
 from vulcan.errors import UserError
 from vulcan.portfolio.candidates import PolicySpec, distinct, of_file, read_settings
 from vulcan.portfolio.features import find_workloads, identify
-from vulcan.portfolio.io import read_library, to_json, write_library
+from vulcan.portfolio.library_file import read_library, to_json, write_library
 from vulcan.registry import find_task
 
 

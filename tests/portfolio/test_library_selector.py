@@ -20,7 +20,7 @@ from locations import DATA
 from vulcan.anvil import check
 from vulcan.errors import UserError
 from vulcan.portfolio.export import indented, selector_module
-from vulcan.portfolio.select import select
+from vulcan.portfolio.selector import select
 from vulcan_cache import simulate
 from vulcan_cache.evaluator import CacheEvaluator
 from vulcan_cache.online_fingerprint import OnlineFingerprint

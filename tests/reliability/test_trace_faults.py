@@ -12,8 +12,8 @@ from faulty_evidence import setup_of
 from vulcan.errors import UserError
 from vulcan.scoring import Job, LocalExecutor, WorkerLost
 from vulcan_traces import load_trace
+from vulcan_traces.parsing.source import Source
 from vulcan_traces.readers import FORMATS
-from vulcan_traces.source import Source
 
 LINES = "".join(f"{number},key{number % 50},100\n" for number in range(4000))
 COLUMNS = "time=1,id=2,size=3"

@@ -12,7 +12,7 @@ from locations import RECORDED
 from playwright.sync_api import Browser, Page, Request, expect
 
 from vulcan.results.report.data import Report, report_document
-from vulcan.results.report.html import html_page
+from vulcan.results.report.html_page import html_page
 
 
 @pytest.fixture(scope="module")

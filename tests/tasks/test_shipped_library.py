@@ -13,9 +13,9 @@ from locations import TESTS
 
 from benchmarks.instance_traces import DATA, NEARLY_ALL_COLD, SOURCES, counted, split
 from vulcan.anvil import check
-from vulcan.portfolio.io import read_library
+from vulcan.portfolio.library_file import read_library
 from vulcan.portfolio.model import Library
-from vulcan.portfolio.select import shipped_library
+from vulcan.portfolio.selector import shipped_library
 from vulcan.registry import find_task
 from vulcan.store import RunRecord
 from vulcan.store.runs import open_store

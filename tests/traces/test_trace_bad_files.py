@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 from vulcan.errors import UserError
 from vulcan_traces import load_trace, open_trace
+from vulcan_traces.parsing.source import Source
 from vulcan_traces.raw_requests import join
 from vulcan_traces.readers import FORMATS
-from vulcan_traces.source import Source
 
 BAD_LINES = [
     ("txt", "1\n2\nabc\n4\n", 3, "'abc'"),

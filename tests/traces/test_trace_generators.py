@@ -7,7 +7,7 @@ import pytest
 
 from vulcan.errors import UserError
 from vulcan_traces import load_trace
-from vulcan_traces.generator_spec import GENERATORS, parse_generator_spec
+from vulcan_traces.synthetic.generator_spec import GENERATORS, parse_generator_spec
 
 COLUMNS = ("objects", "sizes", "times", "next_access", "keys")
 SIZED = "sizes=lognormal,size_median=1000,size_sigma=1.5"

@@ -43,7 +43,7 @@ def test_columns_are_memory_mapped_from_one_entry(own_cache, write):
 def test_a_second_opening_does_not_parse_again(own_cache, write, monkeypatch):
     path = write("t.txt", "5\n6\n5\n")
     open_trace(path)
-    monkeypatch.setattr("vulcan_traces.store.write_columns", None)
+    monkeypatch.setattr("vulcan_traces.storage.trace_store.write_columns", None)
     assert open_trace(path).requests == 3
 
 

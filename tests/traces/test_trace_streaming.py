@@ -15,11 +15,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vulcan.errors import UserError
-from vulcan_traces import column_files, dense_ids, open_trace
-from vulcan_traces.column_files import write_columns
-from vulcan_traces.dense_ids import DenseIds
+from vulcan_traces import open_trace
 from vulcan_traces.raw_requests import RawRequests, join, without_clock
-from vulcan_traces.trace import build_trace
+from vulcan_traces.request_trace import build_trace
+from vulcan_traces.storage import column_files, dense_ids
+from vulcan_traces.storage.column_files import write_columns
+from vulcan_traces.storage.dense_ids import DenseIds
 
 COLUMNS = ("objects", "sizes", "times", "next_access", "keys")
 KEYS = st.integers(0, 12) | st.integers(0, 2**64 - 1)
@@ -79,7 +80,7 @@ def test_the_footprint_does_not_depend_on_the_blocks_that_it_is_added_up_in(requ
     trace = build_trace("t", "00", RawRequests(keys.astype(np.uint64), sizes.astype(np.uint32), keys.astype(float)))
     first = dict(reversed(requests))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("vulcan_traces.trace._BLOCK", block)
+        patch.setattr("vulcan_traces.request_trace._BLOCK", block)
         assert trace.footprint == sum(first.values())
 
 
@@ -93,7 +94,7 @@ def test_a_file_that_changes_while_it_is_read_is_not_kept(tmp_path, monkeypatch)
         path.write_text("1 2 3\n2 2 3\n3 9 9\n")
         return writing(folder, parts)
 
-    monkeypatch.setattr("vulcan_traces.store.write_columns", slowly)
+    monkeypatch.setattr("vulcan_traces.storage.trace_store.write_columns", slowly)
     with pytest.raises(UserError, match="was changed while it was read"):
         open_trace(path, format="time-id-size")
     assert [file for file in (tmp_path / "cache").rglob("*") if file.is_file()] == []
@@ -101,7 +102,7 @@ def test_a_file_that_changes_while_it_is_read_is_not_kept(tmp_path, monkeypatch)
 
 def decode(barrier, path, results):
     """Opens a trace at the same time as others, and says whether it was this process that decoded it."""
-    from vulcan_traces import store
+    from vulcan_traces.storage import trace_store as store
 
     decoded = []
     writing = store.write_columns

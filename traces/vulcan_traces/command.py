@@ -1,14 +1,24 @@
-"""Look into traces, find public ones, and convert them."""
+"""Inspect, download, convert and sample traces."""
 
 from __future__ import annotations
 
+import contextlib
+import json
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+if TYPE_CHECKING:
+    from vulcan_traces.catalogue import TraceSet
+    from vulcan_traces.catalogue.fetch import Progress
+
 app = typer.Typer(
-    help="Look into traces, find public ones, and convert them.",
+    help="Inspect, download, convert and sample traces.",
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -18,20 +28,18 @@ app = typer.Typer(
 Trace = Annotated[
     str, typer.Argument(metavar="TRACE", help="A trace file, or a generator such as zipf:requests=200000,alpha=0.9.")
 ]
-Format = Annotated[str | None, typer.Option("--format", help="The format of the trace, where it is not clear.")]
-Columns = Annotated[
-    str | None, typer.Option("--columns", help="What the columns of a table are, as time=1,id=2,size=3,header.")
-]
-SkipBadLines = Annotated[bool, typer.Option("--skip-bad-lines", help="Leave malformed lines out, and count them.")]
-First = Annotated[int | None, typer.Option("--first", metavar="N", help="Only the first N requests.")]
+Format = Annotated[str | None, typer.Option("--format", help="Trace format; default: detected.")]
+Columns = Annotated[str | None, typer.Option("--columns", help="Columns of a table, as time=1,id=2,size=3,header.")]
+SkipBadLines = Annotated[bool, typer.Option("--skip-bad-lines", help="Skip and count malformed lines.")]
+First = Annotated[int | None, typer.Option("--first", metavar="N", help="Use only the first N requests.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document (docs/json.md has its shape).")]
 Catalogue = Annotated[
-    Path | None, typer.Option("--catalogue", help="A catalogue of your own, in the form of Vulcan's catalogue.toml.")
+    Path | None, typer.Option("--catalogue", help="Your own catalogue, in the format of Vulcan's catalogue.toml.")
 ]
 Output = Annotated[
-    Path, typer.Argument(metavar="OUT", help="A new file: *.oracleGeneral or *.csv, and then .zst, .gz or .xz.")
+    Path, typer.Argument(metavar="OUT", help="Output file: *.oracleGeneral or *.csv, optionally with .zst, .gz or .xz.")
 ]
-To = Annotated[str | None, typer.Option("--to", help="oracleGeneral or csv, where the name of OUT does not say it.")]
+To = Annotated[str | None, typer.Option("--to", help="oracleGeneral or csv; default: by the name of OUT.")]
 
 
 @app.command("stats")
@@ -43,7 +51,7 @@ def stats(
     skip_bad_lines: SkipBadLines = False,
     as_json: AsJson = False,
 ) -> None:
-    """Print what a trace is like: each statistic with its unit and meaning.
+    """Print statistics of a trace, each with its unit and meaning.
 
     \b
     Examples:
@@ -51,7 +59,6 @@ def stats(
       vulcan traces stats my.csv.zst --columns time=1,id=2,size=3 --first 1000000 --json
       vulcan traces stats zipf:requests=200000,alpha=0.9
     """
-    from vulcan_traces.commands.output import print_json, say
     from vulcan_traces.fingerprint import fingerprint
     from vulcan_traces.fingerprint.document import document, summary
     from vulcan_traces.load import load_trace
@@ -68,23 +75,22 @@ def stats(
 @app.command("plot")
 def plot(
     trace: Trace,
-    output: Annotated[Path, typer.Option("-o", "--output", help="The page to write; it needs no network.")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="HTML file to write (self-contained).")],
     first: First = None,
     format: Format = None,
     columns: Columns = None,
     skip_bad_lines: SkipBadLines = False,
 ) -> None:
-    """Draw what a trace is like: miss-ratio curves, distances, sizes and the working set, as one HTML page.
+    """Plot a trace's statistics as one HTML page: miss-ratio curves, reuse distances, sizes and the working set.
 
     \b
     Examples:
       vulcan traces plot my.csv -o my.html
     """
-    from vulcan_traces.commands.output import tell
     from vulcan_traces.fingerprint import fingerprint
     from vulcan_traces.fingerprint.plot import page
     from vulcan_traces.load import load_trace
-    from vulcan_traces.new_file import new_file
+    from vulcan_traces.storage.export import new_file
 
     loaded = load_trace(trace, format=format, columns=columns, skip_bad_lines=skip_bad_lines)
     html = page(loaded.name, fingerprint(loaded, first=first))
@@ -95,7 +101,7 @@ def plot(
 
 @app.command("list")
 def list_(catalogue: Catalogue = None, as_json: AsJson = False) -> None:
-    """List public traces: what they are, where they come from, and their terms.
+    """List public traces with their origin and licence.
 
     \b
     Examples:
@@ -103,8 +109,6 @@ def list_(catalogue: Catalogue = None, as_json: AsJson = False) -> None:
       vulcan traces list --catalogue mine.toml --json
     """
     from vulcan_traces.catalogue import CATALOGUE, read_catalogue
-    from vulcan_traces.commands.catalogue_pages import catalogue_document, catalogue_lines
-    from vulcan_traces.commands.output import print_json, say
 
     sets = read_catalogue(catalogue or CATALOGUE)
     if as_json:
@@ -117,13 +121,13 @@ def list_(catalogue: Catalogue = None, as_json: AsJson = False) -> None:
 @app.command("fetch")
 def fetch_(
     name: Annotated[str, typer.Argument(metavar="NAME", help="A trace of `vulcan traces list`.")],
-    output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="Where it goes, as DIR/SET/FILE.")] = (
-        Path("traces")
-    ),
+    output: Annotated[
+        Path, typer.Option("-o", "--output", metavar="DIR", help="Target directory, as DIR/SET/FILE.")
+    ] = (Path("traces")),
     catalogue: Catalogue = None,
     as_json: AsJson = False,
 ) -> None:
-    """Fetch a public trace: resumed where it broke off, and verified.
+    """Download a public trace, resuming a partial download, and verify it.
 
     Proxies are taken from the environment (HTTP_PROXY, HTTPS_PROXY, NO_PROXY).
 
@@ -133,7 +137,6 @@ def fetch_(
       vulcan traces fetch cloudphysics-sample/oraclegeneral -o data --json
     """
     from vulcan_traces.catalogue import CATALOGUE, fetch, find_file, read_catalogue
-    from vulcan_traces.commands.output import print_json, progress_line, say, tell
 
     file = find_file(name, read_catalogue(catalogue or CATALOGUE))
     with progress_line(file.name) as progress:
@@ -163,7 +166,7 @@ def convert(
     trace: Trace,
     output: Output,
     to: To = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace OUT.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite OUT.")] = False,
     format: Format = None,
     columns: Columns = None,
     skip_bad_lines: SkipBadLines = False,
@@ -177,9 +180,8 @@ def convert(
       vulcan traces convert my.csv my.oracleGeneral.zst
       vulcan traces convert log.txt my.csv --columns time=1,id=3,size=4 --skip-bad-lines --force
     """
-    from vulcan_traces.commands.output import tell
     from vulcan_traces.load import load_trace
-    from vulcan_traces.write import requests_of, write_requests
+    from vulcan_traces.storage.export import requests_of, write_requests
 
     loaded = load_trace(trace, format=format, columns=columns, skip_bad_lines=skip_bad_lines)
     write_requests(requests_of(loaded), output, to=to, replace=force)
@@ -190,15 +192,15 @@ def convert(
 def sample(
     trace: Trace,
     output: Output,
-    rate: Annotated[float, typer.Option("--rate", "-r", help="Which part of the objects to keep, such as 0.01.")],
-    seed: Annotated[int, typer.Option("--seed", help="Another seed, other objects.")] = 0,
+    rate: Annotated[float, typer.Option("--rate", "-r", help="Share of the objects to keep, such as 0.01.")],
+    seed: Annotated[int, typer.Option("--seed", help="Seed of the sample.")] = 0,
     to: To = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace OUT.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite OUT.")] = False,
     format: Format = None,
     columns: Columns = None,
     skip_bad_lines: SkipBadLines = False,
 ) -> None:
-    """Write the requests for some of a trace's objects, chosen by a hash of their ids.
+    """Write a spatial sample of a trace: the requests for objects chosen by a hash of their ids.
 
     A cache smaller by the same factor behaves much the same on them. With one seed, the objects of a lower rate are
     all among those of a higher one.
@@ -207,9 +209,8 @@ def sample(
     Examples:
       vulcan traces sample my.csv small.csv --rate 0.01
     """
-    from vulcan_traces.commands.output import tell
     from vulcan_traces.load import load_trace
-    from vulcan_traces.write import sampled_requests, write_requests
+    from vulcan_traces.storage.export import sampled_requests, write_requests
 
     loaded = load_trace(trace, format=format, columns=columns, skip_bad_lines=skip_bad_lines)
     kept = sampled_requests(loaded, rate, seed)
@@ -223,20 +224,19 @@ def sample(
 @app.command("head")
 def head(
     trace: Trace,
-    number: Annotated[int, typer.Option("-n", "--number", min=1, help="How many requests.")] = 10,
+    number: Annotated[int, typer.Option("-n", "--number", min=1, help="Number of requests.")] = 10,
     format: Format = None,
     columns: Columns = None,
     skip_bad_lines: SkipBadLines = False,
     as_json: AsJson = False,
 ) -> None:
-    """Print the first requests of a trace, as Vulcan reads them.
+    """Print the first requests of a trace as Vulcan decodes them.
 
     \b
     Examples:
       vulcan traces head my.csv
       vulcan traces head zipf:requests=1000 -n 5 --json
     """
-    from vulcan_traces.commands.output import print_json, print_table
     from vulcan_traces.load import load_trace
 
     loaded = load_trace(trace, format=format, columns=columns, skip_bad_lines=skip_bad_lines)
@@ -257,3 +257,104 @@ def head(
     else:
         cells = [["-" if value is None else f"{value}" for value in row.values()] for row in rows]
         print_table(list(rows[0]), cells)
+
+
+# Output: results to standard output, everything else to standard error.
+
+_SECONDS_BETWEEN = 0.2
+
+
+def print_json(document: Any) -> None:
+    """Print one JSON document on standard output."""
+    json.dump(document, sys.stdout, indent=2, allow_nan=False)
+    sys.stdout.write("\n")
+
+
+def say(text: str = "") -> None:
+    """Print a line of a result on standard output."""
+    sys.stdout.write(text + "\n")
+
+
+def tell(text: str) -> None:
+    """Print a progress message on standard error."""
+    sys.stderr.write(text + "\n")
+    sys.stderr.flush()
+
+
+def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print a table on standard output, numbers right-aligned."""
+    for line in table_lines(columns, rows):
+        say(line)
+
+
+def table_lines(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """The lines of a table: each column as wide as its widest cell, numbers to the right."""
+    widths = [max(len(column), *(len(row[i]) for row in rows), 0) for i, column in enumerate(columns)]
+    numeric = [bool(rows) and all(_is_number(row[i]) for row in rows) for i in range(len(columns))]
+
+    def line(cells: Sequence[str]) -> str:
+        parts = [c.rjust(w) if n else c.ljust(w) for c, w, n in zip(cells, widths, numeric, strict=True)]
+        return "  ".join(parts).rstrip()
+
+    return [line(columns), line(["-" * width for width in widths]), *(line(row) for row in rows)]
+
+
+def _is_number(cell: str) -> bool:
+    return cell == "-" or cell.lstrip("-").replace(".", "", 1).replace(",", "").isdecimal()
+
+
+@contextlib.contextmanager
+def progress_line(name: str) -> Iterator[Progress]:
+    """Yield a progress callback, shown as one line on a terminal and nowhere else."""
+    shown_at = 0.0
+    is_terminal = sys.stderr.isatty()
+
+    def show(done: int, total: int | None) -> None:
+        nonlocal shown_at
+        now = time.monotonic()
+        if is_terminal and now - shown_at >= _SECONDS_BETWEEN:
+            shown_at = now
+            share = f" of {total / 1e6:,.1f} MB ({done / total:.0%})" if total else " MB"
+            sys.stderr.write(f"\r\x1b[K{name}: {done / 1e6:,.1f}{share}")
+            sys.stderr.flush()
+
+    try:
+        yield show
+    finally:
+        if shown_at:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+
+
+# The catalogue as text and as JSON.
+
+
+def catalogue_document(sets: Sequence[TraceSet]) -> dict[str, Any]:
+    """Return the catalogue as a JSON document; unknown values are null."""
+    return {"sets": [asdict(each) for each in sets]}
+
+
+def catalogue_lines(sets: Sequence[TraceSet]) -> list[str]:
+    """Return lines for a terminal: each set with its origin and licence, and its traces."""
+
+    lines: list[str] = []
+    for each in sets:
+        lines += [f"{each.name} ({each.kind}): {each.title}", f"  source   {each.source}", f"  licence  {each.licence}"]
+        lines += [f"  paper    {each.paper}"] if each.paper else []
+        lines += [f"  note     {each.note}"] if each.note else []
+        rows = [
+            [
+                file.name,
+                file.format,
+                "unknown" if file.bytes is None else f"{file.bytes:,}",
+                "unknown" if file.requests is None else f"{file.requests:,}",
+                "unknown" if file.checksum is None else file.checksum.partition(":")[0],
+            ]
+            for file in each.files
+        ]
+        if rows:
+            lines += [f"  {line}" for line in table_lines(["trace", "format", "bytes", "requests", "checksum"], rows)]
+        else:
+            lines.append("  (available from its source only)")
+        lines.append("")
+    return [*lines, "`vulcan traces fetch NAME` fetches one; `--json` gives addresses and checksums in full."]

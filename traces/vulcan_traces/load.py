@@ -1,4 +1,4 @@
-"""Opens traces: from files in any known format, and from generator specifications."""
+"""Loading of traces: from files in any known format, and from generator specifications."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from vulcan.errors import UserError, did_you_mean
-from vulcan_traces.column_spec import parse_column_spec
-from vulcan_traces.generator_spec import is_generator_spec, parse_generator_spec
+from vulcan_traces.parsing.column_spec import parse_column_spec
+from vulcan_traces.parsing.source import Source
 from vulcan_traces.raw_requests import RawRequests
 from vulcan_traces.readers import FORMATS
-from vulcan_traces.readers.csv import read_csv
+from vulcan_traces.readers.csv_columns import read_csv
 from vulcan_traces.readers.format import Format
-from vulcan_traces.source import Source
-from vulcan_traces.store import FORMAT_VERSION, kept_trace
-from vulcan_traces.trace import Trace
+from vulcan_traces.request_trace import Trace
+from vulcan_traces.storage.trace_store import FORMAT_VERSION, cached_trace
+from vulcan_traces.synthetic.generator_spec import is_generator_spec, parse_generator_spec
 
 _COMPRESSIONS = (".gz", ".xz", ".zst")
 
@@ -35,7 +35,7 @@ def load_trace(
     """The trace in a file, or the one that a generator specification describes.
 
     `spec` is a path, or a text such as `zipf:requests=200000,objects=20000,alpha=0.9,seed=1` (see
-    `vulcan_traces.generator_spec`); a file whose name looks so is meant by `./zipf:...`. The rest is for
+    `vulcan_traces.synthetic.generator_spec`); a file whose name looks so is meant by `./zipf:...`. The rest is for
     files: see `open_trace`. Raises UserError.
     """
     text = os.fspath(spec)
@@ -45,7 +45,7 @@ def load_trace(
         raise UserError(f"{text}: format and columns are for trace files, and this is a generated trace")
     generator = parse_generator_spec(text)
     digest = _digest("generated", generator.canonical)
-    return kept_trace(generator.name, digest, lambda: [generator.generate()])
+    return cached_trace(generator.name, digest, lambda: [generator.generate()])
 
 
 def open_trace(
@@ -58,7 +58,7 @@ def open_trace(
     """The trace in a file, plain or compressed by gzip, xz or zstd.
 
     `format` names one of `vulcan_traces.readers.FORMATS`; without it the name's ending and the content have
-    to make it clear. `columns` describes a delimited table (see `vulcan_traces.column_spec`) and implies the
+    to make it clear. `columns` describes a delimited table (see `vulcan_traces.parsing.column_spec`) and implies the
     format csv. With `skip_bad_lines`, malformed lines are left out, counted in `Trace.skipped_lines` and told
     in a log warning.
 
@@ -72,7 +72,7 @@ def open_trace(
     name = source.path.name
     content = source.sha256()
     digest = _digest(content, chosen.name, repr(spec), skip_bad_lines)
-    trace = kept_trace(
+    trace = cached_trace(
         name, digest, lambda: _whole(source, content, chosen.read(source) if spec is None else read_csv(source, spec))
     )
     if trace.skipped_lines:

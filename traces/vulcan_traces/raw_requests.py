@@ -1,4 +1,4 @@
-"""What a reader or a generator gives: one row a request, before ids are made dense."""
+"""Requests as a reader or a generator yields them, before ids are made dense."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from vulcan.documents.policy import ChoiceDocument, SelectDocument, SelectorDocument
     from vulcan.portfolio.build import BuildConfig
     from vulcan.portfolio.model import Library
-    from vulcan.portfolio.select import Choice
+    from vulcan.portfolio.selector import Choice
     from vulcan.searches.session import RunDisplay
 
 app = typer.Typer(
@@ -117,7 +117,7 @@ def build(
         tell("interrupted; nothing is lost: the same command goes on")
         raise
     if form == "json":
-        from vulcan.portfolio.io import to_json
+        from vulcan.portfolio.library_file import to_json
 
         open_display(form).ended(to_json(library))
         return
@@ -194,8 +194,8 @@ def show(
     Examples:
       vulcan library show mylibrary
     """
-    from vulcan.portfolio.io import read_library
-    from vulcan.portfolio.select import find_objective_of
+    from vulcan.portfolio.library_file import read_library
+    from vulcan.portfolio.selector import find_objective_of
 
     found = read_library(library)
     chosen = find_objective_of(found, objective)
@@ -229,8 +229,8 @@ def select(
       vulcan library select my.csv --library mylibrary --json
     """
     from vulcan.errors import UserError
-    from vulcan.portfolio.io import read_library
-    from vulcan.portfolio.select import find_objective_of, only_shipped_library, select_for, shipped_library
+    from vulcan.portfolio.library_file import read_library
+    from vulcan.portfolio.selector import find_objective_of, only_shipped_library, select_for, shipped_library
     from vulcan.registry import find_task
 
     if library is not None and task is not None:
@@ -315,8 +315,8 @@ def export(
     """
     from vulcan.cli.output import write_text
     from vulcan.portfolio.export import selector_module
-    from vulcan.portfolio.io import read_library
-    from vulcan.portfolio.select import find_objective_of
+    from vulcan.portfolio.library_file import read_library
+    from vulcan.portfolio.selector import find_objective_of
 
     found = read_library(library)
     chosen = find_objective_of(found, objective)
@@ -338,7 +338,7 @@ def export(
 
 
 def _print_document(library: Library) -> None:
-    from vulcan.portfolio.io import to_json
+    from vulcan.portfolio.library_file import to_json
 
     print_json(to_json(library))
 

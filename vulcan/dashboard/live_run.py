@@ -20,7 +20,7 @@ from vulcan.dashboard.lock_holder import lock_owner
 from vulcan.documents.dashboard import LiveRunDocument, LogLineDocument, PolicyLine, SearchLimits
 from vulcan.errors import UserError
 from vulcan.results.candidate import candidate_row
-from vulcan.results.report.html import figure_text
+from vulcan.results.report.html_page import figure_text
 from vulcan.results.run import proposals, score_of
 from vulcan.searches.config import SearchConfig
 from vulcan.searches.costs import Costs

@@ -18,7 +18,7 @@ from vulcan.dashboard.playground import instances_for, seed_of
 from vulcan.errors import UserError
 from vulcan.results.candidate import candidate_document, lineage
 from vulcan.results.report.data import difference
-from vulcan.results.report.html import MEANINGS, diff_kind, figure_text
+from vulcan.results.report.html_page import MEANINGS, diff_kind, figure_text
 from vulcan.results.run import compare_instances, scorer_of
 
 PLACE = Path(__file__).parent

@@ -12,7 +12,7 @@ from vulcan.anvil.rewrite.traversal import Path, replaced
 from vulcan.generator.draft import PolicyDraft, rounded
 from vulcan.generator.expression_tree import at, is_constant, operate, places
 from vulcan.generator.random_programs import alternative
-from vulcan.generator.statistics import alpha, changed, changed_occurrence, percentile, stream
+from vulcan.generator.statistic_calls import alpha, changed, changed_occurrence, percentile, stream
 from vulcan.generator.terms import condition, factor, multiplied, of_unit, quantity, safe
 from vulcan.generator.vocabulary import Atom
 

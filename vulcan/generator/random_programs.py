@@ -5,7 +5,7 @@ from __future__ import annotations
 from vulcan.anvil import ir
 from vulcan.generator.draft import PolicyDraft
 from vulcan.generator.expression_tree import operate
-from vulcan.generator.statistics import average
+from vulcan.generator.statistic_calls import average
 from vulcan.generator.terms import (
     condition,
     factor,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from vulcan.anvil import ir
 from vulcan.generator.draft import PolicyDraft
 from vulcan.generator.expression_tree import operate
-from vulcan.generator.statistics import average, occurrence, percentile, stream
+from vulcan.generator.statistic_calls import average, occurrence, percentile, stream
 from vulcan.generator.units import UNITLESS, Unit, times
 from vulcan.generator.vocabulary import Atom
 from vulcan.task import History

@@ -29,7 +29,7 @@ from vulcan.portfolio.features import (
     openings_of_member,
     standard,
 )
-from vulcan.portfolio.io import write_library
+from vulcan.portfolio.library_file import write_library
 from vulcan.portfolio.measure import MeasurementCache, ReferenceScores, measure_members
 from vulcan.portfolio.model import (
     Contribution,
@@ -42,7 +42,7 @@ from vulcan.portfolio.model import (
     Origin,
     Scores,
 )
-from vulcan.portfolio.select import choose_rule
+from vulcan.portfolio.selector import choose_rule
 from vulcan.registry import find_task
 from vulcan.searches.config import SearchConfig
 from vulcan.searches.model_pool import ASK

@@ -136,7 +136,7 @@ class Matrix:
 
 @dataclass(frozen=True)
 class Library:
-    """Everything that a library knows; `vulcan.portfolio.io` reads and writes it.
+    """Everything that a library knows; `vulcan.portfolio.library_file` reads and writes it.
 
     `settings` are the task's, but for the workloads. A fingerprint is of the first `first` events; `names` are its
     values' names, and `centre` and `scale` standardise them. `margin` is what a member had to earn its place by.

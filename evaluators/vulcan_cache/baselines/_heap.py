@@ -1,4 +1,4 @@
-"""A four-way priority queue of objects, the least (key, tie) first, whose entries can be changed in place.
+"""4-ary min-heap of objects by (key, tie), whose entries can be updated in place.
 
 Entry i is three numbers from `3 * i` on: key, tie and object, all of them floats (exact for integers to 2**53)
 so that an entry is one place in memory. `places[object]` is the index of the object's entry.
@@ -6,16 +6,19 @@ so that an entry is one place in memory. `places[object]` is the index of the ob
 
 import numpy as np
 
-from vulcan_cache.baselines._numba import helper, inlined
+from vulcan.kernel_support import allocating_helper, njit
+
+_inlined = njit(nogil=True, error_model="numpy", inline="always")
+"""Inlined by numba itself: LLVM leaves a large helper as a call, which counts references of its arrays."""
 
 
-@helper
+@allocating_helper
 def empty_heap(object_count):
-    """(entries, places) of a heap with room for all objects."""
+    """Allocate (entries, places) of a heap with room for all objects."""
     return np.empty(3 * object_count, np.float64), np.empty(object_count, np.uint32)
 
 
-@inlined
+@_inlined
 def _put(entries, places, index, key, tie, obj):
     entries[3 * index] = key
     entries[3 * index + 1] = tie
@@ -23,14 +26,14 @@ def _put(entries, places, index, key, tie, obj):
     places[np.int64(obj)] = index
 
 
-@inlined
+@_inlined
 def _before(entries, index, key, tie):
     """Whether the entry at the index comes before (key, tie)."""
     there = entries[3 * index]
     return there < key or (there == key and entries[3 * index + 1] < tie)
 
 
-@inlined
+@_inlined
 def _settle(entries, places, size, index, key, tie, obj):
     """Let an entry rise or sink from a free index to where it belongs."""
     start = index
@@ -55,19 +58,19 @@ def _settle(entries, places, size, index, key, tie, obj):
     _put(entries, places, index, key, tie, obj)
 
 
-@inlined
+@_inlined
 def insert(entries, places, size, obj, key, tie):
     """Add an object to a heap of `size` entries."""
     _settle(entries, places, size + 1, size, key, np.float64(tie), np.float64(obj))
 
 
-@inlined
+@_inlined
 def change(entries, places, size, obj, key, tie):
     """Give an object of the heap another (key, tie)."""
     _settle(entries, places, size, np.int64(places[obj]), key, np.float64(tie), np.float64(obj))
 
 
-@inlined
+@_inlined
 def remove(entries, places, size, obj):
     """Take an object out of a heap of `size` entries."""
     last = 3 * (size - 1)
@@ -76,7 +79,7 @@ def remove(entries, places, size, obj):
         _settle(entries, places, size - 1, index, entries[last], entries[last + 1], entries[last + 2])
 
 
-@helper
+@allocating_helper
 def top(entries):
     """The object with the least (key, tie)."""
     return np.int64(entries[2])

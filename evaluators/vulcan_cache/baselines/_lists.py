@@ -6,10 +6,10 @@ A list is named by its sentinel, the node `object_count + k`. Node n's newer and
 
 import numpy as np
 
-from vulcan_cache.baselines._numba import helper
+from vulcan.kernel_support import allocating_helper
 
 
-@helper
+@allocating_helper
 def empty_lists(object_count, lists):
     """The links of `lists` empty lists over `object_count` objects."""
     links = np.empty(2 * (object_count + lists), np.uint32)
@@ -19,19 +19,19 @@ def empty_lists(object_count, lists):
     return links
 
 
-@helper
+@allocating_helper
 def newer(links, node):
     """The neighbour that was inserted after the node; the sentinel after the newest one."""
     return np.int64(links[2 * node])
 
 
-@helper
+@allocating_helper
 def oldest(links, queue):
     """The oldest object of a list; the list's own sentinel where it is empty."""
     return np.int64(links[2 * queue])
 
 
-@helper
+@allocating_helper
 def push_newest(links, queue, obj):
     """Insert an object at the newest end of a list."""
     second = np.int64(links[2 * queue + 1])
@@ -41,7 +41,7 @@ def push_newest(links, queue, obj):
     links[2 * queue + 1] = obj
 
 
-@helper
+@allocating_helper
 def unlink(links, obj):
     """Take an object out of the list it is in."""
     after = np.int64(links[2 * obj])
@@ -50,7 +50,7 @@ def unlink(links, obj):
     links[2 * after + 1] = before
 
 
-@helper
+@allocating_helper
 def move_to_newest(links, queue, obj):
     """Take an object out of its list and insert it at the newest end of another, or of the same."""
     unlink(links, obj)

@@ -6,13 +6,14 @@ T1 + B1 stay within the capacity and all four lists within twice the capacity.
 
 import numpy as np
 
+from vulcan.kernel_support import allocating_helper
 from vulcan_cache.baselines._lists import empty_lists, move_to_newest, oldest, push_newest, unlink
-from vulcan_cache.baselines._numba import helper, kernel
+from vulcan_cache.kernels.common import baseline_kernel
 
 NOWHERE, T1, T2, B1, B2 = 0, 1, 2, 3, 4
 
 
-@helper
+@allocating_helper
 def _forget(links, queue, listed, place, used, kept_size):
     """Drop the oldest object of a list altogether."""
     obj = oldest(links, queue + listed)
@@ -21,7 +22,7 @@ def _forget(links, queue, listed, place, used, kept_size):
     used[listed] -= kept_size[obj]
 
 
-@helper
+@allocating_helper
 def _move(links, queue, obj, source, target, place, used, kept_size):
     move_to_newest(links, queue + target, obj)
     place[obj] = target
@@ -29,7 +30,7 @@ def _move(links, queue, obj, source, target, place, used, kept_size):
     used[target] += kept_size[obj]
 
 
-@kernel
+@baseline_kernel
 def simulate(objects, sizes, next_access, object_count, capacity, measure_from):
     """See `vulcan_cache.baselines.Kernel`."""
     links = empty_lists(object_count, 5)

@@ -6,19 +6,20 @@ do better); no bound at all where sizes differ, for it ignores them.
 
 import numpy as np
 
+from vulcan.kernel_support import allocating_helper
 from vulcan_cache.baselines._heap import change, empty_heap, insert, remove, top
-from vulcan_cache.baselines._numba import helper, kernel
+from vulcan_cache.kernels.common import baseline_kernel
 
 ABSENT = -1
 
 
-@helper
+@allocating_helper
 def _key(upcoming):
     """Furthest first; an object that is never requested again before all others."""
     return -np.inf if upcoming < 0 else -np.float64(upcoming)
 
 
-@kernel
+@baseline_kernel
 def simulate(objects, sizes, next_access, object_count, capacity, measure_from):
     """See `vulcan_cache.baselines.Kernel`."""
     entries, places = empty_heap(object_count)

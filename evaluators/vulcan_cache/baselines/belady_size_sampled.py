@@ -9,14 +9,15 @@ next request is admitted even where that costs many small ones, which GDSF may r
 
 import numpy as np
 
-from vulcan_cache.baselines._numba import helper, kernel
-from vulcan_cache.baselines._random import random_below
+from vulcan.kernel_support import allocating_helper
+from vulcan_cache.baselines._random_numbers import random_below
+from vulcan_cache.kernels.common import baseline_kernel
 
 ABSENT = -1
 SAMPLES = 64
 
 
-@helper
+@allocating_helper
 def _drop(residents, slots, count, obj):
     """Take an object out of the dense array of the `count` residents."""
     last = residents[count - 1]
@@ -24,7 +25,7 @@ def _drop(residents, slots, count, obj):
     slots[last] = slots[obj]
 
 
-@kernel
+@baseline_kernel
 def simulate(objects, sizes, next_access, object_count, capacity, measure_from):
     """See `vulcan_cache.baselines.Kernel`."""
     residents = np.empty(object_count, np.uint32)

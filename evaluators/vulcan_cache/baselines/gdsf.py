@@ -9,13 +9,13 @@ changes no order but for rounding; it makes priorities equal bit for bit to thos
 import numpy as np
 
 from vulcan_cache.baselines._heap import change, empty_heap, insert, remove, top
-from vulcan_cache.baselines._numba import kernel
+from vulcan_cache.kernels.common import baseline_kernel
 
 ABSENT = -1
 SCALE = 1.0e6
 
 
-@kernel
+@baseline_kernel
 def simulate(objects, sizes, next_access, object_count, capacity, measure_from):
     """See `vulcan_cache.baselines.Kernel`."""
     entries, places = empty_heap(object_count)

@@ -13,8 +13,8 @@ import numpy as np
 
 from vulcan_cache.baselines._heap import change, empty_heap, insert, remove, top
 from vulcan_cache.baselines._lists import empty_lists, move_to_newest, oldest, push_newest, unlink
-from vulcan_cache.baselines._numba import kernel
-from vulcan_cache.baselines._random import random_share
+from vulcan_cache.baselines._random_numbers import random_share
+from vulcan_cache.kernels.common import baseline_kernel
 
 NOWHERE, RESIDENT, LRU_GHOST, LFU_GHOST = 0, 1, 2, 3
 LEARNING_RATE = 0.45
@@ -22,7 +22,7 @@ DISCOUNT = 0.005
 MIN_WEIGHT = 0.01
 
 
-@kernel
+@baseline_kernel
 def simulate(objects, sizes, next_access, object_count, capacity, measure_from):
     """See `vulcan_cache.baselines.Kernel`."""
     links = empty_lists(object_count, 4)  # list RESIDENT, LRU_GHOST or LFU_GHOST has the sentinel queue + its number

@@ -11,8 +11,9 @@ at least a hundred requests for each resident object. Before that nothing is cou
 
 import numpy as np
 
-from vulcan_cache.baselines._numba import helper, kernel
-from vulcan_cache.baselines._random import random_below
+from vulcan.kernel_support import allocating_helper
+from vulcan_cache.baselines._random_numbers import random_below
+from vulcan_cache.kernels.common import baseline_kernel
 
 ABSENT = -1
 NOT_CHOSEN = -1
@@ -26,7 +27,7 @@ SAMPLES = 32
 EXPLORER_ONE_IN = 32
 
 
-@helper
+@allocating_helper
 def _class_of(age_sum):
     """Which class an object is in by the sum of its last two hit ages: 0 for old, 15 for the youngest."""
     if age_sum == 0:
@@ -38,7 +39,7 @@ def _class_of(age_sum):
     return found
 
 
-@helper
+@allocating_helper
 def _learn(hits, evictions, densities):
     """Decay the counts and compute each class's density at each age, from the oldest age down."""
     hits *= DECAY
@@ -53,7 +54,7 @@ def _learn(hits, evictions, densities):
             densities[index] = hits_beyond / lifetime if events_beyond > 1e-5 else 0.0
 
 
-@kernel
+@baseline_kernel
 def simulate(objects, sizes, next_access, object_count, capacity, measure_from):
     """See `vulcan_cache.baselines.Kernel`."""
     residents = np.empty(object_count, np.uint32)

@@ -12,14 +12,15 @@ paper's rule for filling the cache), one larger than the whole LIR set never doe
 
 import numpy as np
 
+from vulcan.kernel_support import allocating_helper
 from vulcan_cache.baselines._lists import empty_lists, move_to_newest, oldest, push_newest, unlink
-from vulcan_cache.baselines._numba import helper, kernel
+from vulcan_cache.kernels.common import baseline_kernel
 
 RESIDENT, LIR, STACKED = 1, 2, 4
 IN_CACHE, IN_LIR_SET, IN_STACK = 0, 1, 2
 
 
-@helper
+@allocating_helper
 def _leave_stack(stack, queues, state, kept_size, totals, obj):
     """Take a HIR object out of S; a non-resident one is thereby forgotten."""
     unlink(stack, obj)
@@ -29,7 +30,7 @@ def _leave_stack(stack, queues, state, kept_size, totals, obj):
         unlink(queues, obj)
 
 
-@helper
+@allocating_helper
 def _prune(stack, queues, bottom, state, kept_size, totals):
     """Take HIR objects off the bottom of S until a LIR one lies there."""
     obj = oldest(stack, bottom)
@@ -38,7 +39,7 @@ def _prune(stack, queues, bottom, state, kept_size, totals):
         obj = oldest(stack, bottom)
 
 
-@helper
+@allocating_helper
 def _demote(stack, queues, bottom, state, kept_size, totals):
     """Make the LIR object at the bottom of S a resident HIR one at the newest end of Q."""
     obj = oldest(stack, bottom)
@@ -50,7 +51,7 @@ def _demote(stack, queues, bottom, state, kept_size, totals):
     _prune(stack, queues, bottom, state, kept_size, totals)
 
 
-@helper
+@allocating_helper
 def _evict(stack, queues, bottom, ghosts, state, kept_size, totals):
     """Evict the oldest object of Q; while it is in S it is remembered."""
     if oldest(queues, bottom) == bottom:
@@ -63,7 +64,7 @@ def _evict(stack, queues, bottom, ghosts, state, kept_size, totals):
         push_newest(queues, ghosts, obj)
 
 
-@kernel
+@baseline_kernel
 def simulate(objects, sizes, next_access, object_count, capacity, measure_from):
     """See `vulcan_cache.baselines.Kernel`."""
     stack = empty_lists(object_count, 1)

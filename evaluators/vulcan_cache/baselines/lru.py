@@ -3,12 +3,12 @@
 import numpy as np
 
 from vulcan_cache.baselines._lists import empty_lists, move_to_newest, oldest, push_newest, unlink
-from vulcan_cache.baselines._numba import kernel
+from vulcan_cache.kernels.common import baseline_kernel
 
 ABSENT = -1
 
 
-@kernel
+@baseline_kernel
 def simulate(objects, sizes, next_access, object_count, capacity, measure_from):
     """See `vulcan_cache.baselines.Kernel`."""
     links = empty_lists(object_count, 1)

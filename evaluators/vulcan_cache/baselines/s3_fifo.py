@@ -10,14 +10,14 @@ An object larger than the small queue is admitted like any other, as in the pape
 import numpy as np
 
 from vulcan_cache.baselines._lists import empty_lists, move_to_newest, oldest, push_newest, unlink
-from vulcan_cache.baselines._numba import kernel
+from vulcan_cache.kernels.common import baseline_kernel
 
 NOWHERE, SMALL, MAIN, GHOST = 0, 1, 2, 3
 PROMOTED_FROM = 2
 MAX_COUNTED = 3
 
 
-@kernel
+@baseline_kernel
 def simulate(objects, sizes, next_access, object_count, capacity, measure_from):
     """See `vulcan_cache.baselines.Kernel`."""
     links = empty_lists(object_count, 3)

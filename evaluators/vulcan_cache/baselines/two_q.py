@@ -7,12 +7,12 @@ paper's sizes: A1in a quarter of the capacity, A1out half of it. Am holds at mos
 import numpy as np
 
 from vulcan_cache.baselines._lists import empty_lists, move_to_newest, oldest, push_newest, unlink
-from vulcan_cache.baselines._numba import kernel
+from vulcan_cache.kernels.common import baseline_kernel
 
 NOWHERE, IN, MAIN, OUT = 0, 1, 2, 3
 
 
-@kernel
+@baseline_kernel
 def simulate(objects, sizes, next_access, object_count, capacity, measure_from):
     """See `vulcan_cache.baselines.Kernel`."""
     links = empty_lists(object_count, 3)

@@ -11,21 +11,22 @@ are gone. An object larger than the window is a candidate at once.
 
 import numpy as np
 
+from vulcan.kernel_support import allocating_helper
 from vulcan_cache.baselines._lists import empty_lists, move_to_newest, oldest, push_newest, unlink
-from vulcan_cache.baselines._numba import helper, kernel
+from vulcan_cache.kernels.common import baseline_kernel
 
 NOWHERE, WINDOW, PROBATION, PROTECTED = 0, 1, 2, 3
 MAX_COUNTED = 15
 REQUESTS_PER_RESIDENT = 10
 
 
-@helper
+@allocating_helper
 def _frequency(counts, halved_at, halvings, obj):
     """An object's counter, its outstanding halvings applied."""
     return np.int64(counts[obj]) >> min(halvings - halved_at[obj], 8)
 
 
-@kernel
+@baseline_kernel
 def simulate(objects, sizes, next_access, object_count, capacity, measure_from):
     """See `vulcan_cache.baselines.Kernel`."""
     links = empty_lists(object_count, 4)  # list WINDOW, PROBATION or PROTECTED has the sentinel queue + its number

@@ -1,9 +1,9 @@
-"""The congestion-control algorithms, one file each, all with the same six functions over a flow's record.
+"""Congestion-control algorithms, one file each, all with the same six functions over a flow's state.
 
 Each function is compiled by numba (`algorithm` below decorates it) and takes `flow`, the flow's row of float64 whose
-slots `vulcan_link.record` names. It reads what the mechanism keeps there, and sets `CWND`, `SSTHRESH` and
+slots `vulcan_link.flow_state` names. It reads what the mechanism keeps there, and sets `CWND`, `SSTHRESH` and
 `PACING_RATE`; from `OWN` on the slots are its own. It touches nothing else, and asks for randomness only
-`vulcan_link.random.below`.
+`vulcan_link.kernels.random_numbers.below`.
 
     begin(flow)         the flow starts: CWND is INITIAL_WINDOW, SSTHRESH is NO_THRESHOLD, PACING_RATE is 0
     sampled(flow)       an acknowledgement has been taken in: RTT, ACKED ... are of it (Linux: pkts_acked)

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import math
 
-from vulcan_link.compiled import function
-from vulcan_link.random import below
-from vulcan_link.record import (
+from vulcan.kernel_support import function
+from vulcan_link.flow_state import (
     ACKED,
     CWND,
     DELIVERED,
@@ -37,6 +36,7 @@ from vulcan_link.record import (
     SSTHRESH,
     STATE,
 )
+from vulcan_link.kernels.random_numbers import below
 
 STARTUP, DRAIN, PROBE_BANDWIDTH, PROBE_RTT = range(4)
 

@@ -17,8 +17,8 @@ from __future__ import annotations
 
 import math
 
-from vulcan_link.compiled import function
-from vulcan_link.record import (
+from vulcan.kernel_support import function
+from vulcan_link.flow_state import (
     ACKED,
     CAUSE,
     CONGESTION,

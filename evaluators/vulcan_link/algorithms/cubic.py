@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import math
 
+from vulcan.kernel_support import function
 from vulcan_link.algorithms.reno import increase, slow_start
-from vulcan_link.compiled import function
-from vulcan_link.record import (
+from vulcan_link.flow_state import (
     ACKED,
     CWND,
     LOSS,

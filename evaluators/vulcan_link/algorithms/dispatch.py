@@ -1,7 +1,8 @@
-"""The kernel's choice among the algorithms, by number: a branch each, for numba compiles no table of functions."""
+"""Dispatch to the algorithms by number: one branch each, because numba compiles no table of functions."""
 
 from __future__ import annotations
 
+from vulcan.kernel_support import function
 from vulcan_link.algorithms import (
     BBR,
     COPA,
@@ -20,8 +21,7 @@ from vulcan_link.algorithms import (
     reno,
     vegas,
 )
-from vulcan_link.compiled import function
-from vulcan_link.record import ALGORITHM, CWND, PRIOR_CWND
+from vulcan_link.flow_state import ALGORITHM, CWND, PRIOR_CWND
 
 
 @function

@@ -1,9 +1,9 @@
-"""A window that never changes: `parameter` packets."""
+"""Fixed window of `parameter` packets."""
 
 from __future__ import annotations
 
-from vulcan_link.compiled import function
-from vulcan_link.record import CWND, PARAMETER, SSTHRESH
+from vulcan.kernel_support import function
+from vulcan_link.flow_state import CWND, PARAMETER, SSTHRESH
 
 
 @function

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import math
 
+from vulcan.kernel_support import function
 from vulcan_link.algorithms import reno
-from vulcan_link.compiled import function
-from vulcan_link.record import ACKED, CWND, IN_FLIGHT, NOW, OWN, RTT, SSTHRESH, WINDOW_LIMITED
+from vulcan_link.flow_state import ACKED, CWND, IN_FLIGHT, NOW, OWN, RTT, SSTHRESH, WINDOW_LIMITED
 
 TARGET = 100_000_000.0
 GAIN = 1.0

@@ -1,4 +1,4 @@
-"""Knows the link: the window is what the link can carry in the round trip that begins as a packet reaches it.
+"""BDP oracle: the window is what the link can carry in the round trip that begins as a packet reaches it.
 
 A bound rather than an algorithm: it sees the future of the link's rate and the path's delay, so that it keeps the link
 busy with an almost empty queue. It knows nothing of other flows. Packets are not paced; its queue is that of bursts.
@@ -7,8 +7,8 @@ busy with an almost empty queue. It knows nothing of other flows. Packets are no
 # mypy: ignore-errors
 from __future__ import annotations
 
-from vulcan_link.compiled import function
-from vulcan_link.record import COMING, CWND, SSTHRESH
+from vulcan.kernel_support import function
+from vulcan_link.flow_state import COMING, CWND, SSTHRESH
 
 MIN_CWND = 2.0
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 
-from vulcan_link.compiled import function
-from vulcan_link.record import ACKED, CWND, LOSS, OWN, PRIOR_CWND, SSTHRESH, STATE, WINDOW_LIMITED
+from vulcan.kernel_support import function
+from vulcan_link.flow_state import ACKED, CWND, LOSS, OWN, PRIOR_CWND, SSTHRESH, STATE, WINDOW_LIMITED
 
 COUNT = OWN  # packets acknowledged towards the next increase (Linux: snd_cwnd_cnt)
 

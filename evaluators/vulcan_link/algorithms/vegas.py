@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import math
 
+from vulcan.kernel_support import function
 from vulcan_link.algorithms import reno
-from vulcan_link.compiled import function
-from vulcan_link.record import ACKED, CWND, NEXT, OPEN, OWN, RTT, SSTHRESH, STATE, UNACKED
+from vulcan_link.flow_state import ACKED, CWND, NEXT, OPEN, OWN, RTT, SSTHRESH, STATE, UNACKED
 
 ALPHA, BETA, GAMMA = 2.0, 4.0, 1.0
 MIN_SAMPLES = 3.0

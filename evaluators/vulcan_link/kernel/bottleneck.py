@@ -1,4 +1,4 @@
-"""The bottleneck of the emulated link: delivery opportunities and a drop-tail queue, with Mahimahi's meaning.
+"""Bottleneck of the emulated link: delivery opportunities and a drop-tail queue, with Mahimahi's semantics.
 
 Nothing here reads a clock or a device: packets and times are given. `emulator` joins it to the real ones.
 """
@@ -6,8 +6,16 @@ Nothing here reads a clock or a device: packets and times are given. `emulator` 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from vulcan_traces.links import LinkTrace
+
 
 # What one opportunity carries: a packet of 1,500 bytes and the four that a TUN device puts before it
 OPPORTUNITY_BYTES = 1504
@@ -17,7 +25,7 @@ _NEVER = 1 << 62
 
 @dataclass(slots=True)
 class LinkLog:
-    """What happened at the bottleneck; times in ns since the link began, bytes with the TUN header's four."""
+    """Event log of the bottleneck; times in ns since the link began, bytes include the TUN header's four."""
 
     arrived: list[tuple[int, int]] = field(default_factory=list)  # when, bytes
     dropped: list[tuple[int, int]] = field(default_factory=list)  # when, bytes
@@ -26,7 +34,7 @@ class LinkLog:
 
 
 class Bottleneck:
-    """Carries packets by opportunities, as Mahimahi's `mm-link` does (Netravali et al., USENIX ATC 2015).
+    """Bottleneck with delivery opportunities, as in Mahimahi's `mm-link` (Netravali et al., USENIX ATC 2015).
 
     Each opportunity carries up to 1,504 bytes: what a packet leaves of it goes to the next one that waits, a packet
     that does not fit continues in the next opportunity, and an opportunity with nothing waiting is lost. An arrival
@@ -102,7 +110,7 @@ class Bottleneck:
 
 
 class DelayLine:
-    """Holds packets for a fixed time (ns), in order."""
+    """Delay line: holds packets for a fixed time (ns), in order."""
 
     def __init__(self, delay: int) -> None:
         self._delay = delay
@@ -123,3 +131,49 @@ class DelayLine:
         while self._held and self._held[0][0] <= now:
             out.append(self._held.popleft()[1])
         return out
+
+
+# Delivery opportunities of a link trace.
+
+# A full packet: 1,500 bytes on the wire
+_PACKET_BITS = 1500 * 8.0
+
+
+def opportunity_times(trace: LinkTrace, until: int) -> NDArray[np.int64]:
+    """Return every delivery opportunity of a trace up to `until` (ns), nondecreasing int64 ns; the trace repeats.
+
+    A trace of rates gives an opportunity whenever the link has had the time for one more 1,500-byte packet.
+    """
+    repeats = -(-until // trace.period)
+    starts = np.arange(repeats, dtype=np.int64) * trace.period
+    if trace.kind == "opportunities":
+        every: NDArray[np.int64] = (starts[:, None] + trace.times[None, :]).reshape(-1)
+        return every[every <= until]
+    edges = np.append((starts[:, None] + trace.times[None, :]).reshape(-1), repeats * trace.period).astype(np.float64)
+    rates = np.tile(trace.rates, repeats)
+    carried = np.concatenate(([0.0], np.cumsum(rates * np.diff(edges) * 1e-9)))
+    packets = np.arange(1, int(carried[-1] // _PACKET_BITS) + 1) * _PACKET_BITS
+    # The first stretch at whose end the link has carried so much; its rate is above 0
+    stretch = np.searchsorted(carried, packets, "left") - 1
+    when = edges[stretch] + (packets - carried[stretch]) / rates[stretch] * 1e9
+    times: NDArray[np.int64] = np.ceil(when - 1e-3).astype(np.int64)
+    return times[times <= until]
+
+
+# Event log in the format of `mm-link`, which Mahimahi's own tools read.
+
+_MS = 1_000_000
+
+
+def mahimahi_log(log: LinkLog, opportunities: Sequence[int]) -> Iterator[str]:
+    """The lines, in order of time (ms).
+
+    `t + bytes` is an arrival, `t - bytes delay` a departure, `t # 1504` an opportunity, `t d 1 bytes` a drop.
+    `opportunities` are the times (ns) that the bottleneck was given; those that it has used up are written.
+    """
+    events = [(when, 0, f"{when // _MS} # {OPPORTUNITY_BYTES}") for when in opportunities[: log.opportunities]]
+    events += [(when, 1, f"{when // _MS} - {size} {(when - came) // _MS}") for when, size, came in log.departed]
+    events += [(when, 2, f"{when // _MS} + {size}") for when, size in log.arrived]
+    events += [(when, 3, f"{when // _MS} d 1 {size}") for when, size in log.dropped]
+    yield "# base timestamp: 0"
+    yield from (line for _, _, line in sorted(events, key=lambda event: event[:2]))

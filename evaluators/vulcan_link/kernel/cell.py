@@ -1,23 +1,26 @@
-"""One measurement: who sends over which link, and what was measured."""
+"""One measurement in the kernel: its setup, its result, and the simulator's prediction."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from vulcan.errors import UserError
 from vulcan_link.kernel.bottleneck import OPPORTUNITY_BYTES, LinkLog
-from vulcan_link.kernel.emulator import Punctuality
+from vulcan_link.kernel.emulator import WakeupLateness
 from vulcan_link.kernel.transfer import SentFlow
 
 if TYPE_CHECKING:
     from vulcan_traces.links import LinkTrace
+if TYPE_CHECKING:
+    from vulcan.anvil import Policy
+    from vulcan_link.result import Result
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A link and the flows over it.
+    """Setup of a measurement: a link and the flows over it.
 
     Args:
         algorithms: the kernel's name of each flow's congestion control.
@@ -52,8 +55,8 @@ class Flow:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
-    """What the kernel did with a cell.
+class Measurement:
+    """Result of a measurement.
 
     Utilisation is the share of the link's opportunities, in bytes, that packets used. The queueing delay of a packet
     is the time from its arrival to the opportunity that finished it, in whole ms, over all packets that arrived in the
@@ -70,7 +73,7 @@ class Measured:
     loss: float  # of the packets that arrived
     jain: float
     flows: tuple[Flow, ...]
-    punctuality: Punctuality
+    punctuality: WakeupLateness
 
     @property
     def goodput_mbps(self) -> float:
@@ -82,8 +85,8 @@ class Measured:
 
 
 def measure(
-    log: LinkLog, seconds: float, sent: list[SentFlow], received: dict[int, int], punctuality: Punctuality
-) -> Measured:
+    log: LinkLog, seconds: float, sent: list[SentFlow], received: dict[int, int], punctuality: WakeupLateness
+) -> Measurement:
     """The figures of a run, as `mm-link`'s log gives them. Raises UserError where nothing crossed the link."""
     if not log.departed:
         raise UserError("no packet crossed the link in this time: take a longer run, or another link")
@@ -92,7 +95,7 @@ def measure(
     carried = sum(in_time)
     goodputs = [received.get(flow.port, 0) * 8e-6 / seconds for flow in sent]
     squares = len(goodputs) * sum(goodput**2 for goodput in goodputs)
-    return Measured(
+    return Measurement(
         utilisation=carried / (log.opportunities * OPPORTUNITY_BYTES),
         throughput_mbps=carried * 8e-6 / seconds,
         queueing_delay_avg_ms=sum(delays) / len(delays),
@@ -108,3 +111,41 @@ def measure(
         ),
         punctuality=punctuality,
     )
+
+
+# The simulator's prediction for a cell that the kernel runs.
+
+LATENESS_US = 2075.0
+"""Up to how late an emulator in user space, with a clock of milliseconds, hands over what it carries. It was chosen so
+that BBR, which takes the highest of its rate samples for the bandwidth, has the queue that Linux's has over Mahimahi on
+a constant link (`docs/link-validation.md`); other algorithms hardly depend on it."""
+
+Called = Literal["ack", "round"]
+SlowStart = Literal["mechanism", "policy"]
+
+
+def predict(
+    cell: Cell, policy: Policy | None = None, called: Called = "ack", slow_start: SlowStart = "mechanism"
+) -> Result | None:
+    """The same link, buffer, delay and flows, simulated; None for an algorithm that the simulator does not have.
+
+    With a policy, all flows ask it, whatever they are called in the kernel; `called` and `slow_start` are then those of
+    `vulcan_link.Flow`. Raises UserError for others.
+    """
+    from vulcan_link import Flow, Queue, Scenario, simulate
+    from vulcan_link.algorithms import ALGORITHMS
+
+    if policy is None and any(algorithm not in ALGORITHMS for algorithm in cell.algorithms):
+        return None
+    names = ("policy",) * len(cell.algorithms) if policy else cell.algorithms
+    scenario = Scenario(
+        link=cell.link,
+        queue=Queue("droptail", packets=cell.buffer),
+        flows=tuple(
+            Flow(algorithm=name, delay_ms=cell.delay_ms, called=called, slow_start=slow_start) for name in names
+        ),
+        duration_s=cell.seconds,
+        clock_ms=1.0,
+        jitter_us=LATENESS_US,
+    )
+    return simulate(scenario, policy)

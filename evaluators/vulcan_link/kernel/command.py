@@ -1,4 +1,4 @@
-"""Run congestion control in this machine's own kernel, over an emulated link."""
+"""Run congestion control in this machine's Linux kernel over an emulated link."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from vulcan.errors import UserError
 if TYPE_CHECKING:
     from vulcan.anvil import Policy
     from vulcan_link.kernel.bottleneck import LinkLog
-    from vulcan_link.kernel.cell import Cell, Measured
+    from vulcan_link.kernel.cell import Cell, Measurement
     from vulcan_link.result import Result
 
 app = typer.Typer(
-    help="Run congestion control in this machine's own kernel, over an emulated link.",
+    help="Run congestion control in this machine's Linux kernel over an emulated link.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
@@ -40,33 +40,33 @@ _COLUMNS = (
 
 @app.callback()
 def group() -> None:
-    """Run congestion control in this machine's own kernel, over an emulated link."""
+    """Run congestion control in this machine's Linux kernel over an emulated link."""
 
 
 @app.command("run")
 def run(
     algorithm: Annotated[
-        str, typer.Argument(help="The kernel's name of a congestion control, as cubic; or a policy's file.")
+        str, typer.Argument(help="Name of a congestion control in the kernel, such as cubic, or a policy file.")
     ],
-    link: Annotated[str, typer.Option(help="A link trace: a file of Mahimahi's or of rates, or constant:rate=12.")],
-    delay_ms: Annotated[float, typer.Option("--delay-ms", help="Propagation delay, one way.")] = 20.0,
-    buffer: Annotated[int, typer.Option(help="Packets that may wait at the bottleneck.")] = 40,
-    seconds: Annotated[float, typer.Option(help="How long the flows send.")] = 30.0,
-    flows: Annotated[int, typer.Option(help="How many flows share the link.")] = 1,
-    task: Annotated[str, typer.Option("--task", "-t", help="The task of a policy.")] = "congestion_control",
-    called: Annotated[str, typer.Option(help="How often a policy is asked: ack or round, as in its search.")] = "ack",
+    link: Annotated[str, typer.Option(help="Link trace: a Mahimahi or rate file, or constant:rate=12.")],
+    delay_ms: Annotated[float, typer.Option("--delay-ms", help="One-way propagation delay in milliseconds.")] = 20.0,
+    buffer: Annotated[int, typer.Option(help="Bottleneck queue length in packets.")] = 40,
+    seconds: Annotated[float, typer.Option(help="Duration in seconds.")] = 30.0,
+    flows: Annotated[int, typer.Option(help="Number of flows that share the link.")] = 1,
+    task: Annotated[str, typer.Option("--task", "-t", help="Task of the policy.")] = "congestion_control",
+    called: Annotated[str, typer.Option(help="When a policy is called: ack or round, as in its search.")] = "ack",
     slow_start: Annotated[
         str, typer.Option(help="Who runs slow start for a policy: mechanism or policy, as in its search.")
     ] = "mechanism",
-    format: Annotated[str | None, typer.Option("--format", help="The trace's format; default: by content.")] = None,
-    log: Annotated[Path | None, typer.Option(help="Write what happened at the link here, as mm-link does.")] = None,
+    format: Annotated[str | None, typer.Option("--format", help="Trace format; default: detected.")] = None,
+    log: Annotated[Path | None, typer.Option(help="Write the link's event log here, in mm-link's format.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
-    """Send over an emulated link with the real Linux TCP, and print it beside the simulator's prediction.
+    """Measure the real Linux TCP over an emulated link, and compare it with the simulator's prediction.
 
     Two private network namespaces are joined by a link of the given trace, delay and buffer; they vanish with the
-    command. A policy is exported to BPF, compiled by clang, put into the kernel for the time of the run, and taken
-    out. Needs root, /dev/net/tun, and for a policy clang, bpftool and a kernel with BTF.
+    command. A policy is exported to BPF, compiled by clang, loaded into the kernel for the run, and
+    unloaded after it. Needs root, /dev/net/tun, and for a policy clang, bpftool and a kernel with BTF.
 
     \b
     Examples:
@@ -74,9 +74,8 @@ def run(
       vulcan kernel run best.py --link Verizon-LTE-short.down --buffer 100
     """
     from vulcan.cli.output import print_json, tell
-    from vulcan_link.kernel.cell import Cell
+    from vulcan_link.kernel.cell import Cell, predict
     from vulcan_link.kernel.host import require_algorithm, require_namespaces, require_policies
-    from vulcan_link.kernel.prediction import predict
     from vulcan_link.kernel.run import run_cell
     from vulcan_traces.links import load_link
 
@@ -149,14 +148,13 @@ def _in_the_kernel(policy: Policy | None, settings: dict[str, Any]) -> Iterator[
 
 def _write_log(path: Path, cell: Cell, log: LinkLog) -> None:
     from vulcan.cli.output import write_text
-    from vulcan_link.kernel.mahimahi_log import mahimahi_log
-    from vulcan_link.kernel.opportunities import opportunity_times
+    from vulcan_link.kernel.bottleneck import mahimahi_log, opportunity_times
 
     times = opportunity_times(cell.link, round(cell.seconds * 1e9)).tolist()
     write_text(path, "\n".join(mahimahi_log(log, times)) + "\n")
 
 
-def _document(label: str, cell: Cell, measured: Measured, predicted: Result | None) -> dict[str, Any]:
+def _document(label: str, cell: Cell, measured: Measurement, predicted: Result | None) -> dict[str, Any]:
     return {
         "algorithm": label,
         "link": cell.link.name,
@@ -199,7 +197,7 @@ def _of_simulator(result: Result) -> dict[str, Any]:
     }
 
 
-def _print(label: str, cell: Cell, measured: Measured, predicted: Result | None) -> None:
+def _print(label: str, cell: Cell, measured: Measurement, predicted: Result | None) -> None:
     from vulcan.cli.output import print_table, say, tell
 
     document = _document(label, cell, measured, predicted)

@@ -1,4 +1,4 @@
-"""The link's data path: packets from one TUN device through the bottleneck and the delay to the other."""
+"""Data path of the emulated link: from one TUN device through the bottleneck and the delay to the other."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _LATE = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Punctuality:
-    """How well the data path kept its times: a wake-up is late by what passed since the event it was for."""
+class WakeupLateness:
+    """Lateness of the data path's wake-ups: the time since the event that each was for."""
 
     wakeups: int
     late: int  # by over a millisecond
@@ -31,7 +31,7 @@ class Punctuality:
 
 
 class Stage:
-    """A bottleneck or a delay line on Mahimahi's clock.
+    """Bottleneck or delay line on Mahimahi's clock.
 
     Mahimahi reads its clock in whole milliseconds and sleeps for whole milliseconds: a stage that last did something
     at 7.4 ms and next has an event at 9 ms sleeps for 2 ms, oversleeps a little, and wakes near 9.5 ms; in time it is a
@@ -56,8 +56,10 @@ class Stage:
         return leaving
 
 
-def emulate(sender: int, receiver: int, bottleneck: Bottleneck, delay: int, begins: int, duration: int) -> Punctuality:
-    """Carries packets between two TUN devices until `duration` (ns) after `begins` (ns of the monotonic clock).
+def emulate(
+    sender: int, receiver: int, bottleneck: Bottleneck, delay: int, begins: int, duration: int
+) -> WakeupLateness:
+    """Forward packets between two TUN devices until `duration` (ns) after `begins` (ns of the monotonic clock).
 
     What the sender's side gives crosses the bottleneck and then the delay (ns, one way); what the receiver's side
     gives crosses the delay alone. The bottleneck's log holds what happened, and when what waits at the end would have
@@ -85,7 +87,7 @@ def emulate(sender: int, receiver: int, bottleneck: Bottleneck, delay: int, begi
             _write(sender, packet)
     bottleneck.advance(duration)
     bottleneck.drain()
-    return Punctuality(wakeups, late, worst * 1e-6, os.sched_getscheduler(0) == os.SCHED_FIFO)
+    return WakeupLateness(wakeups, late, worst * 1e-6, os.sched_getscheduler(0) == os.SCHED_FIFO)
 
 
 def _packets(device: int) -> list[bytes]:

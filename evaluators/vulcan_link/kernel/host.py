@@ -1,4 +1,4 @@
-"""What a host must have for a run, and the line that says what it lacks."""
+"""Host requirements of a run, and the error that names what is missing."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BTF = Path("/sys/kernel/btf/vmlinux")
 
 
 def missing_for_namespaces() -> list[str]:
-    """What this host lacks for two network namespaces with a link between them; empty where nothing."""
+    """Return what this host lacks for two network namespaces with a link between them; empty if nothing."""
     if sys.platform != "linux":
         return [f"Linux (this is {sys.platform})"]
     held = _effective_capabilities()
@@ -31,7 +31,7 @@ def missing_for_namespaces() -> list[str]:
 
 
 def missing_for_policies() -> list[str]:
-    """What this host lacks, beside namespaces, for a policy in the kernel."""
+    """Return what this host lacks for a policy in the kernel, besides namespaces."""
     missing = [f"the command {command}" for command in ("clang", "bpftool") if shutil.which(command) is None]
     if not BTF.exists():
         missing.append(f"{BTF} (a kernel with CONFIG_DEBUG_INFO_BTF)")

@@ -37,7 +37,7 @@ def die_with_parent(parent: int) -> None:
 
 
 def enter_new_namespace() -> None:
-    """This process alone in a network namespace of its own. Raises OSError."""
+    """Move this process into a new network namespace. Raises OSError."""
     _call("unshare", _CLONE_NEWNET)
 
 

@@ -1,4 +1,4 @@
-"""The processes of a run, forked, each with a socket to the one that runs it all."""
+"""Forked processes of a run, each with a socket to the controlling process."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from vulcan_link.kernel.namespace import die_with_parent
 
 
 def become_real_time(priority: int) -> None:
-    """First-in-first-out scheduling for this process, before all ordinary ones, where the system allows it."""
+    """Switch this process to real-time FIFO scheduling, where the system allows it."""
     with suppress(PermissionError):
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(priority))
 
 
 class Channel:
-    """Messages, and open files with them, between two processes."""
+    """Channel of messages and file descriptors between two processes."""
 
     def __init__(self, end: socket.socket) -> None:
         self._end = end
@@ -56,7 +56,7 @@ class _Failed:
 
 
 class Child:
-    """A forked process that runs `task(channel)`; it ends with the process that started it at the latest."""
+    """Forked process that runs `task(channel)`; it ends with its parent at the latest."""
 
     def __init__(self, role: str, task: Callable[[Channel], None]) -> None:
         self._role = role
@@ -69,7 +69,7 @@ class Child:
         theirs.close()
 
     def take(self) -> tuple[Any, list[int]]:
-        """Its next message. Raises UserError with its reason where it failed."""
+        """Wait for the child's next message. Raises UserError with its reason if it failed."""
         try:
             message, files = self.channel.take()
         except EOFError:
@@ -97,7 +97,7 @@ def _run(task: Callable[[Channel], None], other: socket.socket, mine: socket.soc
 
 @contextmanager
 def children() -> Iterator[Callable[[str, Callable[[Channel], None]], Child]]:
-    """Starts children; all are ended on leaving."""
+    """Start children; all are terminated on exit."""
     started: list[Child] = []
 
     def start(role: str, task: Callable[[Channel], None]) -> Child:

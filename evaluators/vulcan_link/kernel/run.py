@@ -1,4 +1,4 @@
-"""Runs a cell: two namespaces, the link between them, and the flows."""
+"""Execution of a measurement: two namespaces, the link between them, and the flows."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import time
 from functools import partial
 
 from vulcan.errors import UserError
-from vulcan_link.kernel.bottleneck import Bottleneck, LinkLog
-from vulcan_link.kernel.cell import Cell, Measured, measure
+from vulcan_link.kernel.bottleneck import Bottleneck, LinkLog, opportunity_times
+from vulcan_link.kernel.cell import Cell, Measurement, measure
 from vulcan_link.kernel.emulator import emulate
 from vulcan_link.kernel.host import require_algorithm, require_namespaces
 from vulcan_link.kernel.namespace import (
@@ -18,7 +18,6 @@ from vulcan_link.kernel.namespace import (
     enter_new_namespace,
     open_link_end,
 )
-from vulcan_link.kernel.opportunities import opportunity_times
 from vulcan_link.kernel.processes import Channel, become_real_time, children
 from vulcan_link.kernel.transfer import listen, receive, send
 
@@ -29,8 +28,8 @@ _LEAD = _SECOND // 5
 _DRAIN = 120 * _SECOND
 
 
-def run_cell(cell: Cell) -> tuple[Measured, LinkLog]:
-    """What the kernel does with a cell, and the log of its bottleneck. Takes the cell's time.
+def run_cell(cell: Cell) -> tuple[Measurement, LinkLog]:
+    """Run a measurement in real time. Returns its result and the log of its bottleneck.
 
     Raises UserError where the host lacks what it needs, does not know an algorithm, or could not keep up.
     """

@@ -1,4 +1,4 @@
-"""Puts an exported policy into the running kernel, and takes it out again."""
+"""Loading of an exported policy into the running kernel, and unloading it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NAME = re.compile(r'(\.name\s*=\s*)"[^"]*"')
 
 @contextmanager
 def in_the_kernel(files: Mapping[str, str]) -> Iterator[str]:
-    """Compiles the exported files, of which the one named `*.bpf.c` is the program, and registers them.
+    """Compile the exported files, of which the one named `*.bpf.c` is the program, and register them.
 
     Gives the name under which TCP_CONGESTION selects it. It is unregistered on leaving, and where an earlier run was
     killed before it could do so, by the next one. Raises UserError where the host lacks the means, the program does
@@ -68,13 +68,13 @@ def compile_program(files: Mapping[str, str], name: str, place: Path) -> Path:
 
 
 def unregister(name: str) -> None:
-    """Takes the congestion control of that name out of the kernel; flows that use it keep it until they end."""
+    """Unregister the congestion control of that name; flows that use it keep it until they end."""
     for number in _registered(name):
         _run("bpftool", "struct_ops", "unregister", "id", str(number), failing=f"{name} cannot be unregistered")
 
 
 def unregister_abandoned() -> None:
-    """Takes out what runs that ended without a chance to do so have left in the kernel."""
+    """Unregister policies that killed runs have left in the kernel."""
     for name in available_algorithms():
         owner = name.removeprefix(_PREFIX)
         if name.startswith(_PREFIX) and owner.isdigit() and not Path("/proc", owner).exists():

@@ -1,4 +1,4 @@
-"""A bulk transfer over plain sockets: one process sends, one receives."""
+"""Bulk transfer over plain sockets: one process sends, one receives."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import time
 from dataclasses import asdict, dataclass
 
 from vulcan_link.kernel.namespace import RECEIVER_ADDRESS
-from vulcan_link.kernel.tcp_info import tcp_info
 
 PORT = 5001
 _CHUNK = 1 << 16
@@ -17,7 +16,7 @@ _CHUNK = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class SentFlow:
-    """A flow as its sender's kernel saw it."""
+    """Flow as its sender's kernel saw it."""
 
     port: int
     algorithm: str
@@ -37,7 +36,7 @@ def listen() -> socket.socket:
 
 
 def receive(listener: socket.socket, ends: int) -> dict[int, int]:
-    """Bytes received until `ends` (ns of the monotonic clock), by the sender's port."""
+    """Receive until `ends` (ns of the monotonic clock). Returns the bytes by the sender's port."""
     received: dict[int, int] = {}
     ports: dict[int, int] = {}
     flows: dict[int, socket.socket] = {}
@@ -60,7 +59,7 @@ def receive(listener: socket.socket, ends: int) -> dict[int, int]:
 
 
 def send(algorithms: tuple[str, ...], begins: int, ends: int) -> list[SentFlow]:
-    """One flow an algorithm, each sending all it may between two times (ns of the monotonic clock). Raises OSError."""
+    """Send one flow per algorithm between two times (ns of the monotonic clock). Raises OSError."""
     flows: dict[int, socket.socket] = {}
     poller = select.epoll()
     for algorithm in algorithms:
@@ -90,3 +89,23 @@ def send(algorithms: tuple[str, ...], begins: int, ends: int) -> list[SentFlow]:
 def _sent(flow: socket.socket) -> SentFlow:
     name = flow.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16).split(b"\0")[0].decode()
     return SentFlow(flow.getsockname()[1], name, **asdict(tcp_info(flow)))
+
+
+# TCP_INFO of a connection.
+
+# The head of `struct tcp_info` (linux/tcp.h): eight bytes of flags, 24 counters of 32 bits, four of 64, and so on
+_HEAD = struct.Struct("=8B24I4Q6I")
+_RETRANSMITTED, _MIN_RTT, _SMOOTHED_RTT = 31, 39, 23
+
+
+@dataclass(frozen=True, slots=True)
+class TcpInfo:
+    retransmitted: int  # segments
+    min_rtt_ms: float
+    smoothed_rtt_ms: float
+
+
+def tcp_info(connection: socket.socket) -> TcpInfo:
+    """`TCP_INFO` of a connection. Raises OSError."""
+    fields = _HEAD.unpack(connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _HEAD.size))
+    return TcpInfo(fields[_RETRANSMITTED], fields[_MIN_RTT] / 1000, fields[_SMOOTHED_RTT] / 1000)

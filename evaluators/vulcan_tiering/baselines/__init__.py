@@ -1,4 +1,4 @@
-"""Known ways to place pages: what a candidate is compared with.
+"""Baselines of memory tiering.
 
 All of them run on one engine: the same samples, intervals, limit of copies and costs as a candidate. Each module says
 what it simplifies of the system it is named after. This module does not import numba.
@@ -15,7 +15,7 @@ from vulcan.evaluator import BaselineKind
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """One known way to place pages.
+    """Baseline of memory tiering.
 
     `kind` is `bound` where it knows the future. `version` grows when its results change, so that results kept on disk
     can be told from new ones.

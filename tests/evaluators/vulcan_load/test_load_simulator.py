@@ -13,7 +13,7 @@ from vulcan.anvil import check
 from vulcan.errors import UserError
 from vulcan.registry import find_task
 from vulcan_load import BASELINES, Cluster, simulate
-from vulcan_load.workload import SHAPE, SPREAD, Workload, pareto_moment, unit_work
+from vulcan_load.cluster import SHAPE, SPREAD, Workload, pareto_moment, unit_work
 
 MANY = 400_000
 FRESH = {"delay_ms": 0.0, "balancers": 1}

@@ -14,7 +14,7 @@ from effort import examples
 from vulcan.anvil import check
 from vulcan.registry import find_task
 from vulcan_spot import Windows, simulate
-from vulcan_spot.simulate_regions import REGION_BASELINES, simulate_regions
+from vulcan_spot.simulate import REGION_BASELINES, simulate_regions
 from vulcan_traces.spot import SpotTrace
 
 TASK = find_task("spot_multi")

@@ -17,8 +17,8 @@ from vulcan.scoring import LocalExecutor, Setup
 from vulcan.searches.config import complete_settings
 from vulcan.task import Split
 from vulcan_spot import Job
-from vulcan_spot.multi_region_evaluator import load_regions
-from vulcan_spot.simulate_regions import MAX_REGIONS, simulate_regions
+from vulcan_spot.evaluator import load_regions
+from vulcan_spot.simulate import MAX_REGIONS, simulate_regions
 from vulcan_spot.windows import Windows, places_of
 from vulcan_traces.spot import EMBEDDED_REGIONS, SpotTrace
 

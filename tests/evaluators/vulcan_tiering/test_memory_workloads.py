@@ -9,15 +9,15 @@ import pytest
 
 from vulcan.errors import UserError
 from vulcan_traces.memory import MEMORY_WORKLOADS, load_page_counts
-from vulcan_traces.memory.betweenness import run_betweenness
-from vulcan_traces.memory.bfs import run_bfs
-from vulcan_traces.memory.btree import insert, key_of, most_nodes, new_tree, run_ycsb
-from vulcan_traces.memory.graph import make_graph
-from vulcan_traces.memory.gups import run_gups
-from vulcan_traces.memory.pagerank import DAMPING, run_pagerank
-from vulcan_traces.memory.recorder import INTERVAL, MULTIPLIER, SEEN, TOUCHES, new_recorder, touch
-from vulcan_traces.memory.stream import run_stream
-from vulcan_traces.memory.tpcc import run_tpcc, table_sizes
+from vulcan_traces.memory.kernels.betweenness import run_betweenness
+from vulcan_traces.memory.kernels.bfs import run_bfs
+from vulcan_traces.memory.kernels.btree import insert, key_of, most_nodes, new_tree, run_ycsb
+from vulcan_traces.memory.kernels.graph import make_graph
+from vulcan_traces.memory.kernels.gups import run_gups
+from vulcan_traces.memory.kernels.pagerank import DAMPING, run_pagerank
+from vulcan_traces.memory.kernels.recorder import INTERVAL, MULTIPLIER, SEEN, TOUCHES, new_recorder, touch
+from vulcan_traces.memory.kernels.stream import run_stream
+from vulcan_traces.memory.kernels.tpcc import run_tpcc, table_sizes
 from vulcan_traces.memory.workloads import KINDS, parse_workload
 
 PAGE = 4096

@@ -18,8 +18,8 @@ from vulcan.searches.config import complete_settings
 from vulcan.task import Split
 from vulcan_tiering import simulate
 from vulcan_tiering.baselines import BASELINES
+from vulcan_tiering.evaluator import size_in_bytes, size_in_pages
 from vulcan_tiering.simulate import sample_accesses
-from vulcan_tiering.sizes import size_in_bytes, size_in_pages
 from vulcan_traces.memory import MEMORY_WORKLOADS, load_page_counts
 
 TASK = find_task("memory_tiering")

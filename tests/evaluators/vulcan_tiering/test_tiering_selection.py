@@ -9,7 +9,7 @@ from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vulcan_tiering.selection import DIGITS, order
+from vulcan_tiering.kernels.selection import DIGITS, order
 
 SCORES = st.one_of(
     st.sampled_from([0.0, -0.0, 1.0, -1.0, 1e300, -1e300, 5e-324, 2.0**53, 1.0 + 2**-52]),

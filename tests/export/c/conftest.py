@@ -7,7 +7,7 @@ import shutil
 import pytest
 from locations import TESTS
 
-import vulcan_traces.kernels  # noqa: F401  (compiled kernels stay in the user's cache directory)
+import vulcan_traces.kernels.text  # noqa: F401  (compiled kernels stay in the user's cache directory)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -12,7 +12,7 @@ from real_data import DATA
 from vulcan.errors import UserError
 from vulcan_traces import open_trace
 from vulcan_traces.catalogue import TraceFile, TraceSet, find_file, read_catalogue
-from vulcan_traces.catalogue.checksum import checksum_like
+from vulcan_traces.catalogue.catalogue import checksum_like
 from vulcan_traces.readers import FORMATS
 
 SETS = read_catalogue()

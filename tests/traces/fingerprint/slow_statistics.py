@@ -10,7 +10,7 @@ import numpy as np
 
 from vulcan_traces import Trace
 from vulcan_traces.raw_requests import RawRequests
-from vulcan_traces.trace import build_trace
+from vulcan_traces.request_trace import build_trace
 
 RUN = 32
 PARTS = 8

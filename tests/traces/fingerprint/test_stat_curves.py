@@ -14,7 +14,7 @@ from slow_statistics import misses, reuse_distances, trace_of
 from vulcan_cache.baselines import BASELINES
 from vulcan_traces import Trace, load_trace
 from vulcan_traces.fingerprint import SHARES, Curve, Fingerprint, fingerprint
-from vulcan_traces.fingerprint import lru_curve as kernels
+from vulcan_traces.fingerprint.kernels import lru_curve as kernels
 from vulcan_traces.fingerprint.log_histogram import BUCKETS, buckets_of
 
 IDS = st.lists(st.integers(0, 40), min_size=1, max_size=400)

@@ -9,9 +9,9 @@ from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vulcan_traces.fingerprint.buckets import bucket_of
+from vulcan.kernel_support import njit
+from vulcan_traces.fingerprint.kernels.intrinsics import bucket_of
 from vulcan_traces.fingerprint.log_histogram import BUCKETS, LogHistogram, buckets_of, lower_edges, middles
-from vulcan_traces.fingerprint.native import njit
 
 
 @njit

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vulcan_traces import load_trace
-from vulcan_traces.fingerprint.popularity import MAX_EXPONENT, popularity
+from vulcan_traces.fingerprint.measure import MAX_EXPONENT, popularity
 
 COUNTS = st.lists(st.integers(1, 1000), min_size=1, max_size=80)
 

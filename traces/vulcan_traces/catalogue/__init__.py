@@ -1,4 +1,4 @@
-"""Public sets of cache traces: what there is, under which terms, and fetching it."""
+"""Catalogue of public cache traces: their origin and licence, and downloading them."""
 
 from vulcan_traces.catalogue.catalogue import CATALOGUE, TraceFile, TraceSet, find_file, read_catalogue
 from vulcan_traces.catalogue.fetch import fetch

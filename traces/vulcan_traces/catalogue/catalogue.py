@@ -1,7 +1,8 @@
-"""The catalogue of public traces: a TOML file, whose head says what is in it."""
+"""Catalogue of public traces: a TOML file, described at its head."""
 
 from __future__ import annotations
 
+import hashlib
 import re
 import tomllib
 from collections.abc import Mapping
@@ -10,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from vulcan.errors import UserError, did_you_mean
-from vulcan_traces.catalogue.checksum import is_checksum
 from vulcan_traces.readers import FORMATS
 
 CATALOGUE = Path(__file__).with_name("catalogue.toml")
@@ -22,7 +22,7 @@ _URL = re.compile(r"https?://[^\s/]+/\S*")
 
 @dataclass(frozen=True, slots=True)
 class TraceFile:
-    """One trace. What is not known is None.
+    """Trace of the catalogue. Unknown fields are None.
 
     `name` is `set/trace`. `format` is one of `vulcan_traces.readers.FORMATS`, `columns` what it needs where it is csv.
     `bytes` and `checksum` are of the file as it is fetched; `obtain` says how it is got where it has no `url`.
@@ -149,3 +149,27 @@ def _check_keys(path: Path, where: str, table: Mapping[str, Any], known: set[str
             raise UserError(f"the catalogue {path}, {where}: unknown key {key!r}{did_you_mean(key, known)}")
     for key in sorted(needed - set(table)):
         raise UserError(f"the catalogue {path}, {where}: {key!r} is missing")
+
+
+# Checksums of files, written `kind:hexadecimal`.
+
+_DIGITS = {"sha256": 64, "md5": 32, "git-blob-sha1": 40}
+_CHUNK = 1 << 20
+
+
+def is_checksum(text: str) -> bool:
+    """Whether the text is a checksum of a known kind."""
+    kind, _, digits = text.partition(":")
+    return kind in _DIGITS and re.fullmatch(rf"[0-9a-f]{{{_DIGITS[kind]}}}", digits) is not None
+
+
+def checksum_like(wanted: str, path: Path) -> str:
+    """The checksum of a file, of the same kind as `wanted`. Raises OSError."""
+    kind = wanted.partition(":")[0]
+    digest = hashlib.new("sha1" if kind == "git-blob-sha1" else kind, usedforsecurity=False)
+    if kind == "git-blob-sha1":  # git's name of a file's content: of its length and then the content
+        digest.update(b"blob %d\0" % path.stat().st_size)
+    with path.open("rb") as file:
+        while chunk := file.read(_CHUNK):
+            digest.update(chunk)
+    return f"{kind}:{digest.hexdigest()}"

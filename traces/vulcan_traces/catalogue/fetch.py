@@ -1,4 +1,4 @@
-"""Fetches a trace of the catalogue: resumed where it broke off, verified, and put in place in one step.
+"""Download of a catalogue's trace: resumable, verified, and installed atomically.
 
 While it is under way, the content is in `<name>.part`, and `<name>.part.json` remembers which content of which address
 it is: the ETag or, if there is none, the date of the last change. A later fetch asks for the rest on condition that
@@ -19,8 +19,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from vulcan.errors import UserError
-from vulcan_traces.catalogue.catalogue import TraceFile
-from vulcan_traces.catalogue.checksum import checksum_like
+from vulcan_traces.catalogue.catalogue import TraceFile, checksum_like
 
 if TYPE_CHECKING:
     import httpx
@@ -37,7 +36,7 @@ Progress = Callable[[int, int | None], None]
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """Where a trace is. `verified` says that its checksum is known and right, `was_there` that nothing was fetched."""
+    """Downloaded trace. `verified`: its checksum is known and matches; `was_there`: nothing was downloaded."""
 
     path: Path
     verified: bool
@@ -59,7 +58,7 @@ def fetch(
     progress: Progress | None = None,
     pause: float = 1.0,
 ) -> Fetched:
-    """Fetches a trace to `directory/<set>/<file name>` and verifies it. Proxies are taken from the environment.
+    """Download a trace to `directory/<set>/<file name>` and verify it. Proxies are taken from the environment.
 
     A broken connection is taken up again where it broke, after `pause` seconds and then twice as long each time. Raises
     UserError, saying what is kept, where the trace cannot be fetched, where its content is not that of the catalogue,
@@ -96,7 +95,7 @@ def _there_already(file: TraceFile, target: Path) -> Fetched:
     if found != wanted:
         raise UserError(
             f"{target} is there already and is not {file.name}: {found}, and not {wanted}; "
-            "move it away to fetch it anew"
+            "move it away to download it again"
         )
     return Fetched(target, verified=True, was_there=True)
 
@@ -138,7 +137,7 @@ class _Partial:
             return None
 
     def begin(self, url: str, validator: str | None) -> None:
-        """Forgets what there was."""
+        """Discard the partial download."""
         self._memory.unlink(missing_ok=True)
         self.stream.truncate(0)
         if validator is not None:
@@ -294,5 +293,5 @@ def _verify(file: TraceFile, partial: _Partial, target: Path) -> None:
     unit = " bytes" if isinstance(found, int) else ""
     raise UserError(
         f"{file.name}: what came is not what the catalogue names: {found}{unit}, and not {wanted}{unit}; "
-        f"it is kept as {wrong}, and the same command fetches it anew"
+        f"it is kept as {wrong}, and the same command downloads it again"
     )

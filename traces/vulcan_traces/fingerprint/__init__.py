@@ -1,4 +1,4 @@
-"""Fingerprints: what a trace is like, in numbers.
+"""Workload fingerprints: statistics that characterise a trace.
 
     from vulcan_traces.fingerprint import fingerprint
 

@@ -40,7 +40,7 @@ class Sample:
 
 def measure_curves(sample: Sample, object_count: int) -> tuple[tuple[Curve, ...], LogHistogram]:
     """LRU and FIFO by objects and by bytes; and the reuse distances, in objects of the whole trace."""
-    from vulcan_traces.fingerprint import fifo_curve, lru_curve
+    from vulcan_traces.fingerprint.kernels import fifo_curve, lru_curve
 
     unit_sized = bool(np.all(sample.sizes == 1))
     capacities = [max(1, int(share * object_count)) for share in SHARES]

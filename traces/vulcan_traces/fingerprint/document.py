@@ -1,4 +1,4 @@
-"""A fingerprint as a document of plain values, and in words."""
+"""Fingerprint as a JSON document and as text."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _plain(value: Any) -> Any:
 
 
 def summary(found: Fingerprint) -> list[str]:
-    """Lines for a terminal: a statistic, its value and unit, and below it what it means."""
+    """Return lines for a terminal: a statistic, its value and unit, and below it its meaning."""
     lines = []
     for each in fields(Fingerprint):
         unit, meaning = STATISTICS[each.name]

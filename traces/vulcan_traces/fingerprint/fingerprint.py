@@ -1,4 +1,4 @@
-"""What a trace is like, as numbers: for reading, for clustering traces, and for choosing a policy by them."""
+"""Fingerprint of a trace: statistics to read, to cluster traces by, and to select a policy with."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SHARES = (0.001, 0.0016, 0.0025, 0.004, 0.0063, 0.01, 0.016, 0.025, 0.04, 0.063,
 
 @dataclass(frozen=True, slots=True)
 class Distribution:
-    """How whole numbers are distributed.
+    """Distribution of whole numbers.
 
     `quantiles` are those of QUANTILES, exact below 16 and else within 1/32; empty where `count`, how many numbers
     there are, is 0. `octaves` are (from, to, share of the numbers), for every octave that has any.
@@ -34,7 +34,7 @@ class Distribution:
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """Miss ratios of a policy, of an empty cache at the trace's start, at the capacities SHARES.
+    """Miss-ratio curve of a policy, from an empty cache, at the capacities SHARES.
 
     `unit` is what `capacities` count: `objects`, each of size 1, or `bytes`. `miss_ratios` are misses / requests,
     `byte_miss_ratios` missed bytes / requested bytes. All of length 16.

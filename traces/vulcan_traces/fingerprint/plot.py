@@ -1,4 +1,4 @@
-"""A page of pictures of a fingerprint."""
+"""Plots of a fingerprint, as one HTML page."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _GREY = "#7f7f7f"
 
 
 def page(name: str, found: Fingerprint) -> str:
-    """One HTML page that needs no network: the pictures, and a table of every number with unit and meaning."""
+    """Return a self-contained HTML page: the plots, and a table of every statistic with unit and meaning."""
     import plotly.graph_objects as go
     from plotly.subplots import make_subplots
 

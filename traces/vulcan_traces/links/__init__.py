@@ -1,7 +1,6 @@
-"""What a network link lets through over time: readers of link traces, generators, and cutting along time."""
+"""Traces of a network link's capacity over time: readers, generators, and cutting along time."""
 
-from vulcan_traces.links.cut import cut_link, repeated
-from vulcan_traces.links.link_trace import OPPORTUNITY_BYTES, LinkTrace, make_link
+from vulcan_traces.links.link_trace import OPPORTUNITY_BYTES, LinkTrace, cut_link, make_link, repeated
 from vulcan_traces.links.load import FORMATS, load_link
 
 __all__ = [

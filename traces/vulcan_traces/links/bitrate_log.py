@@ -14,7 +14,7 @@ from datetime import datetime
 from vulcan_traces.links.link_trace import SECOND, LinkTrace
 from vulcan_traces.links.rate_table import link_of_rates
 from vulcan_traces.links.text import Text
-from vulcan_traces.text_table import abbreviated
+from vulcan_traces.parsing.text_table import abbreviated
 
 _TIME, _RATE = "Timestamp", "DL_bitrate"
 _FORMAT = "%Y.%m.%d_%H.%M.%S"

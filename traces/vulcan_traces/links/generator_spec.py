@@ -1,4 +1,4 @@
-"""The specifications of generated links: `kind:key=value,key=value`. Rates are in Mbit/s, times in seconds.
+"""Specifications of generated links: `kind:key=value,key=value`. Rates are in Mbit/s, times in seconds.
 
     constant   always the same rate                                   rate
     steps      one rate after the other, and again from the first     rates (as 6-24-12), every
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from vulcan.errors import UserError
 from vulcan_traces.links.link_trace import SECOND, LinkTrace, make_link
-from vulcan_traces.specification import Key, Values, is_specification, number, parse_keys, parse_kind, whole
+from vulcan_traces.synthetic.specification import Key, Values, is_specification, number, parse_keys, parse_kind, whole
 
 Pieces = tuple[list[float], list[float]]
 """How long each rate lasts, in seconds, and the rates in Mbit/s."""

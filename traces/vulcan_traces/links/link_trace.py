@@ -1,4 +1,4 @@
-"""What a link lets through over time."""
+"""Trace of a link's capacity over time."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
+
+from vulcan.errors import UserError
 
 OPPORTUNITY_BYTES = 1504
 """What one opportunity carries: a packet of 1,500 bytes behind the four bytes of a TUN header, as Mahimahi counts."""
@@ -22,7 +24,7 @@ Kind = Literal["opportunities", "rates"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LinkTrace:
-    """What a link lets through, by one of two descriptions; it repeats after `period` nanoseconds.
+    """Capacity of a link, in one of two descriptions; it repeats after `period` nanoseconds.
 
     `opportunities` (the meaning of Mahimahi's mm-link: Netravali et al., USENIX ATC 2015): at each of `times`, in ns,
     nondecreasing and in (0, period], the link may carry 1,504 bytes; what nobody uses is lost. `rates` is empty.
@@ -80,3 +82,42 @@ def make_link(
     times.flags.writeable = rates.flags.writeable = False
     content = hashlib.sha256(f"{kind}/1 {period}\n".encode() + times.tobytes() + rates.tobytes())
     return LinkTrace(name, kind, times, rates, int(period), content.hexdigest())
+
+
+# Parts and repetitions of a link trace.
+
+
+def repeated(link: LinkTrace, at_least: int) -> LinkTrace:
+    """The same link with a period, a multiple of its own, of at least so many ns; itself where it is that long."""
+    times = -(-at_least // link.period)
+    if times <= 1:
+        return link
+    starts = np.arange(times, dtype=np.int64) * link.period
+    every = (starts[:, None] + link.times[None, :]).ravel()
+    return make_link(link.name, link.kind, every, link.period * times, np.tile(link.rates, times))
+
+
+def cut_link(link: LinkTrace, start: int, stop: int) -> LinkTrace:
+    """What the link lets through between two times of its period, in ns, as a link that repeats that.
+
+    The name stays. Raises UserError where nothing is let through there, ValueError for times outside of the period.
+    """
+    if not 0 <= start < stop <= link.period:
+        raise ValueError(f"from {start} to {stop} ns is no part of a period of {link.period} ns")
+    if (start, stop) == (0, link.period):
+        return link
+    if link.kind == "opportunities":
+        first, last = np.searchsorted(link.times, (start, stop), side="right")
+        times, rates = link.times[first:last] - start, None
+        carries = last > first
+    else:
+        first = int(np.searchsorted(link.times, start, side="right")) - 1
+        last = int(np.searchsorted(link.times, stop, side="left"))
+        times = np.maximum(link.times[first:last] - start, 0)
+        rates = link.rates[first:last]
+        carries = bool(rates.any())
+    if not carries:
+        raise UserError(
+            f"{link.name}: nothing is let through from {start / SECOND:g} s to {stop / SECOND:g} s; use --split none"
+        )
+    return make_link(link.name, link.kind, times, stop - start, rates)

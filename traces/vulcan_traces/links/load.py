@@ -1,4 +1,4 @@
-"""Opens link traces: from files in any known format, and from generator specifications."""
+"""Loading of link traces: from files in any known format, and from generator specifications."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from vulcan_traces.links.link_trace import MAX, MILLISECOND, LinkTrace, make_link
 from vulcan_traces.links.text import Text
-from vulcan_traces.text_table import abbreviated
+from vulcan_traces.parsing.text_table import abbreviated
 
 _ALLOWED = b"0123456789 \t\r\n"
 

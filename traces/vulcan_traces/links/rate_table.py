@@ -18,7 +18,7 @@ import numpy as np
 from vulcan.errors import UserError, did_you_mean
 from vulcan_traces.links.link_trace import MAX, SECOND, LinkTrace, make_link
 from vulcan_traces.links.text import Text
-from vulcan_traces.text_table import abbreviated
+from vulcan_traces.parsing.text_table import abbreviated
 
 TIME_UNITS = {"s": 1e9, "ms": 1e6, "us": 1e3, "ns": 1.0}
 RATE_UNITS = {"bps": 1.0, "kbps": 1e3, "mbps": 1e6, "gbps": 1e9}
@@ -31,7 +31,7 @@ IGNORED = "-"
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Where the time and the rate stand, how many ns and bits/s their units are, and whether there is a header."""
+    """Columns of time and rate, their units in ns and bits/s, and whether there is a header."""
 
     time: int
     rate: int

@@ -1,4 +1,4 @@
-"""The text of a link trace as the readers see it."""
+"""Text of a link trace, as readers see it."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from functools import cached_property
 from pathlib import Path
 
 from vulcan.errors import UserError
-from vulcan_traces.decompress import decompressed
-from vulcan_traces.source import Source
+from vulcan_traces.parsing.source import Source, decompressed
 
 _LINES_LOOKED_AT = 1000
 _CONTROL = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]")

@@ -1,17 +1,21 @@
-"""Opens page counts: recorded ones from files, and generated workloads from their specifications."""
+"""Loading of page counts: recorded ones from files, and generated workloads from their specifications."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from vulcan.errors import UserError
 from vulcan_traces.memory.npz import read_page_counts
 from vulcan_traces.memory.page_counts import PageCounts
-from vulcan_traces.memory.store import keep_counts, stored_counts
 from vulcan_traces.memory.workloads import KINDS, parse_workload
+from vulcan_traces.storage.array_store import Array, ArrayStore
 
 FORMAT_VERSION = 1
 """Part of every digest: to be raised when what is made of a file, or what is kept on disk, changes."""
@@ -34,7 +38,7 @@ def load_page_counts(spec: str | os.PathLike[str], page_size: int = 4096) -> Pag
     if colon and "/" not in text and (kind in KINDS or "=" in rest):
         workload = parse_workload(text)
         digest = _digest("workload", workload.canonical, page_size)
-        return stored_counts(workload.name, digest) or keep_counts(workload.record(digest, page_size))
+        return stored_counts(workload.name, digest) or store_counts(workload.record(digest, page_size))
     path = Path(text)
     content = _sha256(path)
     digest = _digest("npz", content, page_size)
@@ -43,7 +47,7 @@ def load_page_counts(spec: str | os.PathLike[str], page_size: int = 4096) -> Pag
     counts = read_page_counts(path, digest, page_size)
     if _sha256(path) != content:
         raise UserError(f"{path} was changed while it was read; wait until it is written, and try again")
-    return keep_counts(counts)
+    return store_counts(counts)
 
 
 def _digest(*parts: object) -> str:
@@ -60,3 +64,32 @@ def _sha256(path: Path) -> str:
         raise UserError(f"{path}: cannot be read: {error.strerror}") from error
     except ValueError as error:  # a NUL in the name
         raise UserError(f"{str(path)!r} cannot be the name of a file: {error}") from error
+
+
+# Cache of page counts on disk, so that each workload is run once per host.
+
+
+def stored_counts(name: str, digest: str) -> PageCounts | None:
+    """The page counts of that digest, None where they are not there or damaged."""
+    return _STORE.find(name, digest)
+
+
+def store_counts(counts: PageCounts) -> PageCounts:
+    """Store page counts atomically, and return them memory-mapped. Raises UserError where writing fails."""
+    arrays = {array: getattr(counts, array) for array in _STORE.types}
+    meta = {"page_size": counts.page_size, "overlap": counts.overlap, "compute": counts.compute}
+    return _STORE.keep(counts.name, counts.digest, arrays, meta) or counts
+
+
+def _counts(name: str, digest: str, meta: Mapping[str, Any], arrays: Mapping[str, Array]) -> PageCounts | None:
+    if [arrays[array].ndim for array in ("loads", "stores", "arrivals")] != [2, 2, 1]:
+        return None
+    return PageCounts(
+        name, digest, int(meta["page_size"]), **arrays,
+        overlap=float(meta["overlap"]), compute=float(meta["compute"]),
+    )  # fmt: skip
+
+
+_STORE = ArrayStore(
+    "page-counts", "page counts", {"loads": np.uint32, "stores": np.uint32, "arrivals": np.int32}, _counts
+)

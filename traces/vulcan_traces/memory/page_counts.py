@@ -1,4 +1,4 @@
-"""What is known of a program's memory: accesses by interval and page."""
+"""Page counts: a program's memory accesses by interval and page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The generated memory workloads: `kind:key=value,key=value`.
+"""Generated memory workloads: `kind:key=value,key=value`.
 
     gups         random updates of a table with a moving hot set   pages, hot_pages, hot_share, updates_a_move
     pagerank     PageRank by pulling                               graph, scale, degree
@@ -25,10 +25,10 @@ import numpy as np
 
 from vulcan.errors import UserError
 from vulcan_traces.memory.page_counts import PageCounts, in_order_of_first_touch
-from vulcan_traces.specification import Key, Values, canonical, number, parse_keys, parse_kind, whole
+from vulcan_traces.synthetic.specification import Key, Values, canonical, number, parse_keys, parse_kind, whole
 
 if TYPE_CHECKING:
-    from vulcan_traces.memory.recorder import Recorder
+    from vulcan_traces.memory.kernels.recorder import Recorder
 
 VERSION = 1
 """Part of every digest: to be raised when the same specification gives other counts."""
@@ -59,7 +59,7 @@ class Kind:
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """A complete specification: `values` has every key of the kind, given or by default."""
+    """Complete specification: `values` has every key of the kind, given or by default."""
 
     kind: str
     name: str
@@ -67,12 +67,12 @@ class Workload:
 
     @property
     def canonical(self) -> str:
-        """What the content depends on, in one text."""
+        """Return the canonical text of the specification."""
         return canonical(self.kind, VERSION, self.values)
 
     def record(self, digest: str, page_size: int) -> PageCounts:
         """Run the algorithm: the same counts for the same specification."""
-        from vulcan_traces.memory.recorder import SEEN, new_recorder
+        from vulcan_traces.memory.kernels.recorder import SEEN, new_recorder
 
         def new(address_space: int) -> Recorder:
             cache, intervals, loads, seed = (whole(self.values, key) for key in ("cache", "intervals", "loads", "seed"))
@@ -113,7 +113,7 @@ def _check_together(text: str, values: Values) -> None:
 
 
 def _gups(values: Values, page_size: int, new: Callable[[int], Recorder]) -> Recorder:
-    from vulcan_traces.memory.gups import WORD, run_gups
+    from vulcan_traces.memory.kernels.gups import WORD, run_gups
 
     recorder = new(whole(values, "pages") * page_size)
     words, hot = (whole(values, key) * page_size // WORD for key in ("pages", "hot_pages"))
@@ -122,7 +122,7 @@ def _gups(values: Values, page_size: int, new: Callable[[int], Recorder]) -> Rec
 
 
 def _stream(values: Values, page_size: int, new: Callable[[int], Recorder]) -> Recorder:
-    from vulcan_traces.memory.stream import ELEMENT, run_stream
+    from vulcan_traces.memory.kernels.stream import ELEMENT, run_stream
 
     recorder = new(whole(values, "pages") * page_size)
     a, b, c = np.ones((3, max(1, whole(values, "pages") * page_size // ELEMENT // 3)))
@@ -134,9 +134,9 @@ def _graph(algorithm: str) -> Callable[[Values, int, Callable[[int], Recorder]],
     def run(values: Values, page_size: int, new: Callable[[int], Recorder]) -> Recorder:
         import importlib
 
-        from vulcan_traces.memory.graph import OFFSET, SCORE, VERTEX, make_graph
+        from vulcan_traces.memory.kernels.graph import OFFSET, SCORE, VERTEX, make_graph
 
-        module = importlib.import_module(f"vulcan_traces.memory.{algorithm}")
+        module = importlib.import_module(f"vulcan_traces.memory.kernels.{algorithm}")
         kind = cast(str, values["graph"])
         graph = make_graph(kind, *(whole(values, key) for key in ("scale", "degree", "seed")))
         space = len(graph.offsets) * (OFFSET + 6 * SCORE) + len(graph.neighbours) * VERTEX
@@ -148,7 +148,7 @@ def _graph(algorithm: str) -> Callable[[Values, int, Callable[[int], Recorder]],
 
 
 def _ycsb(values: Values, page_size: int, new: Callable[[int], Recorder]) -> Recorder:
-    from vulcan_traces.memory.btree import NODE, most_nodes, new_tree, run_ycsb
+    from vulcan_traces.memory.kernels.btree import NODE, most_nodes, new_tree, run_ycsb
 
     records, record_size = whole(values, "records"), whole(values, "record_size")
     mix = MIXES[cast(str, values["mix"])]
@@ -163,7 +163,7 @@ def _ycsb(values: Values, page_size: int, new: Callable[[int], Recorder]) -> Rec
 
 
 def _tpcc(values: Values, page_size: int, new: Callable[[int], Recorder]) -> Recorder:
-    from vulcan_traces.memory.tpcc import run_tpcc, table_sizes
+    from vulcan_traces.memory.kernels.tpcc import run_tpcc, table_sizes
 
     warehouses = whole(values, "warehouses")
     rounded = [-(-size // page_size) * page_size for size in table_sizes(warehouses)]

@@ -1,11 +1,10 @@
-"""The trace formats that can be read, one file each."""
+"""Readers of trace formats, one file each."""
 
 from __future__ import annotations
 
 from vulcan_traces.readers import (
     alibaba,
     arc,
-    csv,
     fixed_integers,
     lirs,
     mooncake,
@@ -17,6 +16,7 @@ from vulcan_traces.readers import (
     txt,
     vscsi,
 )
+from vulcan_traces.readers import csv_columns as csv
 from vulcan_traces.readers.format import Format
 
 FORMATS: dict[str, Format] = {

@@ -12,10 +12,10 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
+from vulcan_traces.parsing.record_table import Records, read_records
+from vulcan_traces.parsing.source import Source
 from vulcan_traces.raw_requests import RawRequests, unit_requests, without_clock
 from vulcan_traces.readers.format import Format
-from vulcan_traces.record_table import Records, read_records
-from vulcan_traces.source import Source
 
 
 def _format(name: str, code: str, meaning: str) -> Format:

@@ -1,17 +1,17 @@
-"""What the package knows of a trace format."""
+"""Declaration of a trace format."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from vulcan_traces.parsing.source import Source
 from vulcan_traces.raw_requests import RawRequests
-from vulcan_traces.source import Source
 
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """One trace format.
+    """Trace format: its names, its reader, and how it is recognised.
 
     `recognises(source)` looks at the head of a file and is True only where the content leaves no other
     reading likely; None means that the format cannot be told from content and has to be named. `suffixes` are

@@ -13,10 +13,10 @@ from math import isfinite
 
 import numpy as np
 
+from vulcan_traces.parsing.source import Source
+from vulcan_traces.parsing.text_table import abbreviated
 from vulcan_traces.raw_requests import RawRequests, join
 from vulcan_traces.readers.format import Format
-from vulcan_traces.source import Source
-from vulcan_traces.text_table import abbreviated
 
 _MILLISECONDS = 1e3
 

@@ -14,10 +14,10 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
+from vulcan_traces.parsing.record_table import Records, head_records, read_records
+from vulcan_traces.parsing.source import Source
 from vulcan_traces.raw_requests import RawRequests
 from vulcan_traces.readers.format import Format
-from vulcan_traces.record_table import Records, head_records, read_records
-from vulcan_traces.source import Source
 
 _RECORD = np.dtype([("time", "<u4"), ("id", "<u8"), ("size", "<u4"), ("next", "<i8")])
 _NEVER = (-1, 2**63 - 1)

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from vulcan_traces.parsing.source import Source
+from vulcan_traces.parsing.text_table import Role, TextTable, read_table
 from vulcan_traces.raw_requests import RawRequests
 from vulcan_traces.readers.format import Format, all_integers, split_lines
-from vulcan_traces.source import Source
-from vulcan_traces.text_table import Role, TextTable, read_table
 
 _TABLE = TextTable((Role.TIME, Role.ID, Role.SIZE, Role.IGNORED, Role.VOLUME), ",", size_unit=512)
 

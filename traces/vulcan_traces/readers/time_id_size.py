@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from vulcan_traces.parsing.source import Source
+from vulcan_traces.parsing.text_table import BLANKS, Role, TextTable, read_table
 from vulcan_traces.raw_requests import RawRequests
 from vulcan_traces.readers.format import Format, all_integers, split_lines
-from vulcan_traces.source import Source
-from vulcan_traces.text_table import BLANKS, Role, TextTable, read_table
 
 _TABLE = TextTable((Role.TIME, Role.ID, Role.SIZE), BLANKS)
 

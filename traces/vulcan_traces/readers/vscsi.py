@@ -16,10 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from vulcan.errors import UserError
+from vulcan_traces.parsing.record_table import Records, head_records, read_records
+from vulcan_traces.parsing.source import Source
 from vulcan_traces.raw_requests import RawRequests
 from vulcan_traces.readers.format import Format
-from vulcan_traces.record_table import Records, head_records, read_records
-from vulcan_traces.source import Source
 
 _VERSION_1 = np.dtype(
     [

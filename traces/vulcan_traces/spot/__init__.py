@@ -2,6 +2,6 @@
 
 from vulcan_traces.spot.environments import EMBEDDED_REGIONS, EMBEDDED_SPOT
 from vulcan_traces.spot.load import load_spot
-from vulcan_traces.spot.trace import SpotTrace
+from vulcan_traces.spot.spot_trace import SpotTrace
 
 __all__ = ["EMBEDDED_REGIONS", "EMBEDDED_SPOT", "SpotTrace", "load_spot"]

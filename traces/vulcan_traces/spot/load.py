@@ -1,4 +1,4 @@
-"""Opens spot traces: generated ones, files, directories of files, and folders inside a tar archive."""
+"""Loading of spot traces: generated ones, files, directories of files, and folders inside a tar archive."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 from vulcan.errors import UserError
 from vulcan_traces.spot.markov import PREFIX, generate_markov
 from vulcan_traces.spot.read import MEANINGS, Meaning, read_spot
-from vulcan_traces.spot.trace import SpotTrace
+from vulcan_traces.spot.spot_trace import SpotTrace
 
 _IN_ARCHIVE = re.compile(r"(?P<archive>.+?\.(?:tar|tar\.gz|tgz|tar\.xz|tar\.bz2)):(?P<folder>.*)\Z")
 

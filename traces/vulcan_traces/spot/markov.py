@@ -1,4 +1,4 @@
-"""A Markov chain of spot availability: `markov:up=2.3,down=1.1,seed=1`.
+"""Markov chain of spot availability: `markov:up=2.3,down=1.1,seed=1`.
 
     up, down                  mean hours for which a spot VM can be had, and for which it cannot
     up_spread, down_spread    standard deviation of those hours as a multiple of their mean, from 1 (a chain of two
@@ -19,9 +19,9 @@ import numpy as np
 import numpy.typing as npt
 
 from vulcan.errors import UserError
-from vulcan_traces.specification import Key, number, parse_keys, whole
 from vulcan_traces.spot.read import MAX_GAP
-from vulcan_traces.spot.trace import SpotTrace
+from vulcan_traces.spot.spot_trace import SpotTrace
+from vulcan_traces.synthetic.specification import Key, number, parse_keys, whole
 
 PREFIX = "markov:"
 

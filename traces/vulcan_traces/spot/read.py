@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vulcan.errors import UserError
-from vulcan_traces.spot.trace import SpotTrace
+from vulcan_traces.spot.spot_trace import SpotTrace
 
 Meaning = Literal["available", "preempted"]
 MAX_GAP = 86_400

@@ -7,18 +7,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from vulcan.anvil.native.numba_setup import load_numba
+import numpy as np
 
-load_numba()
+from vulcan.kernel_support import carray, cfunc, cgutils, intrinsic, ir, njit, types
 
-import numba  # noqa: E402
-import numpy as np  # noqa: E402
-from llvmlite import ir  # noqa: E402
-from numba import types  # noqa: E402
-from numba.core import cgutils  # noqa: E402
-from numba.extending import intrinsic  # noqa: E402
-
-kernel = numba.njit(cache=True, error_model="numpy", boundscheck=False)
+kernel = njit(cache=True, error_model="numpy", boundscheck=False)
 
 I64 = types.int64
 F64 = types.float64
@@ -26,7 +19,7 @@ F64 = types.float64
 
 def function_pointer(function: Any, signature: Any) -> Any:
     """The function compiled for C; its `address` is valid while it lives."""
-    return numba.cfunc(signature, cache=True, error_model="numpy")(function)
+    return cfunc(signature, cache=True, error_model="numpy")(function)
 
 
 @intrinsic  # type: ignore[untyped-decorator]
@@ -86,9 +79,9 @@ def float_of(typing_context: Any, bits: Any) -> Any:
 
 @kernel
 def words_at(address):  # type: ignore[no-untyped-def]
-    return numba.carray(pointer(address), (1 << 40,), np.int64)
+    return carray(pointer(address), (1 << 40,), np.int64)
 
 
 @kernel
 def floats_at(address):  # type: ignore[no-untyped-def]
-    return numba.carray(pointer(address), (1 << 40,), np.float64)
+    return carray(pointer(address), (1 << 40,), np.float64)

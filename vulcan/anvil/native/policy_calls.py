@@ -8,18 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from vulcan.anvil.native.numba_setup import load_numba
-
-load_numba()
-
-from llvmlite import ir  # noqa: E402 - numba reads the cache's place when it is imported
-from numba import njit, types  # noqa: E402
-from numba.extending import intrinsic  # noqa: E402
+from vulcan.kernel_support import intrinsic, ir, types
 
 _BYTE = ir.IntType(8)
-
-helper = njit(nogil=True, error_model="numpy", forceinline=True, _nrt=False)
-"""Decorates what kernels call: inlined by LLVM, which by itself would leave a large function as a call."""
 
 
 def element_address(context: Any, builder: Any, array_type: Any, array: Any, index: Any) -> Any:

@@ -13,8 +13,8 @@ from vulcan.export.provenance import Provenance
 from vulcan.export.python import runtime
 from vulcan.export.python.functions import python_source, taken_by
 from vulcan.export.python.line_breaking import fitted
+from vulcan.export.python.statistic_calls import python_statistics
 from vulcan.export.python.statistic_names import statistic_names
-from vulcan.export.python.statistics import python_statistics
 from vulcan.export.quoting import docstring, quoted
 from vulcan.export.source import MARKER, POLICY, source_text
 from vulcan.export.template import Template

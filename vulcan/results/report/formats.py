@@ -29,7 +29,7 @@ def report_text(report: Report, form: str, seconds: float) -> str:
     """The report in a form; each property of the winner gets `seconds` to be proved. Raises UserError."""
     document = report_document(report, seconds)
     if form == "html":
-        from vulcan.results.report.html import html_page
+        from vulcan.results.report.html_page import html_page
 
         return html_page(report, document)
     if form == "md":

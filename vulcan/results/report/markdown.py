@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from vulcan.results.report.data import Report
-from vulcan.results.report.html import MEANINGS, figure_text, standings
+from vulcan.results.report.html_page import MEANINGS, figure_text, standings
 from vulcan.searches.evidence import SPLITS
 
 

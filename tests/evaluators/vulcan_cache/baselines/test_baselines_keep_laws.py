@@ -128,7 +128,7 @@ import sys
 from vulcan_cache.baselines import BASELINES
 def loaded():
     return [b.name for b in BASELINES.values() if f"vulcan_cache.baselines.{b.module}" in sys.modules]
-print(loaded(), "vulcan_cache.baselines._numba" in sys.modules)
+print(loaded(), "vulcan.kernel_support" in sys.modules)
 BASELINES["sieve"].kernel()
 print(loaded())
 """

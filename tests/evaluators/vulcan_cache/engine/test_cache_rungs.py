@@ -12,8 +12,7 @@ from vulcan.scoring import Job, LocalExecutor, Setup
 from vulcan.searches.config import complete_settings
 from vulcan.task import Split
 from vulcan_cache import simulate
-from vulcan_cache.rungs import KEPT_BY_ONE_RUNG, LADDER, MIN_RESIDENTS, make_rungs
-from vulcan_cache.spatial_sample import sample_of
+from vulcan_cache.spatial_sample import KEPT_BY_ONE_RUNG, LADDER, MIN_RESIDENTS, make_rungs, sample_of
 from vulcan_traces import load_trace
 
 TASK = find_task("cache_eviction")

@@ -9,16 +9,14 @@ import numpy as np
 import pytest
 
 from vulcan.errors import UserError
-from vulcan_link.kernel.bottleneck import Bottleneck, LinkLog
+from vulcan_link.kernel.bottleneck import Bottleneck, LinkLog, mahimahi_log
 from vulcan_link.kernel.cell import Cell, measure
-from vulcan_link.kernel.emulator import Punctuality
-from vulcan_link.kernel.mahimahi_log import mahimahi_log
-from vulcan_link.kernel.tcp_info import tcp_info
-from vulcan_link.kernel.transfer import SentFlow
+from vulcan_link.kernel.emulator import WakeupLateness
+from vulcan_link.kernel.transfer import SentFlow, tcp_info
 from vulcan_traces.links import make_link
 
 MS = 1_000_000
-PUNCTUAL = Punctuality(10, 0, 0.1, True)
+PUNCTUAL = WakeupLateness(10, 0, 0.1, True)
 
 
 def sent(port: int, retransmitted: int = 0) -> SentFlow:

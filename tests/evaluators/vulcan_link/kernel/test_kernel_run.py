@@ -21,7 +21,7 @@ from locations import TESTS
 from test_host import COMMAND
 from test_processes import wait_for_end
 
-from vulcan_link.kernel.cell import Cell, Measured
+from vulcan_link.kernel.cell import Cell, Measurement
 from vulcan_link.kernel.run import run_cell
 from vulcan_traces.links import LinkTrace, make_link
 
@@ -35,7 +35,7 @@ def constant(mbps: int) -> LinkTrace:
     return make_link(f"const{mbps}", "opportunities", np.full(mbps // 12, MS, np.int64), MS)
 
 
-def measured(algorithm: str, mbps: int, delay_ms: float, buffer: int, seconds: float, flows: int = 1) -> Measured:
+def measured(algorithm: str, mbps: int, delay_ms: float, buffer: int, seconds: float, flows: int = 1) -> Measurement:
     return run_cell(Cell(constant(mbps), (algorithm,) * flows, delay_ms, buffer, seconds))[0]
 
 

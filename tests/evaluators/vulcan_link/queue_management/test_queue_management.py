@@ -10,8 +10,8 @@ import pytest
 from vulcan.anvil import check
 from vulcan.errors import UserError
 from vulcan.registry import find_task
-from vulcan_link import queue_management_slots as q
-from vulcan_link.queue_management import Manager
+from vulcan_link.aqm import layout as q
+from vulcan_link.aqm.manager import QueueManager
 from vulcan_link.result import Result
 from vulcan_link.scenario import Flow, Queue, Scenario
 from vulcan_link.simulate import simulate
@@ -21,7 +21,7 @@ TASK = find_task("active_queue_management")
 
 
 def run(
-    flows: int, manager: Manager | None = None, *, kind: str = "droptail", algorithm: str = "reno", **how: Any
+    flows: int, manager: QueueManager | None = None, *, kind: str = "droptail", algorithm: str = "reno", **how: Any
 ) -> Result:
     scenario = Scenario(
         link=load_link("constant:rate=24"),
@@ -33,8 +33,8 @@ def run(
     return simulate(scenario, manager=manager, **how)
 
 
-def policy(body: str) -> Manager:
-    return Manager("policy", check(f"def drop_probability(queue):\n    return {body}\n", TASK))
+def policy(body: str) -> QueueManager:
+    return QueueManager("policy", check(f"def drop_probability(queue):\n    return {body}\n", TASK))
 
 
 def test_without_management_the_queue_stands_full() -> None:
@@ -47,8 +47,8 @@ def test_without_management_the_queue_stands_full() -> None:
 def test_pie_keeps_the_delay_at_its_reference() -> None:
     """RFC 8033: 15 ms, whatever the number of flows; and at any other reference that it is given."""
     for flows in (5, 15, 40):
-        assert run(flows, Manager("pie")).queueing_delay_avg_ms == pytest.approx(15, abs=4)
-    assert run(15, Manager("pie", target_ms=40.0)).queueing_delay_avg_ms == pytest.approx(40, abs=8)
+        assert run(flows, QueueManager("pie")).queueing_delay_avg_ms == pytest.approx(15, abs=4)
+    assert run(15, QueueManager("pie", target_ms=40.0)).queueing_delay_avg_ms == pytest.approx(40, abs=8)
 
 
 def test_codel_keeps_the_standing_delay_of_few_flows_near_its_target() -> None:
@@ -74,14 +74,14 @@ def test_codel_drops_more_often_with_the_square_root_of_its_drops() -> None:
 def test_red_keeps_its_average_between_its_thresholds() -> None:
     """Floyd and Jacobson, 1993: a queue of 20 to 60 packets is 10 to 30 ms here."""
     for flows in (5, 15, 30):
-        result = run(flows, Manager("red", least_packets=20, most_packets=60))
+        result = run(flows, QueueManager("red", least_packets=20, most_packets=60))
         assert 8 < result.queueing_delay_avg_ms < 30
         assert result.utilisation > 0.9
 
 
 def test_red_drops_about_as_its_formula_says() -> None:
     """With the average half-way between the thresholds, packets between drops are uniform from 1 to 1 / p_b."""
-    manager = Manager("red", least_packets=20, most_packets=60, most_probability=0.1)
+    manager = QueueManager("red", least_packets=20, most_packets=60, most_probability=0.1)
     result = run(15, manager)
     between = result.queueing_delay_avg_ms / 0.5  # packets, at 0.5 ms each
     base = 0.1 * (between - 20) / 40
@@ -90,12 +90,12 @@ def test_red_drops_about_as_its_formula_says() -> None:
 
 def test_more_flows_need_a_higher_probability() -> None:
     """The window of Reno is about sqrt(3 / 2 p), so that n flows on one link need p in n squared."""
-    few, many = (run(flows, Manager("pie")).drop_share for flows in (8, 32))
+    few, many = (run(flows, QueueManager("pie")).drop_share for flows in (8, 32))
     assert 6 < many / few < 26
 
 
 def test_marks_are_in_the_place_of_drops() -> None:
-    for manager in (Manager("pie"), Manager("red", target_ms=5.0), policy("0.01")):
+    for manager in (QueueManager("pie"), QueueManager("red", target_ms=5.0), policy("0.01")):
         result = run(15, manager, ecn=True)
         assert result.marked > 100
         assert result.dropped < 0.1 * result.marked
@@ -131,16 +131,16 @@ def test_what_a_policy_sees_is_so() -> None:
 
 
 def test_the_same_again_and_other_draws_differ() -> None:
-    pie = [run(10, Manager("pie", seed=seed)) for seed in (1, 1, 2)]
+    pie = [run(10, QueueManager("pie", seed=seed)) for seed in (1, 1, 2)]
     assert pie[0] == pie[1]
     assert pie[0] != pie[2]
 
 
 def test_who_cannot_be_is_refused() -> None:
     with pytest.raises(UserError, match="it is one of red, pie, policy"):
-        Manager("blue")  # type: ignore[arg-type]
+        QueueManager("blue")  # type: ignore[arg-type]
     with pytest.raises(UserError, match="and to no other"):
-        Manager("policy")
+        QueueManager("policy")
 
 
 def test_every_feature_of_the_task_has_its_slot() -> None:

@@ -12,8 +12,8 @@ from vulcan.evaluator import OffersDecisions, OffersRungs, rungs_of
 from vulcan.searches.config import complete_settings
 from vulcan.task import Split
 from vulcan_link.evaluator import LinkEvaluator
-from vulcan_link.layout import LAYOUT
-from vulcan_link.metrics import metrics_of
+from vulcan_link.policy_state import LAYOUT
+from vulcan_link.result import metrics_of
 from vulcan_link.scenario import Flow, Queue, Scenario
 from vulcan_link.simulate import simulate
 from vulcan_traces.links import load_link

@@ -6,8 +6,7 @@ import math
 
 import pytest
 
-from vulcan_link.metrics import metrics_of
-from vulcan_link.result import FlowResult, Result
+from vulcan_link.result import FlowResult, Result, metrics_of
 
 FLOW = {
     "algorithm": "policy", "sent": 1000, "delivered": 990, "dropped": 6, "lost": 4, "marked": 0, "retransmitted": 10,

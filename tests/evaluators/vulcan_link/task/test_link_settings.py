@@ -7,9 +7,8 @@ import pytest
 from vulcan.errors import UserError
 from vulcan.searches.config import complete_settings
 from vulcan.task import Split
-from vulcan_link.buffer_size import buffer_in_packets
-from vulcan_link.competitors import Competitors, fair_share, parse_competitors
 from vulcan_link.evaluator import LinkEvaluator
+from vulcan_link.workloads import Competitors, buffer_in_packets, fair_share, parse_competitors
 from vulcan_traces.links import load_link
 
 S = 10**9

@@ -1,0 +1,93 @@
+"""Signatures and helpers shared by the kernels of all mechanisms.
+
+What makes them fast: objects are dense ids, so that there is no hash table; an object's record is one cache line,
+fetched a dozen requests ahead; indices are unsigned, for numba wraps signed ones; the policy is called by its address.
+
+They start with an empty cache at request 0 and count from `measure_from`. Records come zeroed, statistics as the policy
+wants them at first.
+
+On a spatial sample of a trace each object weighs as much as the `weight` objects it stands for, and `times` has the
+number that each request has in the trace. Whole numbers of this size are exact in float64, so that a full run, which
+weighs 1 and has no times, is the same in every bit as without them.
+
+Besides the counts (misses, missed bytes, bypassed), a kernel gives a hash of the sequence of objects that left or were
+not let in.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from vulcan.kernel_support import allocating_kernel, helper, kernel, types
+from vulcan_cache.kernels.intrinsics import prefetch
+
+U = np.uint64
+AHEAD = U(16)
+A_LINE = U(8)  # float64 slots of a cache line
+
+FLOATS = types.Array(types.float64, 1, "C")
+INTEGERS = types.Array(types.int64, 1, "C")
+WORDS = types.Array(types.uint64, 1, "C")
+HALF_WORDS = types.Array(types.uint32, 1, "C")
+ADDRESS = types.int64
+"""Of a function of the policy; 0 where there is none, or nothing to call it for."""
+
+COLUMN_U32 = types.Array(types.uint32, 1, "C", readonly=True)
+"""A column of a trace: its objects, or their sizes."""
+
+_COUNTS = types.Tuple((types.int64, types.int64, types.int64, types.uint64))
+_RUN = (
+    COLUMN_U32,  # objects
+    COLUMN_U32,  # sizes
+    types.Array(types.float64, 1, "C", readonly=True),  # times; empty where the time is the request's index
+    types.float64,  # weight
+    FLOATS,  # globals
+    FLOATS,  # records
+    FLOATS,  # statistics
+    types.uint64,  # statistics an object
+    types.int64,  # capacity, bytes
+    types.int64,  # measure from
+)
+
+
+def policy_kernel(addresses, *own):
+    """Compile a kernel of so many policy addresses, the arguments that all kernels have, and arguments of its own."""
+    return kernel(_COUNTS(types.UniTuple(ADDRESS, addresses), *_RUN, *own))
+
+
+baseline_kernel = allocating_kernel(
+    types.UniTuple(types.int64, 3)(
+        COLUMN_U32,
+        COLUMN_U32,
+        types.Array(types.int64, 1, "C", readonly=True),
+        types.int64,
+        types.int64,
+        types.int64,
+    )
+)
+"""Decorator of a baseline's `simulate`."""
+
+
+@helper
+def with_one_more(evicted, victim):
+    """The hash of the sequence with one more: Knuth's multiplier for 64 bits (TAOCP 2, 3.3.4)."""
+    return evicted * U(6364136223846793005) + victim + U(1)
+
+
+@helper
+def time_of(times, request):
+    return times[request] if times.shape[0] else float(np.int64(request))
+
+
+@helper
+def fetch(statistics, row, width):
+    """Ask for the first cache line of an object's statistics, and the line it may go on in."""
+    if width > U(0):
+        prefetch(statistics, row)
+        prefetch(statistics, row + min(width, A_LINE) - U(1))
+
+
+@helper
+def fetch_object(records, statistics, width, key):
+    prefetch(records, key << U(3))
+    fetch(statistics, key * width, width)

@@ -1,0 +1,298 @@
+"""Kernel of the mechanism `queues`: up to four FIFO queues and a ghost list; the policy decides where objects go.
+
+A queue is a ring of links with a sentinel behind the objects: what follows the sentinel is the queue's tail, where
+objects leave, and what precedes it is the head, where they come. The ghost list is one more queue. `links` has two
+numbers an object, then two for each sentinel: the next towards the head, and the next towards the tail.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from vulcan.anvil.native.policy_calls import call_event, call_score
+from vulcan.kernel_support import helper, types
+from vulcan_cache.kernels.common import (
+    AHEAD,
+    FLOATS,
+    HALF_WORDS,
+    U,
+    fetch_object,
+    policy_kernel,
+    time_of,
+    with_one_more,
+)
+from vulcan_cache.kernels.intrinsics import prefetch
+from vulcan_cache.queue_layout import (
+    ASKED,
+    CAPACITY,
+    COUNT,
+    EVICTIONS,
+    GHOST,
+    HITS,
+    INSERTION,
+    LAST_ACCESS,
+    LEFT_AT,
+    LEFT_COUNT,
+    LISTED,
+    MAX_KEPT,
+    NOW,
+    OBJECTS,
+    OBJECTS_IN,
+    QUEUE,
+    QUEUES,
+    SIZE,
+    USED,
+    USED_IN,
+)
+
+MOVES_A_REQUEST = 4
+"""Moves of objects from tails that a request brings; as many for each object in the cache can be saved up."""
+
+_GHOST = U(GHOST)
+_FORGET = -1
+_NOWHERE = 0
+
+
+@helper
+def _sentinel(objects, queue):
+    return objects + queue
+
+
+@helper
+def _unlink(links, node):
+    newer = links[node << U(1)]
+    older = links[(node << U(1)) | U(1)]
+    links[(U(newer) << U(1)) | U(1)] = older
+    links[U(older) << U(1)] = newer
+
+
+@helper
+def _link(links, sentinel, node):
+    """Put the object at the head."""
+    newest = links[(sentinel << U(1)) | U(1)]
+    links[node << U(1)] = np.uint32(sentinel)
+    links[(node << U(1)) | U(1)] = newest
+    links[U(newest) << U(1)] = np.uint32(node)
+    links[(sentinel << U(1)) | U(1)] = np.uint32(node)
+
+
+@helper
+def _answer(function, globals_, records, statistics, width, key, low):
+    """What one of the policy's functions says of an object: the nearest whole number from `low` to the last queue."""
+    answer = call_score(function, globals_, records, key << U(3), statistics, key * width, float(np.int64(key)))
+    return np.int64(math.floor(min(max(answer, low), float(QUEUES)) + 0.5))
+
+
+@helper
+def _ask_shares(share, globals_, records, statistics, shares):
+    queue = 0
+    while queue <= QUEUES:
+        globals_[ASKED] = float(queue)
+        bytes_ = call_score(share, globals_, records, U(0), statistics, U(0), 0.0)
+        shares[queue] = min(max(bytes_, 0.0), globals_[CAPACITY])
+        queue += 1
+
+
+@helper
+def _to_shrink(globals_, shares):
+    """The last queue that is over its share; if none is, the first that is not empty."""
+    queue = U(QUEUES)
+    while queue > U(0):
+        if globals_[U(USED_IN) + queue] > shares[queue]:
+            return queue
+        queue -= U(1)
+    queue = U(1)
+    while globals_[U(OBJECTS_IN) + queue] == 0.0 and queue < U(QUEUES):
+        queue += U(1)
+    return queue
+
+
+@helper
+def _overfull(globals_, shares, filled):
+    """The last queue that is over its share and among those that were put into; 0 if none is."""
+    queue = U(QUEUES)
+    while queue > U(0) and not ((filled >> queue) & U(1) and globals_[U(USED_IN) + queue] > shares[queue]):
+        queue -= U(1)
+    return queue
+
+
+@helper
+def _put(globals_, records, links, objects, key, queue, weight):
+    records[(key << U(3)) | U(QUEUE)] = float(np.int64(queue))
+    globals_[U(USED_IN) + queue] += records[(key << U(3)) | U(SIZE)] * weight
+    globals_[U(OBJECTS_IN) + queue] += weight
+    _link(links, _sentinel(objects, queue), key)
+
+
+@helper
+def _take(globals_, records, links, key, queue, weight):
+    _unlink(links, key)
+    globals_[U(USED_IN) + queue] -= records[(key << U(3)) | U(SIZE)] * weight
+    globals_[U(OBJECTS_IN) + queue] -= weight
+
+
+@helper
+def _remember(records, links, objects, key, count, now, ghosts, share, weight):
+    """Put an object on the ghost list, from whose tail others are pushed out. Gives the bytes that are listed then."""
+    at = key << U(3)
+    size = records[at | U(SIZE)] * weight
+    if size <= share:
+        sentinel = _sentinel(objects, _GHOST)
+        while ghosts + size > share:
+            forgotten = U(links[sentinel << U(1)])
+            _unlink(links, forgotten)
+            records[(forgotten << U(3)) | U(QUEUE)] = 0.0
+            ghosts -= records[(forgotten << U(3)) | U(SIZE)] * weight
+        records[at | U(LEFT_COUNT)] = count
+        records[at | U(LEFT_AT)] = now
+        records[at | U(QUEUE)] = float(GHOST)
+        _link(links, sentinel, key)
+        ghosts += size
+    return ghosts
+
+
+@policy_kernel(
+    8,  # share, insert, hit, tail, keep, enter, update, leave
+    types.boolean,  # whether shares stay as they are
+    FLOATS,  # room for the share of the ghost list and of each queue, in bytes
+    HALF_WORDS,  # links
+)
+def queues(
+    policy,
+    objects,
+    sizes,
+    times,
+    weight,
+    globals_,
+    records,
+    statistics,
+    width,
+    capacity,
+    measure_from,
+    is_fixed,
+    shares,
+    links,
+):
+    """Objects enter at the head of a queue, and the policy says of those at a tail whether they leave or move."""
+    share, insert, hit, tail, keep, enter, update, leave = policy
+    count = U(links.shape[0] // 2 - GHOST - 1)
+    room = float(capacity)
+    globals_[CAPACITY] = room
+    globals_[LISTED] = float(GHOST)
+    queue = U(0)
+    while queue <= _GHOST:
+        node = _sentinel(count, queue)
+        links[node << U(1)] = links[(node << U(1)) | U(1)] = np.uint32(node)
+        queue += U(1)
+    _ask_shares(share, globals_, records, statistics, shares)
+    residents = moves = 0
+    ghosts = 0.0
+    evicted = U(0)
+    misses = missed_bytes = bypassed = 0
+    end = U(objects.shape[0])
+    r = U(0)
+    while r < end:
+        if r + AHEAD < end:
+            ahead = U(objects[r + AHEAD])
+            prefetch(links, ahead << U(1))
+            fetch_object(records, statistics, width, ahead)
+        key = U(objects[r])
+        at = key << U(3)
+        now = time_of(times, r)
+        globals_[NOW] = now
+        moves = min(moves + MOVES_A_REQUEST, MOVES_A_REQUEST * residents)
+        holder = U(np.int64(records[at | U(QUEUE)]))
+        to = np.int64(_NOWHERE)
+        needed = 0.0  # bytes for the object that is let in
+        filled = U(0)  # the queues that a hit has put something into, one bit each
+        if holder > U(0) and holder != _GHOST:
+            records[at | U(COUNT)] += 1.0
+            records[at | U(HITS)] += 1.0
+            records[at | U(LAST_ACCESS)] = now
+            if update != 0:
+                call_event(update, globals_, records, at, statistics, key * width, float(np.int64(key)))
+            to = _answer(hit, globals_, records, statistics, width, key, 0.0)
+            if to != _NOWHERE:
+                _take(globals_, records, links, key, holder, weight)
+                _put(globals_, records, links, count, key, U(to), weight)
+                filled |= U(U(to) != holder) << U(to)
+        else:
+            size = float(sizes[r])
+            fits = size * weight <= room
+            if fits:
+                if holder == _GHOST:  # it stays known as a ghost until it has entered
+                    _unlink(links, key)
+                    ghosts -= records[at | U(SIZE)] * weight
+                records[at | U(SIZE)] = size
+                records[at | U(COUNT)] = 1.0
+                records[at | U(HITS)] = 0.0
+                records[at | U(LAST_ACCESS)] = now
+                records[at | U(INSERTION)] = now
+                to = _answer(insert, globals_, records, statistics, width, key, -1.0)
+                if to > _NOWHERE:
+                    needed = size * weight
+                else:
+                    evicted = with_one_more(evicted, key)
+                    known = records[at | U(LEFT_COUNT)] if holder == _GHOST else 0.0
+                    records[at | U(QUEUE)] = 0.0
+                    if to != _FORGET:
+                        if not is_fixed:
+                            _ask_shares(share, globals_, records, statistics, shares)
+                        ghosts = _remember(records, links, count, key, known + 1.0, now, ghosts, shares[0], weight)
+            if r >= U(measure_from):
+                misses += 1
+                missed_bytes += sizes[r]
+                bypassed += needed == 0.0
+        shrinking = U(0)
+        has_shrunk = False
+        while filled != U(0) or globals_[USED] + needed > room:
+            if shrinking == U(0) or filled != U(0) or globals_[U(OBJECTS_IN) + shrinking] == 0.0:
+                if not is_fixed:
+                    _ask_shares(share, globals_, records, statistics, shares)
+                if filled != U(0):
+                    shrinking = _overfull(globals_, shares, filled)
+                    if shrinking == U(0):
+                        break
+                else:
+                    shrinking = _to_shrink(globals_, shares)
+            has_shrunk = True
+            victim = U(links[_sentinel(count, shrinking) << U(1)])
+            place = victim << U(3)
+            fetch_object(records, statistics, width, U(links[victim << U(1)]))
+            goes = _answer(tail, globals_, records, statistics, width, victim, -1.0)
+            if goes > _NOWHERE and moves > 0:
+                moves -= 1
+                kept = call_score(keep, globals_, records, place, statistics, victim * width, float(np.int64(victim)))
+                _take(globals_, records, links, victim, shrinking, weight)
+                records[place | U(HITS)] = math.floor(min(max(kept, 0.0), MAX_KEPT))
+                _put(globals_, records, links, count, victim, U(goes), weight)
+                if filled != U(0):
+                    filled |= U(1) << U(goes)
+            else:
+                if leave != 0:
+                    call_event(leave, globals_, records, place, statistics, victim * width, float(np.int64(victim)))
+                _take(globals_, records, links, victim, shrinking, weight)
+                globals_[USED] -= records[place | U(SIZE)] * weight
+                globals_[OBJECTS] -= weight
+                globals_[EVICTIONS] += weight
+                residents -= 1
+                evicted = with_one_more(evicted, victim)
+                records[place | U(QUEUE)] = 0.0
+                if goes != _FORGET:
+                    ghosts = _remember(
+                        records, links, count, victim, records[place | U(COUNT)], now, ghosts, shares[0], weight
+                    )
+                shrinking = U(0)
+        if needed > 0.0:
+            if has_shrunk:
+                to = max(_answer(insert, globals_, records, statistics, width, key, -1.0), np.int64(1))
+            globals_[USED] += needed
+            globals_[OBJECTS] += weight
+            residents += 1
+            _put(globals_, records, links, count, key, U(to), weight)
+            if enter != 0:
+                call_event(enter, globals_, records, at, statistics, key * width, float(np.int64(key)))
+        r += U(1)
+    return misses, missed_bytes, bypassed, evicted

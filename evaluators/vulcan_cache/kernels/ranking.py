@@ -1,0 +1,381 @@
+"""Kernels of the mechanisms that rank objects: `heap` and `sample`.
+
+Both have one signature; positions are the same memory as the records. Where the policy has an `admit`, it is asked for
+an object that missed and fits, before anything leaves for it: by then `victim` is the object that would leave first.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from vulcan.anvil.native.policy_calls import call_event, call_score
+from vulcan.kernel_support import helper, types
+from vulcan_cache.kernels.common import (
+    AHEAD,
+    HALF_WORDS,
+    INTEGERS,
+    WORDS,
+    U,
+    fetch_object,
+    policy_kernel,
+    time_of,
+    with_one_more,
+)
+from vulcan_cache.kernels.heap import (
+    FIRST_ENTRY,
+    ROOT_ENTRY,
+    entry_of,
+    fill_root,
+    key_of,
+    object_in,
+    push,
+    sift_down,
+    sift_up,
+)
+from vulcan_cache.kernels.intrinsics import prefetch
+from vulcan_cache.layout import (
+    CAPACITY,
+    COUNT,
+    EVICTED_PRIORITY,
+    INSERTION,
+    LAST_ACCESS,
+    LEFT,
+    LEFT_AT,
+    LEFT_COUNT,
+    NOW,
+    OBJECTS,
+    OLDEST,
+    OWN,
+    SIZE,
+    USED,
+    VICTIM_COUNT,
+    VICTIM_INSERTION,
+    VICTIM_LAST_ACCESS,
+    VICTIM_PRIORITY,
+    VICTIM_SIZE,
+)
+
+WORST = 1e300  # priorities are held within +-1e300, the declared range of cache.evicted_priority
+
+_ranking = policy_kernel(
+    5,  # priority, admit, enter, update, leave
+    INTEGERS,  # the memory of the records, for positions
+    types.int64,  # objects drawn at an eviction
+    types.uint64,  # seed of the draw
+    WORDS,  # nodes of an empty heap, as `heap.new_nodes` makes them
+    HALF_WORDS,  # room for each object's place in the heap, or for the residents
+    WORDS,  # room for the objects that are drawn
+)
+
+
+@helper
+def _bounded(priority):
+    above = WORST if priority > WORST else priority
+    return -WORST if above < -WORST else above
+
+
+@helper
+def _begin(globals_, capacity):
+    globals_[CAPACITY] = float(capacity)
+    globals_[OLDEST] = 1.0
+
+
+@helper
+def _touched(update, globals_, records, statistics, width, key, now):
+    at = key << U(3)
+    records[at | U(COUNT)] += 1.0
+    records[at | U(LAST_ACCESS)] = now
+    if update != 0:
+        call_event(update, globals_, records, at, statistics, key * width, float(np.int64(key)))
+
+
+@helper
+def _describe(records, at, size, now):
+    """What policies see of an object that is about to enter."""
+    records[at | U(SIZE)] = size
+    records[at | U(COUNT)] = 1.0
+    records[at | U(LAST_ACCESS)] = now
+    records[at | U(INSERTION)] = now
+
+
+@helper
+def _entered(enter, globals_, records, statistics, width, key, size, now, weight):
+    at = key << U(3)
+    _describe(records, at, size, now)
+    globals_[USED] += size * weight
+    globals_[OBJECTS] += weight
+    if enter != 0:
+        call_event(enter, globals_, records, at, statistics, key * width, float(np.int64(key)))
+
+
+@helper
+def _left(leave, globals_, records, statistics, width, key, evictions, now, priority, weight):
+    """The object leaves and goes on the ghost list, which holds as many as the cache held."""
+    at = key << U(3)
+    if leave != 0:
+        call_event(leave, globals_, records, at, statistics, key * width, float(np.int64(key)))
+    records[at | U(LEFT)] = evictions
+    records[at | U(LEFT_COUNT)] = records[at | U(COUNT)]
+    records[at | U(LEFT_AT)] = now
+    records[at | U(COUNT)] = 0.0
+    globals_[OLDEST] = max(globals_[OLDEST], evictions + 1.0 - globals_[OBJECTS])
+    globals_[USED] -= records[at | U(SIZE)] * weight
+    globals_[OBJECTS] -= weight
+    globals_[EVICTED_PRIORITY] = priority
+
+
+@helper
+def _show_victim(globals_, records, victim, priority):
+    at = victim << U(3)
+    globals_[VICTIM_SIZE] = records[at | U(SIZE)]
+    globals_[VICTIM_COUNT] = records[at | U(COUNT)]
+    globals_[VICTIM_LAST_ACCESS] = records[at | U(LAST_ACCESS)]
+    globals_[VICTIM_INSERTION] = records[at | U(INSERTION)]
+    globals_[VICTIM_PRIORITY] = priority
+
+
+@helper
+def _show_no_victim(globals_):
+    globals_[VICTIM_SIZE] = 0.0
+    globals_[VICTIM_COUNT] = 0.0
+    globals_[VICTIM_LAST_ACCESS] = 0.0
+    globals_[VICTIM_INSERTION] = 0.0
+    globals_[VICTIM_PRIORITY] = 0.0
+
+
+@helper
+def _admits(admit, globals_, records, statistics, width, key, size, now):
+    at = key << U(3)
+    _describe(records, at, size, now)
+    answer = call_score(admit, globals_, records, at, statistics, key * width, float(np.int64(key)))
+    records[at | U(COUNT)] = 0.0
+    return answer > 0.0
+
+
+@helper
+def _rejected(globals_, records, key, evictions, now, weight):
+    """An object that was not let in goes on the ghost list, which counts its requests while it stays there.
+
+    Were the list as long as what the cache holds, it would hold nothing beside an empty cache, and a policy that
+    admits what it remembers would never admit anything: so free space counts as full of such objects.
+    """
+    at = key << U(3)
+    remembered = records[at | U(LEFT)] >= globals_[OLDEST]
+    records[at | U(LEFT_COUNT)] = (records[at | U(LEFT_COUNT)] if remembered else 0.0) + 1.0
+    records[at | U(LEFT)] = evictions
+    records[at | U(LEFT_AT)] = now
+    free = math.floor((globals_[CAPACITY] - globals_[USED]) / (records[at | U(SIZE)] * weight)) * weight
+    globals_[OLDEST] = max(globals_[OLDEST], evictions + 1.0 - (globals_[OBJECTS] + free))
+
+
+@_ranking
+def heap(
+    policy,
+    objects,
+    sizes,
+    times,
+    weight,
+    globals_,
+    records,
+    statistics,
+    width,
+    capacity,
+    measure_from,
+    positions,
+    draws,
+    seed,
+    nodes,
+    places,
+    drawn,
+):
+    """A priority queue: an object is scored when it is touched; the lowest score leaves, the oldest touch of equals.
+
+    `positions`, `draws`, `seed` and `drawn` are not used.
+    """
+    score, admit, enter, update, leave = policy
+    _begin(globals_, capacity)
+    room = float(capacity)
+    n = U(0)
+    evictions = 0.0
+    evicted = U(0)
+    misses = missed_bytes = bypassed = 0
+    end = U(objects.shape[0])
+    r = U(0)
+    while r < end:
+        if r + AHEAD < end:
+            ahead = U(objects[r + AHEAD])
+            prefetch(places, ahead)
+            fetch_object(records, statistics, width, ahead)
+        key = U(objects[r])
+        at = key << U(3)
+        row = key * width
+        now = time_of(times, r)
+        globals_[NOW] = now
+        if records[at | U(COUNT)] > 0.0:
+            _touched(update, globals_, records, statistics, width, key, now)
+            priority = _bounded(call_score(score, globals_, records, at, statistics, row, float(np.int64(key))))
+            before = records[at | U(OWN)]
+            records[at | U(OWN)] = priority
+            if priority < before:
+                sift_up(nodes, places, U(places[key]), key_of(priority), entry_of(r, key))
+            else:
+                sift_down(nodes, places, U(places[key]), n, key_of(priority), entry_of(r, key))
+        else:
+            size = float(sizes[r])
+            fits = size * weight <= room
+            is_let_in = fits
+            if fits and admit != 0:
+                if globals_[USED] + size * weight > room:
+                    victim = object_in(nodes[ROOT_ENTRY])
+                    _show_victim(globals_, records, victim, records[(victim << U(3)) | U(OWN)])
+                else:
+                    _show_no_victim(globals_)
+                is_let_in = _admits(admit, globals_, records, statistics, width, key, size, now)
+            if r >= U(measure_from):
+                misses += 1
+                missed_bytes += sizes[r]
+                bypassed += not is_let_in
+            if is_let_in:
+                root_is_free = False
+                while globals_[USED] + size * weight > room:
+                    if root_is_free:
+                        n = fill_root(nodes, places, n)
+                    victim = object_in(nodes[ROOT_ENTRY])
+                    evictions += weight
+                    evicted = with_one_more(evicted, victim)
+                    priority = records[(victim << U(3)) | U(OWN)]
+                    _left(leave, globals_, records, statistics, width, victim, evictions, now, priority, weight)
+                    root_is_free = True
+                _entered(enter, globals_, records, statistics, width, key, size, now, weight)
+                priority = _bounded(call_score(score, globals_, records, at, statistics, row, float(np.int64(key))))
+                records[at | U(OWN)] = priority
+                if root_is_free:
+                    sift_down(nodes, places, U(0), n, key_of(priority), entry_of(r, key))
+                else:
+                    n = push(nodes, places, n, key_of(priority), entry_of(r, key))
+                # the next to leave, and the four of which one leaves after it
+                fetch_object(records, statistics, width, object_in(nodes[ROOT_ENTRY]))
+                fetch_object(records, statistics, width, object_in(nodes[FIRST_ENTRY]))
+                fetch_object(records, statistics, width, object_in(nodes[FIRST_ENTRY + U(1)]))
+                fetch_object(records, statistics, width, object_in(nodes[FIRST_ENTRY + U(2)]))
+                fetch_object(records, statistics, width, object_in(nodes[FIRST_ENTRY + U(3)]))
+            elif fits:
+                evictions += weight
+                evicted = with_one_more(evicted, key)
+                _rejected(globals_, records, key, evictions, now, weight)
+        r += U(1)
+    return misses, missed_bytes, bypassed, evicted
+
+
+@_ranking
+def sample(
+    policy,
+    objects,
+    sizes,
+    times,
+    weight,
+    globals_,
+    records,
+    statistics,
+    width,
+    capacity,
+    measure_from,
+    positions,
+    draws,
+    seed,
+    nodes,
+    places,
+    drawn,
+):
+    """When space is needed, `draws` residents are drawn (all, if there are no more) and scored; the lowest leaves.
+
+    The draw is a xorshift64 generator started at `seed`, with replacement; of equal scores the first drawn leaves.
+    `places` holds the residents; `nodes` is not used.
+    """
+    score, admit, enter, update, leave = policy
+    _begin(globals_, capacity)
+    room = float(capacity)
+    state = U(seed)
+    n = U(0)
+    evictions = 0.0
+    evicted = U(0)
+    misses = missed_bytes = bypassed = 0
+    end = U(objects.shape[0])
+    r = U(0)
+    while r < end:
+        if r + AHEAD < end:
+            fetch_object(records, statistics, width, U(objects[r + AHEAD]))
+        key = U(objects[r])
+        at = key << U(3)
+        now = time_of(times, r)
+        globals_[NOW] = now
+        if records[at | U(COUNT)] > 0.0:
+            _touched(update, globals_, records, statistics, width, key, now)
+        else:
+            size = float(sizes[r])
+            fits = size * weight <= room
+            is_let_in = fits
+            is_asked = fits and admit != 0
+            if is_asked and globals_[USED] + size * weight <= room:
+                _show_no_victim(globals_)
+                is_let_in = _admits(admit, globals_, records, statistics, width, key, size, now)
+                is_asked = False
+            while is_let_in and globals_[USED] + size * weight > room:
+                tries = min(n, U(draws))
+                k = U(0)
+                while k < tries:
+                    if n > U(draws):
+                        state ^= state << U(13)
+                        state ^= state >> U(7)
+                        state ^= state << U(17)
+                        drawn[k] = ((state >> U(32)) * n) >> U(32)
+                    else:
+                        drawn[k] = k
+                    prefetch(places, drawn[k])
+                    k += U(1)
+                k = U(0)
+                while k < tries:
+                    fetch_object(records, statistics, width, U(places[drawn[k]]))
+                    k += U(1)
+                least = math.inf
+                chosen = U(0)
+                k = U(0)
+                while k < tries:
+                    other = U(places[drawn[k]])
+                    priority = _bounded(
+                        call_score(score, globals_, records, other << U(3), statistics, other * width, float(other))
+                    )
+                    if priority < least:
+                        least = priority
+                        chosen = drawn[k]
+                    k += U(1)
+                victim = U(places[chosen])
+                if is_asked:
+                    _show_victim(globals_, records, victim, least)
+                    is_let_in = _admits(admit, globals_, records, statistics, width, key, size, now)
+                    is_asked = False
+                if is_let_in:
+                    evictions += weight
+                    evicted = with_one_more(evicted, victim)
+                    _left(leave, globals_, records, statistics, width, victim, evictions, now, least, weight)
+                    n -= U(1)
+                    moved = places[n]
+                    places[chosen] = moved
+                    positions[(U(moved) << U(3)) | U(OWN)] = np.int64(chosen)
+            if r >= U(measure_from):
+                misses += 1
+                missed_bytes += sizes[r]
+                bypassed += not is_let_in
+            if is_let_in:
+                _entered(enter, globals_, records, statistics, width, key, size, now, weight)
+                places[n] = key
+                positions[at | U(OWN)] = np.int64(n)
+                n += U(1)
+            elif fits:
+                evictions += weight
+                evicted = with_one_more(evicted, key)
+                _rejected(globals_, records, key, evictions, now, weight)
+        r += U(1)
+    return misses, missed_bytes, bypassed, evicted

@@ -1,0 +1,228 @@
+"""Evaluator of the task `active_queue_management`: links and flows in, delay, utilisation and losses out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from vulcan.anvil import Policy
+from vulcan.errors import UserError
+from vulcan.evaluator import BaselineKind, Instance, Rung, SplitName
+from vulcan.task import Json, Metrics, Split
+from vulcan_link.aqm.manager import QueueManager
+from vulcan_link.result import Result
+from vulcan_link.scenario import Flow, Queue, Scenario
+from vulcan_link.simulate import simulate
+from vulcan_traces.links import LinkTrace, cut_link, load_link
+
+# Default workloads, used where no link is named: generated, so that no file is needed.
+
+
+@dataclass(frozen=True, slots=True)
+class QueueWorkload:
+    """A link (see `vulcan_traces.links`), and the flows over it: every other one stops half-way and comes again.
+
+    `algorithm` is the congestion control of all of them, or of every other one, `cubic-reno`.
+    """
+
+    name: str
+    link: str
+    delay_ms: float
+    flows: int
+    algorithm: str
+
+
+QUEUE_WORKLOADS: Mapping[SplitName, tuple[QueueWorkload, ...]] = {
+    "train": (
+        QueueWorkload("few", "constant:rate=20", 20.0, 2, "cubic"),
+        QueueWorkload("many", "constant:rate=40", 15.0, 25, "reno"),
+        QueueWorkload("slow", "constant:rate=4", 30.0, 4, "cubic-reno"),
+        QueueWorkload("steps", "steps:rates=24-6-16-3,every=3", 25.0, 6, "cubic"),
+        QueueWorkload("cellular", "markov:low=1.5,high=20,states=10,dwell=0.25,seed=1,seconds=60", 20.0, 5, "cubic"),
+    ),
+    "validation": (
+        QueueWorkload("few", "constant:rate=12", 35.0, 3, "reno"),
+        QueueWorkload("many", "constant:rate=30", 25.0, 18, "cubic"),
+        QueueWorkload("steps", "steps:rates=8-30-12-20,every=4", 12.0, 8, "cubic-reno"),
+        QueueWorkload("cellular", "markov:low=2,high=30,states=12,dwell=0.4,seed=2,seconds=60", 25.0, 4, "cubic"),
+    ),
+    "test": (
+        QueueWorkload("few", "constant:rate=30", 25.0, 1, "cubic"),
+        QueueWorkload("many", "constant:rate=50", 10.0, 40, "cubic-reno"),
+        QueueWorkload("slow", "constant:rate=2.5", 40.0, 5, "cubic"),
+        QueueWorkload("steps", "steps:rates=5-25-2-14,every=3.5", 30.0, 10, "reno"),
+        QueueWorkload("cellular", "markov:low=1,high=12,states=9,dwell=0.15,seed=3,seconds=60", 35.0, 6, "cubic"),
+    ),
+}
+
+
+BASELINES = ("drop_tail", "red", "codel", "pie")
+ALGORITHMS = ("cubic", "reno", "cubic-reno")
+WARM_UP_S = 2.0
+"""Not measured, while flows begin."""
+
+_MIN_PACKETS = 50
+_SHORT, _PROBED = 0.3, 3.0
+"""The share of the time on the first rung, and the seconds that tell policies apart."""
+
+
+class QueueManagementEvaluator:
+    """Evaluator whose instances are a link with flows of given congestion control; the policy manages its queue.
+
+    A named link is cut along time among the splits; each part repeats as the whole would.
+    """
+
+    def __init__(self) -> None:
+        self._links: dict[str, LinkTrace] = {}
+        self._parts: dict[tuple[str, float, float], LinkTrace] = {}
+        self._probes: tuple[Instance, ...] | None = None
+
+    def instances(self, settings: Mapping[str, Json], split: Split) -> Sequence[Instance]:
+        """See `vulcan.evaluator.Evaluator`."""
+        s = cast(dict[str, Any], settings)
+        if not WARM_UP_S < s["duration_s"] <= 10_000:
+            raise UserError(f"duration {s['duration_s']} s: above {WARM_UP_S:g} and at most 10000 are possible")
+        if not 1 <= s["flows"] <= 200:
+            raise UserError(f"flows {s['flows']}: from 1 to 200 are possible")
+        if not 1 <= s["buffer_ms"] <= 10_000:
+            raise UserError(f"buffer {s['buffer_ms']} ms: from 1 to 10000 are possible")
+        rest: dict[str, Json] = {name: s[name] for name in ("duration_s", "buffer_ms", "ecn", "draws")}
+        rest["ecn"] = bool(rest["ecn"])
+        if not s["link"]:
+            return [
+                Instance(
+                    f"{crowd.name}-{crowd.flows}-{crowd.algorithm}",
+                    name,
+                    {"link": crowd.link, "from": 0.0, "to": 1.0, "delay_ms": crowd.delay_ms, "flows": crowd.flows,
+                     "algorithm": crowd.algorithm, **rest},
+                )
+                for name, crowds in QUEUE_WORKLOADS.items()
+                for crowd in crowds
+            ]  # fmt: skip
+        return [
+            Instance(
+                self._link(spec).name if ":" not in spec else spec,
+                name,
+                {"link": spec, "from": begin, "to": end, "delay_ms": s["delay_ms"], "flows": s["flows"],
+                 "algorithm": s["algorithm"], **rest},
+            )
+            for spec in dict.fromkeys(s["link"])
+            for name, begin, end in _parts(split)
+        ]  # fmt: skip
+
+    def prepare(self, instances: Sequence[Instance]) -> None:
+        """See `vulcan.evaluator.Evaluator`."""
+        from vulcan.anvil.native.jit import warm_up
+
+        warm_up()
+        for instance in instances:
+            self._part(instance)
+        link = load_link("constant:rate=1,seconds=1")
+        small = Scenario(link, Queue(packets=10), (Flow("reno"),), duration_s=0.2)
+        simulate(small, manager=QueueManager("pie"))  # compiles both kernels, or loads them
+        searched = [i for i in instances if i.split == "train"] or list(instances)
+        self._probes = tuple(_shortened(instance, _PROBED) for instance in searched)
+
+    def evaluate(self, policy: Policy, instance: Instance) -> Metrics:
+        """See `vulcan.evaluator.Evaluator`; the metrics are those of `metrics_of`."""
+        return metrics_of(self._run(instance, policy))
+
+    def decisions(self, policy: Policy) -> str:
+        """See `vulcan.evaluator.OffersDecisions`: what the policy asks for in the first seconds."""
+        if self._probes is None:
+            raise ValueError("decisions are known only after prepare")
+        digest = 0
+        for instance in self._probes:
+            digest = (digest * 6364136223846793005 + self._run(instance, policy).management + 1) % 2**64
+        return f"{digest:016x}"
+
+    def rungs(self, instances: Sequence[Instance]) -> Sequence[Rung]:
+        """See `vulcan.evaluator.OffersRungs`: shorter runs."""
+        short = {cast(float, i.parameters["duration_s"]) * _SHORT for i in instances}
+        if min(short, default=0.0) <= 1.5 * WARM_UP_S:
+            return ()
+        cheaper = tuple(_shortened(i, _SHORT * cast(float, i.parameters["duration_s"])) for i in instances)
+        return (Rung("the first part", cheaper, 0.4, _SHORT),)
+
+    def baselines(self) -> Mapping[str, BaselineKind]:
+        """See `vulcan.evaluator.Evaluator`."""
+        return dict.fromkeys(BASELINES, "baseline")
+
+    def evaluate_baseline(self, name: str, instance: Instance) -> Metrics:
+        """See `vulcan.evaluator.Evaluator`."""
+        return metrics_of(self._run(instance, name))
+
+    def _run(self, instance: Instance, who: Policy | str) -> Result:
+        p = cast(dict[str, Any], instance.parameters)
+        manager = None
+        if not isinstance(who, str):
+            manager = QueueManager("policy", who, seed=p["draws"])
+        elif who == "red":
+            manager = QueueManager("red", seed=p["draws"], target_ms=5.0)
+        elif who == "pie":
+            manager = QueueManager("pie", seed=p["draws"])
+        return simulate(scenario_of(p, self._part(instance), codel=who == "codel"), manager=manager)
+
+    def _link(self, spec: str) -> LinkTrace:
+        if spec not in self._links:
+            self._links[spec] = load_link(spec)
+        return self._links[spec]
+
+    def _part(self, instance: Instance) -> LinkTrace:
+        p = cast(dict[str, Any], instance.parameters)
+        key = (p["link"], p["from"], p["to"])
+        if key not in self._parts:
+            whole = self._link(p["link"])
+            begin, end = round(p["from"] * whole.period), round(p["to"] * whole.period)
+            self._parts[key] = whole if (begin, end) == (0, whole.period) else cut_link(whole, begin, end)
+        return self._parts[key]
+
+
+def scenario_of(p: Mapping[str, Any], link: LinkTrace, *, codel: bool) -> Scenario:
+    """The instance's scenario: flows begin in the first second; every other one rests in the third quarter."""
+    duration = p["duration_s"]
+    kinds = p["algorithm"].split("-")
+    flows = []
+    for i in range(p["flows"]):
+        how: dict[str, Any] = {"delay_ms": p["delay_ms"], "ecn": p["ecn"]}
+        start, kind = i / p["flows"], kinds[i % len(kinds)]
+        if i % 2 == 0:
+            flows.append(Flow(kind, start_s=start, **how))
+        else:
+            flows.append(Flow(kind, start_s=start, stop_s=max(0.5 * duration, start + 0.1), **how))
+            flows.append(Flow(kind, start_s=max(0.75 * duration, start + 0.2), **how))
+    packets = max(_MIN_PACKETS, round(link.mean_rate * p["buffer_ms"] / 1e3 / 8 / 1500))
+    return Scenario(
+        link=link,
+        queue=Queue(kind="codel" if codel else "droptail", packets=packets, ecn=p["ecn"]),
+        flows=tuple(flows),
+        duration_s=duration,
+        measure_from_s=min(WARM_UP_S, duration / 2),
+        seed=p["draws"],
+    )
+
+
+def metrics_of(result: Result) -> Metrics:
+    """Return the metrics of the measured time: `loss` and `marked` are shares of the arrivals at the queue."""
+    arrived = max(result.sent - result.lost, 1)
+    return {
+        "utilisation": result.utilisation,
+        "delay_mean_ms": result.queueing_delay_avg_ms,
+        "delay_p95_ms": result.queueing_delay_p95_ms,
+        "loss": result.drop_share,
+        "marked": result.marked / arrived,
+        "fairness": result.jain,
+        "goodput_mbps": result.goodput_bps / 1e6,
+    }
+
+
+def _shortened(instance: Instance, seconds: float) -> Instance:
+    return Instance(f"{instance.name}, {seconds:g} s", "train", {**instance.parameters, "duration_s": seconds})
+
+
+def _parts(split: Split) -> list[tuple[SplitName, float, float]]:
+    if split.by == "none":
+        return [("train", 0.0, 1.0)]
+    first, second = split.train, split.train + split.validation
+    return [("train", 0.0, first), ("validation", first, second), ("test", second, 1.0)]

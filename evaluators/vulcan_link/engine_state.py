@@ -1,0 +1,167 @@
+"""Memory layout of the engine's own state, which no algorithm sees: int64 slots. Times are nanoseconds."""
+
+NEVER = 1 << 62
+
+# A row a flow: when each of its sources of events is due, NEVER where it is not.
+START, ACK_ARRIVES, TIMER, MAY_SEND, DELAYED_ACK = range(5)
+SOURCES = 5
+
+# A row a flow: the sender.
+(
+    UNA,  # lowest sequence number not acknowledged cumulatively
+    NXT,  # next new sequence number
+    SACKED_OUT,  # between them: delivered, deemed lost, and retransmissions under way
+    LOST_OUT,
+    RETRANSMITTED_OUT,
+    HIGH,  # NXT when recovery began: it is over when UNA reaches it
+    SENDER_STATE,
+    DELIVERED_COUNT,
+    DELIVERED_TIME,
+    FIRST_SENT,  # when the packet was sent that the latest rate sample ends with
+    LOST_COUNT,
+    TRANSMISSIONS,  # transmissions so far: the tail of the ring of transmissions
+    OLDEST,  # the oldest transmission that loss detection still looks at: the head of the ring
+    RACK,  # the latest transmission known to be delivered (RFC 8985), -1 before the first
+    RACK_RTT,
+    LOST_HEAD,  # the ring of packets to be retransmitted
+    LOST_TAIL,
+    TIMER_KIND,
+    SRTT,  # times 8, as Linux keeps it
+    DEVIATION,  # times 4
+    DEVIATION_MAX,
+    VARIATION,
+    VARIATION_END,
+    MIN_RTT,
+    RTO,
+    BACKOFF,
+    TIMEOUTS_IN_ROW,
+    UNDO,  # 1 where the reduction of a timeout may be undone
+    FIRST_RETRANSMISSION,  # when the first retransmission since the timeout was sent, 0 before
+    PRR_DELIVERED,
+    PRR_OUT,
+    FRTO,
+    NEW_DATA_FIRST,
+    PROBED_HIGH,  # NXT when a tail loss probe was sent, 0 where none is under way
+    OUTSTANDING,  # transmissions that the network holds
+    STOP,
+    CAPABLE_OF_ECN,
+    RECEIVE_WINDOW,
+    ROUND_END,  # the policy's round trips: DELIVERED_COUNT that ends one
+    SLOW_START,  # 1 while the mechanism runs slow start for a policy
+    CALLED,  # 1 where the policy is asked once a round trip
+    ASK,  # why the policy is to be asked now: a cause of `record`, or -1
+    RECOVERING,  # whether recovery was under way before the acknowledgement at hand
+    SLOW_START_BY_MECHANISM,
+    # the receiver
+    EXPECTED,  # next in order
+    MAX,  # highest received, plus 1
+    WAITING,  # packets received and not yet acknowledged
+    WAITING_COVERED,  # and transmissions, duplicates included
+    WAITING_MARKED,
+    WAITING_ECHO,  # when the first of them that was in order was sent, 0 where none was
+    QUICK,  # packets still acknowledged at once
+    ARRIVALS_HEAD,
+    ARRIVALS_TAIL,
+    ACKS_HEAD,
+    ACKS_TAIL,
+    LAST_ACK_ARRIVAL,
+    DELAYS_ACKS,
+    # counts, of which those of the measured time are the differences to a copy
+    SENT,
+    GONE,  # delivered, out of the link
+    DROPPED,
+    LOST_AT_RANDOM,
+    MARKED_COUNT,
+    RETRANSMITTED,
+    RECOVERIES,
+    TIMEOUTS,
+    RECEIVED,  # for the first time
+    CARRIED_BYTES,
+    CALLS,
+    ACKS,
+    DELAY_SUM,
+    RTT_SUM,
+    RTT_COUNT,
+    WINDOW_SUM,
+    DELAY_MAX,
+    DECISIONS,  # a hash of the policy's answers
+    FORESEES,
+    FIRST_SERIAL,  # of the next acknowledgement to arrive
+) = range(77)
+FLOW_SLOTS = 80
+
+RETRANSMISSION, PROBE, REORDERING = range(3)  # what the timer is for
+
+# A row a packet, by its sequence number modulo the rows.
+SENT_AT, DELIVERED_THEN, DELIVERED_TIME_THEN, FIRST_SENT_THEN, FLAGS, TRANSMISSION, LIMITED_THEN = range(7)
+PACKET_SLOTS = 8
+IS_DELIVERED, IS_LOST, IS_RETRANSMITTED, WAS_RETRANSMITTED = 1, 2, 4, 8
+
+# A row an acknowledgement on its way.
+ACK_TIME, ACK_NUMBER, ACK_PACKETS, ACK_COVERED, ACK_MARKED, ACK_ECHO, ACK_SERIAL = range(7)
+ACK_SLOTS = 8
+
+# A row a packet in the queue.
+Q_FLOW, Q_SEQUENCE, Q_TIME, Q_SENT_AT, Q_MARK, Q_BYTES = range(6)
+QUEUE_SLOTS = 6
+
+# The link: where its trace and its queue are.
+(
+    POSITION,  # of the next opportunity, or of the rate that holds
+    CYCLE,  # when the current repetition of the trace began
+    SERVICE,  # when the link acts next, NEVER while it has nothing to do
+    IN_SERVICE,  # 1 while `CURRENT` is a packet
+    LEFT,  # bytes of it still to carry, by opportunities
+    BEGAN,  # when its transmission began, by rates
+    CURRENT,  # six slots: the packet's row
+    _c1,
+    _c2,
+    _c3,
+    _c4,
+    _c5,
+    HEAD,
+    TAIL,
+    WAITING_BYTES,
+    FIRST_ABOVE,  # CoDel's
+    DROP_NEXT,
+    DROPS,
+    LAST_DROPS,
+    DROPPING,
+    LAST_DEPARTURE,
+    SERIAL,  # acknowledgements so far, of all flows
+) = range(22)
+LINK_SLOTS = 24
+
+# What the link and its queue are.
+(
+    BY_RATES,
+    PERIOD,
+    LIMIT_PACKETS,
+    LIMIT_BYTES,
+    CODEL,
+    ECN,
+    MARK_PACKETS,
+    TARGET,
+    INTERVAL,
+    CLOCK,
+    JITTER,
+    DURATION,
+    MEASURE_FROM,
+    DRAIN,
+    SERIES_INTERVAL,
+    NOISE,  # the seed of what delays acknowledgements
+    MANAGER,  # the address of who manages the queue (see `queue_management`), 0 for nobody
+    MANAGER_KIND,
+    MANAGER_STATE,  # the address of its float64 slots
+    MANAGER_SLOTS,
+    MANAGER_SCORE,
+    MANAGER_UPDATE,
+) = range(22)
+SETTINGS = 22
+
+FINE_BINS, COARSE_BINS = 100_000, 50_000
+FINE, COARSE = 10_000, 10_000_000
+BINS = FINE_BINS + COARSE_BINS
+"""Queueing delays are counted in bins of 10 us up to 1 s, and of 10 ms from there."""
+
+SERIES = ("window", "in_flight", "smoothed_rtt_ms", "sent", "delivered", "dropped", "retransmitted", "queue")

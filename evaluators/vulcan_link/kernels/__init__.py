@@ -1,0 +1,1 @@
+"""The kernel of the link simulator, compiled by numba."""

@@ -1,0 +1,277 @@
+"""Bottleneck of the simulated path: its link's timing and its queue.
+
+Mahimahi's meaning of a trace: at each opportunity the link carries 1,504 bytes, of as many packets as they hold, each
+with 4 bytes of framing; what is left when the queue is empty is lost. An opportunity is used before a packet that
+arrives at that very time. By rates a packet takes as long as its bytes do, also over changes of the rate.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from vulcan.anvil.native.policy_calls import element_address
+from vulcan.kernel_support import function, helper, intrinsic, ir, types
+from vulcan_link import engine_state as m
+from vulcan_link.engine_state import (
+    CLOCK,
+    CURRENT,
+    CYCLE,
+    DROP_NEXT,
+    DROPPED,
+    DROPPING,
+    DROPS,
+    FIRST_ABOVE,
+    HEAD,
+    INTERVAL,
+    LAST_DROPS,
+    LIMIT_BYTES,
+    LIMIT_PACKETS,
+    MARK_PACKETS,
+    NEVER,
+    OUTSTANDING,
+    POSITION,
+    Q_BYTES,
+    Q_FLOW,
+    Q_MARK,
+    Q_TIME,
+    QUEUE_SLOTS,
+    SERVICE,
+    TAIL,
+    TARGET,
+    WAITING_BYTES,
+)
+
+# Call of the bottleneck's queue manager by its address, so that the kernel is compiled once for all of them.
+
+ARRIVAL, DEPARTURE = 0, 1
+ADMIT, DROP, MARK = 0, 1, 2
+
+
+@intrinsic
+def call_manager(typing_context, address, link, settings, state, now, event, number):  # type: ignore[no-untyped-def]
+    """call_manager(its address, link, settings, its state's address, now, event, number) -> verdict
+
+    `number` is the size of a packet that arrives, and the time that one waited which departs.
+    """
+    whole = types.int64
+    signature = whole(whole, link, settings, whole, whole, whole, whole)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        byte, integer = ir.IntType(8).as_pointer(), ir.IntType(64)
+        zero = ir.Constant(integer, 0)
+        function = ir.FunctionType(integer, [byte, byte, byte, integer, integer, integer])
+        return builder.call(
+            builder.inttoptr(arguments[0], function.as_pointer()),
+            [
+                element_address(context, builder, signature.args[1], arguments[1], zero),
+                element_address(context, builder, signature.args[2], arguments[2], zero),
+                builder.inttoptr(arguments[3], byte),
+                *arguments[4:],
+            ],
+        )
+
+    return signature, generate
+
+
+OPPORTUNITY = 1504
+FRAMING = 4
+
+
+@helper
+def next_opportunity(link, times, period, after):
+    """When the next opportunity later than `after` is, without using it."""
+    position, cycle = link[POSITION], link[CYCLE]
+    at = cycle + times[position]
+    while at <= after:
+        position += 1
+        if position == times.shape[0]:
+            position = 0
+            cycle += period
+        at = cycle + times[position]
+    link[POSITION], link[CYCLE] = position, cycle
+    return at
+
+
+@helper
+def use_opportunity(link, times, period):
+    link[POSITION] += 1
+    if link[POSITION] == times.shape[0]:
+        link[POSITION] = 0
+        link[CYCLE] += period
+
+
+@helper
+def transmitted_at(link, times, rates, period, now, size):
+    """When a packet of `size` bytes is through whose transmission begins now; NEVER after 1,000 periods without."""
+    position, cycle = link[POSITION], link[CYCLE]
+    bits = 8e9 * size
+    at = now
+    last = times.shape[0] - 1
+    cycles = 0
+    while True:
+        end = cycle + (times[position + 1] if position < last else period)
+        if end > at:
+            room = rates[position] * (end - at)
+            if room >= bits:
+                link[POSITION], link[CYCLE] = position, cycle
+                return at + math.ceil(bits / rates[position])
+            bits -= room
+            at = end
+        position += 1
+        if position > last:
+            position = 0
+            cycle += period
+            cycles += 1
+            if cycles > 1000:
+                return NEVER
+
+
+@helper
+def admit(link, queue, settings, own, now, flow, sequence, sent_at, size):
+    """A packet arrives: it is queued or dropped. Returns whether it was queued."""
+    waiting = count = link[TAIL] - link[HEAD]
+    kept = link[WAITING_BYTES]
+    idle = settings[m.BY_RATES] == 1 and link[m.IN_SERVICE] == 0
+    if idle and waiting > 0:  # the first of them is about to leave
+        count -= 1
+        kept -= queue[link[HEAD] & (queue.shape[0] - 1), Q_BYTES]
+    full = count >= settings[LIMIT_PACKETS] or kept + size > settings[LIMIT_BYTES]
+    if full and not (idle and waiting == 0):
+        own[flow, DROPPED] += 1
+        own[flow, OUTSTANDING] -= 1
+        return False
+    mark = 1 if settings[m.ECN] == 1 and waiting >= settings[MARK_PACKETS] and own[flow, m.CAPABLE_OF_ECN] == 1 else 0
+    if settings[m.MANAGER] != 0:
+        verdict = call_manager(settings[m.MANAGER], link, settings, settings[m.MANAGER_STATE], now, ARRIVAL, size)
+        if verdict == MARK and own[flow, m.CAPABLE_OF_ECN] == 1:
+            mark = 1
+        elif verdict != ADMIT:
+            own[flow, DROPPED] += 1
+            own[flow, OUTSTANDING] -= 1
+            return False
+    row = queue[link[TAIL] & (queue.shape[0] - 1)]
+    row[Q_FLOW] = flow
+    row[m.Q_SEQUENCE] = sequence
+    row[Q_TIME] = now
+    row[m.Q_SENT_AT] = sent_at
+    row[Q_MARK] = mark
+    row[Q_BYTES] = size
+    link[TAIL] += 1
+    link[WAITING_BYTES] += size
+    return True
+
+
+@helper
+def take(link, queue, settings, now):
+    """Move the head of the queue to CURRENT. Returns 0 where there is none, 2 where CoDel may drop it, else 1."""
+    if link[HEAD] == link[TAIL]:
+        link[FIRST_ABOVE] = 0
+        return 0
+    row = queue[link[HEAD] & (queue.shape[0] - 1)]
+    for k in range(QUEUE_SLOTS):
+        link[CURRENT + k] = row[k]
+    link[HEAD] += 1
+    link[WAITING_BYTES] -= row[Q_BYTES]
+    if settings[m.CODEL] == 0:
+        return 1
+    if now - link[CURRENT + Q_TIME] < settings[TARGET] or link[WAITING_BYTES] <= OPPORTUNITY:
+        link[FIRST_ABOVE] = 0
+    elif link[FIRST_ABOVE] == 0:
+        link[FIRST_ABOVE] = now + settings[INTERVAL]
+    elif now >= link[FIRST_ABOVE]:
+        return 2
+    return 1
+
+
+@helper
+def drop_current(link, own):
+    flow = link[CURRENT + Q_FLOW]
+    own[flow, DROPPED] += 1
+    own[flow, OUTSTANDING] -= 1
+
+
+@helper
+def can_mark(link, settings, own):
+    return settings[m.ECN] == 1 and own[link[CURRENT + Q_FLOW], m.CAPABLE_OF_ECN] == 1
+
+
+@helper
+def control_law(settings, at, drops):
+    return at + int(settings[INTERVAL] / math.sqrt(drops))
+
+
+@helper
+def dequeue(link, queue, settings, own, now):
+    """The next packet to be carried becomes CURRENT; returns False where there is none. CoDel as in RFC 8289, 5."""
+    found = take(link, queue, settings, now)
+    if settings[m.CODEL] == 0:
+        if settings[m.MANAGER] != 0 and found > 0:
+            waited = now - link[CURRENT + Q_TIME]
+            call_manager(settings[m.MANAGER], link, settings, settings[m.MANAGER_STATE], now, DEPARTURE, waited)
+        return found > 0
+    entering = link[DROPPING] == 0 and found == 2
+    if found < 2:
+        link[DROPPING] = 0
+    while link[DROPPING] == 1 and now >= link[DROP_NEXT]:
+        link[DROPS] += 1
+        if can_mark(link, settings, own):
+            link[CURRENT + Q_MARK] = 1
+            link[DROP_NEXT] = control_law(settings, link[DROP_NEXT], link[DROPS])
+            return True
+        drop_current(link, own)
+        found = take(link, queue, settings, now)
+        if found < 2:
+            link[DROPPING] = 0
+        else:
+            link[DROP_NEXT] = control_law(settings, link[DROP_NEXT], link[DROPS])
+    if entering:
+        if can_mark(link, settings, own):
+            link[CURRENT + Q_MARK] = 1
+        else:
+            drop_current(link, own)
+            found = take(link, queue, settings, now)
+        link[DROPPING] = 1
+        more = link[DROPS] - link[LAST_DROPS]
+        link[DROPS] = more if more > 1 and now - link[DROP_NEXT] < 16 * settings[INTERVAL] else 1
+        link[DROP_NEXT] = control_law(settings, now, link[DROPS])
+        link[LAST_DROPS] = link[DROPS]
+    return found > 0
+
+
+@helper
+def wake(link, times, settings, now):
+    """The queue is no longer empty: when does the link act?"""
+    if settings[m.BY_RATES] == 1:
+        link[SERVICE] = now
+    else:
+        link[SERVICE] = next_opportunity(link, times, settings[m.PERIOD], now)
+
+
+@function
+def coming(link, times, rates, by_rates, period, now, until, size):
+    """How many packets of `size` bytes the link can carry from now until then."""
+    position, cycle = link[POSITION], link[CYCLE]
+    carried = 0.0
+    last = times.shape[0] - 1
+    while cycle + times[position] <= until:
+        if by_rates == 1:
+            end = cycle + (times[position + 1] if position < last else period)
+            carried += rates[position] * max(min(end, until) - max(cycle + times[position], now), 0) / (8e9 * size)
+        elif cycle + times[position] > now:
+            carried += OPPORTUNITY / (size + FRAMING)
+        position += 1
+        if position > last:
+            position = 0
+            cycle += period
+    return carried
+
+
+@helper
+def delay_of_current(link, settings, departed):
+    """How long it waited: until it left, or by rates until its transmission began."""
+    arrived = link[CURRENT + Q_TIME]
+    if settings[CLOCK] > 1:
+        arrived -= arrived % settings[CLOCK]
+    until = link[m.BEGAN] if settings[m.BY_RATES] == 1 else departed
+    return until - arrived

@@ -1,0 +1,334 @@
+"""Event loop of the simulator.
+
+The network keeps the order, so that each flow's acknowledgements return in the order in which they were sent, and the
+few things that may happen next are the link's next action and, of each flow, its next acknowledgement, its timer, its
+delayed acknowledgement, the time that pacing lets it send, and its start. There is no heap of events.
+
+A flow's clock runs ahead by the propagation to the queue, so that its packets are in the queue when it sends them;
+acknowledgements come after the propagation of both ways. Nothing that is measured depends on where the delay lies.
+At one and the same time the link acts first; then acknowledgements arrive in the order in which they left; else flows
+act in their order, each by the order of `memory`'s sources.
+"""
+
+from __future__ import annotations
+
+from vulcan.kernel_support import helper, kernel, types
+from vulcan_link import engine_state as m
+from vulcan_link.algorithms import POLICY, dispatch
+from vulcan_link.engine_state import (
+    ACK_ARRIVES,
+    CURRENT,
+    DELAYED_ACK,
+    IN_SERVICE,
+    LEFT,
+    MAY_SEND,
+    NEVER,
+    NXT,
+    SERVICE,
+    START,
+    TIMER,
+    UNA,
+)
+from vulcan_link.flow_state import (
+    ALGORITHM,
+    COMING,
+    CONTROLS,
+    CWND,
+    INITIAL_WINDOW,
+    NO_THRESHOLD,
+    NOW,
+    PACED,
+    PACKET_BYTES,
+    PROPAGATION,
+    SMOOTHED_RTT,
+    SSTHRESH,
+    STARTED,
+)
+from vulcan_link.kernels.bottleneck import (
+    FRAMING,
+    OPPORTUNITY,
+    coming,
+    delay_of_current,
+    dequeue,
+    transmitted_at,
+    use_opportunity,
+)
+from vulcan_link.kernels.policy_hooks import ask
+from vulcan_link.kernels.policy_hooks import begin as begin_policy
+from vulcan_link.kernels.receiver import DELAY, acknowledge, receive
+from vulcan_link.kernels.scoreboard import in_flight
+from vulcan_link.kernels.sender import stop_waiting_for_reordering, take_acknowledgement, time_out
+from vulcan_link.kernels.timers import estimate
+from vulcan_link.kernels.transmission import send, window_rate
+
+# Measurements of a run: a histogram of queueing delays, counters, and time series.
+
+
+@helper
+def bin_of(delay):
+    if delay < m.FINE_BINS * m.FINE:
+        return delay // m.FINE
+    return min(m.FINE_BINS + (delay - m.FINE_BINS * m.FINE) // m.COARSE, m.BINS - 1)
+
+
+@helper
+def begin_measuring(own, base, bins):
+    for f in range(own.shape[0]):
+        own[f, m.DELAY_MAX] = 0
+        for slot in range(own.shape[1]):
+            base[f, slot] = own[f, slot]
+        for k in range(bins.shape[1]):
+            bins[f, k] = 0
+
+
+@helper
+def sample(series, row, flows, own, link):
+    for f in range(own.shape[0]):
+        series[0, row, f] = flows[f, CWND]
+        series[1, row, f] = in_flight(own[f])
+        series[2, row, f] = flows[f, SMOOTHED_RTT] / 1e6
+        series[3, row, f] = own[f, m.SENT]
+        series[4, row, f] = own[f, m.GONE]
+        series[5, row, f] = own[f, m.DROPPED]
+        series[6, row, f] = own[f, m.RETRANSMITTED]
+        series[7, row, f] = link[m.TAIL] - link[m.HEAD]
+
+
+# The link acts: packets leave the queue, and reach the receiver.
+
+
+@helper
+def serve(link, queue, settings, times, rates, own, dues, flows, all_received, all_arrivals, all_acks, bins, now):
+    """The link's next action: an opportunity is used, or a packet has been transmitted and the next one begins."""
+    left = 0
+    if settings[m.BY_RATES] == 0:
+        use_opportunity(link, times, settings[m.PERIOD])
+        left = OPPORTUNITY
+    while True:
+        if link[IN_SERVICE] == 0:
+            if settings[m.BY_RATES] == 0 and left == 0:
+                break
+            if not dequeue(link, queue, settings, own, now):
+                break
+            link[IN_SERVICE] = 1
+            if settings[m.BY_RATES] == 1:
+                link[m.BEGAN] = now
+                link[SERVICE] = transmitted_at(link, times, rates, settings[m.PERIOD], now, link[CURRENT + m.Q_BYTES])
+                break
+            link[LEFT] = link[CURRENT + m.Q_BYTES] + FRAMING
+        if settings[m.BY_RATES] == 0:
+            used = min(left, link[LEFT])
+            left -= used
+            link[LEFT] -= used
+            if link[LEFT] > 0:
+                break
+        # the packet has left the link
+        link[IN_SERVICE] = 0
+        g = link[CURRENT + m.Q_FLOW]
+        his = own[g]
+        delay = delay_of_current(link, settings, now)
+        bins[g, bin_of(delay)] += 1
+        his[m.DELAY_SUM] += delay
+        his[m.DELAY_MAX] = max(his[m.DELAY_MAX], delay)
+        his[m.GONE] += 1
+        his[m.CARRIED_BYTES] += link[CURRENT + m.Q_BYTES]
+        his[m.MARKED_COUNT] += link[CURRENT + m.Q_MARK]
+        link[m.LAST_DEPARTURE] = now
+        if receive(
+            his,
+            all_received[g],
+            all_arrivals[g],
+            link[CURRENT + m.Q_SEQUENCE],
+            link[CURRENT + m.Q_SENT_AT],
+            link[CURRENT + m.Q_MARK],
+        ):
+            acknowledge(his, dues[g], flows[g], all_acks[g], settings, link, now)
+        elif dues[g, DELAYED_ACK] == NEVER:
+            dues[g, DELAYED_ACK] = now + DELAY
+    if link[IN_SERVICE] == 0 and link[m.HEAD] == link[m.TAIL]:
+        link[SERVICE] = NEVER
+    elif settings[m.BY_RATES] == 0:
+        link[SERVICE] = link[m.CYCLE] + times[link[m.POSITION]]
+
+
+_I1 = types.Array(types.int64, 1, "C")
+_I2 = types.Array(types.int64, 2, "C")
+_I3 = types.Array(types.int64, 3, "C")
+_F1 = types.Array(types.float64, 1, "C")
+_F2 = types.Array(types.float64, 2, "C")
+_SIGNATURE = types.int64(
+    types.UniTuple(types.int64, 3),  # addresses of the policy's score, update and end of a round trip; 0 for none
+    types.Array(types.int64, 1, "C", readonly=True),  # times of the link's trace
+    types.Array(types.float64, 1, "C", readonly=True),  # its rates
+    types.Array(types.int64, 1, "C", readonly=True),  # settings
+    types.float64,  # probability of loss
+    _F1,  # the state of the loss's generator
+    _F2,  # flows
+    _I2,  # the same, what only the mechanism sees
+    _I2,  # when their sources of events are due
+    _I3,  # packets
+    _I2,  # ring of transmissions: sequence numbers
+    _I2,  # ring of packets to retransmit
+    types.Array(types.uint8, 2, "C"),  # received out of order
+    _I3,  # ring of packets received and not yet known to the sender
+    _I3,  # ring of acknowledgements
+    _I2,  # ring of the queue
+    _I1,  # link
+    _F2,  # what policies read
+    _F1,  # memory for a policy's arguments that this kind of task has not
+    _I2,  # bins of queueing delays
+    _I2,  # counts when the measured time began
+    types.Array(types.float64, 3, "C"),  # series
+)
+
+
+@helper
+def earliest(due, own, flows):
+    """The flow and the source that are due first; of acknowledgements that arrive together, the one that left first.
+
+    Else one of several flows of the same delay would always find the queue before the others do.
+    """
+    best, flow, source = NEVER, 0, 0
+    for f in range(flows):
+        for s in range(m.SOURCES):
+            if due[f, s] < best:
+                best, flow, source = due[f, s], f, s
+            elif (
+                due[f, s] == best < NEVER
+                and s == source == ACK_ARRIVES
+                and own[f, m.FIRST_SERIAL] < own[flow, m.FIRST_SERIAL]
+            ):
+                flow = f
+    return best, flow, source
+
+
+@kernel(_SIGNATURE)
+def run(
+    policy,
+    times,
+    rates,
+    settings,
+    loss,
+    loss_generator,
+    flows,
+    own,
+    dues,
+    all_packets,
+    all_transmissions,
+    all_lost,
+    all_received,
+    all_arrivals,
+    all_acks,
+    queue,
+    link,
+    shown,
+    spare,
+    bins,
+    base,
+    series,
+):
+    """Run the simulation to its end. Returns the number of events."""
+    count = flows.shape[0]
+    events = 0
+    end = settings[m.DURATION]
+    measure_from = settings[m.MEASURE_FROM]
+    measuring = measure_from == 0
+    next_sample = 0 if series.shape[1] > 0 else NEVER
+    samples = 0
+    period = settings[m.PERIOD]
+    while True:
+        now, f, source = earliest(dues, own, count)
+        by_link = link[SERVICE] <= now
+        if by_link:
+            now = link[SERVICE]
+        if next_sample <= now:
+            while next_sample <= now and samples < series.shape[1]:
+                sample(series, samples, flows, own, link)
+                samples += 1
+                next_sample += settings[m.SERIES_INTERVAL]
+            if samples == series.shape[1]:
+                next_sample = NEVER
+        if not measuring and now >= measure_from:
+            begin_measuring(own, base, bins)
+            measuring = True
+        if now > end and (settings[m.DRAIN] == 0 or now > 4 * end or now == NEVER or link[SERVICE] == NEVER):
+            break
+        events += 1
+
+        if by_link:
+            serve(
+                link, queue, settings, times, rates, own, dues, flows, all_received, all_arrivals, all_acks, bins, now
+            )
+            continue
+
+        mine, due, flow = own[f], dues[f], flows[f]
+        if source == DELAYED_ACK:
+            acknowledge(mine, due, flow, all_acks[f], settings, link, now)
+            continue
+        packets, transmissions, lost = all_packets[f], all_transmissions[f], all_lost[f]
+        mine[m.ASK] = -1
+        retransmit_head = False
+        probe = False
+        if mine[m.FORESEES] == 1:
+            until = now + int(flow[PROPAGATION])
+            flow[COMING] = coming(link, times, rates, settings[m.BY_RATES], period, now, until, int(flow[PACKET_BYTES]))
+        if source == ACK_ARRIVES:
+            acks = all_acks[f]
+            ack = acks[mine[m.ACKS_HEAD] & (acks.shape[0] - 1)]
+            take_acknowledgement(mine, due, flow, packets, transmissions, lost, all_arrivals[f], ack, now)
+            mine[m.ACKS_HEAD] += 1
+            if mine[m.ACKS_HEAD] == mine[m.ACKS_TAIL]:
+                due[ACK_ARRIVES] = NEVER
+            else:
+                first = acks[mine[m.ACKS_HEAD] & (acks.shape[0] - 1)]
+                due[ACK_ARRIVES] = first[m.ACK_TIME]
+                mine[m.FIRST_SERIAL] = first[m.ACK_SERIAL]
+        elif source == TIMER:
+            if mine[m.TIMER_KIND] == m.RETRANSMISSION:
+                time_out(mine, due, flow, packets, lost, now)
+                retransmit_head = mine[UNA] < mine[NXT]
+            elif mine[m.TIMER_KIND] == m.PROBE:
+                probe = True
+            else:
+                stop_waiting_for_reordering(mine, due, flow, packets, transmissions, lost, now)
+        elif source == START:
+            due[START] = NEVER
+            flow[NOW] = flow[STARTED] = now
+            flow[CWND] = flow[INITIAL_WINDOW]
+            flow[SSTHRESH] = NO_THRESHOLD
+            mine[m.DELIVERED_TIME] = mine[m.FIRST_SENT] = now
+            estimate(mine, max(int(flow[PROPAGATION]), 1))  # the handshake's round trip
+            flow[SMOOTHED_RTT] = mine[m.SRTT] / 8.0
+            if int(flow[ALGORITHM]) == POLICY:
+                begin_policy(mine, flow, shown[f], settings[m.ECN] * mine[m.CAPABLE_OF_ECN])
+            else:
+                dispatch.begin(flow)
+        else:
+            due[MAY_SEND] = NEVER
+        if mine[m.ASK] >= 0 and int(flow[ALGORITHM]) == POLICY:
+            ask(mine, flow, policy, shown[f], spare, spare)
+        if (flow[PACED] == 1.0 and flow[CONTROLS] == 0.0) or (flow[PACED] == 1.0 and int(flow[ALGORITHM]) == POLICY):
+            window_rate(flow)
+
+        room = all_acks.shape[1]
+        send(
+            mine,
+            due,
+            flow,
+            packets,
+            transmissions,
+            lost,
+            link,
+            queue,
+            settings,
+            times,
+            own,
+            f,
+            room,
+            loss,
+            loss_generator,
+            retransmit_head,
+            probe,
+            now,
+        )
+    return events

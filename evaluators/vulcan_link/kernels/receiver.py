@@ -1,0 +1,88 @@
+"""Receiver of a flow: duplicate detection and delayed acknowledgements.
+
+It acts when a packet leaves the link, for the way from there is a constant delay and its acknowledgement's arrival is
+reckoned with it. As in Linux, every second packet is acknowledged, or after 40 ms; at once the first 16, what is out
+of order or fills a gap, what is a duplicate, and what carries a mark.
+"""
+
+from __future__ import annotations
+
+from vulcan.kernel_support import helper
+from vulcan_link import engine_state as m
+from vulcan_link.engine_state import (
+    ACKS_TAIL,
+    ARRIVALS_TAIL,
+    DELAYED_ACK,
+    EXPECTED,
+    MAX,
+    NEVER,
+    QUICK,
+    WAITING,
+    WAITING_COVERED,
+    WAITING_ECHO,
+    WAITING_MARKED,
+)
+from vulcan_link.flow_state import PROPAGATION
+from vulcan_link.kernels.random_numbers import noise
+
+DELAY = 40_000_000
+MILLISECOND = 1_000_000
+QUICK_PACKETS = 16
+
+
+@helper
+def acknowledge(mine, due, flow, acks, settings, link, now):
+    """An acknowledgement of all that waits leaves, and reaches the sender after the propagation both ways."""
+    at = now + int(flow[PROPAGATION])
+    if settings[m.JITTER] > 0:
+        at += int(settings[m.JITTER] * noise(settings[m.NOISE], now // max(settings[m.CLOCK], MILLISECOND)))
+    if settings[m.CLOCK] > 1:  # handed over at a tick of the emulator's clock
+        at += -at % settings[m.CLOCK]
+    at = max(at, mine[m.LAST_ACK_ARRIVAL])
+    mine[m.LAST_ACK_ARRIVAL] = at
+    row = acks[mine[ACKS_TAIL] & (acks.shape[0] - 1)]
+    row[m.ACK_TIME] = at
+    row[m.ACK_NUMBER] = mine[EXPECTED]
+    row[m.ACK_PACKETS] = mine[WAITING]
+    row[m.ACK_COVERED] = mine[WAITING_COVERED]
+    row[m.ACK_MARKED] = mine[WAITING_MARKED]
+    row[m.ACK_ECHO] = mine[WAITING_ECHO]
+    row[m.ACK_SERIAL] = link[m.SERIAL]
+    if mine[ACKS_TAIL] == mine[m.ACKS_HEAD]:
+        due[m.ACK_ARRIVES] = at
+        mine[m.FIRST_SERIAL] = link[m.SERIAL]
+    link[m.SERIAL] += 1
+    mine[ACKS_TAIL] += 1
+    mine[WAITING] = mine[WAITING_COVERED] = mine[WAITING_MARKED] = mine[WAITING_ECHO] = 0
+    due[DELAYED_ACK] = NEVER
+
+
+@helper
+def receive(mine, received, arrivals, sequence, sent_at, mark):
+    """Take a packet in. Returns whether it is to be acknowledged at once."""
+    mask = received.shape[0] - 1
+    mine[WAITING_COVERED] += 1
+    mine[WAITING_MARKED] += mark
+    if sequence < mine[EXPECTED] or received[sequence & mask] == 1:
+        return True
+    gap = mine[MAX] > mine[EXPECTED]
+    received[sequence & mask] = 1
+    row = arrivals[mine[ARRIVALS_TAIL] & (arrivals.shape[0] - 1)]
+    row[0] = sequence
+    mine[ARRIVALS_TAIL] += 1
+    mine[WAITING] += 1
+    mine[m.RECEIVED] += 1
+    if sequence >= mine[MAX]:
+        mine[MAX] = sequence + 1
+    expected = mine[EXPECTED]
+    if sequence == expected:
+        if mine[WAITING_ECHO] == 0:
+            mine[WAITING_ECHO] = sent_at
+        while received[expected & mask] == 1:
+            received[expected & mask] = 0
+            expected += 1
+        mine[EXPECTED] = expected
+    if mine[QUICK] > 0:
+        mine[QUICK] -= 1
+        return True
+    return gap or sequence > expected or mark == 1 or mine[WAITING] >= 2 or mine[m.DELAYS_ACKS] == 0

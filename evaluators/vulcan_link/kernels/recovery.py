@@ -1,0 +1,127 @@
+"""Congestion states of a sender: window reduction, fast recovery, and recovery from a timeout.
+
+Proportional rate reduction (RFC 6937), and Eifel detection of spurious timeouts with timestamps (RFC 3522) or F-RTO
+(RFC 5682), as in Linux.
+"""
+
+from __future__ import annotations
+
+import math
+
+from vulcan.kernel_support import function, helper
+from vulcan_link import engine_state as m
+from vulcan_link.algorithms import POLICY, dispatch
+from vulcan_link.engine_state import FLAGS, HIGH, IS_LOST, LOST_HEAD, LOST_OUT, LOST_TAIL, NXT, SENDER_STATE, UNA
+from vulcan_link.flow_state import (
+    ALGORITHM,
+    CAUSE,
+    CONGESTION,
+    CONTROLS,
+    CWND,
+    NO_THRESHOLD,
+    OPEN,
+    PRIOR_CWND,
+    PRIOR_SSTHRESH,
+    PRIOR_STATE,
+    RECOVERY,
+    REDUCING,
+    SSTHRESH,
+    STATE,
+)
+from vulcan_link.kernels.scoreboard import in_flight
+
+
+@function
+def change_state(mine, flow, state):
+    if mine[SENDER_STATE] != state:
+        flow[PRIOR_STATE] = mine[SENDER_STATE]
+        mine[SENDER_STATE] = state
+        flow[STATE] = state
+        dispatch.changed(flow)
+
+
+@function
+def begin_reduction(mine, flow):
+    """Linux's tcp_init_cwnd_reduction; CAUSE says what for."""
+    mine[HIGH] = mine[NXT]
+    mine[m.PROBED_HIGH] = 0
+    mine[m.PRR_DELIVERED] = mine[m.PRR_OUT] = 0
+    flow[PRIOR_CWND] = flow[CWND]
+    flow[PRIOR_SSTHRESH] = flow[SSTHRESH]
+    if flow[ALGORITHM] != POLICY:
+        flow[SSTHRESH] = dispatch.reduced(flow)
+
+
+@function
+def begin_recovery(mine, flow):
+    mine[m.RECOVERIES] += 1
+    flow[CAUSE] = CONGESTION
+    if mine[SENDER_STATE] == REDUCING:
+        mine[HIGH] = mine[NXT]
+    else:
+        begin_reduction(mine, flow)
+    mine[m.ASK] = CONGESTION
+    change_state(mine, flow, RECOVERY)
+
+
+@helper
+def end_reduction(mine, flow):
+    if flow[CONTROLS] == 0.0 and flow[SSTHRESH] < NO_THRESHOLD:
+        flow[CWND] = flow[SSTHRESH]
+
+
+@function
+def reduce_proportionally(mine, flow, acked, lost, advanced):
+    """Proportional rate reduction (RFC 6937, with Linux's tcp_cwnd_reduction)."""
+    flying = in_flight(mine)
+    delta = int(flow[SSTHRESH]) - flying
+    mine[m.PRR_DELIVERED] += acked
+    if delta < 0:
+        due = math.ceil(flow[SSTHRESH] * mine[m.PRR_DELIVERED] / max(flow[PRIOR_CWND], 1.0))
+        count = int(due) - mine[m.PRR_OUT]
+    else:
+        count = max(mine[m.PRR_DELIVERED] - mine[m.PRR_OUT], acked)
+        if advanced > 0 and lost == 0:
+            count += 1
+        count = min(delta, count)
+    count = max(count, 0 if mine[m.PRR_OUT] > 0 else 1)
+    flow[CWND] = flying + count
+
+
+@function
+def undo_timeout(mine, flow, packets):
+    """The timeout was spurious: nothing is deemed lost, and the window is as before."""
+    mask = packets.shape[0] - 1
+    sequence = mine[UNA]
+    while sequence < mine[NXT]:
+        packets[sequence & mask, FLAGS] &= ~IS_LOST
+        sequence += 1
+    mine[LOST_OUT] = 0
+    mine[LOST_HEAD] = mine[LOST_TAIL]
+    mine[m.UNDO] = mine[m.FRTO] = mine[m.TIMEOUTS_IN_ROW] = 0
+    flow[CWND] = dispatch.undone(flow)
+    flow[SSTHRESH] = max(flow[SSTHRESH], flow[PRIOR_SSTHRESH])
+    change_state(mine, flow, OPEN)
+
+
+@function
+def process_loss_state(mine, flow, packets, advanced, sacked, original, echo):
+    """After a timeout (tcp_process_loss): was it spurious, is it over, or is what was lost to be sent again?"""
+    spurious = advanced > 0 and 0 < echo < mine[m.FIRST_RETRANSMISSION]
+    if mine[m.UNDO] == 1 and (spurious or (mine[m.FRTO] == 1 and original == 1)):
+        undo_timeout(mine, flow, packets)
+        return
+    over = mine[UNA] >= mine[HIGH]
+    if mine[m.FRTO] == 1:
+        if mine[NXT] > mine[HIGH]:
+            if sacked > 0:
+                mine[m.FRTO] = 0
+        elif advanced > 0 and not over:
+            mine[HIGH] = mine[NXT]
+            if mine[NXT] - mine[UNA] < mine[m.RECEIVE_WINDOW]:
+                mine[m.NEW_DATA_FIRST] = 1
+                return
+            mine[m.FRTO] = 0
+    if over:
+        mine[m.UNDO] = mine[m.FRTO] = mine[m.TIMEOUTS_IN_ROW] = 0
+        change_state(mine, flow, OPEN)

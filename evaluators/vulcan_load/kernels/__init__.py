@@ -1,0 +1,1 @@
+"""The kernel of the load-balancing simulator, compiled by numba."""

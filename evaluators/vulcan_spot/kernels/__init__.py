@@ -1,0 +1,1 @@
+"""Kernels of the spot-instance simulator, compiled by numba."""

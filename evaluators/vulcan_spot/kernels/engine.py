@@ -1,0 +1,292 @@
+"""The kernel that runs a job over windows of one region or several, once a window.
+
+A tick of `gap` seconds goes like this.
+
+1. Whether spot is available during the tick is seen. A spot VM that runs while it is not is preempted.
+2. The tick that has just passed is accounted: a VM that ran does work for the part of it that its start-up overhead
+   leaves. A job that is done ends here.
+3. The policy decides: nothing, spot, or on-demand.
+4. The safety net has the last word (`rules.guaranteed`). Spot that is not available is nothing.
+5. Where that is another VM than the one that runs, it starts, and its overhead begins anew.
+6. The VM is paid for the whole tick.
+
+After the end of its window spot is not available; the job goes on until it is done, if need be after its deadline.
+
+With several regions a job is in one at a time, at first in region 0, and sees whether spot is available there and
+nowhere else. Instead of nothing the policy asks to move: the other regions are ranked, and the job is in the one of the
+highest score from then on (of equals, the one with the lowest number). Its VM is let go and nothing runs during the
+tick; what is available in the new region is seen at the next one. Where the safety net has to act, the job stays where
+it is.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from vulcan.anvil.native.policy_calls import call_event, call_score
+from vulcan.kernel_support import helper, kernel, types
+from vulcan_spot.kernels.rules import NONE, ON_DEMAND, SPOT, U, ceiling, decided, guaranteed, with_decision
+from vulcan_spot.layout import (
+    AGE,
+    AVAILABLE,
+    COUNT,
+    DEADLINE,
+    DURATION,
+    ELAPSED,
+    GAP,
+    GREEDY,
+    HELD,
+    HERE,
+    LAST,
+    ON_DEMAND_ONLY,
+    OVERHEAD,
+    OVERHEAD_LEFT,
+    POLICY,
+    PREEMPTIONS,
+    PRICE_RATIO,
+    PROGRESS,
+    RECORD,
+    RUNNING,
+    SEEN,
+    SEEN_AT,
+    SEEN_REGIONS,
+    SEEN_SPELL,
+    SLACK,
+    SPELL,
+    SPOT_ONLY,
+    TICKS_SEEN,
+    TIME_LEFT,
+    VISITS,
+    WORK_LEFT,
+)
+
+# Greedy: spot whenever it is available, and on-demand once the deadline demands it. This is the first program of the
+# public leaderboard's search. It stops waiting for spot when only two starts are left to spare.
+
+
+@helper
+def greedy(work_left, time_left, overhead, gap, held, available):
+    left = max(0, time_left // gap)
+    if ceiling(work_left + overhead, gap) >= left:
+        return ON_DEMAND
+    if ceiling(work_left + 2 * overhead, gap) >= left:
+        return SPOT if held == SPOT and available else ON_DEMAND
+    return SPOT if available else NONE
+
+
+# Uniform Progress (Wu et al., "Can't Be Late", NSDI 2024), as its authors' simulator has it (`rc_cr_threshold`).
+#
+# Work should be done in proportion to time. Where it is behind, on-demand helps out, and stays until spot is there and
+# two starts ahead of that line are gained.
+
+
+@helper
+def uniform_progress(
+    elapsed, progress, duration, deadline, work_left, time_left, overhead, gap, held, available, overhead_left
+):
+    request = SPOT if available else NONE
+    if progress - elapsed * duration / deadline < 0:
+        request = SPOT if available else ON_DEMAND
+    if held == ON_DEMAND and (not available or (elapsed + 2 * overhead) * duration / deadline - progress >= 0):
+        request = ON_DEMAND
+    left = time_left // gap
+    if ceiling(work_left + 2 * overhead, gap) >= left and held != SPOT:
+        request = ON_DEMAND
+    if ceiling(work_left + overhead, gap) >= left:
+        request = SPOT if held == SPOT and overhead_left == 0 else ON_DEMAND
+        if overhead == 0 and available:
+            request = SPOT
+    return request
+
+
+SPOT_TICKS, ON_DEMAND_TICKS, FINISHED, STARTS, PREEMPTED, OVERRULED, MOVES, RESULTS = range(8)
+"""What is counted of a run: ticks paid for, the second at which the job is done, starts of VMs, preemptions, decisions
+that the safety net changed, and moves between regions."""
+
+MOVE = 3  # only in the hash of decisions, where a region's number is added to it
+NEVER = -1.0
+
+_F = types.Array(types.float64, 1, "C")
+_FRESH = types.Array(types.float64, 1, "C", readonly=True)
+_SIGNATURE = types.uint64(
+    types.int64,  # who decides: see `baselines.numbers`
+    types.boolean,  # whether a baseline moves, to the next region in turn
+    types.UniTuple(
+        types.int64, 4
+    ),  # addresses of the policy's functions: who decides, who ranks, enter, update; 0 for none
+    _FRESH,  # globals of a policy that has seen nothing
+    _F,  # room for them
+    _FRESH,  # statistics of regions of which nothing was seen
+    _F,  # room for them
+    types.uint64,  # statistics a region
+    _F,  # room for records, (regions * RECORD,)
+    types.Array(types.uint8, 2, "C", readonly=True),  # availability, (regions, ticks)
+    types.Array(types.int64, 1, "C", readonly=True),  # first tick of each window
+    types.Array(types.int64, 1, "C", readonly=True),  # and the one after its last
+    types.int64,  # duration, s
+    types.int64,  # deadline, s
+    types.int64,  # overhead, s
+    types.int64,  # gap, s
+    types.float64,  # price of spot as a share of that of on-demand
+    types.Array(types.int64, 2, "C"),  # results, (windows, RESULTS)
+)
+
+
+@helper
+def _preferred(prefer, globals_, records, statistics, width, region, regions, now, gap):
+    """The other region of the highest score, the first of equals; this one if there is no other."""
+    best = region
+    highest = -np.inf
+    for other in range(regions):
+        at = other * RECORD
+        seen_at = records[at + SEEN_AT]
+        records[at + AGE] = now + gap if seen_at < 0 else now - seen_at
+        if other == region:
+            continue
+        score = call_score(prefer, globals_, records, U(at), statistics, U(other) * width, float(other))
+        if score > highest:
+            highest = score
+            best = other
+    return best
+
+
+@kernel(_SIGNATURE)
+def run(
+    who,
+    moves_on,
+    policy,
+    fresh,
+    globals_,
+    fresh_statistics,
+    statistics,
+    width,
+    records,
+    available,
+    begins,
+    ends,
+    duration,
+    deadline,
+    overhead,
+    gap,
+    price_ratio,
+    results,
+):
+    decide, prefer, enter, update = policy
+    regions = available.shape[0]
+    decisions = U(0)
+    for window in range(begins.shape[0]):
+        for i in range(fresh.shape[0]):
+            globals_[i] = fresh[i]
+        for i in range(fresh_statistics.shape[0]):
+            statistics[i] = fresh_statistics[i]
+        for other in range(regions):
+            for i in range(RECORD):
+                records[other * RECORD + i] = 0.0
+            records[other * RECORD + SEEN] = NEVER
+            records[other * RECORD + SEEN_AT] = NEVER
+        globals_[DURATION] = duration
+        globals_[DEADLINE] = deadline
+        globals_[OVERHEAD] = overhead
+        globals_[GAP] = gap
+        globals_[PRICE_RATIO] = price_ratio
+        globals_[COUNT] = regions
+        now = progress = overhead_left = spell = running = preemptions = 0
+        region = seen_regions = came_at = moves = 0
+        records[VISITS] = 1.0
+        last = NONE
+        before = -1
+        counted_spot = counted_on_demand = starts = overruled = 0
+        tick = begins[window]
+        end = ends[window]
+        while True:
+            here = 1 if tick < end and available[region, tick] != 0 else 0
+            held = last
+            if last == SPOT and here == 0:
+                held = NONE
+            if last != NONE:
+                lost = min(gap, overhead_left)
+                overhead_left -= lost
+                work_left = duration - progress
+                if gap - lost >= work_left:
+                    results[window, FINISHED] = now - gap + lost + work_left
+                    break
+                progress += gap - lost
+                running += gap
+            if held == NONE:
+                running = 0
+                preemptions += last == SPOT
+            spell = spell + gap if here == before else 0
+            before = here
+            work_left = duration - progress
+            time_left = deadline - now
+            if who == POLICY:
+                at = region * RECORD
+                is_new = records[at + SEEN_AT] < 0
+                seen_regions += is_new
+                records[at + SEEN] = here
+                records[at + AGE] = 0.0
+                records[at + TICKS_SEEN] += 1.0
+                records[at + SEEN_SPELL] = spell
+                records[at + SEEN_AT] = now
+                globals_[ELAPSED] = now
+                globals_[PROGRESS] = progress
+                globals_[WORK_LEFT] = work_left
+                globals_[TIME_LEFT] = time_left
+                globals_[SLACK] = time_left - work_left - overhead
+                globals_[AVAILABLE] = here
+                globals_[SPELL] = spell
+                globals_[LAST] = last
+                globals_[HELD] = held
+                globals_[OVERHEAD_LEFT] = overhead_left
+                globals_[RUNNING] = running
+                globals_[PREEMPTIONS] = preemptions
+                globals_[SEEN_REGIONS] = seen_regions
+                globals_[HERE] = now - came_at
+                row = U(region) * width
+                event = enter if is_new else update
+                if event != 0:
+                    call_event(event, globals_, records, U(at), statistics, row, float(region))
+                asked = decided(call_score(decide, globals_, records, U(at), statistics, row, float(region)))
+            elif who == ON_DEMAND_ONLY:
+                asked = ON_DEMAND
+            elif who == SPOT_ONLY:
+                asked = SPOT
+            elif who == GREEDY:
+                asked = greedy(work_left, time_left, overhead, gap, held, here)
+            else:
+                asked = uniform_progress(
+                    now, progress, duration, deadline, work_left, time_left, overhead, gap, held, here, overhead_left
+                )
+            request = guaranteed(asked, work_left, time_left, overhead, gap, last, overhead_left)
+            overruled += request != asked
+            moving = request == NONE and (who == POLICY or moves_on) and regions > 1
+            if moving:
+                to = (region + 1) % regions
+                if who == POLICY:
+                    to = _preferred(prefer, globals_, records, statistics, width, region, regions, now, gap)
+                region = to
+                records[region * RECORD + VISITS] += 1.0
+                moves += 1
+                came_at = now + gap
+                spell = 0
+                before = -1
+                decisions = with_decision(decisions, MOVE + region)
+            if request == SPOT and here == 0:
+                request = NONE
+            if request not in (held, NONE):
+                overhead_left = overhead
+                starts += 1
+                running = 0
+            counted_spot += request == SPOT
+            counted_on_demand += request == ON_DEMAND
+            decisions = with_decision(decisions, request)
+            last = request
+            now += gap
+            tick += 1
+        results[window, SPOT_TICKS] = counted_spot
+        results[window, ON_DEMAND_TICKS] = counted_on_demand
+        results[window, STARTS] = starts
+        results[window, PREEMPTED] = preemptions
+        results[window, OVERRULED] = overruled
+        results[window, MOVES] = moves
+    return decisions

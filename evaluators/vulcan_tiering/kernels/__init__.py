@@ -1,0 +1,1 @@
+"""Kernels of the memory-tiering simulator, compiled by numba."""

@@ -1,0 +1,75 @@
+"""Kernel of the baselines of memory tiering; the loop is that of `vulcan_tiering.kernels.ranking`."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from vulcan.kernel_support import kernel, types
+from vulcan_tiering.kernels import arms, hemem, memtis, tpp
+from vulcan_tiering.kernels.ranking import BYTES, FLOATS, PLACES, TABLE, WORDS
+from vulcan_tiering.kernels.state import FAST_PAGES, MAPPED, PROMOTED, exchange, map_pages, mark_best, serve
+
+U = np.uint64
+
+FIRST_TOUCH, TPP, HEMEM, MEMTIS, ARMS, STATIC = range(6)
+BASELINE_NUMBERS = {
+    "first-touch": FIRST_TOUCH,
+    "tpp": TPP,
+    "hemem": HEMEM,
+    "memtis": MEMTIS,
+    "arms": ARMS,
+    "static-oracle": STATIC,
+}
+
+OWN, MEMORY = 4, 64
+"""Numbers that a way may keep of a page, and of the whole memory."""
+
+
+@kernel(
+    types.uint64(
+        types.int64,  # the way
+        TABLE, TABLE, TABLE, TABLE,  # loads, stores, sampled reads, sampled writes
+        types.Array(types.int32, 1, "C", readonly=True),  # arrivals
+        FLOATS,  # the machine's numbers
+        types.int64, types.int64,  # capacity of the fast tier and limit of migrations, in pages
+        types.int64, types.int64,  # measured intervals: from, to
+        BYTES,  # the pages that the static oracle has in the fast tier
+        types.Array(types.float64, 2, "C"), FLOATS,  # room for what a way keeps, zeroed
+        BYTES, BYTES, BYTES,  # fast, and room for pages that may rise, and may fall
+        WORDS, PLACES, PLACES, PLACES,  # room: keys, twice the pages, histogram, twice the pages
+        FLOATS, FLOATS,  # carried, totals
+    )
+)  # fmt: skip
+def place_all(
+    way, loads, stores, reads, writes, arrivals, m, capacity, limit, first, last, chosen, own, memory,
+    fast, rises, falls, keys, pages, histogram, rest, carried, totals,
+):  # fmt: skip
+    """Returns a hash of the pages that moved, in order; what is measured is added to `totals`."""
+    moves = U(0)
+    for interval in range(last):
+        before = np.int64(carried[MAPPED])
+        n = map_pages(fast, arrivals, interval, capacity, carried)
+        if way == STATIC:
+            for page in range(before, n):
+                carried[FAST_PAGES] += np.int64(chosen[page]) - np.int64(fast[page])
+                fast[page] = chosen[page]
+        serve(m, loads, stores, interval, n, fast, carried, totals, interval >= first)
+        if interval + 1 == last:
+            break
+        if way == TPP:
+            tpp.decide(own, memory, reads, writes, interval, n, fast, keys, rises, falls)
+        elif way == HEMEM:
+            hemem.decide(own, reads, writes, interval, n, fast, keys, rises, falls)
+        elif way == MEMTIS:
+            memtis.decide(own, memory, reads, writes, interval, n, keys, rises, falls, capacity)
+        elif way == ARMS:
+            arms.decide(own, reads, writes, interval, n, arrivals, keys)
+            mark_best(keys, n, capacity, rises, pages, histogram, rest)
+            for page in range(n):
+                falls[page] = np.uint8(1) - rises[page]
+        else:
+            continue
+        moves = exchange(keys, n, fast, rises, falls, capacity, limit, carried, moves, pages, histogram, rest)
+        if way == TPP:
+            tpp.turn(memory, np.int64(carried[PROMOTED]), pages, n)
+    return moves

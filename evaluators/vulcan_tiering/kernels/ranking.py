@@ -1,0 +1,123 @@
+"""The kernel of the mechanism `full`: after every interval all pages are scored, and the best belong in the fast tier.
+
+One interval after the other: new pages are mapped, the accesses served, samples shown to the policy, every mapped
+page's statistics updated and then every page scored, and pages exchanged as far as the limit allows. What is decided
+after the last interval is not carried out.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from vulcan.anvil.native.policy_calls import call_event, call_score
+from vulcan.kernel_support import helper, kernel, types
+from vulcan_tiering import layout as at
+from vulcan_tiering.kernels.cost import WEIGHT
+from vulcan_tiering.kernels.selection import key_of
+from vulcan_tiering.kernels.state import (
+    DEMOTED,
+    FAST_BYTES_A_NS,
+    FAST_NS,
+    HIT_SHARE,
+    PROMOTED,
+    SLOW_BYTES_A_NS,
+    SLOW_NS,
+    exchange,
+    map_pages,
+    mark_best,
+    serve,
+)  # fmt: skip
+
+U = np.uint64
+WORST = 1e300  # scores are held within +-1e300
+
+TABLE = types.Array(types.uint32, 2, "C", readonly=True)
+FLOATS = types.Array(types.float64, 1, "C")
+BYTES = types.Array(types.uint8, 1, "C")
+WORDS = types.Array(types.uint64, 1, "C")
+PLACES = types.Array(types.int64, 1, "C")
+
+
+@helper
+def _bounded(score):
+    above = WORST if score > WORST else score
+    return -WORST if above < -WORST else above
+
+
+@kernel(
+    types.uint64(
+        types.UniTuple(types.int64, 4),  # addresses of score, enter, update, interval; 0 where no statistic needs them
+        TABLE, TABLE, TABLE, TABLE,  # loads, stores, sampled reads, sampled writes
+        types.Array(types.int32, 1, "C", readonly=True),  # arrivals
+        FLOATS,  # the machine's numbers
+        types.int64, types.int64,  # capacity of the fast tier and limit of migrations, in pages
+        types.int64, types.int64,  # measured intervals: from, to
+        FLOATS, FLOATS, FLOATS,  # globals, records, statistics
+        types.uint64,  # statistics a page
+        BYTES, BYTES, BYTES,  # fast, and room for the best pages and the rest
+        WORDS, PLACES, PLACES, PLACES,  # room: keys, twice the pages, histogram, twice the pages
+        FLOATS, FLOATS,  # carried, totals
+    )
+)  # fmt: skip
+def rank_all(
+    policy, loads, stores, reads, writes, arrivals, m, capacity, limit, first, last, globals_, records, statistics,
+    width, fast, best, others, keys, pages, histogram, rest, carried, totals,
+):  # fmt: skip
+    """Returns a hash of the pages that moved, in order; what is measured is added to `totals`."""
+    score, enter, update, of_interval = policy
+    weight = m[WEIGHT]
+    moves = U(0)
+    mapped = 0
+    globals_[at.FAST_CAPACITY] = capacity * weight
+    for interval in range(last):
+        n = map_pages(fast, arrivals, interval, capacity, carried)
+        serve(m, loads, stores, interval, n, fast, carried, totals, interval >= first)
+        if interval + 1 == last:
+            break
+        now = float(interval)
+        globals_[at.NOW] = now
+        globals_[at.PAGES] = n * weight
+        globals_[at.MIGRATIONS] = (carried[PROMOTED] + carried[DEMOTED]) * weight
+        globals_[at.FAST_BANDWIDTH] = carried[FAST_BYTES_A_NS]
+        globals_[at.SLOW_BANDWIDTH] = carried[SLOW_BYTES_A_NS]
+        globals_[at.FAST_LATENCY] = carried[FAST_NS]
+        globals_[at.SLOW_LATENCY] = carried[SLOW_NS]
+        globals_[at.FAST_SHARE] = carried[HIT_SHARE]
+        if of_interval != 0:
+            call_event(of_interval, globals_, records, U(0), statistics, U(0), 0.0)
+        for page in range(n):
+            place = U(page) << U(3)
+            read = float(reads[interval, page])
+            written = float(writes[interval, page])
+            if page >= mapped:
+                records[place | U(at.ARRIVAL)] = now
+                records[place | U(at.MOVED)] = now
+                records[place | U(at.LAST_ACCESS)] = now
+            records[place | U(at.ACCESSES)] = read + written
+            records[place | U(at.READS)] = read
+            records[place | U(at.WRITES)] = written
+            if read + written > 0.0:
+                records[place | U(at.LAST_ACCESS)] = now
+            is_fast = float(fast[page])
+            if page < mapped and records[place | U(at.FAST)] != is_fast:
+                records[place | U(at.MOVED)] = now
+            records[place | U(at.FAST)] = is_fast
+            if update != 0:
+                call_event(
+                    enter if page >= mapped else update,
+                    globals_, records, place, statistics, U(page) * width, float(page),
+                )  # fmt: skip
+        mapped = n
+        for page in range(n):
+            keys[page] = key_of(
+                _bounded(
+                    call_score(
+                        score, globals_, records, U(page) << U(3), statistics, U(page) * width, float(page)
+                    )
+                )
+            )  # fmt: skip
+        mark_best(keys, n, capacity, best, pages, histogram, rest)
+        for page in range(n):
+            others[page] = np.uint8(1) - best[page]
+        moves = exchange(keys, n, fast, best, others, capacity, limit, carried, moves, pages, histogram, rest)
+    return moves

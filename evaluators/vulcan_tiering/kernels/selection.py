@@ -1,0 +1,98 @@
+"""Choosing pages by their scores in time linear in their number: a radix selection, from the leading digit on.
+
+A page comes before another one if its score is higher, or as high and its number lower.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from vulcan.kernel_support import function, helper, intrinsic, ir, types
+
+# Bit patterns of numbers, for radix sort.
+
+
+@intrinsic
+def bits_of(typing_context, number):  # type: ignore[no-untyped-def]
+    """The bits of a float64, as uint64."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.bitcast(arguments[0], ir.IntType(64))
+
+    return types.uint64(types.float64), generate
+
+
+U = np.uint64
+DIGIT_BITS = 11
+DIGITS = 2**DIGIT_BITS
+SIGN = U(1 << 63)
+
+
+@helper
+def key_of(score):
+    """A whole number that orders as scores do; 0.0 and -0.0 are equal."""
+    bits = bits_of(score + 0.0)
+    return ~bits if bits >= SIGN else bits | SIGN
+
+
+@function
+def order(keys, pages, count, wanted, backwards, histogram, rest):
+    """Reorder the first `count` of `pages`, which ascend, so that the `wanted` first are the best of them, ascending.
+
+    With `backwards` they are the last ones in the order of pages, still ascending. `histogram` has room for `DIGITS`
+    numbers, `rest` for twice `count` pages.
+    """
+    if wanted >= count or wanted <= 0:
+        return
+    flip = ~U(0) if backwards else U(0)
+    left = count
+    for k in range(count):
+        rest[k] = pages[k]
+    needed = wanted  # how many of those left over are to be taken
+    shift = 64 - DIGIT_BITS
+    width = DIGIT_BITS
+    prefix = U(0)  # the leading digits of the key at the boundary
+    while True:
+        mask = U((1 << width) - 1)
+        for d in range(DIGITS):
+            histogram[d] = 0
+        for k in range(left):
+            histogram[np.int64(((keys[rest[k]] ^ flip) >> U(shift)) & mask)] += 1
+        digit = (1 << width) - 1
+        while histogram[digit] < needed:
+            needed -= histogram[digit]
+            digit -= 1
+        prefix |= U(digit) << U(shift)
+        kept = 0
+        for k in range(left):
+            if np.int64(((keys[rest[k]] ^ flip) >> U(shift)) & mask) == digit:
+                rest[kept] = rest[k]
+                kept += 1
+        left = kept
+        if left == needed or shift == 0:
+            break
+        width = min(DIGIT_BITS, shift)
+        shift -= width
+    # taken are all whose key is above every key that begins with `prefix`, and `needed` of those that do
+    top = prefix >> U(shift)
+    skipped = left - needed if backwards else 0  # of equal pages, the ones with the highest numbers come last
+    taken = 0
+    other = 0
+    seen = 0
+    for k in range(count):
+        page = pages[k]
+        leading = (keys[page] ^ flip) >> U(shift)
+        takes = leading > top
+        if leading == top:
+            takes = skipped <= seen < skipped + needed
+            seen += 1
+        if takes:
+            pages[taken] = page
+            taken += 1
+        else:
+            rest[other] = page
+            other += 1
+    for k in range(other):
+        pages[taken + k] = rest[k]

@@ -1,1 +1,0 @@
-"""What the commands of `vulcan_traces.command` are made of."""

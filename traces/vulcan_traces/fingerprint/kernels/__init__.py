@@ -1,0 +1,1 @@
+"""Kernels of the workload fingerprint, compiled by numba."""

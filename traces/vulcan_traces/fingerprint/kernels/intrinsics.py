@@ -1,0 +1,82 @@
+"""LLVM intrinsics of the fingerprint's kernels: prefetch, population count and vectors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from vulcan.kernel_support import allocating_helper, cgutils, intrinsic, ir, types
+from vulcan_traces.fingerprint.log_histogram import STEP_BITS, STEPS
+
+_BYTE = ir.IntType(8)
+_WORD = ir.IntType(64)
+
+
+def address(context: Any, builder: Any, array_type: Any, array: Any, index: Any, of: Any) -> Any:
+    """Where array[index], along the first axis, begins: a pointer to `of`. An index of None is the first."""
+    column = context.make_array(array_type)(context, builder, array)
+    start = builder.bitcast(column.data, _BYTE.as_pointer())
+    if index is not None:
+        number = ir.Constant(_WORD, index) if isinstance(index, int) else index
+        start = builder.gep(start, [builder.mul(number, builder.extract_value(column.strides, 0))])
+    return builder.bitcast(start, of.as_pointer())
+
+
+def splat(builder: Any, number: Any, vector: Any) -> Any:
+    """The vector that has the number in every lane."""
+    first = builder.insert_element(ir.Constant(vector, ir.Undefined), number, ir.Constant(ir.IntType(32), 0))
+    lanes = ir.Constant(ir.VectorType(ir.IntType(32), vector.count), None)
+    return builder.shuffle_vector(first, ir.Constant(vector, ir.Undefined), lanes)
+
+
+@intrinsic
+def prefetch(typing_context, array, index):  # type: ignore[no-untyped-def]
+    """Ask for the cache line of the first number of array[index], to be written."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        i32 = ir.IntType(32)
+        place = address(context, builder, signature.args[0], arguments[0], arguments[1], _BYTE)
+        function = cgutils.get_or_insert_function(
+            builder.module,
+            ir.FunctionType(ir.VoidType(), [_BYTE.as_pointer(), i32, i32, i32]),
+            "llvm.prefetch.p0",
+        )
+        builder.call(function, [place, ir.Constant(i32, 1), ir.Constant(i32, 3), ir.Constant(i32, 1)])
+        return context.get_dummy_value()
+
+    return types.void(array, types.uint64), generate
+
+
+@intrinsic
+def highest_bit(typing_context, number):  # type: ignore[no-untyped-def]
+    """The number of the highest bit that is set, from 0; 63 less the leading zeros. Of 0 it is undefined."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        zeros = builder.ctlz(arguments[0], ir.Constant(ir.IntType(1), 1))
+        return builder.sub(ir.Constant(_WORD, 63), zeros)
+
+    return types.uint64(types.uint64), generate
+
+
+@intrinsic
+def bit_count(typing_context, number):  # type: ignore[no-untyped-def]
+    """How many bits are set."""
+    return types.uint64(types.uint64), lambda context, builder, signature, arguments: builder.ctpop(arguments[0])
+
+
+# Bucket of a number in a `vulcan_traces.fingerprint.log_histogram`.
+
+_STEPS = np.uint64(STEPS)
+_STEP_BITS = np.uint64(STEP_BITS)
+_MASK = np.uint64(STEPS - 1)
+_ONE = np.uint64(1)
+
+
+@allocating_helper
+def bucket_of(number):
+    """The bucket, uint64, of a uint64."""
+    if number < _STEPS:
+        return number
+    shift = highest_bit(number) - _STEP_BITS
+    return ((shift + _ONE) << _STEP_BITS) + ((number >> shift) & _MASK)

@@ -1,0 +1,1 @@
+"""Programs whose memory accesses are recorded, compiled by numba."""

@@ -1,0 +1,1 @@
+"""Trace files as bytes, lines and records, for the readers of all formats."""

@@ -1,0 +1,58 @@
+"""Binary traces of fixed-size records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from vulcan_traces.parsing.source import Source, decompressed
+from vulcan_traces.raw_requests import RawRequests
+
+Records = npt.NDArray[np.void]
+Convert = Callable[[Records], tuple[RawRequests, npt.NDArray[np.bool_]]]
+"""From records to requests, and which records are malformed; both of shape (records,)."""
+
+_BLOCK = 1 << 24
+
+
+def read_records(source: Source, record: np.dtype[np.void], convert: Convert, why: str) -> Iterator[RawRequests]:
+    """Yield all requests of the file, in blocks. `why` explains a record that `convert` calls malformed.
+
+    Raises UserError naming the first malformed or cut record, numbered from 1, unless they are skipped.
+    """
+    records_before = 0
+    data = bytearray()
+
+    def whole_records() -> RawRequests:
+        nonlocal records_before
+        count = len(data) // record.itemsize
+        requests, malformed = convert(np.frombuffer(bytes(data[: count * record.itemsize]), record))
+        if malformed.any():
+            if not source.skip_bad_lines:
+                raise source.malformed("record", records_before + int(np.argmax(malformed)) + 1, why)
+            kept = ~malformed
+            skipped = int(malformed.sum())
+            requests = RawRequests(requests.keys[kept], requests.sizes[kept], requests.times[kept], skipped)
+        records_before += count
+        del data[: count * record.itemsize]
+        return requests
+
+    for chunk in decompressed(source.path):
+        data += chunk
+        if len(data) >= _BLOCK:
+            yield whole_records()
+    last = whole_records()
+    if data:
+        if not source.skip_bad_lines:
+            cut = f"cut short: {len(data)} of {record.itemsize} bytes"
+            raise source.malformed("record", records_before + 1, cut)
+        last = replace(last, skipped_lines=last.skipped_lines + 1)
+    yield last
+
+
+def head_records(source: Source, record: np.dtype[np.void]) -> Records:
+    """The whole records within the head of the file."""
+    return np.frombuffer(source.head, record, len(source.head) // record.itemsize)

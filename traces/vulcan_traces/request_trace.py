@@ -1,0 +1,110 @@
+"""Trace of the requests that a cache served."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from vulcan.errors import UserError
+from vulcan_traces.raw_requests import RawRequests
+from vulcan_traces.storage.dense_ids import DenseIds
+
+_BLOCK = 1 << 20
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """Trace as read-only columns, memory-mapped if it comes from the cache directory.
+
+    `digest` is a sha256 in hex that identifies the content: of the source's bytes, the reader's options and
+    the format version for a file, of the complete specification for a generated trace. `name` is only a
+    label.
+
+    Columns of shape (requests,):
+    `objects` uint32, the dense id of the object, numbered from 0 in order of first appearance;
+    `sizes` uint32, bytes of this request (an object's size may change from one request to the next; 0 is
+    kept); `times` float64, seconds in the trace's own clock (the request's index where the source has no
+    clock); `next_access` int64, the index of the next request for the same object, -1 where there is none.
+
+    Column of shape (objects,):
+    `keys` uint64, the original id of each dense id, or a 64-bit hash of it where it is text or composed.
+
+    `skipped_lines` counts malformed lines that were left out on request.
+    """
+
+    name: str
+    digest: str
+    objects: npt.NDArray[np.uint32]
+    sizes: npt.NDArray[np.uint32]
+    times: npt.NDArray[np.float64]
+    next_access: npt.NDArray[np.int64]
+    keys: npt.NDArray[np.uint64]
+    skipped_lines: int = 0
+
+    @property
+    def requests(self) -> int:
+        """Number of requests."""
+        return len(self.objects)
+
+    @property
+    def object_count(self) -> int:
+        """Number of different objects."""
+        return len(self.keys)
+
+    @cached_property
+    def footprint(self) -> int:
+        """Bytes of all objects, each counted with the size at its first request."""
+        total, seen = 0, 0
+        for objects, sizes in self._blocks():
+            # ids come in order: a new object's is the number of those before it
+            known = np.maximum.accumulate(objects.astype(np.int64) + 1)
+            np.maximum(known, seen, out=known)
+            total += int(sizes[np.diff(known, prepend=seen) > 0].sum(dtype=np.uint64))
+            seen = int(known[-1])
+        return total
+
+    @cached_property
+    def unit_sized(self) -> bool:
+        """Whether every request has size 1."""
+        return all(bool(np.all(sizes == 1)) for _, sizes in self._blocks())
+
+    def _blocks(self) -> Iterator[tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]]:
+        """Objects and sizes, so many at a time that what is made of them takes little memory."""
+        for start in range(0, self.requests, _BLOCK):
+            yield self.objects[start : start + _BLOCK], self.sizes[start : start + _BLOCK]
+
+
+def build_trace(name: str, digest: str, raw: RawRequests) -> Trace:
+    """Build a trace in memory from a reader's or a generator's columns. Raises UserError if there is no request."""
+    if not len(raw.keys):
+        raise without_request(name, raw.skipped_lines)
+    objects, keys = dense_ids(raw.keys)
+    columns = (objects, raw.sizes, raw.times, next_accesses(objects, len(keys)), keys)
+    for column in columns:
+        column.flags.writeable = False
+    return Trace(name, digest, *columns, skipped_lines=raw.skipped_lines)
+
+
+def without_request(name: str, skipped_lines: int) -> UserError:
+    """The error for a trace in which there is nothing."""
+    skipped = f" ({skipped_lines} malformed lines were skipped)" if skipped_lines else ""
+    return UserError(f"{name}: the trace holds no request{skipped}")
+
+
+def dense_ids(keys: npt.NDArray[np.uint64]) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint64]]:
+    """Numbers keys from 0 in order of first appearance: the number of each request, the key of each number."""
+    ids = DenseIds()
+    return ids.number(keys), ids.keys.copy()
+
+
+def next_accesses(objects: npt.NDArray[np.uint32], object_count: int) -> npt.NDArray[np.int64]:
+    """For each request the index of the next one for the same object, -1 for none; shape (requests,)."""
+    from vulcan_traces.kernels.numbering import link_next_accesses
+
+    following = np.empty(len(objects), np.int64)
+    link_next_accesses(objects, 0, np.full(object_count, -1, np.int64), following)
+    return following

@@ -1,0 +1,183 @@
+"""Export of traces: oracleGeneral and CSV, plain or compressed."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import lzma
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+import numpy.typing as npt
+import zstandard
+
+from vulcan.errors import UserError, did_you_mean
+from vulcan_traces.request_trace import Trace, dense_ids, next_accesses
+
+FORMATS = ("oracleGeneral", "csv")
+
+_ENDINGS = {".oraclegeneral": "oracleGeneral", ".oraclegeneral.bin": "oracleGeneral", ".csv": "csv"}
+_RECORD = np.dtype([("time", "<u4"), ("id", "<u8"), ("size", "<u4"), ("next", "<i8")])
+_ROWS = 1 << 18
+_MAX_TIME = 2**32 - 1
+
+
+@dataclass(frozen=True, eq=False)
+class Requests:
+    """Columns of shape (requests,): `keys` uint64 are ids, `sizes` uint32 bytes, `times` float64 seconds.
+
+    `object_count` is the number of different keys.
+    """
+
+    keys: npt.NDArray[np.uint64]
+    sizes: npt.NDArray[np.uint32]
+    times: npt.NDArray[np.float64]
+    object_count: int
+
+
+def requests_of(trace: Trace) -> Requests:
+    """Return all requests of a trace."""
+    keys = np.asarray(trace.keys)[np.asarray(trace.objects)]
+    return Requests(keys, np.asarray(trace.sizes), np.asarray(trace.times), trace.object_count)
+
+
+def sampled_requests(trace: Trace, rate: float, seed: int = 0) -> Requests:
+    """The requests for a part `rate` of the objects, chosen by a hash of their keys and of the seed.
+
+    With one seed, the objects of a lower rate are all among those of a higher one. (Spatial sampling: Waldspurger et
+    al., Efficient MRC Construction with SHARDS, FAST 2015.) Raises UserError for a rate that is not above 0 and at most
+    1, a negative seed, and where no object is chosen.
+    """
+    if not 0 < rate <= 1:
+        raise UserError(f"a rate of {rate:g}: it must be above 0 and at most 1")
+    if not 0 <= seed < 2**63:
+        raise UserError(f"a seed of {seed}: it must be between 0 and 2^63 - 1")
+    keys = np.asarray(trace.keys)
+    salt = np.random.SeedSequence(seed).generate_state(1, np.uint64)[0] if seed else np.uint64(0)
+    hashes = _mixed(keys ^ salt)
+    chosen = np.ones(len(keys), np.bool_) if rate == 1 else hashes < np.uint64(int(rate * 2**64))
+    numbers = np.flatnonzero(chosen[np.asarray(trace.objects)])
+    if not len(numbers):
+        raise UserError(f"{trace.name}: none of its {trace.object_count} objects is in a sample at a rate of {rate:g}")
+    objects = np.asarray(trace.objects)[numbers]
+    return Requests(
+        keys[objects], np.asarray(trace.sizes)[numbers], np.asarray(trace.times)[numbers], int(chosen.sum())
+    )
+
+
+def write_requests(requests: Requests, path: Path, *, to: str | None = None, replace: bool = False) -> None:
+    """Write a trace file; `to` is one of FORMATS, or None to derive it from the file's name.
+
+    oracleGeneral is libCacheSim's: whole seconds, and the next access counted from 1. CSV has the header time,id,size;
+    read again, its times are within one part in 2^51 of what they were.
+    An ending .zst, .gz or .xz has the file compressed. Raises UserError where the format is not clear, times do not fit
+    into it, or the file exists (unless `replace`) or cannot be written.
+    """
+    stem, compression = path.name.lower(), ""
+    for ending in (".gz", ".xz", ".zst"):
+        if stem.endswith(ending):
+            stem, compression = stem.removesuffix(ending), ending
+    if to is None:
+        to = next((form for ending, form in _ENDINGS.items() if stem.endswith(ending)), None)
+        if to is None:
+            raise UserError(f"{path}: its name does not say its format; end it in .csv or .oracleGeneral, or give --to")
+    if to not in FORMATS:
+        raise UserError(f"no format {to!r} to write{did_you_mean(to, FORMATS)} (one of {', '.join(FORMATS)})")
+    blocks = _records(requests, path) if to == "oracleGeneral" else _lines(requests)
+    with (
+        new_file(path, replace=replace) as temporary,
+        temporary.open("wb") as plain,
+        _compressed(plain, compression) as file,
+    ):
+        for block in blocks:
+            file.write(block)
+
+
+@contextmanager
+def _compressed(plain: BinaryIO, compression: str) -> Iterator[Any]:
+    """What to write to, for it to arrive compressed. The same bytes give the same file: gzip is told no time."""
+    if compression == ".gz":
+        with gzip.GzipFile("", "wb", fileobj=plain, mtime=0) as file:
+            yield file
+    elif compression == ".xz":
+        with lzma.LZMAFile(plain, "wb") as file:
+            yield file
+    elif compression == ".zst":
+        with zstandard.ZstdCompressor().stream_writer(plain, closefd=False) as file:
+            yield file
+    else:
+        yield plain
+
+
+def _records(requests: Requests, path: Path) -> Iterator[bytes]:
+    whole = np.floor(requests.times)
+    if len(whole) and not 0 <= whole.min() <= whole.max() <= _MAX_TIME:
+        raise UserError(f"{path}: oracleGeneral has times from 0 to 2^32 - 1 seconds, and the trace has others")
+    objects, uniques = dense_ids(requests.keys)
+    following = next_accesses(objects, len(uniques))
+    for start in range(0, len(whole), _ROWS):
+        rows = slice(start, start + _ROWS)
+        records = np.empty(len(whole[rows]), _RECORD)
+        records["time"], records["id"], records["size"] = whole[rows], requests.keys[rows], requests.sizes[rows]
+        records["next"] = np.where(following[rows] < 0, -1, following[rows] + 1)
+        yield records.tobytes()
+
+
+def _lines(requests: Requests) -> Iterator[bytes]:
+    yield b"time,id,size\n"
+    for start in range(0, len(requests.keys), _ROWS):
+        rows = slice(start, start + _ROWS)
+        columns = (requests.times[rows].tolist(), requests.keys[rows].tolist(), requests.sizes[rows].tolist())
+        yield "".join(
+            f"{int(time) if time.is_integer() else repr(time)},{key},{size}\n"
+            for time, key, size in zip(*columns, strict=True)
+        ).encode()
+
+
+def _mixed(keys: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """A hash of each key: the finaliser of splitmix64 (Steele, Lea and Flood, OOPSLA 2014)."""
+    z = keys + np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    mixed: npt.NDArray[np.uint64] = z ^ (z >> np.uint64(31))
+    return mixed
+
+
+# Atomic file replacement.
+
+
+@contextlib.contextmanager
+def new_file(path: Path, *, replace: bool) -> Iterator[Path]:
+    """Yield a temporary file next to `path`, which replaces it on success and is removed on failure.
+
+    Raises UserError where `path` exists and is not to be replaced, and where writing fails.
+    """
+    if path.is_dir():
+        raise UserError(f"{path} is a directory; name a file")
+    if path.exists() and not replace:
+        raise UserError(f"{path} exists; give --force to replace it")
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".writing", dir=path.parent)
+        os.close(handle)
+        temporary = Path(name)
+        try:
+            yield temporary
+            temporary.chmod(0o666 & ~_umask())
+            os.replace(temporary, path)
+        finally:
+            temporary.unlink(missing_ok=True)
+    except OSError as error:
+        raise UserError(f"{path} cannot be written: {error.strerror or error}; nothing is kept of it") from error
+
+
+def _umask() -> int:
+    """The process's; it can only be read by setting it."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask

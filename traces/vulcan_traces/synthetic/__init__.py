@@ -1,0 +1,1 @@
+"""Generated traces, from a one-line specification."""

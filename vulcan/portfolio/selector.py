@@ -1,0 +1,273 @@
+"""Chooses a policy of a library for a workload.
+
+How a library chooses: by which method, and how far its knowledge reaches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import fmean
+from typing import Literal
+
+import numpy as np
+
+from vulcan.errors import UserError
+from vulcan.evaluator import Instance, OffersFingerprints, load_evaluator
+from vulcan.portfolio.features import instances_of_member, offering, openings_of_member, standard
+from vulcan.portfolio.library_file import FILE
+from vulcan.portfolio.measure import MeasurementCache, ReferenceScores, measure_members
+from vulcan.portfolio.model import (
+    METHODS,
+    CrossValidation,
+    FingerprintedInstance,
+    Library,
+    LibraryMember,
+    Method,
+    Scores,
+    SelectionRule,
+    make_table,
+)
+from vulcan.registry import find_task, known_tasks
+from vulcan.searches.config import complete_settings
+from vulcan.task import Json, Task
+
+SHIPPED = "library"
+"""The directory of a task's own library, in the task's directory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What a library chose for an instance.
+
+    `kind` is `member`, or `baseline` for the fallback. `expected` are the scores expected of all choices, the best
+    first. `confidence` is 1 within the library's reach and reach / distance beyond it; where it is below what the
+    library asks for, the fallback is chosen and `trusted` is false. `nearest` is the training instance most like this
+    one, at that `distance` of standardised fingerprints. `tried` says whether the choices were tried on the first
+    events.
+    """
+
+    instance: str
+    kind: Literal["member", "baseline"]
+    name: str
+    expected: tuple[tuple[str, float], ...]
+    confidence: float
+    trusted: bool
+    distance: float
+    nearest: str
+    cluster: int
+    tried: bool
+    fingerprint: Mapping[str, float]
+
+
+def shipped_library(task: Task) -> Path:
+    """Where the library lies that comes with the task. Raises UserError where none does."""
+    place = task.directory / SHIPPED
+    if not (place / FILE).is_file():
+        raise UserError(
+            f"task {task.name!r} comes with no library: name one by --library, or make one with `vulcan library build`"
+        )
+    return place
+
+
+def only_shipped_library() -> Path:
+    """The library of the one task that comes with one. Raises UserError where none does, or several do."""
+    places = {name: Path(place) / SHIPPED for name, place in known_tasks().items()}
+    found = [name for name, place in places.items() if (place / FILE).is_file()]
+    if not found:
+        raise UserError("no task comes with a library: name one by --library, or make one with `vulcan library build`")
+    if len(found) > 1:
+        raise UserError(f"several tasks come with a library: name one by --task ({', '.join(sorted(found))})")
+    return places[found[0]]
+
+
+def find_objective_of(library: Library, objective: str | None) -> str:
+    """The objective of that name, the library's first where none is named. Raises UserError."""
+    chosen = objective or library.objectives[0]
+    if chosen not in library.matrix:
+        raise UserError(
+            f"the library was not built for the objective {chosen!r} (it knows: {', '.join(library.objectives)})"
+        )
+    return chosen
+
+
+def select(
+    library: Library,
+    fingerprint: Mapping[str, float],
+    objective: str,
+    *,
+    instance: str = "",
+    trials: Mapping[str, float] | None = None,
+) -> Choice:
+    """The choice for what has this fingerprint. Raises UserError for a fingerprint with other names."""
+    missing = [name for name in library.names if name not in fingerprint]
+    if missing:
+        raise UserError(
+            f"the fingerprint lacks {missing[0]!r}: the library was built by another version of its task; build it anew"
+        )
+    table = library.table(objective)
+    tried = dict(trials) if trials is not None and library.rule.method == "trials" else None
+    decision = table.decide(dict(fingerprint), tried)
+    nearest = library.instances[decision.nearest]
+    return Choice(
+        instance,
+        "baseline" if decision.name == table.fallback else "member",
+        decision.name,
+        tuple(decision.ranked),
+        decision.confidence,
+        decision.confidence >= library.rule.least,
+        decision.distance,
+        nearest.name,
+        nearest.cluster,
+        tried is not None,
+        fingerprint,
+    )
+
+
+def select_for(
+    library: Library, workload: str, settings: Mapping[str, Json], objective: str, *, workers: int = 1
+) -> tuple[Choice, ...]:
+    """The choice for each instance of a workload, by its first `library.first` events alone.
+
+    `settings` are the task's, where they differ from the library's. Raises UserError.
+    """
+    task = find_task(library.task)
+    evaluator = load_evaluator(task)
+    offered = offering(task, evaluator)
+    given: dict[str, Json] = {**library.settings, **settings, offered.workload_setting(): [workload]}
+    instances = tuple(
+        replace(i, split="train")
+        for i in evaluator.instances(complete_settings(task, given), replace(task.split, by="none"))
+    )
+    fingerprints = [offered.fingerprint(instance, library.first) for instance in instances]
+    sound = [select(library, values, objective).trusted for values in fingerprints]
+    worth_trying = [i for i, s in zip(instances, sound, strict=True) if s and library.rule.method == "trials"]
+    trials = _trials(library, task, offered, workload, settings, worth_trying, objective, workers)
+    return tuple(
+        select(library, values, objective, instance=instance.name, trials=trials.get(instance.name))
+        for instance, values in zip(instances, fingerprints, strict=True)
+    )
+
+
+def _trials(
+    library: Library,
+    task: Task,
+    offered: OffersFingerprints,
+    workload: str,
+    settings: Mapping[str, Json],
+    instances: list[Instance],
+    objective: str,
+    workers: int,
+) -> dict[str, dict[str, float]]:
+    """The score of every choice on the opening of each instance, by the instance's name; of what could be run."""
+    if not instances:
+        return {}
+    evaluator = load_evaluator(task)
+    openings = tuple(offered.opening(i, library.first) for i in instances)
+    fallback = library.fallbacks[objective].baseline
+    needed = {fallback, *task.objective(objective).references}
+    metrics = {name: [evaluator.evaluate_baseline(name, i) for i in openings] for name in needed}
+    reference = ReferenceScores(task, openings, dict(evaluator.baselines()), metrics)
+    names = [instance.name for instance in instances]
+
+    def openings_of(member: LibraryMember) -> tuple[Instance, ...]:
+        own = instances_of_member(member, {**library.settings, **settings}, [workload], names)
+        return openings_of_member(member, own, library.first)
+
+    measured = measure_members(library.members, openings_of, MeasurementCache(), workers=workers, limit=600.0)
+    scores = reference.scores(objective, {**measured, fallback: metrics[fallback]})
+    worst = {n: min(values[n] for values in scores.values()) for n in range(len(instances))}
+    return {
+        instance.name: {
+            # what fails on the opening is not to be chosen
+            name: scores[name][n] if name in scores else worst[n] - 1.0
+            for name in (*(m.name for m in library.members), fallback)
+        }
+        for n, instance in enumerate(instances)
+    }
+
+
+NEAREST = 5
+MIN = 0.5
+REACH_QUANTILE = 0.9
+
+
+def reach_of(points: np.ndarray, workloads: Sequence[str]) -> float:
+    """The 0.9 quantile, over the instances, of the distance to the nearest instance of another workload.
+
+    Where there is one workload alone, of that to the nearest other instance; 0 for a single instance.
+    """
+    distances = np.sqrt(((points[:, None, :] - points[None, :, :]) ** 2).sum(axis=2))
+    same = np.array([[one == other for other in workloads] for one in workloads])
+    if same.all():
+        same = np.eye(len(points), dtype=bool)
+    nearest = np.where(same, np.inf, distances).min(axis=1)
+    known = nearest[np.isfinite(nearest)]
+    return float(np.quantile(known, REACH_QUANTILE)) if len(known) else 0.0
+
+
+def choose_rule(
+    names: tuple[str, ...],
+    instances: tuple[FingerprintedInstance, ...],
+    scores: Mapping[str, Scores],
+    trials: Mapping[str, Scores],
+    fallbacks: Mapping[str, str],
+    wanted: Method | None,
+) -> SelectionRule:
+    """The method that does best where each workload in turn is left out, by the mean score of what it chooses.
+
+    `scores` and `trials` have, by objective, what each choice scores on each instance and on its opening; `fallbacks`
+    is the name of the fallback among them. Of equals the first of METHODS; `wanted` says it instead. Where there is one
+    workload alone nothing can be left out.
+    """
+    rows = np.array([i.fingerprint for i in instances])
+    workloads = [i.workload for i in instances]
+    centre, scale = standard(rows)
+    rule = SelectionRule(wanted or METHODS[0], NEAREST, reach_of((rows - centre) / scale, workloads), MIN)
+    if len(set(workloads)) < 2:
+        return rule
+    found: list[CrossValidation] = []
+    for method in METHODS:
+        for objective in scores:
+            chosen = [0.0] * len(instances)
+            for workload in dict.fromkeys(workloads):
+                for number, score in _left_out(
+                    names, instances, workload, scores[objective], trials[objective], fallbacks[objective],
+                    replace(rule, method=method),
+                ):  # fmt: skip
+                    chosen[number] = score
+            found.append(_beside(method, objective, chosen, scores[objective], fallbacks[objective]))
+    means = {m: fmean(each.score for each in found if each.method == m) for m in METHODS}
+    best = max(METHODS, key=lambda m: means[m])
+    return replace(rule, method=wanted or best, left_out=tuple(found))
+
+
+def _left_out(
+    names: tuple[str, ...], instances: tuple[FingerprintedInstance, ...], workload: str, scores: Scores, trials: Scores,
+    fallback: str, rule: SelectionRule,
+) -> list[tuple[int, float]]:  # fmt: skip
+    """For each instance of the workload its number, and the score of what is chosen by all the others alone."""
+    others = [n for n, i in enumerate(instances) if i.workload != workload]
+    rows = np.array([instances[n].fingerprint for n in others])
+    centre, scale = standard(rows)
+    reach = reach_of((rows - centre) / scale, [instances[n].workload for n in others])
+    table = make_table(
+        names, tuple(map(float, centre)), tuple(map(float, scale)), tuple(instances[n] for n in others),
+        {name: [values[n] for n in others] for name, values in scores.items()}, fallback, replace(rule, reach=reach),
+    )  # fmt: skip
+    found = []
+    for number, instance in enumerate(instances):
+        if instance.workload == workload:
+            tried = {name: values[number] for name, values in trials.items()}
+            decision = table.decide(dict(zip(names, instance.fingerprint, strict=True)), tried)
+            found.append((number, scores[decision.name][number]))
+    return found
+
+
+def _beside(method: Method, objective: str, chosen: list[float], scores: Scores, fallback: str) -> CrossValidation:
+    members = {name: values for name, values in scores.items() if name != fallback} or scores
+    return CrossValidation(
+        method, objective, fmean(chosen), fmean(scores[fallback]), max(fmean(v) for v in members.values()),
+        fmean(max(column) for column in zip(*scores.values(), strict=True)),
+    )  # fmt: skip
