@@ -2,7 +2,8 @@
 
 Each suite runs in a process of its own, one after the other, and compares within it, in turn. A quick run takes a few
 minutes. `--check` exits with 1 and a line for each goal that is missed; a goal that is known not to be reached is shown
-with the reason, and so is what a quick run does not assert. `--table` writes the tables into docs/performance.md.
+with the reason, and so is what a quick run does not assert. `--table` writes the tables into
+docs/performance/details.md and the headline figures into docs/performance.md.
 """
 
 from __future__ import annotations
@@ -17,9 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.harness import LEFT_OUT, machine
-from benchmarks.page import PAGE, with_tables
-from vulcan.benchmark import BenchmarkTable, machine_line
+from benchmarks.harness import LEFT_OUT, BenchmarkTable, machine, machine_line
+from benchmarks.page import PAGE, SUMMARY_PAGE, with_headlines, with_tables
 from vulcan.errors import did_you_mean
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -77,7 +77,9 @@ def main() -> int:
     if options.json:
         options.json.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
     if options.table:
-        PAGE.write_text(with_tables(PAGE.read_text(encoding="utf-8"), document), encoding="utf-8")
+        details = with_tables(PAGE.read_text(encoding="utf-8"), document)
+        PAGE.write_text(details, encoding="utf-8")
+        SUMMARY_PAGE.write_text(with_headlines(SUMMARY_PAGE.read_text(encoding="utf-8"), details), encoding="utf-8")
     return _verdict(document["suites"], options.check)
 
 

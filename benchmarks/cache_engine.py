@@ -15,14 +15,14 @@ import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from benchmarks import engine_contest
+from benchmarks.engine_peers import write_oracle_general
+from benchmarks.engine_workloads import first, workload, zipf
 from benchmarks.harness import DATA, BenchmarkResult, BenchmarkTable, Goal, run_suite
 from vulcan.anvil import check
 from vulcan.generator import OfflineEvolve
 from vulcan.models import Request, extract_source
 from vulcan.registry import find_task
-from vulcan_cache.benchmark import engine
-from vulcan_cache.benchmark.peers import write_oracle_general
-from vulcan_cache.benchmark.workload import first, workload, zipf
 from vulcan_cache.layout import LAYOUT
 from vulcan_traces import Trace, load_trace
 
@@ -44,7 +44,7 @@ REAL = {
 
 
 def measure(quick: bool) -> BenchmarkResult:
-    findings = engine.measure(TASK, quick)
+    findings = engine_contest.measure(TASK, quick)
     compile_ms = compile_milliseconds(20 if quick else CANDIDATES)
     goal = Goal("milliseconds to check and compile a candidate, median", statistics.median(compile_ms), COMPILE_GOAL,
                 at_least=False, margin=0.5)  # fmt: skip
@@ -52,19 +52,19 @@ def measure(quick: bool) -> BenchmarkResult:
     tables = [
         BenchmarkTable(f"{table.title}: {name}", table.columns, table.rows)
         for name, found in grid
-        for table in [engine.speed_table(found)]
+        for table in [engine_contest.speed_table(found)]
     ]
     document = {
         **findings.document,
         "compile_ms": compile_ms,
-        "real": [engine.to_json(one) for _, found in grid for one in found],
+        "real": [engine_contest.to_json(one) for _, found in grid for one in found],
     }
     return BenchmarkResult(
         (*findings.tables, *tables), (*findings.goals, goal), document, (*findings.left_out, *left_out)
     )
 
 
-def on_real_traces() -> tuple[list[tuple[str, list[engine.Measured]]], list[str]]:
+def on_real_traces() -> tuple[list[tuple[str, list[engine_contest.Measured]]], list[str]]:
     """Each trace with every cache size, and what is not there."""
     found, left_out = [], []
     with TemporaryDirectory() as directory:
@@ -78,7 +78,7 @@ def on_real_traces() -> tuple[list[tuple[str, list[engine.Measured]]], list[str]
             print(f"{name}: {trace.requests:,} requests, {trace.object_count:,} objects", file=sys.stderr)
             rows = []
             for label, share in SHARES.items():
-                rows.append(engine.measure_workload(TASK, workload(label, trace, share), 2, Path(directory)))
+                rows.append(engine_contest.measure_workload(TASK, workload(label, trace, share), 2, Path(directory)))
             found.append((f"{name}, {trace.requests:,} requests, {trace.object_count:,} objects", rows))
     return found, left_out
 

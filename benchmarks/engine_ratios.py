@@ -18,14 +18,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.engine_workloads import BY_STATISTICS, Workload, first, workload, zipf
+from benchmarks.harness import machine, machine_line
 from benchmarks.reference_kernel import least_recently_used
 from vulcan.anvil import Policy, check
-from vulcan.benchmark import machine, machine_line
 from vulcan.evaluator import load_evaluator
 from vulcan.registry import find_task
 from vulcan.searches.config import complete_settings
-from vulcan_cache.benchmark.policies import BY_STATISTICS
-from vulcan_cache.benchmark.workload import Workload, first, workload, zipf
 from vulcan_cache.simulate import simulate
 
 RECORDED = Path(__file__).with_name("recorded_ratios.json")

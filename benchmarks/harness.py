@@ -1,37 +1,247 @@
-"""What the benchmarks of this checkout share: arguments, output, real data. The rest is in `vulcan.benchmark`."""
+"""What benchmarks share: arguments, interleaved timing, goals, tables, output, and a description of the machine.
+
+Times are processor seconds of this process, all its threads taken together: another process on the same core makes them
+longer only by what it does to the caches. Compared are runs of one process, in turn, by the median of the ratios within
+each turn, for a machine drifts.
+"""
 
 from __future__ import annotations
 
 import argparse
 import json
 import os
+import platform
+import statistics
 import sys
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NoReturn
-
-from vulcan.benchmark import BenchmarkResult, BenchmarkTable, Goal, NotMeasurable, interleaved, machine, ratio
-
-__all__ = [
-    "DATA",
-    "BenchmarkResult",
-    "BenchmarkTable",
-    "Goal",
-    "NotMeasurable",
-    "arguments",
-    "finish",
-    "interleaved",
-    "leave_out",
-    "machine",
-    "ratio",
-    "run_suite",
-]
 
 DATA = Path(os.environ.get("VULCAN_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 """Where real traces lie: in VULCAN_DATA, or in `shared/data` beside the checkout."""
 
 LEFT_OUT = 3
 """The exit code of a suite that cannot run here."""
+
+_PACKAGES = ("numpy", "numba", "llvmlite", "ray", "libcachesim")
+
+
+class NotMeasurable(Exception):
+    """Something cannot be measured here; the message says what is missing, and how to get it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """`measured` should be at least (or at most) `wanted`.
+
+    A quick run is short, and the machine may be busy: it fails only where a goal is missed by more than `margin`, a
+    share of what is wanted. One that is not `in_quick` needs the long run: a quick one shows it, and does not assert
+    it. `documented` says in a few words why a goal is known not to be reached; it is shown as such and not asserted.
+    """
+
+    name: str
+    measured: float
+    wanted: float
+    at_least: bool = True
+    in_quick: bool = True
+    documented: str = ""
+    margin: float = 0.0
+
+    @property
+    def met(self) -> bool:
+        return self._reaches(self.wanted)
+
+    def is_asserted(self, quick: bool) -> bool:
+        """Whether missing it makes a run fail."""
+        return not self.documented and (self.in_quick or not quick)
+
+    def fails(self, quick: bool) -> bool:
+        slack = self.margin if quick else 0.0
+        least = self.wanted * (1 - slack if self.at_least else 1 + slack)
+        return self.is_asserted(quick) and not self._reaches(least)
+
+    def _reaches(self, wanted: float) -> bool:
+        return self.measured >= wanted if self.at_least else self.measured <= wanted
+
+    def line(self, quick: bool = False) -> str:
+        """The goal and what became of it, in one line."""
+        sign = ">=" if self.at_least else "<="
+        figures = f"{self.name}: {format_figure(self.measured)} (goal {sign} {format_figure(self.wanted)})"
+        if self.met:
+            return f"met    {figures}"
+        if self.documented:
+            return f"missed (documented) {figures}: {self.documented}"
+        if not self.is_asserted(quick):
+            return f"missed (not asserted by a quick run) {figures}"
+        if not self.fails(quick):
+            return f"missed (within the {self.margin:.0%} that a quick run may be off) {figures}"
+        return f"MISSED {figures}"
+
+    def to_json(self, quick: bool) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "measured": self.measured,
+            "wanted": self.wanted,
+            "at_least": self.at_least,
+            "met": self.met,
+            "asserted": self.is_asserted(quick),
+            "fails": self.fails(quick),
+            "line": self.line(quick),
+            "documented": self.documented,
+        }
+
+
+def format_figure(figure: float) -> str:
+    """A figure with three digits or so, as people read it."""
+    return f"{figure:,.0f}" if abs(figure) >= 1000 else f"{figure:.3g}"
+
+
+@dataclass(frozen=True, slots=True)
+class BenchmarkTable:
+    """Rows of cells that are ready to be shown; `note` stands below."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    note: str = ""
+
+    def __post_init__(self) -> None:
+        if wrong := [row for row in self.rows if len(row) != len(self.columns)]:
+            raise ValueError(f"table {self.title!r}: a row of {len(wrong[0])} cells for {len(self.columns)} columns")
+
+    def text(self) -> Iterator[str]:
+        """In lines, for a terminal."""
+        grid = (self.columns, *self.rows)
+        widths = [max(len(row[n]) for row in grid) for n in range(len(self.columns))]
+        yield self.title
+        for row in grid:
+            first, *others = (
+                cell.rjust(w) if n else cell.ljust(w) for n, (cell, w) in enumerate(zip(row, widths, strict=True))
+            )
+            yield "  ".join(("", first, *others)).rstrip()
+        if self.note:
+            yield f"  {self.note}"
+
+    def markdown(self) -> Iterator[str]:
+        """In lines, for a page."""
+        yield from (f"**{self.title}**", "", f"| {' | '.join(self.columns)} |", "|---" * len(self.columns) + "|")
+        for row in self.rows:
+            yield "| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |"
+        if self.note:
+            yield from ("", self.note)
+
+    def to_json(self) -> dict[str, Any]:
+        return {"title": self.title, "columns": self.columns, "rows": self.rows, "note": self.note}
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any]) -> BenchmarkTable:
+        rows = tuple(tuple(row) for row in document["rows"])
+        return cls(document["title"], tuple(document["columns"]), rows, document["note"])
+
+
+@dataclass(frozen=True, slots=True)
+class BenchmarkResult:
+    """What a benchmark found.
+
+    `document` has the figures behind the tables, as JSON; `left_out` says what was not measured, and why.
+    """
+
+    tables: tuple[BenchmarkTable, ...] = ()
+    goals: tuple[Goal, ...] = ()
+    document: Mapping[str, Any] = field(default_factory=dict)
+    left_out: tuple[str, ...] = ()
+
+    def to_json(self, quick: bool) -> dict[str, Any]:
+        return {
+            **self.document,
+            "tables": [table.to_json() for table in self.tables],
+            "goals": [goal.to_json(quick) for goal in self.goals],
+            "left_out": list(self.left_out),
+        }
+
+    def lines(self, quick: bool) -> Iterator[str]:
+        """All of it in lines, for a terminal."""
+        for table in self.tables:
+            yield from (*table.text(), "")
+        yield from (f"left out: {what}" for what in self.left_out)
+        yield from (goal.line(quick) for goal in self.goals)
+
+
+def interleaved(
+    contestants: Mapping[str, Callable[[], Any]],
+    repetitions: int,
+    clock: Callable[[], float] = time.process_time,
+) -> dict[str, list[float]]:
+    """Seconds of each contestant, run in turn `repetitions` times after one turn that does not count."""
+    seconds: dict[str, list[float]] = {name: [] for name in contestants}
+    for repetition in range(repetitions + 1):
+        for name, run in contestants.items():
+            began = clock()
+            run()
+            if repetition:
+                seconds[name].append(clock() - began)
+    return seconds
+
+
+def ratio(slower: Sequence[float], faster: Sequence[float]) -> float:
+    """How many times the second is as fast as the first: the median over turns, for the machine drifts."""
+    return statistics.median(a / b for a, b in zip(slower, faster, strict=True))
+
+
+def machine() -> dict[str, Any]:
+    """What the figures were measured on: processor, caches, kernel, versions, and how busy it was."""
+    return {
+        "cpu": next(
+            (line.partition(":")[2].strip() for line in _lines("/proc/cpuinfo") if line.startswith("model name")),
+            platform.processor(),
+        ),
+        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        "caches": dict(_caches()),
+        "memory_bytes": _memory_bytes(),
+        "system": platform.platform(),
+        "load": list(os.getloadavg()),
+        "python": platform.python_version(),
+        **{name: _version(name) for name in _PACKAGES},
+    }
+
+
+def machine_line(found: Mapping[str, Any]) -> str:
+    """The machine in a sentence."""
+    caches = ", ".join(f"{name} {size}" for name, size in found["caches"].items()) or "caches unknown"
+    packages = ", ".join(f"{name} {found[name]}" for name in _PACKAGES if found[name])
+    return (
+        f"{found['cpu']}, {found['cores']} cores, {caches}; {found['system']}; Python {found['python']}, {packages}; "
+        f"load {found['load'][0]:.1f}"
+    )
+
+
+def _caches() -> Iterator[tuple[str, str]]:
+    for place in sorted(Path("/sys/devices/system/cpu/cpu0/cache").glob("index*")):
+        level, kind, size = (next(iter(_lines(place / name)), "") for name in ("level", "type", "size"))
+        if kind != "Instruction" and size:
+            yield f"L{level}", size
+
+
+def _memory_bytes() -> int | None:
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except ValueError:
+        return None
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def _lines(path: str | Path) -> list[str]:
+    place = Path(path)
+    return place.read_text().splitlines() if place.is_file() else []
 
 
 def arguments(description: str) -> argparse.Namespace:

@@ -15,8 +15,8 @@ from contextlib import ExitStack
 from benchmarks.harness import Goal, arguments, finish
 from vulcan.anvil import check
 from vulcan.doctor.attacks.in_evaluator import HONEST, MIN, TASK
-from vulcan.doctor.attacks.on_checker import anvil_task
 from vulcan.doctor.attacks.target.evaluator import TargetEvaluator
+from vulcan.registry import find_task
 from vulcan.scoring.evaluator_process import JailedEvaluator
 from vulcan.scoring.job import Job, Limits, Setup
 from vulcan.scoring.program_server_client import ForkServer
@@ -31,7 +31,7 @@ def main() -> None:
     options = arguments(__doc__ or "")
     turns = 100 if options.quick else 400
     setup = Setup(TASK, (HONEST,), Limits(memory_bytes=1 << 30))
-    task, evaluator = anvil_task(), TargetEvaluator()
+    task, evaluator = find_task(TASK), TargetEvaluator()
     job = Job(1, MIN, (HONEST,), 10.0)
     jailed = JailedEvaluator(setup)
     jailed.start()

@@ -149,21 +149,21 @@ def measure(quick: bool) -> BenchmarkResult:
             print(rows[-1], file=sys.stderr)
             wanted = RACING_GOAL if racing else FULL_GOAL
             goals.append(
-                Goal(f"candidates an hour a core, a search, {mechanism}, {form}", found["1 jailed"].hourly, wanted,
+                Goal(f"candidates per core-hour, a search, {mechanism}, {form}", found["1 jailed"].hourly, wanted,
                      in_quick=False, documented=_documented(mechanism, racing))
             )  # fmt: skip
             if not racing and timed.simulating / max(1, timed.simulations) >= SIMULATION:
                 goals.append(
-                    Goal(f"share of time beside simulation and generator, {mechanism}, {form}", timed.other, OTHER_GOAL,
+                    Goal(f"overhead share of the time, {mechanism}, {form}", timed.other, OTHER_GOAL,
                          at_least=False, margin=0.5)
                 )  # fmt: skip
     columns = (
         "search",
         "candidates",
-        "an hour a core",
-        "an hour by the clock",
+        "per core-hour",
+        "per wall-clock hour",
         "the generator",
-        "the rest beside simulation",
+        "overhead excluding simulation",
     )
     table = BenchmarkTable(f"Searches on {on.name} at 10%", columns, tuple(rows))
     return BenchmarkResult((table,), tuple(goals), document)

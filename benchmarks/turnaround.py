@@ -20,31 +20,35 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from benchmarks.engine_workloads import PLAIN
 from benchmarks.ground import MECHANISMS, TASK, Ground, ground, replies
 from benchmarks.harness import BenchmarkResult, BenchmarkTable, Goal, run_suite
+from benchmarks.plain_python import run_plain
 from vulcan.anvil import Policy, check
-from vulcan.bench_pipeline import isolation_seconds
-from vulcan.evaluator import decisions_of
+from vulcan.evaluator import Evaluator, Instance, decisions_of
 from vulcan.export import Provenance
 from vulcan.export.formats import find_exporter
 from vulcan.models import Reply, extract_source
+from vulcan.scoring import Job
+from vulcan.scoring.evaluator_process import JailedEvaluator
+from vulcan.scoring.job import Setup
 from vulcan.store.events import CandidateJudged
 from vulcan.store.sqlite import SQLiteStore
-from vulcan_cache.benchmark.plain_python import run_plain
-from vulcan_cache.benchmark.policies import PLAIN
+from vulcan.task import Task
 from vulcan_cache.layout import LAYOUT
 from vulcan_traces import load_trace
 
 STAGES = (
-    "read the reply",
+    "parse the reply",
     "check",
-    "look for doubts",
-    "compile in a hurry",
+    "lint",
+    "compile (fast tier)",
     "decisions on the probe",
     "simulate the sample",
     "compile",
@@ -78,11 +82,11 @@ def measure(quick: bool) -> BenchmarkResult:
         }  # fmt: skip
         goals += [
             Goal(
-                f"candidates an hour a core, {mechanism}, in full", 3600 / full, FULL_GOAL, in_quick=False,
+                f"candidates per core-hour, {mechanism}, in full", 3600 / full, FULL_GOAL, in_quick=False,
                 documented=WHY_NOT_SAMPLE if mechanism == "sample" else "",
             ),
             Goal(
-                f"candidates an hour a core, {mechanism}, with halving", 3600 / halving, HALVING_GOAL,
+                f"candidates per core-hour, {mechanism}, with halving", 3600 / halving, HALVING_GOAL,
                 in_quick=False, documented=WHY_NOT_HALVING,
             ),
         ]  # fmt: skip
@@ -112,10 +116,10 @@ def one_turn(on: Ground, given: list[Reply]) -> dict[str, list[float]]:
     with tempfile.TemporaryDirectory() as directory:
         store = SQLiteStore(Path(directory) / "run.db", create=True)
         for number, reply in enumerate([given[0], *given]):
-            source = timed("read the reply", lambda reply=reply: extract_source(reply, "priority"))
+            source = timed("parse the reply", lambda reply=reply: extract_source(reply, "priority"))
             policy: Policy = timed("check", lambda source=source: check(source, TASK))
-            timed("look for doubts", lambda policy=policy: policy.warnings)
-            timed("compile in a hurry", lambda policy=policy: policy.native(LAYOUT, hurried=True))
+            timed("lint", lambda policy=policy: policy.warnings)
+            timed("compile (fast tier)", lambda policy=policy: policy.native(LAYOUT, hurried=True))
             timed("decisions on the probe", lambda policy=policy: decisions_of(on.evaluator, policy))
             if on.rung is not None:
                 timed("simulate the sample", lambda policy=policy: on.evaluator.evaluate(policy, on.rung))  # type: ignore[arg-type]
@@ -140,9 +144,9 @@ def totals(on: Ground, stages: dict[str, list[float]], isolation: float) -> tupl
     Each is checked where its reply is read and where it is run; one that goes on travels again.
     """
     mean = {stage: statistics.mean(values) for stage, values in stages.items()}
-    prepared = sum(mean[stage] for stage in ("read the reply", "look for doubts", "decisions on the probe", "store"))
+    prepared = sum(mean[stage] for stage in ("parse the reply", "lint", "decisions on the probe", "store"))
     trip = mean["check"] + isolation
-    probed = prepared + mean["check"] + trip + mean["compile in a hurry"]
+    probed = prepared + mean["check"] + trip + mean["compile (fast tier)"]
     whole = mean["compile"] + mean["simulate in full"]
     full = probed + whole
     if on.rung is None:
@@ -169,8 +173,8 @@ def stage_table(
         ("isolation", f"{isolation * 1e3:.2f}", f"{isolation * 1e3:.2f}"),
         ("a candidate in full", "", f"{full * 1e3:.1f}"),
         (f"a candidate that races, {keep:.0%} going on", "", f"{halving * 1e3:.1f}"),
-        ("candidates an hour in full", "", f"{3600 / full:,.0f}"),
-        ("candidates an hour with halving", "", f"{3600 / halving:,.0f}"),
+        ("candidates per hour in full", "", f"{3600 / full:,.0f}"),
+        ("candidates per hour with halving", "", f"{3600 / halving:,.0f}"),
     ]
     requests = on.full.parameters["measure_to"]
     title = (
@@ -235,6 +239,44 @@ def plain_python_seconds(on: Ground) -> float:
     began = time.process_time()
     run_plain(PLAIN, objects, sizes, p["capacity"])
     return (time.process_time() - began) * p["measure_to"] / PLAIN_REQUESTS
+
+
+def isolation_seconds(
+    task: Task, reference: str, evaluator: Evaluator, instance: Instance, source: str, turns: int
+) -> float:
+    """What the way to a jailed child and back takes of processors, in both processes, over the same work done here.
+
+    Where the time of another process cannot be read, the wall clock is taken; the least of all turns of either.
+    """
+    job = Job(1, source, (), 60.0, probe=True)
+    here, there = [], []
+    jailed = JailedEvaluator(Setup(reference, (instance,)))
+    try:
+        jailed.start()
+        seconds = partial(_processors, jailed.pid) if _processor_seconds(jailed.pid) else time.perf_counter
+        for _ in range(turns):
+            began = seconds()
+            decisions_of(evaluator, check(source, task))
+            between = seconds()
+            outcome = jailed.run(job)
+            here.append(between - began)
+            there.append(seconds() - between)
+            if outcome.status != "scored":
+                raise RuntimeError(f"the task's own policy is {outcome.status}: {outcome.message}")
+    finally:
+        jailed.close()
+    return max(0.0, min(there) - min(here))
+
+
+def _processors(pid: int | None) -> float:
+    """Processor seconds of this process and of another."""
+    return time.process_time() + _processor_seconds(pid)
+
+
+def _processor_seconds(pid: int | None) -> float:
+    """Processor seconds of a process's main thread; 0 where they cannot be read."""
+    place = Path(f"/proc/{pid}/schedstat")
+    return int(place.read_text().split()[0]) / 1e9 if place.is_file() else 0.0
 
 
 if __name__ == "__main__":

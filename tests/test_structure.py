@@ -17,8 +17,8 @@ PACKAGES = {
 
 # From the ground up; a module imports from its own layer's package and from lower layers.
 LAYERS = (
-    {"vulcan", "vulcan.deprecation", "vulcan.errors", "vulcan.interface"},
-    {"vulcan.benchmark", "vulcan.paths", "vulcan.terminal_text", "vulcan.task"},
+    {"vulcan", "vulcan.documents", "vulcan.errors", "vulcan.interface"},
+    {"vulcan.paths", "vulcan.terminal_text", "vulcan.task"},
     {"vulcan.anvil"},
     {"vulcan.python_policy"},
     {"vulcan.evaluator", "vulcan.baseline_cache", "vulcan.registry"},
@@ -32,7 +32,6 @@ LAYERS = (
         "vulcan.results",
         "vulcan.scaffold",
         "vulcan.testing",
-        "vulcan.bench_pipeline",
     },
     {"vulcan.api"},
     {"vulcan.dashboard", "vulcan.mcp"},
@@ -43,7 +42,7 @@ OFFERED = {("vulcan", "vulcan.api"), ("vulcan", "vulcan.errors")}
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 
 FOR_EVALUATORS = {
-    "vulcan.anvil", "vulcan.benchmark", "vulcan.python_policy", "vulcan.task", "vulcan.evaluator",
+    "vulcan.anvil", "vulcan.python_policy", "vulcan.task", "vulcan.evaluator",
     "vulcan.baseline_cache", "vulcan.errors", "vulcan.paths",
 }  # fmt: skip
 # A command that an evaluator contributes (entry points `vulcan.commands`) is a part of the command line

@@ -33,7 +33,6 @@ from vulcan.task import Json, Metrics, Split, Task
 
 if TYPE_CHECKING:
     from vulcan.anvil import Policy
-    from vulcan.benchmark import BenchmarkResult
 
 SplitName = Literal["train", "validation", "test"]
 BaselineKind = Literal["baseline", "bound"]
@@ -142,18 +141,6 @@ class OffersOnlineFingerprints(OffersFingerprints, Protocol):
     def fingerprint_source(self) -> str:
         """The text of a Python module that makes the same fingerprints without Vulcan; what of it is used stands in the
         task's template for selectors (`vulcan.portfolio.export`)."""
-
-
-@runtime_checkable
-class OffersBenchmark(Protocol):
-    """What an evaluator may offer besides: how fast it is, for `vulcan bench`."""
-
-    def benchmark(self, task: Task, quick: bool) -> BenchmarkResult:
-        """What it is measured at, for a task that is evaluated by it; a quick run takes well under a minute.
-
-        Whatever is compared runs in this process, in turn (`vulcan.benchmark.interleaved`). Raises NotMeasurable where
-        nothing can be measured for the task, or on this host.
-        """
 
 
 def rungs_of(evaluator: Evaluator, instances: Sequence[Instance]) -> tuple[Rung, ...]:

@@ -81,7 +81,7 @@ def _spelled(argument: Any) -> str:
 def _names(option: Any, declared: Any) -> list[str]:
     """As one writes them: what is no switch takes a value."""
     names = [*option.opts, *option.secondary_opts]
-    kind = _kind(declared)
+    kind = option.metavar or _kind(declared)
     return [*names[:-1], f"{names[-1]} {kind}"] if kind else names
 
 

@@ -1,4 +1,4 @@
-"""Writes every page of `docs/` that is made from code: `python docs/generators/generate.py`, or `make docs`."""
+"""Write every generated page and picture of `docs/`: `python docs/generators/generate.py`, or `make docs`."""
 
 from __future__ import annotations
 
@@ -6,18 +6,24 @@ import sys
 from pathlib import Path
 
 from command_line_page import command_line_page
+from json_page import json_page
+from performance_chart import DETAILS, performance_chart
 from python_page import python_page
 from task_pages import task_pages
 
 from vulcan.anvil.reference_page import describe_reference
+from vulcan.documents.schema import SCHEMA_FILE, schema_text
 
 DOCS = Path(__file__).resolve().parents[1]
 
 
 def generated_pages() -> dict[str, str]:
-    """Each generated page: its path in `docs/`, and its text."""
+    """Each generated page, and the JSON Schema: its path from `docs/`, and its text."""
     return {
         "anvil.md": describe_reference(),
+        "json.md": json_page(),
+        f"../{SCHEMA_FILE.relative_to(DOCS.parent).as_posix()}": schema_text(),
+        "images/performance.svg": performance_chart(DETAILS.read_text(encoding="utf-8")),
         "reference/command-line.md": command_line_page(),
         "reference/python.md": python_page(),
         **task_pages(),

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 from markdown_parts import block, paragraphs, written_by
@@ -39,7 +41,7 @@ def _module(name: str) -> Iterator[str]:
     for node, owner in _definitions(tree, wanted):
         for defined in _names(node):
             if defined in wanted:
-                yield from _described(defined, node, owner)
+                yield from _described(defined, node, owner, getattr(import_module(name), defined, None))
 
 
 def _parsed(module: str) -> ast.Module:
@@ -88,15 +90,15 @@ def _statements(tree: ast.Module) -> Iterator[ast.stmt]:
             yield node
 
 
-def _described(name: str, node: ast.stmt, tree: ast.Module) -> Iterator[str]:
+def _described(name: str, node: ast.stmt, tree: ast.Module, live: object) -> Iterator[str]:
     yield f"### {name}"
     match node:
         case ast.ClassDef():
             yield block(_class_head(node), "python")
             yield paragraphs(ast.get_docstring(node))
-            yield from _methods(node)
+            yield from _methods(node, live)
         case ast.FunctionDef():
-            yield block(_signature(node), "python")
+            yield block(_signature(_complete(node, live)), "python")
             yield paragraphs(ast.get_docstring(node))
         case _:
             yield block(_shortened(ast.unparse(node)), "python")
@@ -115,12 +117,23 @@ def _hidden(field: ast.AnnAssign) -> bool:
     return isinstance(field.target, ast.Name) and field.target.id.startswith("_")
 
 
-def _methods(node: ast.ClassDef) -> Iterator[str]:
+def _methods(node: ast.ClassDef, live: object) -> Iterator[str]:
     for one in node.body:
         if isinstance(one, ast.FunctionDef) and not one.name.startswith("_"):
             said = paragraphs(ast.get_docstring(one))
-            yield block("\n".join([*(f"@{ast.unparse(d)}" for d in one.decorator_list), _signature(one)]), "python")
+            signature = _signature(_complete(one, getattr(live, one.name, None)))
+            yield block("\n".join([*(f"@{ast.unparse(d)}" for d in one.decorator_list), signature]), "python")
             yield said
+
+
+def _complete(node: ast.FunctionDef, live: object) -> ast.FunctionDef:
+    """The function with the signature that it has once it is loaded, where that has more options than its source."""
+    if not hasattr(live, "__signature__"):
+        return node
+    signature = re.sub(r"\b(?:\w+\.)+(?=[A-Z])", "", str(live.__signature__))
+    complete = ast.parse(f"def {node.name}{signature}: ...").body[0]
+    assert isinstance(complete, ast.FunctionDef)
+    return complete
 
 
 def _signature(node: ast.FunctionDef) -> str:

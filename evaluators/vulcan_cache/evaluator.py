@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 
 from vulcan.anvil import Policy
 from vulcan.baseline_cache import cached_metrics
-from vulcan.benchmark import BenchmarkResult
 from vulcan.errors import UserError
 from vulcan.evaluator import BaselineKind, Instance, Rung, SplitName
-from vulcan.task import Json, Metrics, Split, Task
+from vulcan.task import Json, Metrics, Split
 from vulcan_cache.baselines import BASELINES
 from vulcan_cache.capacity import capacity_in_bytes
 from vulcan_cache.fingerprint import fingerprint_of, fingerprint_source, opening_of
@@ -160,12 +159,6 @@ class CacheEvaluator:
     def fingerprint_source(self) -> str:
         """See `vulcan.evaluator.OffersOnlineFingerprints`."""
         return fingerprint_source()
-
-    def benchmark(self, task: Task, quick: bool) -> BenchmarkResult:
-        """See `vulcan.evaluator.OffersBenchmark`: the engine beside libCacheSim and beside CPython."""
-        from vulcan_cache.benchmark.engine import measure
-
-        return measure(task, quick)
 
     def baselines(self) -> Mapping[str, BaselineKind]:
         """See `vulcan.evaluator.Evaluator`."""

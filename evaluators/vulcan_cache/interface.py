@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vulcan.task import MAX_EXACT_INTEGER, Feature, Objective, Scalar, Setting
+from vulcan.task import MAX_EXACT_INTEGER, Feature, Objective, Property, Scalar, Setting
 
 MAX_REQUESTS = float(2**40)
 TIME_RESOLUTION = 12
@@ -10,6 +10,17 @@ TIME_RESOLUTION = 12
 
 IN_ORDER = "obj.insertion <= obj.last_access <= now"
 """What the declared ranges do not say, and every cache keeps."""
+
+FINITE = Property(
+    "finite and bounded",
+    "bounded",
+    "a priority stays within +-1e300, where it would be clamped and objects look alike; `cache.evicted_priority`, on "
+    "which it may build, being within +-1e250",
+    low=-1e300,
+    high=1e300,
+    when=f"{IN_ORDER} and -1e250 <= cache.evicted_priority <= 1e250",
+    required=True,
+)
 
 NOW = Scalar(
     Feature(

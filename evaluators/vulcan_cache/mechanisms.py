@@ -16,7 +16,7 @@ from vulcan_cache import layout, queue_layout
 Kernel = Callable[..., tuple[int, int, int, int]]
 
 HURRIED = 500_000
-"""Requests below which a policy's compilation takes longer than what better code would save (docs/performance.md)."""
+"""Requests below which optimised compilation costs more than it saves (docs/performance/details.md)."""
 
 _GOLDEN = 0x9E3779B97F4A7C15
 _MASK = (1 << 64) - 1

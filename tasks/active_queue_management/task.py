@@ -80,7 +80,7 @@ TASK = Task(
         Setting("draws", "int", "seed of the draws by the policy's probability", 1),
     ),
     properties=(
-        Property("a probability", "bounded", "the number stays from 0 to 1", low=0.0, high=1.0),
+        Property("a probability", "bounded", "the number stays from 0 to 1", low=0.0, high=1.0, required=True),
         Property("longer wait, no lower probability", "nondecreasing", "all else equal", subject="queue.delay_ms"),
     ),
     pictures=(

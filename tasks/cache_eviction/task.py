@@ -7,6 +7,7 @@ from vulcan_cache.interface import (
     CAPACITY,
     COUNT,
     EVICTED_PRIORITY,
+    FINITE,
     ID,
     IN_ORDER,
     INSERTION,
@@ -72,7 +73,7 @@ TASK = Task(
     directory=Path(__file__).parent,
     settings=(*WORKLOAD, *RANKING, *READING),
     properties=(
-        Property("finite and bounded", "bounded", "the priority stays within +-1e300", low=-1e300, high=1e300),
+        FINITE,
         Property(
             "more requests, no lower priority", "nondecreasing", "all else equal", subject="obj.count", when=IN_ORDER
         ),

@@ -189,15 +189,22 @@ TASK = Task(
         *READING,
     ),
     properties=(
-        Property("to a queue or not", "bounded", "the number stays from -1 to 4", low=-1.0, high=4.0),
-        Property("moves or stays", "bounded", "the number stays from 0 to 4", low=0.0, high=4.0, function="hit"),
-        Property("moves or leaves", "bounded", "the number stays from -1 to 4", low=-1.0, high=4.0, function="tail"),
+        Property("to a queue or not", "bounded", "the number stays from -1 to 4", low=-1.0, high=4.0, required=True),
+        Property(
+            "moves or stays", "bounded", "the number stays from 0 to 4", low=0.0, high=4.0, function="hit",
+            when="1 <= obj.queue <= 4", required=True,
+        ),
+        Property(
+            "moves or leaves", "bounded", "the number stays from -1 to 4", low=-1.0, high=4.0, function="tail",
+            when="1 <= obj.queue <= 4", required=True,
+        ),
         Property(
             "within the cache",
             "holds",
             "no share is below 0 or above the capacity",
             claim="0 <= result <= cache.capacity",
             function="share",
+            required=True,
         ),
         *(
             Property(

@@ -212,6 +212,7 @@ TASK = Task(
             "the window stays from 2 to 65535 packets without the clamp",
             low=MIN_WINDOW,
             high=MAX_WINDOW,
+            required=True,
         ),
         Property(
             "backs off at a loss",
@@ -219,6 +220,7 @@ TASK = Task(
             "a loss does not raise the window",
             claim="result <= state.cwnd_packets",
             when="state.cause == 1 and state.lost_packets > 0",
+            required=True,
         ),
         Property(
             "backs off at a time-out",
@@ -226,6 +228,7 @@ TASK = Task(
             "a time-out does not raise the window",
             claim="result <= state.cwnd_packets",
             when="state.cause == 2",
+            required=True,
         ),
         Property(
             "longer delay, no larger window",

@@ -132,7 +132,15 @@ TASK = Task(
         Setting("threads", "int", "threads of the program", 16),
     ),
     properties=(
-        Property("finite and bounded", "bounded", "the score stays within +-1e300", low=-1e300, high=1e300),
+        Property(
+            "finite and bounded",
+            "bounded",
+            "the score stays within +-1e300",
+            low=-1e300,
+            high=1e300,
+            when=IN_ORDER,
+            required=True,
+        ),
         Property(
             "more reads, no lower score",
             "nondecreasing",

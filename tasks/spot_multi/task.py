@@ -98,7 +98,7 @@ TASK = Task(
         overheads=[0.2],
     ),
     properties=(
-        Property("one of three", "bounded", "the number stays from 0 to 2", low=0.0, high=2.0),
+        Property("one of three", "bounded", "the number stays from 0 to 2", low=0.0, high=2.0, required=True),
         Property(
             "blind to identity", "independent", "a region's number says nothing", subject="region.id", function="prefer"
         ),

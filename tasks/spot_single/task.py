@@ -41,12 +41,14 @@ TASK = Task(
         overheads=[0.02, 0.2, 0.4],
     ),
     properties=(
-        Property("one of three", "bounded", "the number stays from 0 to 2", low=0.0, high=2.0),
+        Property("one of three", "bounded", "the number stays from 0 to 2", low=0.0, high=2.0, required=True),
         Property(
             "spot only where it is",
             "holds",
             "spot is asked for only where it is available",
-            claim="result < 0.5 or result >= 1.5 or spot.available",
+            claim="result < 0.5 or result >= 1.5",
+            when="not spot.available",
+            required=True,
         ),
     ),
     advice=(

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -21,8 +21,7 @@ from rich.console import Console
 import vulcan
 from vulcan.api.search import search
 from vulcan.results.report.data import Report, report_document
-from vulcan.searches.config import OPTIONS, SearchConfig
-from vulcan.searches.session import ExecutionConfig
+from vulcan.searches.options import EXECUTION_OPTIONS, OPTIONS
 from vulcan.store.events import CallRecord, CandidateJudged, CandidateProposed, RunStopped, kind_of
 from vulcan.store.runs import open_store
 
@@ -84,7 +83,7 @@ def same(rows: list[dict[str, Any]], expected: list[dict[str, Any]]) -> None:
 
 
 def test_the_tables_say_what_the_report_says(run: vulcan.Run, document: dict[str, Any]) -> None:
-    same(plain(run.candidates), document["every_candidate"])
+    same(plain(run.candidates), document["all_candidates"])
     same(plain(run.candidates), document["progress"])
     same(plain(run.scores), document["scores"])
     same(plain(run.costs), document["models"])
@@ -216,9 +215,8 @@ def test_the_options_are_those_of_the_command_line(run: vulcan.Run) -> None:
     ours, theirs = set(inspect.signature(search).parameters), set(inspect.signature(command).parameters)
     only_there = {"context", "dry_run", "quiet", "as_json"}  # of the terminal alone
     assert ours - {"settings"} == theirs - only_there
-    assert set(OPTIONS) | {field.name for field in fields(ExecutionConfig)} <= ours
-    hints = get_type_hints(SearchConfig)
-    assert all(name in hints for name in OPTIONS)
+    assert {*OPTIONS, *EXECUTION_OPTIONS} <= ours
+    assert set(inspect.signature(vulcan.Run.resume).parameters) == {"self", *EXECUTION_OPTIONS, "progress"}
 
 
 def test_a_configuration_file_counts_below_what_is_given(tmp_path: Path, runs: Path) -> None:
@@ -238,7 +236,7 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
     "no choice": ({"task": MOOD_TASK, "style": "fanci"}, "did you mean 'fancy'?"),
     "out of range": ({"task": MOOD_TASK, "rounds": 0}, "rounds is 0: at least 1 is needed"),
     "no executor": ({"task": MOOD_TASK, "executor": "rya"}, "did you mean 'ray'?"),
-    "no number of workers": ({"task": MOOD_TASK, "workers": "many"}, "its workers a whole number"),
+    "no number of workers": ({"task": MOOD_TASK, "workers": "many"}, "workers is 'many', which is no whole number"),
     "no strategy": ({"task": MOOD_TASK, "strategy": "evovle"}, "did you mean 'evolve'?"),
     "no progress": ({"task": MOOD_TASK, "progress": "loud"}, "no form of progress 'loud'"),
     "replay and more": ({"replay": "x", "seed": 3}, "replay repeats a run as it was: leave out seed"),

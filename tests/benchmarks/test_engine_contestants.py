@@ -6,15 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.engine_contest import measure
+from benchmarks.engine_peers import Peer, libcachesim
+from benchmarks.engine_workloads import BY_STATISTICS, LRU, PLAIN, Workload, first, workload, zipf
+from benchmarks.harness import NotMeasurable
+from benchmarks.plain_python import run_plain
 from vulcan.anvil import check
-from vulcan.benchmark import NotMeasurable
 from vulcan.registry import find_task
 from vulcan_cache import simulate
-from vulcan_cache.benchmark.engine import measure
-from vulcan_cache.benchmark.peers import Peer, libcachesim
-from vulcan_cache.benchmark.plain_python import run_plain
-from vulcan_cache.benchmark.policies import BY_STATISTICS, LRU, PLAIN
-from vulcan_cache.benchmark.workload import Workload, first, workload, zipf
 
 TASK = find_task("cache_eviction")
 

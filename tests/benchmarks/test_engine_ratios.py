@@ -18,7 +18,7 @@ from benchmarks.engine_ratios import (
     recorded,
     reference,
 )
-from vulcan.benchmark import machine
+from benchmarks.harness import machine
 
 SLOWER = 0.35
 """Twice what may be lost, for both sides of the comparison are measured."""

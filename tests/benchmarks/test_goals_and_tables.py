@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.page import with_tables
-from vulcan.benchmark import BenchmarkResult, BenchmarkTable, Goal, interleaved, machine, machine_line, ratio
+from benchmarks.harness import BenchmarkResult, BenchmarkTable, Goal, interleaved, machine, machine_line, ratio
+from benchmarks.page import PAGE as DETAILS_PAGE
+from benchmarks.page import SUMMARY_PAGE, with_headlines, with_tables
 
 
 def test_a_goal_that_is_met_says_so_and_fails_nothing() -> None:
@@ -87,3 +88,8 @@ def test_tables_go_between_the_markers_of_their_suite_and_nowhere_else() -> None
     assert "| speed | 2 | 3 |  |" in page and "old" not in page
     assert page.endswith("between\n<!-- begin two -->\nkept\n<!-- end two -->\nafter\n")
     assert with_tables(page, document) == page
+
+
+def test_the_headline_figures_are_those_of_the_full_tables() -> None:
+    summary = SUMMARY_PAGE.read_text(encoding="utf-8")
+    assert with_headlines(summary, DETAILS_PAGE.read_text(encoding="utf-8")) == summary

@@ -12,7 +12,7 @@ import pytest
 from locations import ROOT
 
 from benchmarks import __main__ as runner
-from vulcan.benchmark import BenchmarkResult, BenchmarkTable, Goal
+from benchmarks.harness import BenchmarkResult, BenchmarkTable, Goal
 
 
 def found(*goals: Goal, quick: bool = True) -> dict[str, Any]:

@@ -69,15 +69,15 @@ def test_a_run_is_opened_with_its_baselines_and_the_tasks_own_policies_measured(
 
 def test_a_prompt_is_answered_and_the_verdict_told(asking: Asking) -> None:
     asked = asking.ask()
-    assert (asked["proposal"], asked["wants"], asked["form"]) == (str(SEEDS + 1), "policy", "full")
-    assert (asked["open"], asked["settled"], asked["total"], asked["over"]) == ([asked["proposal"]], 0, 6, False)
+    assert (asked["proposal"], asked["kind"], asked["form"]) == (str(SEEDS + 1), "policy", "full")
+    assert (asked["open"], asked["completed"], asked["total"], asked["done"]) == ([asked["proposal"]], 0, 6, False)
     (message,) = asked["messages"]
     assert message["role"] == "user"
     assert "def decide(load, room)" in message["content"]
     told = asking.tell(asked["proposal"], program(1.1), "--model", "me")
     assert told == {
         "run": asking.run, "proposal": asked["proposal"], "verdict": "scored", "score": told["score"], "feedback": "",
-        "warnings": [], "candidate": SEEDS + 1, "repair": False, "settled": True,
+        "warnings": [], "candidate": SEEDS + 1, "repair": False, "pending": False,
         "best": {"candidate": SEEDS + 1, "score": told["score"]},
     }  # fmt: skip
     assert told["score"] == pytest.approx(score(1.1))
@@ -112,14 +112,14 @@ def test_several_proposals_are_open_at_once_and_told_in_any_order(asking: Asking
         f"Nothing can be asked before one of the open proposals has its reply: {first}, {second}, {third}.\n"
     )
     late = asking.tell(third, program(1.2))
-    assert (late["verdict"], late["score"], late["candidate"], late["settled"]) == (
-        "scored", pytest.approx(score(1.2)), None, False,
+    assert (late["verdict"], late["score"], late["candidate"], late["pending"]) == (
+        "scored", pytest.approx(score(1.2)), None, True,
     )  # fmt: skip
     assert late["best"] == {"candidate": 1, "score": 1.0}  # nothing has settled behind the first
     equal = asking.tell(second, program(1.2))
-    assert (equal["verdict"], equal["settled"]) == ("scored", False)
+    assert (equal["verdict"], equal["pending"]) == ("scored", True)
     told = asking.tell(first, program(1.1))
-    assert told["settled"] is True
+    assert told["pending"] is False
     judged = [e for e in asking.events() if isinstance(e, CandidateJudged)][SEEDS:]
     assert [(e.proposal, e.verdict, e.of) for e in judged] == [
         (3, "scored", None), (4, "scored", None), (5, "duplicate", 4),
@@ -130,7 +130,7 @@ def test_several_proposals_are_open_at_once_and_told_in_any_order(asking: Asking
 def test_a_program_that_is_rejected_comes_back_for_repair(asking: Asking) -> None:
     first, other = asking.ask(), asking.ask()
     told = asking.tell(first["proposal"], REFUSED)
-    assert (told["verdict"], told["repair"], told["settled"]) == ("rejected", True, False)
+    assert (told["verdict"], told["repair"], told["pending"]) == ("rejected", True, True)
     assert "no code block" in told["feedback"]
     repair = asking.ask()
     assert repair["proposal"] == f"{first['proposal']}.1"
@@ -141,7 +141,7 @@ def test_a_program_that_is_rejected_comes_back_for_repair(asking: Asking) -> Non
     stale = one_line(asking.refused("tell", asking.run, "--proposal", first["proposal"], "--file", "reply.md"))
     assert f"proposal {first['proposal']} has its reply already" in stale
     fixed = asking.tell(f"{first['proposal']}.1", program(1.1))
-    assert (fixed["verdict"], fixed["settled"]) == ("scored", True)
+    assert (fixed["verdict"], fixed["pending"]) == ("scored", False)
     judged = [e for e in asking.events() if isinstance(e, CandidateJudged)][SEEDS:]
     assert [(e.proposal, e.turn, e.verdict) for e in judged] == [(3, 0, "rejected"), (3, 1, "scored")]
 
@@ -185,7 +185,7 @@ def test_a_process_that_is_killed_between_ask_and_tell_loses_nothing(asking: Ask
     process.communicate(timeout=60)
     assert asking.ask("--proposal", "4")["proposal"] == "4"
     assert asking.tell("4", program(1.2))["verdict"] == "scored"
-    assert asking.tell(proposal, program(1.1))["settled"] is True
+    assert asking.tell(proposal, program(1.1))["pending"] is False
 
 
 @pytest.mark.slow
@@ -241,7 +241,7 @@ def test_a_search_of_which_all_is_told_is_over(vulcan: Console) -> None:
     for share in (1.1, 1.2):
         asking.tell(asking.ask()["proposal"], program(share))
     asked = asking.ask()
-    assert (asked["proposal"], asked["over"], asked["settled"], asked["total"]) == (None, True, 2, 2)
+    assert (asked["proposal"], asked["done"], asked["completed"], asked["total"]) == (None, True, 2, 2)
     assert f"`vulcan finish {asking.run}`" in vulcan.good("ask", asking.run).stdout
     exported = vulcan.document("export", asking.run, "-o", "best.py")
     assert exported["candidate"] == 4  # the best so far, where none has won yet
@@ -254,7 +254,7 @@ def test_advice_is_asked_for_in_words(vulcan: Console) -> None:
     )
     for share in range(8):
         asked = asking.ask()
-        if asked["wants"] == "advice":
+        if asked["kind"] == "advice":
             break
         asking.tell(asked["proposal"], program(1 + share / 50))
     assert asked["operator"] == "advice"
@@ -285,7 +285,7 @@ def test_a_run_that_a_model_answers_is_neither_asked_nor_told(vulcan: Console) -
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (("--budget-dollars", "1"), "--budget-dollars says nothing of a search whose model is 'ask'"),
+        (("--budget-dollars", "1"), "--budget-dollars has no effect with --model ask"),
         (("--control",), "--control says nothing"),
         (("--temperature", "0.5"), "--temperature says nothing"),
         (("--model", "offline/evolve"), "the model 'ask' answers alone"),

@@ -47,7 +47,7 @@ def test_json_carries_the_same(vulcan: Console) -> None:
         ("ewma", "entity", "obj.count", [0.3]), ("percentile", "population", "obj.size", [0.5]),
         ("window_percentile", "entity", "obj.size", [0.5, 9.0]),
     ]  # fmt: skip
-    for sum_, each in (("bytes_per_entity", "bytes_per_entity"), ("bytes_of_system", "bytes_of_system")):
+    for sum_, each in (("bytes_per_entity", "bytes_per_entity"), ("system_bytes", "system_bytes")):
         assert plan[sum_] == sum(s[each] for s in plan["statistics"])
     assert plan["bytes_per_entity"] >= 8 + 9 * 8 + 8
 

@@ -13,8 +13,8 @@ from console import COMMAND, MOOD_TASK, Console
 
 from vulcan.cli import completion
 from vulcan.export.formats import EXPORTERS
-from vulcan.searches.options import STRATEGIES
-from vulcan.searches.strategies import STRATEGIES as MADE
+from vulcan.searches.options import OPTIONS
+from vulcan.searches.strategies import STRATEGIES
 
 needs_bash = pytest.mark.skipif(shutil.which("bash") is None, reason="no bash here")
 NEWER, OLDER = "cache_eviction-20260102-120000-cd34", "cache_eviction-20260101-120000-ab12"
@@ -27,7 +27,11 @@ ASKED: dict[str, tuple[str, list[str]]] = {
     "a task": ("vulcan search --task cache_ev", ["cache_eviction"]),
     "a task to show": ("vulcan task show memory", ["memory_tiering"]),
     "a model": ("vulcan search --model offl", ["offline/evolve"]),
-    "a strategy": ("vulcan search --strategy ", list(STRATEGIES)),
+    "a strategy": ("vulcan search --strategy ", ["evolve", "policysmith", "best-of-n"]),
+    "a split": ("vulcan search --split ", ["task", "none"]),
+    "a part": ("vulcan eval best.py --part t", ["train", "test"]),
+    "an executor": ("vulcan resume x --executor r", ["ray"]),
+    "a form of progress": ("vulcan search --progress r", ["rich"]),
     "a run, the latest first": ("vulcan show ", [NEWER, OLDER]),
     "a run in another directory": ("vulcan resume --runs-dir elsewhere ", ["other"]),
     "no run": ("vulcan show nosuch", []),
@@ -101,9 +105,8 @@ def test_zsh_takes_the_script_that_is_installed(place: Console, tmp_path: Path) 
 
 
 def test_the_names_that_are_offered_are_those_there_are() -> None:
-    assert set(STRATEGIES) == set(MADE)
+    assert set(OPTIONS["strategy"].choices) == set(STRATEGIES)
     assert completion.formats("") == [*EXPORTERS, "json", "libcachesim", "cachetools"]
-    assert completion.strategies("pol") == ["policysmith"]
 
 
 def test_models_are_offered_by_provider_first_and_then_by_name() -> None:

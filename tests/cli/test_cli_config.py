@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import inspect
+import re
 import tomllib
 from contextlib import closing
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from console import MOOD_TASK, ZIPF, Console, one_line
+from typer.main import get_command
 
-from vulcan.cli.search import search
+from vulcan.cli.main import app
 from vulcan.registry import find_task
-from vulcan.searches.config import OPTIONS, SearchConfig, as_toml, make_config, read_config, sort_options
-from vulcan.searches.options import MEANINGS
+from vulcan.searches.config import SearchConfig, as_toml, make_config, read_config, sort_options
+from vulcan.searches.options import EXECUTION_OPTIONS, OPTIONS
 from vulcan.store.events import RunStarted
 from vulcan.store.runs import open_store
 
@@ -58,20 +59,24 @@ def test_every_option_and_setting_survives_the_way_through_a_file(tmp_path: Path
     text = as_toml(config)
     assert read_back(text, tmp_path / "all.toml") == config
     assert read_back(as_toml(default), tmp_path / "default.toml") == default
-    assert set(tomllib.loads(text)) == {
-        name.replace("_", "-") for name in ("task", *EVERY_OPTION, *EVERY_SETTING)
-    }  # fmt: skip
+    assert set(tomllib.loads(text)) == {"task", *EVERY_OPTION, *EVERY_SETTING}
     assert text == as_toml(read_back(text, tmp_path / "all.toml"))
 
 
-def test_the_options_of_the_command_are_those_of_the_configuration_with_its_defaults() -> None:
-    parameters = inspect.signature(search).parameters
-    assert set(MEANINGS) == set(OPTIONS)
-    for field in fields(SearchConfig):
-        if field.name in OPTIONS and field.name != "objective":
-            default = parameters[field.name].default
-            assert (tuple(default) if isinstance(default, list) else default) == field.default, field.name
-    assert parameters["objective"].default is None
+def test_every_option_is_on_the_command_line_with_its_default() -> None:
+    listed = {parameter.name: parameter for parameter in get_command(app).commands["search"].params}
+    for option in (*OPTIONS.values(), *EXECUTION_OPTIONS.values()):
+        parameter = listed[option.name]
+        assert parameter.opts == [option.switch]
+        assert parameter.help == option.help
+        assert (tuple(parameter.default) if option.repeatable else parameter.default) == option.default
+
+
+def test_a_file_takes_names_with_hyphens_too(tmp_path: Path) -> None:
+    text = as_toml(make_config(MOOD_TASK, EVERY_OPTION, EVERY_SETTING))
+    hyphens = re.sub(r"^\w+(?= = )", lambda name: name[0].replace("_", "-"), text, flags=re.MULTILINE)
+    assert "budget-candidates = 11" in hyphens
+    assert read_back(hyphens, tmp_path / "hyphens.toml") == read_back(text, tmp_path / "underscores.toml")
 
 
 def test_a_run_is_printed_as_the_file_that_repeats_it(vulcan: Console) -> None:
@@ -103,7 +108,7 @@ def test_options_given_win_over_the_file_and_the_file_over_the_defaults(vulcan: 
 
 MISTAKES = {
     "unknown key": ("rouds = 2\n", "search.toml: no option 'rouds'; did you mean 'rounds'?"),
-    "unknown key with an underscore": ("bugdet_dollars = 2\n", "'bugdet-dollars'; did you mean 'budget-dollars'?"),
+    "unknown key with an underscore": ("bugdet_dollars = 2\n", "'bugdet_dollars'; did you mean 'budget_dollars'?"),
     "misspelt setting": ("wieght = 2\n", "no option 'wieght'; did you mean 'weight'?"),
     "misspelt machine": ("exekutor = 'local'\n", "no option 'exekutor'; did you mean 'executor'?"),
     "text for a number": ("rounds = 'two'\n", "search.toml: rounds is 'two', which is no whole number"),
@@ -114,7 +119,7 @@ MISTAKES = {
     "setting that is no choice": ("style = 'fanci'\n", "'fanci'; did you mean 'fancy'? (one of: plain, fancy)"),
     "text for a setting's number": ("weight = 'much'\n", "weight is 'much', which is no number"),
     "value out of range": ("rounds = 0\n", "rounds is 0: at least 1 is needed"),
-    "text for workers": ("workers = 'many'\n", "its workers a whole number"),
+    "text for workers": ("workers = 'many'\n", "search.toml: workers is 'many', which is no whole number"),
     "a table": ("[settings]\nweight = 2\n", "[settings] is a table; write every option at the top level"),
     "a name in two spellings": ("in-flight = 1\nin_flight = 2\n", "in_flight is given twice"),
     "no TOML": ("rounds =\n", "search.toml is not TOML: "),
@@ -151,6 +156,6 @@ def test_the_settings_of_the_built_in_task_come_back_too(vulcan: Console) -> Non
     where = ("--task", "cache_eviction", "--trace", ZIPF, "--cache-size", "5%", "--cache-size", "20%")
     run = vulcan.document("search", *where, "--mechanism", "heap", "--model", "ask")["run"]
     plain = tomllib.loads(vulcan.good("show", run, "--config").stdout)
-    assert (plain["task"], plain["trace"], plain["cache-size"], plain["mechanism"], plain["model"]) == (
+    assert (plain["task"], plain["trace"], plain["cache_size"], plain["mechanism"], plain["model"]) == (
         "cache_eviction", [ZIPF], ["5%", "20%"], "heap", ["ask"],
     )  # fmt: skip

@@ -21,7 +21,12 @@ def test_no_model_is_called_and_nothing_is_written(vulcan: Console) -> None:
         assert server.requests == []
     assert list(vulcan.directory.iterdir()) == []
     (model,) = document["models"]
-    assert (model["model"], model["ready"], model["dollars"], model["dollars_a_candidate"]) == ("toy", True, None, None)
+    assert (model["model"], model["ready"], model["dollars"], model["dollars_per_candidate"]) == (
+        "toy",
+        True,
+        None,
+        None,
+    )
     text = vulcan.good(*DRY, "--model", "toy", "--api-base", "http://127.0.0.1:1/v1").stdout
     assert "unknown" in text
 
@@ -43,18 +48,18 @@ def test_the_first_prompt_is_the_one_that_the_search_sends(vulcan: Console) -> N
 def test_what_it_costs_by_litellms_table(vulcan: Console) -> None:
     plan = ("--rounds", "5", "--samples", "10", "--model", "openai/gpt-4o-mini", "--model", "openai/gpt-4o")
     document = vulcan.document(*DRY, *plan, OPENAI_API_KEY="sk-none")
-    assert (document["proposals"], document["with_control"]) == (50, 50)
+    assert (document["proposals"], document["proposals_with_control"]) == (50, 50)
     small, large = document["models"]
     assert (small["ready"], small["problem"], small["tokens_out"]) == (True, None, 800)
     assert small["tokens_in"] == document["prompt_tokens"] == large["tokens_in"]
     # dollars a million tokens, in and out
     for model, (dear_in, dear_out) in ((small, (0.15, 0.6)), (large, (2.5, 10.0))):
         each = (model["tokens_in"] * dear_in + 800 * dear_out) / 1e6
-        assert model["dollars_a_candidate"] == pytest.approx(each)
+        assert model["dollars_per_candidate"] == pytest.approx(each)
         assert model["dollars"] == pytest.approx(50 * each)
     assert document["budgets"] == [{"name": "plan", "limit": 50, "proposals": 50}]
     control = vulcan.document(*DRY, *plan, "--control", "--max-tokens", "100", OPENAI_API_KEY="sk-none")
-    assert (control["proposals"], control["with_control"]) == (50, 100)
+    assert (control["proposals"], control["proposals_with_control"]) == (50, 100)
     assert control["models"][0]["tokens_out"] == 100
 
 
@@ -67,7 +72,7 @@ def test_the_budget_that_ends_the_search_first_stands_first(vulcan: Console) -> 
     assert [limit["name"] for limit in document["budgets"]] == ["dollars", "tokens", "candidates", "minutes"]
     counts = [limit["proposals"] for limit in document["budgets"]]
     assert counts == [
-        int(0.05 / model["dollars_a_candidate"]), int(60000 / (model["tokens_in"] + model["tokens_out"])), 40, None,
+        int(0.05 / model["dollars_per_candidate"]), int(60000 / (model["tokens_in"] + model["tokens_out"])), 40, None,
     ]  # fmt: skip
     text = vulcan.good(*DRY, *plan, OPENAI_API_KEY="sk-none").stdout
     assert f"dollars 0.05: about {counts[0]} proposals" in text

@@ -173,5 +173,5 @@ def test_a_damaged_run_does_not_hide_the_others(vulcan: Console) -> None:
     assert Path(good).name in result.stdout
     assert result.stderr == (
         "vulcan: the run's file runs/bad/run.db is damaged: file is not a database; "
-        "`vulcan repair runs/bad` saves what can be read\n"
+        "`vulcan repair runs/bad` rebuilds it from its replies\n"
     )

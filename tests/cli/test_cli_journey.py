@@ -41,14 +41,14 @@ def test_a_search_sums_itself_up(journey: tuple[Console, dict[str, Any]]) -> Non
     assert (vulcan.directory / summary["run"] / "run.db").is_file()
     assert set(summary["candidates"]) == set(VERDICTS)
     made = 12 + 4  # four policies come with the task
-    refined = summary["tuned"]["better"] + summary["simplified"]["better"]
+    refined = summary["tuned"]["improved"] + summary["simplified"]["improved"]
     assert sum(summary["candidates"].values()) == made + refined
     assert summary["proposals"] == 12
     assert summary["tuned"]["candidates"] >= 1
     assert summary["simplified"]["candidates"] == 1
     assert summary["control"] is None
     assert summary["cost"] == {
-        "calls": 12, "tokens_in": 0, "tokens_out": 0, "dollars": 0.0, "calls_of_unknown_price": 0,
+        "calls": 12, "tokens_in": 0, "tokens_out": 0, "dollars": 0.0, "unpriced_calls": 0,
     }  # fmt: skip
     assert set(summary["best"]) == {"candidate", "source", "chosen_on", "origin", "derived_from"}
     assert summary["best"]["chosen_on"] == "validation"
@@ -173,7 +173,7 @@ def test_check_says_what_a_policy_needs(vulcan: Console) -> None:
     document = vulcan.document("check", "mine.py", "--task", "cache_eviction")
     assert (document["policy"], document["accepted"]) == ("mine.py", True)
     assert set(document["plan"]) == {
-        "features", "statistics", "history", "operations", "operations_limit", "bytes_per_entity", "bytes_of_system",
+        "features", "statistics", "history", "operations", "operations_limit", "bytes_per_entity", "system_bytes",
         "functions",
     }  # fmt: skip
     assert set(document["plan"]["features"]) >= {"obj.size"}
@@ -198,7 +198,7 @@ def test_tasks_and_their_interfaces(vulcan: Console) -> None:
         "active_queue_management", "cache_admission", "cache_eviction", "cache_program", "cache_queues",
         "congestion_control", "load_balancing", "memory_tiering", "spot_multi", "spot_single",
     ]  # fmt: skip
-    assert all(set(task) == {"name", "place", "summary"} for task in tasks)
+    assert all(set(task) == {"name", "path", "summary"} for task in tasks)
     shown = vulcan.document("task", "show", "cache_eviction")
     assert set(shown) == {
         "task", "summary", "kind", "function", "arguments", "features", "returns", "mechanisms", "objectives",

@@ -1,38 +1,39 @@
-"""docs/json.md has every key that the commands print."""
+"""What the commands print is what the shipped JSON Schema says, and docs/json.md has every key."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
+import json
 from typing import Any
 
 import pytest
 from console import LRU, MOOD_TASK, Console
+from jsonschema import Draft202012Validator
 from locations import ROOT
 
+from vulcan.documents.schema import DOCUMENTS, SCHEMA_FILE, keys_of, make_schema, models_of
+
 PAGE = ROOT / "docs" / "json.md"
-VALUES = {"metrics", "baselines", "bounds", "settings", "files"}
-"""What has keys that are names of the user's."""
+CLOSED = make_schema(closed=True)
+"""The schema that refuses keys without a model."""
 
-
-def section(command: str) -> str:
-    """The part of the page that stands under a heading with the command in it."""
-    for part in re.split(r"^## ", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]:
-        if f"`vulcan {command}`" in part.partition("\n")[0]:
-            return part
-    raise AssertionError(f"docs/json.md has no section for vulcan {command}")
-
-
-def keys(document: Any) -> Iterator[str]:
-    match document:
-        case dict():
-            for name, value in document.items():
-                yield name
-                if not (name in VALUES and isinstance(value, dict)):
-                    yield from keys(value)
-        case list():
-            for value in document:
-                yield from keys(value)
+MODELS = {
+    "check": "CheckDocument",
+    "check of a rejected policy": "CheckDocument",
+    "verify": "VerifyDocument",
+    "search": "RunDocument",
+    "search --dry-run": "DryRunDocument",
+    "ask": "AskDocument",
+    "tell": "TellDocument",
+    "show RUN CANDIDATE": "CandidateDocument",
+    "report": "ReportDocument",
+    "runs": "RunsDocument",
+    "tasks": "TasksDocument",
+    "task show": "TaskDocument",
+    "task new": "NewTaskDocument",
+    "prompt": "PromptDocument",
+    "export": "ExportDocument",
+    "export --list": "ExportListDocument",
+}
 
 
 @pytest.fixture(scope="module")
@@ -44,27 +45,52 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     (vulcan.directory / "reply.md").write_text("no")
     reply = ("--proposal", asked["proposal"], "--file", "reply.md")
     (vulcan.directory / "lru.py").write_text("SPARE = 2\n" + LRU)
+    (vulcan.directory / "wrong.py").write_text("import os\n")
     policy = ("lru.py", "--task", "cache_eviction")
+    vulcan.good("report", summary["run"], "--format", "json", "-o", "report.json")
     return {
         "check": vulcan.document("check", *policy),
+        "check of a rejected policy": json.loads(
+            vulcan("check", "wrong.py", "--task", "cache_eviction", "--json").stdout
+        ),
         "verify": vulcan.document("verify", *policy),
         "search": summary,
         "search --dry-run": vulcan.document("search", "--task", MOOD_TASK, "--dry-run", "--cheap"),
         "ask": asked,
         "tell": vulcan.document("tell", asking, *reply),
         "show RUN CANDIDATE": vulcan.document("show", summary["run"], "3"),
+        "report": json.loads((vulcan.directory / "report.json").read_text()),
         "runs": vulcan.document("runs"),
         "tasks": vulcan.document("tasks"),
+        "task show": vulcan.document("task", "show", "cache_eviction"),
+        "task new": vulcan.document("task", "new", "shiny"),
+        "prompt": vulcan.document("prompt", "--task", "cache_eviction"),
+        "export": vulcan.document("export", summary["run"], "-o", "best.py"),
+        "export --list": vulcan.document("export", "--list", "--task", "cache_eviction"),
     }
 
 
-COMMANDS = (
-    "search", "search --dry-run", "ask", "tell", "show RUN CANDIDATE", "runs", "tasks", "check", "verify",
-)  # fmt: skip
+def faults(document: Any, model: str) -> list[str]:
+    validator = Draft202012Validator({"$ref": f"#/$defs/{model}", "$defs": CLOSED["$defs"]})
+    return [f"{fault.json_path}: {fault.message}" for fault in validator.iter_errors(document)]
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_every_key_is_explained(documents: dict[str, Any], command: str) -> None:
-    page = section(command)
-    named = {word for code in re.findall(r"`([^`]+)`", page) for word in re.findall(r"[\w-]+", code)}
-    assert set(keys(documents[command])) - named == set()
+@pytest.mark.parametrize("command", MODELS)
+def test_a_document_is_what_its_model_says(documents: dict[str, Any], command: str) -> None:
+    assert faults(documents[command], MODELS[command]) == []
+
+
+def test_the_shipped_schema_is_one_and_takes_keys_of_later_versions(documents: dict[str, Any]) -> None:
+    schema = json.loads(SCHEMA_FILE.read_text(encoding="utf-8"))
+    Draft202012Validator.check_schema(schema)
+    assert Draft202012Validator(schema).is_valid({**documents["search"], "later": 1})
+    assert not Draft202012Validator(CLOSED).is_valid({**documents["search"], "later": 1})
+    assert not Draft202012Validator(schema).is_valid({**documents["search"], "proposals": "many"})
+
+
+def test_the_page_has_every_key_of_every_model() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    for document in DOCUMENTS:
+        for model in models_of(document):
+            assert f"### {model.__name__}\n" in page
+            assert all(f"| `{key}` |" in page for key in keys_of(model))

@@ -47,8 +47,8 @@ def test_every_event_is_a_line_and_the_last_is_the_summary(lines: tuple[Console,
     assert documents[-1]["data"] == vulcan.document("show", documents[0]["data"]["run"])
     seconds = [document["seconds"] for document in documents]
     assert seconds == sorted(seconds)
-    last = documents[-1]["standing"]
-    assert (last["settled"], last["total"]) == (3, 3)
+    last = documents[-1]["progress"]
+    assert (last["completed"], last["total"]) == (3, 3)
     assert last["gap"] == last["best"]["score"] - last["best_baseline"]["score"]
 
 
@@ -59,7 +59,7 @@ def test_the_page_on_json_explains_every_key_of_a_line(lines: tuple[Console, lis
     for document in documents:
         assert document["kind"] in named
         assert set(document) <= named
-        assert set(document["standing"] or ()) <= named
+        assert set(document["progress"] or ()) <= named
         if document["kind"] != "Ended":  # that one is the document of another section
             assert set(document["data"]) <= named, document["kind"]
 

@@ -78,7 +78,7 @@ def test_the_control_and_the_effort_stand_below_the_table(searched: tuple[Consol
     assert set(summary["control"]) == {"strategy", "candidates", "source", "scores"}
     assert all(score is not None for score in summary["control"]["scores"].values())
     for by in ("tuned", "simplified"):
-        assert set(summary[by]) == {"candidates", "evaluations", "better"}
+        assert set(summary[by]) == {"candidates", "evaluations", "improved"}
         assert summary[by]["candidates"] >= 1
     lines = vulcan.good("show", summary["run"]).stdout.splitlines()
     assert any(line.split()[:2] == ["best-of-n", "control"] for line in lines)
@@ -90,7 +90,7 @@ def test_the_control_and_the_effort_stand_below_the_table(searched: tuple[Consol
 
 def test_a_candidate_that_the_search_made_names_the_one_it_comes_from(searched: tuple[Console, dict[str, Any]]) -> None:
     vulcan, summary = searched
-    refined = summary["tuned"]["better"] + summary["simplified"]["better"]
+    refined = summary["tuned"]["improved"] + summary["simplified"]["improved"]
     shown = [vulcan.document("show", summary["run"], str(n)) for n in range(1, sum(summary["candidates"].values()) + 1)]
     made = [c for c in shown if c["origin"] in ("tuned", "simplified")]
     assert len(made) == refined

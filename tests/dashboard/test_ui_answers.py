@@ -62,7 +62,7 @@ def test_the_pages_of_a_table_are_its_lines_in_order(
     ]
     fitting = [line["candidate"] for line in every if all(word in line["text"] for word in words)]
     assert sorted(line["candidate"] for line in shown) == fitting
-    assert (first["found"], first["all"]) == (len(fitting), len(every))
+    assert (first["found"], first["total"]) == (len(fitting), len(every))
     values = [line[sort] for line in shown if line[sort] not in (None, [])]
     assert values == sorted(values, reverse=descending)
     assert all(line[sort] in (None, []) for line in shown[len(values) :])
@@ -83,7 +83,7 @@ def test_the_list_has_every_run_the_newest_first_and_says_which_is_damaged(page_
 
         def read() -> list[dict[str, Any]]:
             lines = client.get("/api/runs").json()["runs"]
-            return lines if all(line["standing"]["state"] != "reading" for line in lines) else []
+            return lines if all(line["status"]["state"] != "reading" for line in lines) else []
 
         lines = until(read, "every run is read")
     known = {line["run"]: line for line in lines}
@@ -93,11 +93,11 @@ def test_the_list_has_every_run_the_newest_first_and_says_which_is_damaged(page_
     recorded = record_of(page_server.directory / "runs" / "recorded")
     assert recorded.chosen is not None
     winner = recorded.chosen.candidate
-    assert known["recorded"]["standing"]["state"] == "finished"
+    assert known["recorded"]["status"]["state"] == "finished"
     assert (known["recorded"]["best"], known["recorded"]["train"]) == (winner, recorded.candidates[winner].score)
     assert known["recorded"]["test"] == recorded.confirmed[winner, "test"].score
-    assert known["damaged"]["standing"]["state"] == "damaged"
-    assert "vulcan repair" in known["damaged"]["standing"]["message"]
+    assert known["damaged"]["status"]["state"] == "damaged"
+    assert "vulcan repair" in known["damaged"]["status"]["message"]
     assert known["large"]["candidates"] == MANY
 
 
@@ -166,9 +166,9 @@ def test_the_curve_never_falls_and_ends_at_the_best_score(page_server: Server) -
         assert len(told["points"]) <= MAX_POINTS
         scores = {c.candidate: c.score for c in record.candidates.values()}
         drawn = [tuple(point) for point in [*told["points"], *told["best"]]]
-        drawn += [tuple(point) for edge in told["descent"] for point in edge]
+        drawn += [tuple(point) for edge in told["lineage"] for point in edge]
         assert all(scores[candidate] == score for candidate, score in drawn)
-        for (parent, _), (child, _) in told["descent"]:
+        for (parent, _), (child, _) in told["lineage"]:
             assert parent in record.parents_of(child)
         low, high = told["range"]
         assert low < best[-1] < high

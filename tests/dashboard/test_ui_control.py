@@ -103,7 +103,7 @@ def test_a_search_that_runs_is_stopped_as_by_ctrl_c(tmp_path: Path, serve: Calla
                 return told if told.get("candidates", 0) > 5 else None
 
             told = until(seen, "candidates are seen")
-            assert told["standing"] == {
+            assert told["status"] == {
                 "state": "running", "message": "", "pid": search.pid, "can_stop": True, "can_resume": False,
             }  # fmt: skip
             assert told["planned"] == 1_000_000
@@ -113,8 +113,8 @@ def test_a_search_that_runs_is_stopped_as_by_ctrl_c(tmp_path: Path, serve: Calla
             assert client.post(f"{address}/stop", json={}).json() == {"pid": search.pid}
             assert ended(search) == 130
             told = client.get(address).json()
-            assert told["standing"]["state"] == "interrupted"
-            assert told["standing"]["can_resume"]
+            assert told["status"]["state"] == "interrupted"
+            assert told["status"]["can_resume"]
             assert "no process" in refused(server, run.name, "stop", {})
         assert record_of(run).stopped == RunStopped("interrupted")
     finally:
@@ -141,7 +141,7 @@ def test_a_raised_budget_is_what_the_search_goes_on_to(cut: Path, serve: Callabl
     with server.client() as client:
         address = f"/api/runs/{cut.name}"
         told = client.get(address).json()
-        assert (told["standing"]["state"], told["proposals"], told["planned"]) == ("left", 6, 6)
+        assert (told["status"]["state"], told["proposals"], told["planned"]) == ("left", 6, 6)
         for budget, value, why in (
             ("budget_candidates", 6, "more than that"),
             ("budget_candidates", 6.5, "whole"),
@@ -164,8 +164,8 @@ def test_a_raised_budget_is_what_the_search_goes_on_to(cut: Path, serve: Callabl
 
         def over() -> dict[str, Any] | None:
             told = client.get(address).json()
-            assert not told["trouble"], told
-            return told if told["standing"]["state"] == "finished" else None
+            assert not told["error"], told
+            return told if told["status"]["state"] == "finished" else None
 
         told = until(over, "the search is finished")
         assert (told["proposals"], told["best"]["chosen"]) == (9, True)
@@ -199,7 +199,7 @@ def test_why_a_search_does_not_go_on_is_told_in_one_line(tmp_path: Path) -> None
     record = record_of(run)
     assert run_status(run, record, None).state == "left"
     resumed.start(run, record, "local", 1)
-    trouble = until(lambda: resumed.trouble(run), "it says why")
+    trouble = until(lambda: resumed.error(run), "it says why")
     assert "no_such_task" in trouble
     assert "\n" not in trouble
 

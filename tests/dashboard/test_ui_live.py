@@ -41,7 +41,7 @@ def shown_candidates(one: Tab) -> int:
 def stored_rows(run: Path, low: int, high: int) -> list[int]:
     watched = LiveRun(run)
     watched.refresh()
-    return [one.row for one in watched.happenings if low <= one.row <= high]
+    return [one.row for one in watched.log if low <= one.row <= high]
 
 
 def take_pictures(one: Tab) -> None:

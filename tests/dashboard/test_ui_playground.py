@@ -59,10 +59,10 @@ def test_it_scores_as_the_search_did(playground: Playground, record: RunRecord) 
         told = playground.score(record, best.source, instance)
         assert told["status"] == "scored"
         assert told["metrics"] == metrics
-        beside = {line["policy"]: line["score"] for line in told["beside"]}
+        beside = {line["policy"]: line["score"] for line in told["comparison"]}
         assert beside[f"candidate {best.candidate}"] == told["score"]
         assert {"none", "half", "all"} <= set(beside)
-        scores = [line["score"] for line in told["beside"]]
+        scores = [line["score"] for line in told["comparison"]]
         assert scores == sorted(scores, reverse=True)
 
 

@@ -3,13 +3,15 @@
 import functools
 import json
 import sys
+import threading
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
+import score_attacks
+from checker_attacks import anvil_task, source_results
 
 from vulcan.anvil import check
-from vulcan.doctor.attacks import on_score
 from vulcan.doctor.attacks.attack import Attack, Result
 from vulcan.doctor.attacks.in_evaluator import (
     FORGED_REPLY,
@@ -20,13 +22,12 @@ from vulcan.doctor.attacks.in_evaluator import (
     EvaluatorRange,
     evaluator_results,
 )
-from vulcan.doctor.attacks.on_checker import anvil_task, source_results
 from vulcan.doctor.attacks.outliving import lifetime_results, outlives_its_keeper
 from vulcan.doctor.attacks.system import SYSTEM_ATTACKS
 from vulcan.doctor.attacks.target.evaluator import TargetEvaluator
 from vulcan.evaluator import Instance
 from vulcan.scoring.job import Job, Setup
-from vulcan.scoring.program_server_client import ForkServer
+from vulcan.scoring.program_server_client import ForkServer, ServerLost
 from vulcan.scoring.sandbox.layers import Layer, Layers
 from vulcan.scoring.wire import MalformedMessage, outcome_of
 
@@ -55,28 +56,28 @@ def test_without_layers_the_same_attacks_get_out_of_the_evaluator(given: Mapping
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[ForkServer]:
-    with on_score.new_server() as server:
+    with score_attacks.new_server() as server:
         yield server
 
 
 def attempt(name: str) -> str:
-    return next(a.program for a in on_score.ATTEMPTS if a.name == name)
+    return next(a.program for a in score_attacks.ATTEMPTS if a.name == name)
 
 
 @on_linux
 def test_no_attempt_changes_the_score() -> None:
-    assert through(on_score.game_results()) == []
+    assert through(score_attacks.game_results()) == []
 
 
 @on_linux
 def test_a_program_that_is_given_the_future_finds_it(server: ForkServer) -> None:
-    assert on_score.play_forked(server, attempt("the trace's future"), whole=True).score == 1.0
+    assert score_attacks.play_forked(server, attempt("the trace's future"), whole=True).score == 1.0
 
 
 def test_a_program_in_the_scorers_process_patches_the_scorer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(on_score, "share_right", on_score.share_right)  # what the program does is undone
-    honest = on_score.play(functools.partial(on_score.answer, on_score.CONSTANT))
-    forged = on_score.play(functools.partial(on_score.answer, attempt("patched scorer")))
+    monkeypatch.setattr(score_attacks, "share_right", score_attacks.share_right)  # what the program does is undone
+    honest = score_attacks.play(functools.partial(score_attacks.answer, score_attacks.CONSTANT))
+    forged = score_attacks.play(functools.partial(score_attacks.answer, attempt("patched scorer")))
     assert honest.score is not None and honest.score < 0.6
     assert forged.score == 1.0
 
@@ -84,10 +85,10 @@ def test_a_program_in_the_scorers_process_patches_the_scorer(monkeypatch: pytest
 def test_where_a_programs_word_is_taken_for_its_score_it_claims_the_highest() -> None:
     """What replay keeps out: the same answers, to somebody who would believe them."""
     order = {"past": 0, "blocks": []}
-    assert on_score.answer(attempt("a claim in place of decisions"), order) == {"score": 1.0}
-    surplus = on_score.answer(attempt("more decisions than were asked for"), order)
-    assert isinstance(surplus, list) and len(surplus) == 2 * on_score.LENGTH
-    garbage = on_score.answer(attempt("decisions that are no numbers"), order)
+    assert score_attacks.answer(attempt("a claim in place of decisions"), order) == {"score": 1.0}
+    surplus = score_attacks.answer(attempt("more decisions than were asked for"), order)
+    assert isinstance(surplus, list) and len(surplus) == 2 * score_attacks.LENGTH
+    garbage = score_attacks.answer(attempt("decisions that are no numbers"), order)
     assert isinstance(garbage, list) and garbage[0] != garbage[0]
 
 
@@ -129,9 +130,25 @@ def test_values_that_are_no_plain_numbers_would_win_every_comparison() -> None:
     assert value("huge") > 1e308
 
 
+def runs_forever(program: str) -> bool:
+    """Whether nothing ends the program where there are neither a wall clock nor a limit of processor time."""
+    server = score_attacks.new_server(Layers.without(Layer.WALL_CLOCK, Layer.PROCESSOR))
+    with server:
+        server.start()
+        patience = threading.Timer(2.0, server.interrupt)
+        patience.start()
+        try:
+            score_attacks.play_forked(server, program)
+        except ServerLost:
+            return True
+        finally:
+            patience.cancel()
+    return False
+
+
 @on_linux
 def test_without_a_clock_a_program_that_is_slow_later_goes_on_for_ever() -> None:
-    assert on_score.goes_on_for_ever(attempt("slow on later requests only"))
+    assert runs_forever(attempt("slow on later requests only"))
 
 
 @on_linux

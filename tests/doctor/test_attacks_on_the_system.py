@@ -1,20 +1,48 @@
 """Every attack is stopped; each layer said to stop it does so alone; and without them all it gets through."""
 
+import json
 import os
+import subprocess
 import sys
 from collections.abc import Callable, Mapping
 
 import pytest
 from effort import few
 
-from vulcan.doctor.attacks.attack import OWN_PROCESS, Attack, stopper
-from vulcan.doctor.attacks.in_program import ForkedRange, carry_out_in_process
+from vulcan.doctor.attacks.attack import OWN_PROCESS, Attack, AttackObservation, stopper
+from vulcan.doctor.attacks.in_program import ForkedRange
 from vulcan.doctor.attacks.system import SYSTEM_ATTACKS
 from vulcan.scoring.sandbox.layers import ALL, Layer, Layers
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="most of these layers are Linux's")
 
 Under = Callable[[Layers], ForkedRange]
+
+
+_IN_PROCESS = """
+import json, sys
+from vulcan.doctor.attacks.breakout import carry_out
+order = json.loads(sys.stdin.read())
+carry_out(order["code"], order["given"])
+print("alive")
+"""
+
+
+def carry_out_in_process(attack: Attack, given: Mapping[str, object]) -> AttackObservation:
+    """The attack in the process of whoever asks, as if a candidate had none of its own: a stand-in for Vulcan's."""
+    assert OWN_PROCESS in attack.stopped_by
+    order = json.dumps({"code": attack.code, "given": {**given, **attack.given, **attack.harmless}})
+    done = subprocess.run(
+        [sys.executable, "-c", _IN_PROCESS],
+        input=order.encode(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        check=False,
+    )
+    if b"alive" in done.stdout:
+        return AttackObservation(None, "exit", "its host is alive")
+    return AttackObservation(f"its host is dead ({done.returncode})", "", "")
 
 
 def named(attacks: tuple[Attack, ...]) -> pytest.MarkDecorator:

@@ -43,6 +43,7 @@ from vulcan.searches.session import RecordedReplies
 from vulcan.store import RunRecord, SQLiteStore
 from vulcan.store.decode import MalformedRow, decode_event
 from vulcan.store.events import EVENTS
+from vulcan.store.journal import read_journal, signed
 from vulcan.store.recovery import repair
 from vulcan_traces.column_spec import parse_column_spec
 from vulcan_traces.generator_spec import is_generator_spec, parse_generator_spec
@@ -240,6 +241,12 @@ def repaired(data: bytes) -> object:
         return done
 
 
+def journal(data: bytes) -> object:
+    """Lines whose checksums are right, and between them what is no line of a journal."""
+    with a_file(b"".join(map(signed, data.split(b"\n"))) + data, "replies.jsonl") as path:
+        return list(read_journal(path).lines())
+
+
 def event(data: bytes) -> object:
     kind, _, content = data.decode("latin-1").partition("\n")
     return RunRecord.of([decode_event(kind, content, lambda key: key)])
@@ -269,6 +276,14 @@ def recorded_events() -> tuple[bytes, ...]:
     return tuple(f"{kind}\n{data}".encode() for kind, data in rows)
 
 
+JOURNAL = b"\n".join(
+    (
+        b'{"kind": "search", "time": "2026-01-01", "config": {"task": "x"}, "version": "0"}',
+        b'{"kind": "asked", "time": "2026-01-01", "proposal": 1, "turn": 0}',
+        b'{"kind": "reply", "time": "2026-01-01", "proposal": 1, "turn": 0, "messages": [["user", "x"]], "reply": "y", '
+        b'"model": "m", "finish": "stop", "tokens_in": 1, "tokens_out": null, "dollars": 0.5, "seconds": 1, "by": ""}',
+    )
+)
 SHIPPED = find_task("cache_eviction").directory / "library"
 
 
@@ -394,7 +409,7 @@ JSON_WORDS = (
     b"[" * 3000,
 )
 TOML = b'task = "cache_eviction"\nrounds = 5\ncache-size = ["10%", "5%"]\nmodel = ["offline/evolve"]\nlimit = 3.5\n'
-CONFIG = json.dumps(SearchConfig("cache_eviction", {}, "object").to_json()).encode()
+CONFIG = json.dumps(SearchConfig(task="cache_eviction", settings={}, objective="object").to_json()).encode()
 
 TARGETS: dict[str, Target] = {
     **{f"trace {name}": Target(of_format(name), (*examples, *COMPRESSED)) for name, examples in TRACES.items()},
@@ -420,6 +435,7 @@ TARGETS: dict[str, Target] = {
     "configuration in a run": Target(config, (CONFIG,), words=JSON_WORDS),
     "run": Target(run, (small_run(),), costly=True),
     "repair": Target(repaired, (small_run(),), costly=True),
+    "journal": Target(journal, (JOURNAL,), words=JSON_WORDS),
     "event": Target(
         event,
         (*recorded_events(), *(f"{kind}\n{{}}".encode() for kind in EVENTS)),

@@ -16,6 +16,7 @@ import pytest
 from locations import TASKS
 from mcp import Client, StdioServerParameters
 
+from vulcan.searches.options import OPTIONS
 from vulcan.store.events import CandidateJudged
 from vulcan.store.runs import open_store
 
@@ -79,7 +80,11 @@ def test_the_tools_say_what_they_take(tmp_path: Path) -> None:
     assert schemas["tell"]["required"] == ["run", "proposal", "reply"]
     assert schemas["list_tasks"]["properties"] == {}
     (options, _) = schemas["open_study"]["properties"]["options"]["anyOf"]
-    assert options["properties"]["rounds"] == {"type": "integer", "description": "Rounds of the plan.", "default": 20}
+    assert options["properties"]["rounds"] == {
+        "type": "integer", "description": OPTIONS["rounds"].help, "default": 20, "minimum": 1,
+    }  # fmt: skip
+    assert options["properties"]["strategy"]["enum"] == ["evolve", "policysmith", "best-of-n"]
+    assert (options["properties"]["limit"]["exclusiveMinimum"], options["properties"]["limit"]["maximum"]) == (0, 3600)
     assert options["properties"]["racing"]["type"] == "boolean"
     assert "default" not in options["properties"]["budget_candidates"]
     assert not {"model", "api_base", "budget_dollars", "control"} & set(options["properties"])
@@ -107,24 +112,24 @@ def test_an_agent_plays_a_whole_search(tmp_path: Path) -> None:
         assert first["total"] == 4
         assert "def decide(load, room)" in first["messages"][0]["content"]
         waiting = await agent("ask", run=run)
-        assert (waiting["proposal"], waiting["over"], waiting["messages"]) == (None, False, [])
+        assert (waiting["proposal"], waiting["done"], waiting["messages"]) == (None, False, [])
 
         late = await agent("tell", run=run, proposal="4", reply=program(0.75), model="an agent")
-        assert (late["verdict"], late["score"], late["settled"]) == ("scored", 0.5, False)
+        assert (late["verdict"], late["score"], late["pending"]) == ("scored", 0.5, True)
         bad = await agent("tell", run=run, proposal="3", reply="```python\nwhile True: pass\n```")
         assert (bad["verdict"], bad["repair"]) == ("rejected", True)
         assert "while" in bad["feedback"]
         repair = await agent("ask", run=run)
         assert (repair["proposal"], repair["messages"][1]["role"]) == ("3.1", "assistant")
         fixed = await agent("tell", run=run, proposal="3.1", reply=program(1.5))
-        assert (fixed["verdict"], fixed["settled"], fixed["best"]["candidate"]) == ("scored", True, fixed["candidate"])
+        assert (fixed["verdict"], fixed["pending"], fixed["best"]["candidate"]) == ("scored", False, fixed["candidate"])
 
         third = await agent("ask", run=run)
         assert "return min(load, room) * 1.5" in third["messages"][0]["content"]
         await agent("tell", run=run, proposal=third["proposal"], reply=program(2.0))
         fourth = await agent("ask", run=run)
         await agent("tell", run=run, proposal=fourth["proposal"], reply=program(1.5))
-        assert (await agent("ask", run=run))["over"] is True
+        assert (await agent("ask", run=run))["done"] is True
 
         summary = await agent("inspect", run=run, most=2)
         assert [row["score"] for row in summary["ranking"]] == sorted(

@@ -127,7 +127,7 @@ def test_settings_of_a_policy_stand_behind_its_file() -> None:
     for options, message in (
         ({"sample_size": "many"}, "sample_size is 'many', which is no int"),
         ({"mechanism": "hep"}, "did you mean 'heap'"),
-        ({"sampl_size": "8"}, "did you mean 'sample-size'"),
+        ({"sampl_size": "8"}, "did you mean 'sample_size'"),
         ({"seed": "1"}, "seed is an option of searches|no whole number"),
     ):
         with pytest.raises(UserError, match=message):

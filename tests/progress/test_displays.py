@@ -128,11 +128,11 @@ def test_every_json_line_has_the_same_keys_and_no_number_that_json_has_not() -> 
         display.ended({"run": "runs/x"})
     documents = [json.loads(line, parse_constant=pytest.fail) for line in lines]
     assert [document["kind"] for document in documents] == ["Opened", "Preparing", "Begun", "Judged", "Ended"]
-    assert all(set(document) == {"kind", "seconds", "data", "standing"} for document in documents)
+    assert all(set(document) == {"kind", "seconds", "data", "progress"} for document in documents)
     assert all(document["kind"] in (*EVENTS, *KINDS) for document in documents)
     assert documents[3]["data"]["score"] is None
-    assert documents[0]["standing"] is None
-    assert documents[3]["standing"]["best_baseline"] == {"policy": "steady", "score": 0.25}
+    assert documents[0]["progress"] is None
+    assert documents[3]["progress"]["best_baseline"] == {"policy": "steady", "score": 0.25}
     assert all("\n" not in line for line in lines)
 
 

@@ -86,7 +86,7 @@ def played(directory: Path, *options: str) -> list[tuple[bool, Any]]:
 def test_an_agent_cannot_grant_it_and_whoever_starts_its_server_can(tmp_path: Path) -> None:
     by_argument, by_option, refused = played(tmp_path)
     assert by_argument[0] and "open_study has no argument 'allow_unsandboxed'" in by_argument[1]
-    assert by_option[0] and "options: no option 'allow-unsandboxed'" in by_option[1]
+    assert by_option[0] and "options: no option 'allow_unsandboxed'" in by_option[1]
     assert refused[0] and REFUSED in refused[1]
     *_, opened, asked, told = played(tmp_path, "--allow-unsandboxed")
     assert not opened[0] and opened[1]["candidates"]["scored"] == len(SEEDS)

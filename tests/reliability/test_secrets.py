@@ -99,7 +99,7 @@ def test_a_key_in_a_configuration_file_is_refused_and_not_shown(vulcan: Console)
     (vulcan.directory / "search.toml").write_text(f'task = "cache_eviction"\napi-key = "{KEY}"\n')
     result = vulcan("search", "--config", "search.toml", "--executor", "local")
     assert result.returncode == 2
-    assert "no option 'api-key'" in result.stderr
+    assert "no option 'api_key'" in result.stderr
     assert KEY not in result.stderr
 
 

@@ -14,6 +14,8 @@ from vulcan.scoring import Executor
 from vulcan.searches.config import SearchConfig
 from vulcan.searches.session import RecordedReplies
 from vulcan.store import SQLiteStore
+from vulcan.store.events import CallRecord
+from vulcan.store.journal import journal_of, read_journal
 from vulcan.store.runs import CONTROL, FILE
 
 ROUNDS = 2
@@ -54,10 +56,25 @@ class Runs:
         shutil.copytree(self.whole, place)
         return place
 
-    def go_on(self, run: Path) -> None:
-        """Resume the run to its end, with the replies of the recorded one."""
+    @property
+    def calls(self) -> dict[tuple[int, int], CallRecord]:
+        """The replies in the order in which they came."""
+        entries = read_journal(journal_of(self.whole / FILE))
+        return {key: call for key, (_, call) in entries.calls.items()}
+
+    def go_on(self, run: Path) -> int:
+        """Resume the run to its end, with the replies of the recorded one; the number of those that it asked for."""
         with closing(opened(run, FILE)) as store, closing(opened(run, CONTROL)) as control:
+            for one in (store, control):
+                one.recover()
+            before = store.spent()[0] + control.spent()[0]
             search(
-                self.config, store, self.executor, control=control, recording=self.recording,
+                self.config,
+                store,
+                self.executor,
+                control=control,
+                recording=self.recording,
                 control_recording=self.control_recording,
-            )  # fmt: skip
+            )
+        with closing(opened(run, FILE)) as store, closing(opened(run, CONTROL)) as control:
+            return store.spent()[0] + control.spent()[0] - before

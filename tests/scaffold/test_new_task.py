@@ -90,7 +90,7 @@ def test_an_installed_task_is_found_everywhere_by_its_entry_point(tmp_path: Path
         assert done.returncode == 0, done.stderr
         return done.stdout
 
-    tasks = {task["name"]: task["place"] for task in json.loads(there("tasks", "--json"))["tasks"]}
+    tasks = {task["name"]: task["path"] for task in json.loads(there("tasks", "--json"))["tasks"]}
     assert tasks["shiny"] == "vulcan.tasks"
     assert json.loads(there("task", "validate", "shiny", "--jobs", "20", "--json"))["passed"]
 

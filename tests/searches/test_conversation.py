@@ -16,6 +16,7 @@ from vulcan.scoring import Executor, WorkerLost
 from vulcan.searches.evidence import open_run
 from vulcan.searches.interactive import name_of, open_interactive_search
 from vulcan.store import SQLiteStore
+from vulcan.store.recovery import repair
 
 
 @pytest.fixture
@@ -119,6 +120,32 @@ def test_a_reply_whose_process_died_before_its_score_is_scored_by_the_next(run: 
     with run.talk() as talk:
         talk.study.wait_for_scores()
     assert [(v.proposal, v.verdict) for v in judged(run.kept())] == [(3, "scored")]
+
+
+def test_a_run_whose_file_was_damaged_goes_on_with_the_same_open_proposals_and_verdicts(run: Run) -> None:
+    """Replies of the second round too: what they were drafted from is scored again first."""
+    assert [run.ask(), run.ask(), run.ask()] == ["3", "4", "5"]
+    run.tell("4", "no")
+    assert run.ask() == "4.1"
+    for name in ("4.1", "3", "5"):
+        run.tell(name, good(int(name[0])))
+    assert [run.ask(), run.ask(), run.ask()] == ["6", "7", "8"]
+    run.tell("6", good(6))
+    run.tell("8", good(8))
+    before = contents(run.kept())
+    with run.talk() as talk:
+        waiting = talk.open()
+    assert [name_of(proposal) for proposal in waiting] == ["7"]
+    (run.place / "run.db").write_bytes(b"nothing" * 999)
+    done = repair(run.place / "run.db")
+    assert done is not None
+    assert (done.replies, done.replies_left_out) == (6, 0)
+    with run.talk() as talk:
+        assert talk.open() == waiting
+        talk.study.wait_for_scores()
+    assert contents(run.kept()) == before
+    run.tell("7", good(7))
+    assert [v.verdict for v in judged(run.kept())] == ["scored", "rejected", *["scored"] * 5]
 
 
 def test_a_run_that_a_model_answers_is_no_conversation(tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ def test_finished_early_the_winner_comes_of_what_is_there(run: Run) -> None:
     assert [run.ask(), run.ask(), run.ask()] == ["3", "4", "5"]
     run.tell("4", good(4))
     with run.talk() as talk:
-        assert not talk.over
+        assert not talk.done
         talk.finish()
         assert talk.finished
         talk.finish()  # once is enough
@@ -64,7 +64,7 @@ def test_all_told_it_is_over_and_finishing_adds_the_winner(run: Run) -> None:
     while (name := run.ask()) is not None:
         run.tell(name, good(int(name)))
     with run.talk() as talk:
-        assert talk.over
+        assert talk.done
         assert talk.open() == []
         talk.finish()
     assert len(judged(run.kept())) == 6
@@ -88,7 +88,7 @@ def test_finishing_that_is_cut_off_goes_on_and_nothing_more_is_asked(run: Run) -
             talk.finish()
     assert run.ask() is None
     with run.talk() as talk:
-        assert talk.over
+        assert talk.done
         talk.finish()
     assert of_kind(run.kept(), WinnerChosen) == [WinnerChosen(SEEDS + 1, "validation")]
     assert len(of_kind(run.kept(), CandidateJudged)) == SEEDS + 1

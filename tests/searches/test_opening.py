@@ -11,7 +11,7 @@ from search_parts import EVIDENCE, INSTANCES, MOOD_TASK, TASK, config, evidence,
 
 from vulcan.errors import UserError
 from vulcan.evaluator import load_evaluator
-from vulcan.scoring import Executor
+from vulcan.scoring import Executor, Limits
 from vulcan.searches.config import SearchConfig, complete_settings
 from vulcan.searches.evidence import (
     EvaluationSet,
@@ -21,6 +21,7 @@ from vulcan.searches.evidence import (
     make_scorer,
     open_run,
 )
+from vulcan.searches.options import OPTIONS
 from vulcan.searches.session import ExecutionConfig, check_config
 from vulcan.store import MemoryStore, RunRecord
 from vulcan.store.events import BaselineMeasured, InstancesPrepared, ReferenceMeasured, RunStarted
@@ -114,7 +115,7 @@ def test_a_run_knows_its_configuration_instances_and_references() -> None:
         ({"finalists": 0}, "finalists is 0"),
         ({"repairs": -1}, "repairs is -1: at least 0 is needed"),
         ({"budget_candidates": 0}, "budget-candidates is 0"),
-        ({"limit": 0.0}, "limit is 0.0: more than 0"),
+        ({"limit": 0.0}, "limit is 0.0: it must be above 0 and at most 3600"),
         ({"limit": float("nan")}, "limit is nan"),
         ({"limit": 1e9}, "limit is 1000000000.0"),
         ({"in_flight": 0}, "in-flight is 0: at least 1 is needed"),
@@ -124,8 +125,10 @@ def test_a_run_knows_its_configuration_instances_and_references() -> None:
         ({"budget_dollars": 0.0}, "budget-dollars is 0.0: it must be above 0 and finite"),
         ({"budget_minutes": float("inf")}, "budget-minutes is inf: it must be above 0 and finite"),
         ({"tune": -1}, "tune is -1"),
-        ({"tune": 7}, "tune is 7: it must be 0, or at least 8"),
+        ({"tune": 7}, "tune is 7: at least 8 is needed, or 0"),
         ({"model": ()}, "name at least one model"),
+        ({"strategy": "evolv"}, "no strategy 'evolv'; did you mean 'evolve'? (known: evolve, policysmith, best-of-n)"),
+        ({"split": "tsk"}, "no split 'tsk'; did you mean 'task'? (known: task, none)"),
     ],
 )
 def test_numbers_that_make_no_search_are_refused(changes: dict[str, Any], says: str) -> None:
@@ -137,8 +140,8 @@ def test_numbers_that_make_no_search_are_refused(changes: dict[str, Any], says: 
     [
         ({"objective": "gian"}, "no objective 'gian'; did you mean 'gain'?"),
         ({"strategy": "policysmth"}, "did you mean 'policysmith'?"),
-        ({"split": "half"}, "split is 'half' (known: task, none)"),
-        ({"diff": "allways"}, "diff is 'allways'; did you mean 'always'? (known: auto, never, always)"),
+        ({"split": "half"}, "no split 'half' (known: task, none)"),
+        ({"diff": "allways"}, "no diff 'allways'; did you mean 'always'? (known: auto, never, always)"),
         ({"model": ("offline/else",)}, "no offline generator 'offline/else'"),
         ({"model": (" ",)}, "the model has no name"),
         ({"model": ("m",), "api_base": "localhost"}, "is not the address of a server"),
@@ -193,6 +196,10 @@ def test_a_stored_option_that_is_not_known_is_refused() -> None:
     assert SearchConfig.from_json(plain) == config()
     says = error(SearchConfig.from_json, plain | {"sampels": 3})
     assert says == "the search option 'sampels' is not known; did you mean 'samples'?"
+
+
+def test_the_longest_limit_is_what_the_sandbox_allows() -> None:
+    assert OPTIONS["limit"].maximum == Limits().cpu_seconds
 
 
 def test_an_executor_is_known_by_its_name() -> None:

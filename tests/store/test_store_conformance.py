@@ -5,11 +5,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 
 import pytest
 from awkward_events import CALLS, EVENTS, TEXT
 
+from vulcan.searches.costs import Costs
 from vulcan.store import MemoryStore, SQLiteStore, Store
 from vulcan.store.events import EVENTS as KINDS
 from vulcan.store.events import CandidateProposed, Event, RunStarted
@@ -39,6 +41,12 @@ def test_a_new_store_is_empty(store: Store) -> None:
     assert list(store.events()) == []
     assert list(store.calls()) == []
     assert store.call(1, 0) is None
+    assert list(store.asked()) == []
+    assert list(store.numbered()) == []
+    assert store.begun() == ""
+    assert store.spent() == (0, 0, 0, 0.0, 0)
+    assert store.answered_by(1) == {}
+    store.check()
 
 
 def test_the_samples_cover_every_kind_of_event() -> None:
@@ -123,3 +131,46 @@ def test_a_store_does_not_change_with_what_was_put_into_it(store: Store) -> None
     store.append(RunStarted(dict(config), "0"))
     read = next(store.events())
     assert read == RunStarted({"seed": 1}, "0")
+
+
+def test_events_are_numbered_from_one_and_have_their_times(store: Store) -> None:
+    store.append(*numbered(1, 2))
+    store.append(*numbered(3, 2))
+    rows = list(store.numbered())
+    assert [(row, event) for row, _, event in rows] == list(enumerate(numbered(1, 4), 1))
+    assert [time for _, time, _ in rows] == sorted(time for _, time, _ in rows)
+    assert datetime.fromisoformat(store.begun()).tzinfo is not None
+    assert store.begun() == rows[0][1]
+    assert list(store.numbered(2)) == rows[2:]
+    assert list(store.numbered(4)) == []
+
+
+def test_calls_are_summed_and_say_which_model_answered(store: Store) -> None:
+    for call in CALLS:
+        store.keep_call(call)
+    costs = Costs.of(CALLS)
+    assert Costs(*store.spent()) == costs
+    assert costs.unpriced > 0
+    assert store.answered_by(2) == {(c.proposal, c.turn): c.model for c in CALLS if c.proposal >= 2}
+
+
+def test_what_was_given_out_is_remembered_once_and_in_order(store: Store) -> None:
+    for key in ((3, 0), (1, 0), (1, 1), (3, 0)):
+        store.keep_asked(*key)
+    assert list(store.asked()) == [(1, 0), (1, 1), (3, 0)]
+
+
+def test_what_another_store_held_is_taken_in_with_its_times(store: Store) -> None:
+    timed = [(f"2026-01-0{n}T00:00:00+00:00", event) for n, event in enumerate(numbered(1, 3), 1)]
+    store.restore(timed, [("2026-01-04", CALLS[0])], [("2026-01-05", 1, 0)])
+    assert [(time, event) for _, time, event in store.numbered()] == timed
+    assert list(store.calls()) == [CALLS[0]]
+    assert list(store.asked()) == [(1, 0)]
+    store.check()
+
+
+def test_there_is_nothing_to_recover_in_a_store_that_was_not_killed(store: Store) -> None:
+    store.append(RunStarted({"seed": 1}, "0"))
+    store.keep_call(CALLS[0])
+    assert store.recover() is None
+    assert list(store.calls()) == [CALLS[0]]

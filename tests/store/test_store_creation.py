@@ -107,5 +107,5 @@ def test_a_disk_that_is_full_at_the_very_beginning_leaves_nothing_behind(tmp_pat
 
 def test_a_file_with_nothing_in_it_is_damaged_and_of_no_format(tmp_path: Path) -> None:
     (tmp_path / FILE).write_bytes(b"")
-    with pytest.raises(UserError, match=r"is damaged: it is empty; `vulcan repair .*` saves what can be read"):
+    with pytest.raises(UserError, match=r"is damaged: it is empty; `vulcan repair .*` rebuilds it from its replies"):
         SQLiteStore(tmp_path / FILE)

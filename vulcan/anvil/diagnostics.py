@@ -7,6 +7,8 @@ import unicodedata
 from collections.abc import Sequence
 from typing import Protocol
 
+from vulcan.documents.policy import FindingDocument
+
 _WIDTH = 100
 _BEFORE = 60
 _TAB = "    "
@@ -26,6 +28,20 @@ class Located(Protocol):
     def message(self) -> str: ...
     @property
     def hint(self) -> str: ...
+
+
+def findings_document(findings: Sequence[Located]) -> list[FindingDocument]:
+    """Violations or warnings as JSON."""
+    return [
+        {
+            "rule": finding.rule,
+            "line": finding.line,
+            "column": finding.column,
+            "message": finding.message,
+            "hint": finding.hint,
+        }
+        for finding in findings
+    ]
 
 
 def explain(source: str, findings: Sequence[Located]) -> str:

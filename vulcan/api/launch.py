@@ -25,6 +25,7 @@ from vulcan.searches.config import SearchConfig, make_config, read_config, sort_
 from vulcan.searches.costs import Costs
 from vulcan.searches.evidence import EvaluationSet
 from vulcan.searches.model_pool import ASK
+from vulcan.searches.options import EXECUTION_OPTIONS, parse_execution
 from vulcan.searches.session import (
     ExecutionConfig,
     RecordedReplies,
@@ -79,9 +80,6 @@ class ReplaySource:
         return cls.of(other)
 
 
-MACHINES = ("executor", "workers", "ray_address", "allow_unsandboxed")
-"""The options that say where candidates are scored, and nothing of what comes of it."""
-
 Sorted = tuple[dict[str, Any], dict[str, Json]]
 """The options of a search, and those of its task."""
 
@@ -101,40 +99,24 @@ class SearchRequest:
     ) -> SearchRequest:
         """From what is `given` for the task and, below that, what a file has. Raises UserError."""
         plain = read_config(file) if file is not None else {}
-        in_file = {name: plain.pop(name) for name in MACHINES if name in plain}
+        in_file = {name: plain.pop(name) for name in EXECUTION_OPTIONS if name in plain}
         named = plain.pop("task", None)
         task_name = named if task_name is None else task_name
         if not isinstance(task_name, str):
             raise UserError("name a task: --task NAME (`vulcan tasks` lists them)")
         task = find_task(task_name)
-        options, settings = sort_options(task, plain, str(file), MACHINES)
+        options, settings = sort_options(task, plain, str(file), EXECUTION_OPTIONS)
         own_options, own_settings = given(task)
         search = make_config(task_name, options | own_options, settings | own_settings)
-        _check_machines("the configuration file", in_file)
         # A run whose prompts are answered by hand needs no Ray, unless it is asked for
         default = {"executor": "local"} if search.model == (ASK,) else {}
-        return cls(task, search, ExecutionConfig(**{**default, **in_file, **_checked(machines)}))
+        return cls(task, search, ExecutionConfig(**{**default, **parse_execution(in_file, str(file)), **machines}))
 
     @classmethod
     def repetition(cls, run: Path, machines: Mapping[str, Any]) -> SearchRequest:
         """The search of a run, answered by the replies that it recorded. Raises UserError."""
         repeated = ReplaySource.of(run)
-        return cls(find_task(repeated.search.task), repeated.search, ExecutionConfig(**_checked(machines)), repeated)
-
-
-def _checked(machines: Mapping[str, Any]) -> Mapping[str, Any]:
-    _check_machines("a search", machines)
-    return machines
-
-
-def _check_machines(where: str, machines: Mapping[str, Any]) -> None:
-    whole = isinstance(machines.get("workers", 0), int) and not isinstance(machines.get("workers"), bool)
-    if not whole or not isinstance(machines.get("executor", ""), str):
-        raise UserError(f"{where}'s executor is text, and its workers a whole number")
-    if not isinstance(machines.get("ray_address", ""), str | None):
-        raise UserError(f"{where}'s ray_address is text, as 10.0.0.1:6379")
-    if not isinstance(machines.get("allow_unsandboxed", False), bool):
-        raise UserError(f"{where}'s allow_unsandboxed is true or false")
+        return cls(find_task(repeated.search.task), repeated.search, ExecutionConfig(**machines), repeated)
 
 
 @dataclass(frozen=True)

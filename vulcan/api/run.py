@@ -16,6 +16,7 @@ from vulcan.api.files import places, write_text
 from vulcan.results.candidate import candidate_document
 from vulcan.results.evidence_card import export_candidate
 from vulcan.results.report.data import RunData, difference
+from vulcan.searches.options import EXECUTION_OPTIONS, parse_execution, take_options
 from vulcan.terminal_text import printable
 
 if TYPE_CHECKING:
@@ -267,23 +268,16 @@ class Run:
         write_text(output, report_text(self._report, form_of(output, format), seconds))
         return output
 
-    def resume(
-        self,
-        *,
-        executor: str = "ray",
-        workers: int = 0,
-        ray_address: str | None = None,
-        allow_unsandboxed: bool = False,
-        progress: str = "auto",
-    ) -> Run:
-        """Go on with a search that was stopped, to its end, which is the one it would have had without the stop.
+    def resume(self, *, progress: str = "auto", **execution: Any) -> Run:
+        """Resume an interrupted search to its end; the result is the same as without the interruption.
 
         The options are those of `vulcan resume`. Returns the run as it then stands. Raises UserError.
         """
         from vulcan.api.launch import RunSession, run_to_completion
         from vulcan.searches.session import ExecutionConfig
 
-        machines = ExecutionConfig(executor, workers, ray_address, allow_unsandboxed)
+        given = {name: value for name, value in execution.items() if value is not None}
+        machines = ExecutionConfig(**parse_execution(given, "Run.resume"))
         return Run.of(run_to_completion(RunSession.stopped(self.place, machines), progress))
 
     # How it is shown
@@ -327,6 +321,8 @@ class Run:
             f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
         )
 
+
+take_options(Run.resume, [option.parameter() for option in EXECUTION_OPTIONS.values()], after="self")
 
 _COLUMNS = ("split", "winner", "best baseline", "its score", "gap")
 _WORDS = (0, 2)

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from vulcan.api.launch import MACHINES, RunSession, SearchRequest, Sorted, run_to_completion
+from vulcan.api.launch import RunSession, SearchRequest, Sorted, run_to_completion
 from vulcan.api.run import Run
 from vulcan.errors import UserError
 from vulcan.progress.display import check_form
 from vulcan.searches.config import sort_options
+from vulcan.searches.options import EXECUTION_OPTIONS, OPTIONS, parse_execution, take_options
 from vulcan.store.runs import find_run
 from vulcan.task import Task
 
 _WHERE = "vulcan.search"
-_OF_ENVIRONMENT = {"model": "VULCAN_MODEL", "api_base": "VULCAN_API_BASE"}
 _HERE = ("config", "replay", "progress", "runs_dir", "task")
 
 
@@ -24,58 +24,21 @@ def search(
     task: str | Path | None = None,
     *,
     config: str | Path | None = None,
-    model: str | Sequence[str] | None = None,
-    api_base: str | None = None,
-    temperature: float | str | None = None,
-    max_tokens: int | None = None,
-    objective: str | None = None,
-    strategy: str | None = None,
-    rounds: int | None = None,
-    samples: int | None = None,
-    parents: int | None = None,
-    islands: int | None = None,
-    migrate_every: int | None = None,
-    advice_every: int | None = None,
-    diff: str | None = None,
-    in_flight: int | None = None,
-    repairs: int | None = None,
-    budget_candidates: int | None = None,
-    budget_dollars: float | None = None,
-    budget_tokens: int | None = None,
-    budget_minutes: float | None = None,
-    racing: bool | None = None,
-    tune: int | None = None,
-    simplify: int | None = None,
-    control: bool | None = None,
-    seed: int | None = None,
-    split: str | None = None,
-    finalists: int | None = None,
-    limit: float | None = None,
-    executor: str | None = None,
-    workers: int | None = None,
-    ray_address: str | None = None,
-    allow_unsandboxed: bool | None = None,
     replay: str | Path | None = None,
     runs_dir: str | Path | None = None,
     progress: str = "auto",
-    **settings: Any,
+    **options: Any,
 ) -> Run:
     """Search for a policy, as `vulcan search` does, and read back the run.
 
-    Every option of the command line has its name here, with underscores, and the same meaning and default, which None
-    stands for; `vulcan search --help` says them all. `settings` are those of the task, such as `trace` and `cache_size`
-    of cache_eviction; one that may be repeated takes a list. The environment variables VULCAN_MODEL, VULCAN_API_BASE
-    and VULCAN_RUNS_DIR count here too.
+    Options have the names, meanings and defaults of the command line (`vulcan search --help`), with underscores; None
+    stands for the default. Among them are the task's own, such as `trace` and `cache_size` of cache_eviction; a
+    repeatable one takes a list. The environment variables VULCAN_MODEL, VULCAN_API_BASE and VULCAN_RUNS_DIR apply too.
+    With `model="ask"` the run is opened for `vulcan ask` and `vulcan tell`.
 
     Args:
         task: A task's name, or the directory of one's own.
-        config: A TOML file with any of the options; those given here win.
-        model: One model, or several, among which the search divides its proposals. With `"ask"` the run is opened, and
-            its prompts are for `vulcan ask` and `vulcan tell`.
-        budget_candidates, budget_dollars, budget_tokens, budget_minutes: What ends the search: proposals, US dollars,
-            tokens in and out, minutes of wall clock.
-        limit: Seconds that one candidate may take on all its instances.
-        executor: `"ray"` or `"local"`: where candidates are scored; `workers` at a time, 0 for one a processor.
+        config: A TOML file with any of the options; those given here take precedence.
         replay: A run to repeat, with the replies that it recorded; of the other options only those of where to score
             may then be given.
         runs_dir: Where the run's directory is made; default: `./runs`.
@@ -92,17 +55,25 @@ def search(
         >>> run.best.export("best.py")
     """
     check_form(progress)
-    given = {name: value for name, value in locals().items() if value is not None and name not in ("settings", *_HERE)}
-    machines = {name: given.pop(name) for name in MACHINES if name in given}
+    given = {name: value for name, value in options.items() if value is not None}
+    machines = parse_execution({name: given.pop(name) for name in EXECUTION_OPTIONS if name in given}, _WHERE)
     runs = runs_directory(runs_dir)
     if replay is not None:
-        others = [*given, *settings, *(name for name, value in (("task", task), ("config", config)) if value)]
+        others = [*given, *(name for name, value in (("task", task), ("config", config)) if value)]
         if others:
             raise UserError(f"{_WHERE}: replay repeats a run as it was: leave out {others[0]}")
         wanted = SearchRequest.repetition(find_run(str(replay), runs), machines)
     else:
-        wanted = _wanted(task, config, {**_from_environment(), **given, **settings}, machines)
+        wanted = _wanted(task, config, {**_from_environment(), **given}, machines)
     return Run.of(run_to_completion(RunSession.begun(wanted, runs), progress))
+
+
+take_options(
+    search,
+    [option.parameter() for option in (*OPTIONS.values(), *EXECUTION_OPTIONS.values())],
+    after="config",
+    others="settings",
+)
 
 
 def load(run: str | Path, runs_dir: str | Path | None = None) -> Run:
@@ -133,14 +104,14 @@ def _wanted(task: object, config: object, options: Mapping[str, Any], machines: 
     plain = {name: _plain(value) for name, value in options.items()}
 
     def sorted_for(declared: Task) -> Sorted:
-        return sort_options(declared, plain, _WHERE, (*MACHINES, *_HERE), spell=str)
+        return sort_options(declared, plain, _WHERE, (*EXECUTION_OPTIONS, *_HERE))
 
     return SearchRequest.of(_plain(task), None if config is None else Path(str(config)), machines, sorted_for)
 
 
 def _from_environment() -> dict[str, Any]:
-    found = {name: os.environ[variable] for name, variable in _OF_ENVIRONMENT.items() if os.environ.get(variable)}
-    return {name: value.split() if name == "model" else value for name, value in found.items()}
+    found = {name: os.environ.get(option.environment) for name, option in OPTIONS.items() if option.environment}
+    return {name: text.split() if OPTIONS[name].repeatable else text for name, text in found.items() if text}
 
 
 def _plain(value: Any) -> Any:

@@ -16,20 +16,22 @@ from vulcan.cli.output import number, print_json, say
 from vulcan.cli.output import tell as tell_aside
 
 if TYPE_CHECKING:
+    from vulcan.documents.run import AskDocument, TellDocument
     from vulcan.searches.interactive import InteractiveSearch
     from vulcan.searches.proposal import Proposal
 
 
 def ask(
     run: RunName,
-    proposal: Annotated[str | None, typer.Option(help="Print this open proposal again, in place of a new one.")] = None,
+    proposal: Annotated[str | None, typer.Option(help="Print this open proposal again instead of a new one.")] = None,
     allow_unsandboxed: AllowUnsandboxed = False,
     runs_dir: RunsDirectory = RUNS,
     as_json: AsJson = False,
 ) -> None:
-    """Print the next prompt of a search that was begun with `--model ask`.
+    """Print the next prompt of a search started with `--model ask`.
 
-    Several proposals may be open at once. Exit code 1 where none can be given before an open one has its reply.
+    Several proposals may be open at once. Exit code 1 if no new one is available until an open
+    one is answered.
 
     \b
     Examples:
@@ -41,31 +43,33 @@ def ask(
 
     with _conversation(run, runs_dir, allow_unsandboxed) as (place, conversation):
         given = conversation.find(proposal) if proposal is not None else conversation.ask()
-        document = {"run": str(place), **ask_document(conversation, given)}
+        document: AskDocument = {"run": str(place), **ask_document(conversation, given)}
     if as_json:
         print_json(document)
     elif given is not None:
         _show(place, given, name_of(given))
-    elif document["over"]:
+    elif document["done"]:
         say(f"Every proposal has its verdict: `vulcan finish {shlex.quote(str(place))}` chooses the winner.")
     else:
         say(f"Nothing can be asked before one of the open proposals has its reply: {', '.join(document['open'])}.")
-    if given is None and not document["over"]:
+    if given is None and not document["done"]:
         raise typer.Exit(1)
 
 
 def tell(
     run: RunName,
-    proposal: Annotated[str, typer.Option(help="The proposal that the reply is to.")],
-    file: Annotated[Path, typer.Option(help="The reply, as the model wrote it; - for standard input.")],
-    model: Annotated[str, typer.Option(help="Who wrote it, for the record.")] = "ask",
+    proposal: Annotated[str, typer.Option(help="Proposal to answer.")],
+    file: Annotated[
+        Path, typer.Option(help="File with the reply, exactly as the model wrote it; - for standard input.")
+    ],
+    model: Annotated[str, typer.Option(help="Name of the model to record.")] = "ask",
     allow_unsandboxed: AllowUnsandboxed = False,
     runs_dir: RunsDirectory = RUNS,
     as_json: AsJson = False,
 ) -> None:
-    """Take the reply to a proposal, and print its verdict, score and feedback. Each proposal takes one reply.
+    """Submit the reply to a proposal, and print its verdict, score and feedback. Each proposal takes one reply.
 
-    A program that the language rejects comes back from `vulcan ask` for repair, as another turn: 12.1 after 12.
+    A rejected program is offered again by `vulcan ask` for repair, as a further turn: 12.1 after 12.
 
     \b
     Examples:
@@ -77,7 +81,7 @@ def tell(
     text = _read(file)
     with _conversation(run, runs_dir, allow_unsandboxed) as (place, conversation):
         told = conversation.tell(proposal, text, model)
-        document = {"run": str(place), **tell_document(conversation, told)}
+        document: TellDocument = {"run": str(place), **tell_document(conversation, told)}
     if as_json:
         print_json(document)
         return
@@ -99,7 +103,7 @@ def finish(
     runs_dir: RunsDirectory = RUNS,
     as_json: AsJson = False,
 ) -> None:
-    """End a search now: choose the winner from what is there, and measure it on the splits held out.
+    """End a search now: choose the winner among its candidates, and evaluate it on the held-out splits.
 
     Proposals that are open have no reply. Nothing can be asked or told afterwards.
 

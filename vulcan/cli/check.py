@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -16,16 +15,17 @@ if TYPE_CHECKING:
     from vulcan.anvil import Policy
     from vulcan.anvil.diagnostics import Located
     from vulcan.anvil.plan import StatisticMemory
+    from vulcan.documents.policy import CheckDocument, PlanDocument
     from vulcan.python_policy.policy import ProgramPolicy
     from vulcan.task import Task
 
 
 def check(
-    policy: Annotated[Path, typer.Argument(help="A policy, or a module that `vulcan export` wrote.")],
+    policy: Annotated[Path, typer.Argument(help="Policy file, or a module written by `vulcan export`.")],
     task: TaskName,
     as_json: AsJson = False,
 ) -> None:
-    """Say whether a policy is in the language, what it needs, how much one call may take, and what to doubt in it.
+    """Check that a policy is in the language; report its features, its state, its cost per call and lint warnings.
 
     Of a task that takes free Python: whether it may be run at all.
 
@@ -37,6 +37,7 @@ def check(
       vulcan check mine.py --task ./tasks/shiny --json
     """
     from vulcan.anvil import Policy, Rejected
+    from vulcan.anvil.diagnostics import findings_document
     from vulcan.python_policy.dispatch import check_policy
     from vulcan.registry import find_task
 
@@ -46,8 +47,9 @@ def check(
         checked = check_policy(source, declared)
     except Rejected as rejected:
         if as_json:
-            violations = [asdict(violation) for violation in rejected.violations]
-            print_json({"policy": str(policy), "accepted": False, "violations": violations})
+            violations = findings_document(rejected.violations)
+            refusal: CheckDocument = {"policy": str(policy), "accepted": False, "violations": violations}
+            print_json(refusal)
         else:
             say(f"rejected: {policy}")
             _explain(source, rejected.violations)
@@ -56,8 +58,13 @@ def check(
         _tell_of_program(policy, checked, as_json=as_json)
         return
     if as_json:
-        warnings = [asdict(warning) for warning in checked.warnings]
-        print_json({"policy": str(policy), "accepted": True, "plan": _document(checked), "warnings": warnings})
+        document: CheckDocument = {
+            "policy": str(policy),
+            "accepted": True,
+            "plan": _document(checked),
+            "warnings": findings_document(checked.warnings),
+        }
+        print_json(document)
         return
     _describe(policy, checked)
 
@@ -66,8 +73,13 @@ def _tell_of_program(path: Path, checked: ProgramPolicy, *, as_json: bool) -> No
     """What is known of free Python before it runs."""
     hooks = [hook.name for hook in checked.interface.hooks if hook.name in checked.hooks]
     if as_json:
-        program = {"hooks": hooks, "nodes": checked.size, "parameters": checked.parameters}
-        print_json({"policy": str(path), "accepted": True, "program": program, "warnings": []})
+        document: CheckDocument = {
+            "policy": str(path),
+            "accepted": True,
+            "program": {"hooks": hooks, "nodes": checked.size, "parameters": dict(checked.parameters)},
+            "warnings": [],
+        }
+        print_json(document)
         return
     say(f"accepted: {path}")
     say(f"  hooks       {', '.join(hooks)}")
@@ -116,10 +128,10 @@ def _spelled(used: StatisticMemory, task: Task) -> str:
     return f"{statistic.feature}.{statistic.kind}({arguments}) of the {statistic.scope}{at}"
 
 
-def _document(policy: Policy) -> dict[str, Any]:
+def _document(policy: Policy) -> PlanDocument:
     plan = policy.plan
     memory = plan.memory(policy.task.interface)
-    bytes_per_entity, bytes_of_system = _total(memory)
+    bytes_per_entity, system_bytes = _total(memory)
     functions = [policy.function(declared.function) for declared in policy.task.functions]
     return {
         "functions": [
@@ -134,13 +146,13 @@ def _document(policy: Policy) -> dict[str, Any]:
                 "feature": used.statistic.feature,
                 "arguments": list(used.statistic.arguments),
                 "bytes_per_entity": used.entity,
-                "bytes_of_system": used.system,
+                "system_bytes": used.system,
             }
             for used in memory
         ],
-        "history": [asdict(query) for query in plan.queries],
+        "history": [{"history": query.history, "query": query.query} for query in plan.queries],
         "operations": plan.operations,
         "operations_limit": policy.task.operations,
         "bytes_per_entity": bytes_per_entity,
-        "bytes_of_system": bytes_of_system,
+        "system_bytes": system_bytes,
     }

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -68,18 +68,13 @@ def chat_models() -> list[str]:
     )
 
 
-def strategies(incomplete: str) -> Completions:
-    """How a search may go on."""
-    from vulcan.searches.options import STRATEGIES
+def among(choices: Iterable[str]) -> Callable[[str], Completions]:
+    """Complete one of the choices of an option."""
 
-    return _beginning(incomplete, STRATEGIES)
+    def complete(incomplete: str) -> Completions:
+        return _beginning(incomplete, choices)
 
-
-def progress(incomplete: str) -> Completions:
-    """How a search may be shown."""
-    from vulcan.searches.options import PROGRESS
-
-    return _beginning(incomplete, PROGRESS)
+    return complete
 
 
 def objectives(context: typer.Context, incomplete: str) -> Completions:
@@ -106,26 +101,6 @@ def formats(incomplete: str) -> Completions:
         except UserError:  # a task that cannot be read adds none
             continue
     return _beginning(incomplete, known)
-
-
-def executors(incomplete: str) -> Completions:
-    """Where candidates may be scored."""
-    return _beginning(incomplete, ("ray", "local"))
-
-
-def splits(incomplete: str) -> Completions:
-    """What may be held out."""
-    return _beginning(incomplete, ("task", "none"))
-
-
-def diffs(incomplete: str) -> Completions:
-    """When replies may be changes to the parent."""
-    return _beginning(incomplete, ("auto", "never", "always"))
-
-
-def parts(incomplete: str) -> Completions:
-    """What a policy may be measured on."""
-    return _beginning(incomplete, ("whole", "train", "validation", "test"))
 
 
 def _beginning(incomplete: str, known: Iterable[str]) -> Completions:

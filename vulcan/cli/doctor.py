@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from vulcan.cli.options import RUNS, AsJson, RunsDirectory
 from vulcan.cli.output import print_json, print_table, say, tell
 
-Attack = Annotated[bool, typer.Option("--attack", help="Carry out every attack of the suite as well.")]
+if TYPE_CHECKING:
+    from vulcan.documents.host import AttacksDocument, HostDocument
+
+Attack = Annotated[bool, typer.Option("--attack", help="Also run the attack suite against the sandbox.")]
 
 
 def doctor(runs_dir: RunsDirectory = RUNS, attack: Attack = False, as_json: AsJson = False) -> None:
-    """Find out what this host has: each defence by trying it, Ray, model keys, disks, compiled kernels, versions.
+    """Check this host: sandbox defences (by trying each), Ray, model keys, disks, compiled kernels and versions.
 
-    Exit code 1 where something is missing that every search needs, or an attack got through.
+    Exit code 1 if something that every search needs is missing, or an attack succeeds.
 
     \b
     Example:
@@ -27,17 +29,16 @@ def doctor(runs_dir: RunsDirectory = RUNS, attack: Attack = False, as_json: AsJs
     document = host_document(runs_dir)
     if not as_json:
         _print_host(document)
-    if attack:
-        document |= _attacks(quiet=as_json)
+    attacks = _attacks(quiet=as_json) if attack else None
     if as_json:
-        print_json(document)
-    elif attack:
-        _print_attacks(document)
-    if not document["ok"] or document.get("got_through", 0):
+        print_json(document if attacks is None else {**document, **attacks})
+    elif attacks is not None:
+        _print_attacks(attacks)
+    if not document["ok"] or (attacks is not None and attacks["succeeded"]):
         raise typer.Exit(1)
 
 
-def _attacks(quiet: bool) -> dict[str, Any]:
+def _attacks(quiet: bool) -> AttacksDocument:
     from vulcan.doctor.attacks.suite import results
     from vulcan.doctor.host import attacks_document
 
@@ -54,21 +55,22 @@ def _attacks(quiet: bool) -> dict[str, Any]:
 _FORMS = {
     "forked": "a forked child",
     "evaluator": "the jailed evaluator",
-    "scoring": "the score",
-    "source": "the checkers",
     "ray": "the local Ray",
 }
 
 
-def _print_host(document: Mapping[str, Any]) -> None:
+def _print_host(document: HostDocument) -> None:
     say("What keeps a policy in, each tried by an attack that it alone has to stop:")
     print_table(
         ("defence", "holds", "needed for", "tried by", "seen"),
-        [(d["defence"], _yes(d["holds"]), d["needed_for"], d["tried"], d["seen"][:60]) for d in document["defences"]],
+        [
+            (d["defence"], _yes(d["holds"]), d["needed_for"], d["test"], d["observed"][:60])
+            for d in document["defences"]
+        ],
     )
     ray, kernels = document["ray"], document["kernels"]
-    up = f"up, with {ray['processors']:g} processors" if ray["up"] else f"not up: {ray['trouble']}"
-    say(f"Ray: {up}" + (f", joined at {ray['joined']}" if ray["joined"] else ""))
+    up = f"up, with {ray['cpus']:g} processors" if ray["available"] else f"not up: {ray['error']}"
+    say(f"Ray: {up}" + (f", joined at {ray['address']}" if ray["address"] else ""))
     exposed = [port for port in ray["ports"] if not port["loopback"]]
     if ray["ports"]:
         seen = ", ".join(f"{port['process']} on {port['address']}:{port['port']}" for port in exposed)
@@ -78,30 +80,30 @@ def _print_host(document: Mapping[str, Any]) -> None:
         )
     model = document["model"]
     server = f", at {model['server']}" if model["server"] else ""
-    say(f"model of a search: {model['chosen']}{server} (VULCAN_MODEL and VULCAN_API_BASE, or --model, choose another)")
+    say(f"model of a search: {model['name']}{server} (VULCAN_MODEL and VULCAN_API_BASE, or --model, choose another)")
     keys = [key["variable"] for key in document["model_keys"] if key["set"]]
     say(f"model keys: {', '.join(keys) if keys else 'none set, and the offline generator needs none'}")
     for place in document["disk"]:
-        say(f"{place['place']}: {place['path']}, {place['free_bytes'] / 2**30:.1f} GiB free")
+        say(f"{place['name']}: {place['path']}, {place['free_bytes'] / 2**30:.1f} GiB free")
     say(f"compiled kernels: {kernels['files']} files, {kernels['bytes'] / 2**20:.1f} MiB, in {kernels['path']}")
     say("versions: " + ", ".join(f"{name} {value or 'not there'}" for name, value in document["versions"].items()))
     for problem in document["problems"]:
-        stops = "" if problem["stops"] == "nothing" else f" (stops {problem['stops']})"
+        stops = "" if problem["blocks"] == "nothing" else f" (stops {problem['blocks']})"
         say(f"problem: {problem['problem']}{stops}; {problem['advice']}")
     say("policies in Anvil (most tasks): " + ("can be searched for here" if document["ok"] else "CANNOT run here"))
     free = "can be held here" if document["free_programs"] else "are refused here, but for --allow-unsandboxed"
     say(f"policies in free Python (tasks of the PROGRAM kind): {free}")
 
 
-def _print_attacks(document: Mapping[str, Any]) -> None:
+def _print_attacks(document: AttacksDocument) -> None:
     print_table(
         ("attack", "on", "stopped by", "seen"),
         [
-            (a["attack"], _FORMS[a["form"]], a["stopped_by"] or "NOTHING", " ".join(a["seen"].split())[:60])
+            (a["attack"], _FORMS[a["form"]], a["stopped_by"] or "NOTHING", " ".join(a["observed"].split())[:60])
             for a in document["attacks"]
         ],
     )
-    say(f"{document['stopped']} attacks stopped, {document['got_through']} got through")
+    say(f"{document['stopped']} attacks stopped, {document['succeeded']} got through")
 
 
 def _yes(holds: bool) -> str:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import Any
-
 from vulcan.cli.output import print_json, print_table, say
+from vulcan.documents.run import DryRunDocument
 from vulcan.models import Message
 from vulcan.models.prices import expected_tokens, format_price
 from vulcan.progress.display import Display, open_display
 from vulcan.searches.config import SearchConfig
 from vulcan.searches.evidence import EvaluationSet
+from vulcan.searches.interactive import messages_document
 from vulcan.searches.model_pool import REPLY_TOKENS, BudgetForecast, ModelForecast, forecast_limits, forecast_models
 from vulcan.searches.session import ExecutionConfig, open_study
 from vulcan.store import MemoryStore
@@ -104,12 +103,12 @@ def _document(
     messages: tuple[Message, ...],
     models: list[ModelForecast],
     limits: list[BudgetForecast],
-) -> dict[str, Any]:
+) -> DryRunDocument:
     proposals = planned * _runs(config)
     return {
         "task": task.name,
         "proposals": planned,
-        "with_control": proposals,
+        "proposals_with_control": proposals,
         "instances": [{"instance": i.name, "split": i.split} for i in evidence.instances],
         "rungs": [{"rung": r.name, "keep": r.keep, "instances": [i.name for i in r.instances]} for r in evidence.rungs],
         "prompt_tokens": expected_tokens(messages),
@@ -120,11 +119,11 @@ def _document(
                 "problem": m.problem,
                 "tokens_in": m.tokens_in,
                 "tokens_out": m.tokens_out,
-                "dollars_a_candidate": m.dollars,
+                "dollars_per_candidate": m.dollars,
                 "dollars": _all(m, proposals),
             }
             for m in models
         ],
-        "budgets": [asdict(limit) for limit in limits],
-        "messages": [asdict(message) for message in messages],
+        "budgets": [{"name": limit.name, "limit": limit.limit, "proposals": limit.proposals} for limit in limits],
+        "messages": messages_document(messages),
     }

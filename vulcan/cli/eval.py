@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -11,8 +12,10 @@ from vulcan.cli import completion
 from vulcan.cli.options import TASK_OPTIONS, AllowUnsandboxed, AsJson, TaskName, task_settings
 from vulcan.cli.output import number, print_json, print_table, read_policy, say, tell
 from vulcan.errors import UserError
+from vulcan.searches.options import check_choice
 
 if TYPE_CHECKING:
+    from vulcan.documents.policy import EvalDocument, EvalRow, PolicyMean
     from vulcan.evaluator import Instance
     from vulcan.task import Task
 
@@ -23,27 +26,28 @@ _WORDS = frozenset({"policy", "kind", "instance"})
 
 def evaluate(
     context: typer.Context,
-    policy: Annotated[Path, typer.Argument(help="A policy, or a module that `vulcan export` wrote.")],
+    policy: Annotated[Path, typer.Argument(help="Policy file, or a module written by `vulcan export`.")],
     task: TaskName,
     part: Annotated[
         str,
         typer.Option(
-            help="What to measure on: the `whole`, or the part that a search calls train, validation or test.",
-            autocompletion=completion.parts,
+            metavar="|".join(_PARTS),
+            help="Data to evaluate on: the `whole`, or one split: train, validation or test.",
+            autocompletion=completion.among(_PARTS),
         ),
     ] = "whole",
     objective: Annotated[
         str | None,
-        typer.Option(help="The objective; default: the task's first.", autocompletion=completion.objectives),
+        typer.Option(help="Objective. Default: the task's first.", autocompletion=completion.objectives),
     ] = None,
-    limit: Annotated[float, typer.Option(help="Seconds that the policy may take on all instances.")] = 600.0,
+    limit: Annotated[float, typer.Option(help="Timeout in seconds, for all instances together.")] = 600.0,
     plot: Annotated[
-        Path | None, typer.Option(help="Write the task's pictures, a point a policy, to this file (HTML).")
+        Path | None, typer.Option(help="Write the task's scatter plots, one point per policy, to this HTML file.")
     ] = None,
     allow_unsandboxed: AllowUnsandboxed = False,
     as_json: AsJson = False,
 ) -> None:
-    """Measure a policy beside every baseline, in the sandbox. Exit code 1 if the policy is rejected or fails.
+    """Evaluate a policy in the sandbox and compare it with every baseline. Exit code 1 if it is rejected or fails.
 
     \b
     Examples:
@@ -59,8 +63,7 @@ def evaluate(
     from vulcan.searches.evidence import baseline_events, find_instances, find_objective
     from vulcan.searches.scorer import Scorer
 
-    if part not in _PARTS:
-        raise UserError(f"part {part!r} is not one of {', '.join(_PARTS)}")
+    check_choice("part", part, _PARTS)
     source = read_policy(policy)
     declared = find_task(task)
     if plot is not None:
@@ -105,7 +108,13 @@ def evaluate(
     if plot is not None:
         _plot(plot, declared, instances, measured, f"{declared.name}: {policy.stem} and the known policies")
     if as_json:
-        document = {"task": declared.name, "part": part, "objective": chosen.name, "rows": rows, "means": means}
+        document: EvalDocument = {
+            "task": declared.name,
+            "part": part,
+            "objective": chosen.name,
+            "rows": rows,
+            "means": means,
+        }
         print_json(document)
         return
     pictured = [metric for picture in declared.pictures for metric in (picture.y, picture.x)]
@@ -121,7 +130,7 @@ def evaluate(
         tell(f"{plot} written")
 
 
-def _print(rows: list[dict[str, Any]], columns: list[str], objective: str) -> None:
+def _print(rows: Sequence[Mapping[str, Any]], columns: list[str], objective: str) -> None:
     ordered = sorted(rows, key=lambda r: -float(r["score"]))
     print_table(
         ("policy", "kind", *columns, f"score ({objective})"),
@@ -130,12 +139,14 @@ def _print(rows: list[dict[str, Any]], columns: list[str], objective: str) -> No
     )
 
 
-def _mean(name: str, kind: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
+def _mean(name: str, kind: str, rows: list[EvalRow]) -> PolicyMean:
     """The mean of the scores, and of each metric that all instances have."""
     from statistics import fmean
 
-    shared = [key for key in rows[0] if key not in _WORDS and all(key in row for row in rows)]
-    return {"policy": name, "kind": kind, **{key: fmean(float(row[key]) for row in rows) for key in shared}}
+    plain: list[Mapping[str, Any]] = [*rows]
+    shared = [key for key in plain[0] if key not in _WORDS and all(key in row for row in plain)]
+    means = {key: fmean(float(row[key]) for row in plain) for key in shared}
+    return cast("PolicyMean", {"policy": name, "kind": kind, **means})
 
 
 def _check_plot(plot: Path, task: Task) -> None:
@@ -156,6 +167,7 @@ def _plot(
     write_pictures(plot, task.pictures, names, policies, title)
 
 
-def _row(name: str, kind: str, instance: Instance, metrics: dict[str, float], scorer: Any) -> dict[str, Any]:
+def _row(name: str, kind: str, instance: Instance, metrics: dict[str, float], scorer: Any) -> EvalRow:
     score = scorer.on_instance(instance.split, instance.name, metrics)
-    return {"policy": name, "kind": kind, "instance": instance.name, **metrics, "score": score}
+    row = {"policy": name, "kind": kind, "instance": instance.name, **metrics, "score": score}
+    return cast("EvalRow", row)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -15,6 +15,7 @@ from vulcan.cli.output import print_json, print_table, read_policy, tell, write_
 from vulcan.errors import UserError
 
 if TYPE_CHECKING:
+    from vulcan.documents.run import ExportDocument, ExportFormat, ExportListDocument, ExportSubject
     from vulcan.export import Provenance
     from vulcan.export.formats import Exporter, FormatResult
     from vulcan.python_policy.dispatch import AnyPolicy
@@ -28,7 +29,7 @@ def export(
     run: Annotated[
         str | None,
         typer.Argument(
-            help="A run's directory, or its name in --runs-dir; with --task a policy's file.",
+            help="Run directory, or its name in --runs-dir; with --task, a policy file.",
             autocompletion=completion.runs,
         ),
     ] = None,
@@ -37,9 +38,9 @@ def export(
         typer.Option(
             "--format",
             "-f",
-            help="What to write: python (a module; the default), c (a header in doubles), c-fixed (a header in 64-bit "
-            "integers), json (the evidence card), bpf (a program for the kernel of Linux) and others where the task "
-            "has a use for them: --list shows them.",
+            help="Output format: python (a module, the default), c (a header using doubles), c-fixed (a header using "
+            "64-bit integers), json (the evidence card), bpf (a program for the Linux kernel), or another format of "
+            "the task; see --list.",
             autocompletion=completion.formats,
         ),
     ] = None,
@@ -47,20 +48,20 @@ def export(
         bool,
         typer.Option(
             "--all",
-            help="Write every format that the policy can be written in, each in a directory of its own, and a "
-            "README.md that says how to use them, and which were refused and why. Exit code 1 if there is none.",
+            help="Write every format that supports the policy, each to its own directory, with a README.md on how to "
+            "use them, and which formats were refused and why. Exit code 1 if there is none.",
         ),
     ] = False,
     show: Annotated[
         bool,
-        typer.Option("--list", help="Show which formats there are for the policy, or for the --task, and write none."),
+        typer.Option("--list", help="List the formats available for the policy, or for --task, and write nothing."),
     ] = False,
     output: Annotated[
         Path | None,
         typer.Option(
             "--output",
             "-o",
-            help="The file to write, or the directory where there are several; default: named after the task.",
+            help="Output file, or directory if there are several. Default: named after the task.",
         ),
     ] = None,
     task: Annotated[
@@ -68,20 +69,20 @@ def export(
         typer.Option(
             "--task",
             "-t",
-            help="Export a policy's file: the task that it is of. Its options may follow.",
+            help="Export a policy file for this task; the task's options may follow.",
             autocompletion=completion.tasks,
         ),
     ] = None,
-    candidate: Annotated[int | None, typer.Option(help="Which candidate; default: the winner.")] = None,
+    candidate: Annotated[int | None, typer.Option(help="Candidate number. Default: the winner.")] = None,
     seconds: Annotated[
-        float, typer.Option(min=0.0, help="Of the evidence card: time for the proof of each property.")
+        float, typer.Option(min=0.0, help="Timeout per property in seconds, for the proofs on the evidence card.")
     ] = 5.0,
     runs_dir: RunsDirectory = RUNS,
     as_json: AsJson = False,
 ) -> None:
-    """Write a run's winner, or a policy's file, so that it runs without Vulcan.
+    """Export a run's winner, or a policy file, as code that runs without Vulcan.
 
-    `vulcan eval`, `vulcan check` and `vulcan verify` read the policy back out of what was written.
+    `vulcan eval`, `vulcan check` and `vulcan verify` accept the exported files.
 
     \b
     Examples:
@@ -111,7 +112,7 @@ class _Subject:
     policy: AnyPolicy
     provenance: Provenance
     others: dict[str, Exporter]
-    told: dict[str, Any]
+    told: ExportSubject
     name: str
 
     def attempts(self) -> list[FormatResult]:
@@ -151,7 +152,7 @@ def _subject(
 
     place = find_run(run, runs_dir)
     found = find_candidate(place, candidate)
-    told = {"run": str(place), "candidate": found.number}
+    told: ExportSubject = {"run": str(place), "candidate": found.number}
     card = CardExporter(place, 0.0 if listed else seconds)
     name = f"candidate {found.number} of {place.name}"
     return _Subject(found.policy, found.provenance, {card.format: card}, told, name)
@@ -173,11 +174,12 @@ def _of_task(
     if file is None:
         if not listed:
             raise UserError("with --task a policy's file is needed: vulcan export FILE --task NAME")
-        source, told = _first_seed(declared), {"task": declared.name}
-        settings, shown = {}, f"policies of {declared.name}"
+        told: ExportSubject = {"task": declared.name}
+        source, settings, shown = _first_seed(declared), {}, f"policies of {declared.name}"
     else:
         settings = task_settings(declared, context)
-        source, told, shown = read_policy(Path(file)), {"policy": file}, f"the policy {file}"
+        told = {"policy": file}
+        source, shown = read_policy(Path(file)), f"the policy {file}"
     try:
         policy = check_policy(source, declared)
     except Rejected as rejected:
@@ -200,11 +202,12 @@ def _first_seed(task: Task) -> str:
 def _list(subject: _Subject, as_json: bool) -> None:
     attempts = subject.attempts()
     if as_json:
-        rows = [
+        rows: list[ExportFormat] = [
             {"format": made.format, "summary": made.exporter.summary, "refused": made.refusal or None}
             for made in attempts
         ]
-        print_json({**subject.told, "formats": rows})
+        listed: ExportListDocument = {**subject.told, "formats": rows}
+        print_json(listed)
         return
     tell(f"formats of {subject.name}:")
     print_table(("format", "what it is", "refused, for"), [(m.format, m.exporter.summary, m.refusal) for m in attempts])
@@ -223,7 +226,8 @@ def _write_all(subject: _Subject, output: Path | None, as_json: bool) -> None:
     refused = {attempt.format: attempt.refusal for attempt in attempts if attempt.refusal}
     if as_json:
         formats = [attempt.format for attempt in made]
-        print_json({**subject.told, "formats": formats, "refused": refused, "files": written})
+        document: ExportDocument = {"formats": formats, "refused": refused, "files": written}
+        print_json({**subject.told, **document})
     else:
         for format, why in refused.items():
             tell(f"not written: {format}: {why}")
@@ -241,6 +245,7 @@ def _write(subject: _Subject, format: str, output: Path | None, as_json: bool) -
     for path, text in zip(written, files.values(), strict=True):
         write_text(path, text)
     if as_json:
-        print_json({**subject.told, "format": format, "files": [str(path) for path in written]})
+        document: ExportDocument = {"format": format, "files": [str(path) for path in written]}
+        print_json({**subject.told, **document})
         return
     tell(f"wrote {', '.join(map(str, written))}: {subject.name}")

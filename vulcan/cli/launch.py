@@ -11,13 +11,13 @@ from typing import Any
 
 import typer
 
-from vulcan.api.launch import MACHINES, RunSession, SearchRequest, Sorted
+from vulcan.api.launch import RunSession, SearchRequest, Sorted
 from vulcan.cli.options import task_settings
 from vulcan.cli.output import say, tell
 from vulcan.cli.summary import print_run
 from vulcan.errors import UserError
 from vulcan.progress.display import check_form, open_display
-from vulcan.searches.config import OPTIONS
+from vulcan.searches.options import EXECUTION_OPTIONS, OPTIONS
 from vulcan.store.runs import find_run
 from vulcan.task import Task
 
@@ -57,13 +57,13 @@ def search_in(running: RunSession, form: str, *, as_json: bool) -> None:
         f"take it with `vulcan export {named} --format python -o best.py`.")  # fmt: skip
 
 
-_BESIDE_REPLAY = {"replay", "runs_dir", "quiet", "progress", "as_json", *MACHINES}
+_BESIDE_REPLAY = {"replay", "runs_dir", "quiet", "progress", "as_json", *EXECUTION_OPTIONS}
 
 
 def configured(context: typer.Context, file: Path | None, replay: str | None, runs: Path) -> SearchRequest:
     """The search that the options of the command line ask for, and below them those of a file. Raises UserError."""
     given = {name: value for name, value in context.params.items() if is_given(context, name)}
-    machines = {name: given[name] for name in MACHINES if name in given}
+    machines = {name: given[name] for name in EXECUTION_OPTIONS if name in given}
     if replay is not None:
         typed = {name for name in given if _source(context, name) == "COMMANDLINE"}
         others = [f"--{name.replace('_', '-')}" for name in sorted(typed - _BESIDE_REPLAY)]

@@ -14,88 +14,82 @@ from vulcan.cli.options import (
     RUNS,
     TASK_OPTIONS,
     AsJson,
-    Executor,
     ProgressForm,
     Quiet,
     RunsDirectory,
     TaskName,
+    takes_options,
     task_settings,
 )
 from vulcan.cli.output import number, print_json, print_table, say, tell
 from vulcan.cli.task_options import TakesTaskOptions
-from vulcan.searches.options import MEANINGS
+from vulcan.searches.options import EXECUTION_OPTIONS, OPTIONS
 
 if TYPE_CHECKING:
+    from vulcan.documents.policy import ChoiceDocument, SelectDocument, SelectorDocument
     from vulcan.portfolio.build import BuildConfig
     from vulcan.portfolio.model import Library
     from vulcan.portfolio.select import Choice
     from vulcan.searches.session import RunDisplay
 
 app = typer.Typer(
-    help="Libraries: a policy for each kind of workload, and the choice among them.",
+    help="Policy libraries: a policy for each kind of workload, and a selector.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
-_MODELS = ["offline/evolve"]
+_SEARCHED = ("model", "api_base", "strategy", "budget_dollars", "tune", "simplify", "seed", "split", "limit")
+_EXECUTED = ("executor", "workers")
+_OPTIONS = (*(OPTIONS[name] for name in _SEARCHED), *(EXECUTION_OPTIONS[name] for name in _EXECUTED))
 _NONE: list[str] = []
-_Place = Annotated[Path, typer.Argument(metavar="LIBRARY", help="The library's directory.")]
+_Place = Annotated[Path, typer.Argument(metavar="LIBRARY", help="Library directory.")]
 
 
 @app.command("build", cls=TakesTaskOptions, context_settings=TASK_OPTIONS)
+@takes_options(_OPTIONS, after="budget_candidates")
 def build(
     context: typer.Context,
     task: TaskName,
-    output: Annotated[Path, typer.Option("--output", "-o", help="The library's directory.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Library directory.")],
     traces: Annotated[
-        list[str], typer.Option(help="Workloads to learn from: a directory, a file, or what describes one; repeatable.")
+        list[str], typer.Option(help="Training workloads: a directory, a file, or a generator spec. Repeatable.")
     ],
-    objective: Annotated[list[str], typer.Option(help="Objectives; default: the task's first. Repeatable.")] = _NONE,
-    config: Annotated[Path | None, typer.Option(help="A TOML file with any options of the searches.")] = None,
-    model: Annotated[
-        list[str], typer.Option(envvar="VULCAN_MODEL", help=MEANINGS["model"], autocompletion=completion.models)
-    ] = _MODELS,
-    api_base: Annotated[str | None, typer.Option(envvar="VULCAN_API_BASE", help=MEANINGS["api_base"])] = None,
-    strategy: Annotated[str, typer.Option(help=MEANINGS["strategy"], autocompletion=completion.strategies)] = "evolve",
+    objective: Annotated[list[str], typer.Option(help="Objective. Default: the task's first. Repeatable.")] = _NONE,
+    config: Annotated[Path | None, typer.Option(help="TOML file with options for the searches.")] = None,
     budget_candidates: Annotated[
-        int, typer.Option(help="Candidates of each search; 0: no search, --policy and --run alone.")
+        int, typer.Option(help="Proposals per search; 0 skips the searches and uses only --policy and --run.")
     ] = 200,
-    budget_dollars: Annotated[float | None, typer.Option(help="Dollars of each search.")] = None,
-    tune: Annotated[int, typer.Option(help=MEANINGS["tune"])] = 40,
-    simplify: Annotated[int, typer.Option(help=MEANINGS["simplify"])] = 80,
-    seed: Annotated[int, typer.Option(help=MEANINGS["seed"])] = 1,
-    split: Annotated[str, typer.Option(help=MEANINGS["split"])] = "task",
-    limit: Annotated[float, typer.Option(help="Seconds that a policy may take on all the instances.")] = 120.0,
     policy: Annotated[
         list[str],
         typer.Option(
-            help="A ready policy that may become a member, FILE or FILE@key=value,... with settings of the task "
-            "that it runs under, and task=NAME for one of another task; repeatable."
+            help="Existing policy to consider as a member: FILE, or FILE@key=value,... with settings of the task, and "
+            "task=NAME for a policy of another task. Repeatable."
         ),
     ] = _NONE,
     run: Annotated[
         list[str],
-        typer.Option(help="A run whose best policies may become members; repeatable.", autocompletion=completion.runs),
+        typer.Option(
+            help="Run whose best policies are considered as members. Repeatable.", autocompletion=completion.runs
+        ),
     ] = _NONE,
-    clusters: Annotated[str, typer.Option(help="How many clusters, or `auto`: by the silhouette.")] = "auto",
+    clusters: Annotated[str, typer.Option(help="Number of clusters, or `auto`, to choose it by silhouette.")] = "auto",
     method: Annotated[
-        str, typer.Option(help="How members are chosen: trials, neighbours, clusters, or `auto`: what proves best.")
+        str, typer.Option(help="Selection method: trials, neighbours, clusters, or `auto`, whichever validates best.")
     ] = "auto",
-    prefix: Annotated[int, typer.Option(help="Events that a fingerprint is of.")] = 100_000,
+    prefix: Annotated[int, typer.Option(help="Number of events to fingerprint.")] = 100_000,
     margin: Annotated[
-        float, typer.Option(help="What a member must score more than all others on some instance.")
+        float, typer.Option(help="Minimum score lead over all other members on at least one instance.")
     ] = 0.002,
-    members: Annotated[int, typer.Option(help="Members at most.")] = 8,
-    per_search: Annotated[int, typer.Option(help="Policies of a search, or a run, that may become members.")] = 3,
-    executor: Executor = "ray",
-    workers: Annotated[int, typer.Option(help="Candidates scored at a time; 0: one a processor.")] = 0,
+    members: Annotated[int, typer.Option(help="Maximum number of members.")] = 8,
+    per_search: Annotated[int, typer.Option(help="Maximum members from any one search or run.")] = 3,
     runs_dir: RunsDirectory = RUNS,
     progress: ProgressForm = None,
     quiet: Quiet = False,
     as_json: AsJson = False,
+    **options: Any,
 ) -> None:
-    """Build a library: fingerprint workloads, cluster them, search for each cluster, keep what earns its place.
+    """Build a library: fingerprint and cluster workloads, search for each cluster, and keep what adds value.
 
-    The same command again goes on with a build that was stopped. Options of the task's own are given here too.
+    Run the same command again to resume an interrupted build. The task's own options are given here too.
 
     \b
     Examples:
@@ -110,7 +104,7 @@ def build(
 
     form = progress_form(progress, quiet=quiet, as_json=as_json)
     wanted = _build_config(context, config, runs_dir)
-    machines = ExecutionConfig(executor, workers)
+    machines = ExecutionConfig(**{name: options[name] for name in _EXECUTED})
 
     @contextmanager
     def displays(_name: str) -> Iterator[RunDisplay]:
@@ -145,7 +139,7 @@ def _build_config(context: typer.Context, file: Path | None, runs: Path) -> Buil
     from vulcan.portfolio.features import find_workloads
     from vulcan.portfolio.model import METHODS
     from vulcan.registry import find_task
-    from vulcan.searches.config import OPTIONS, make_config, read_config, sort_options
+    from vulcan.searches.config import make_config, read_config, sort_options
     from vulcan.store.runs import find_run
 
     p = context.params
@@ -191,10 +185,10 @@ def _build_config(context: typer.Context, file: Path | None, runs: Path) -> Buil
 @app.command("show")
 def show(
     library: _Place,
-    objective: Annotated[str | None, typer.Option(help="Which objective's scores; default: the first.")] = None,
+    objective: Annotated[str | None, typer.Option(help="Objective whose scores to show. Default: the first.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show a library: its clusters, its members and why each is there, and what every policy scores everywhere.
+    """Show a library: its clusters, its members with the reason for each, and the score matrix.
 
     \b
     Examples:
@@ -214,19 +208,20 @@ def show(
 @app.command("select", cls=TakesTaskOptions, context_settings=TASK_OPTIONS)
 def select(
     context: typer.Context,
-    trace: Annotated[str, typer.Argument(metavar="WORKLOAD", help="A workload: a file, or what describes one.")],
+    trace: Annotated[str, typer.Argument(metavar="WORKLOAD", help="Workload: a file, or a generator spec.")],
     library: Annotated[
-        Path | None, typer.Option("--library", "-l", help="The library's directory; default: the one of the task.")
+        Path | None,
+        typer.Option("--library", "-l", help="Library directory. Default: the library bundled with the task."),
     ] = None,
     task: Annotated[
-        str | None, typer.Option("--task", "-t", help="Whose own library it is, where none is named.")
+        str | None, typer.Option("--task", "-t", help="Task whose bundled library to use if --library is not given.")
     ] = None,
-    objective: Annotated[str | None, typer.Option(help="The objective; default: the library's first.")] = None,
+    objective: Annotated[str | None, typer.Option(help="Objective. Default: the library's first.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Choose a policy for a workload by its first events, with a confidence, and the safe fallback where that is low.
+    """Choose a policy for a workload by its first events, with a confidence; if that is low, the safe fallback.
 
-    Options of the task's own, such as --cache-size of cache_eviction, are given here too; else they are the library's.
+    The task's own options, such as --cache-size of cache_eviction, are given here too. Default: the library's.
 
     \b
     Examples:
@@ -246,15 +241,14 @@ def select(
     settings = task_settings(find_task(found.task), context)
     choices = select_for(found, trace, settings, chosen)
     if as_json:
-        print_json(
-            {
-                "library": str(place),
-                "workload": trace,
-                "objective": chosen,
-                "prefix": found.first,
-                "choices": [_choice_document(found, place, choice) for choice in choices],
-            }
-        )
+        document: SelectDocument = {
+            "library": str(place),
+            "workload": trace,
+            "objective": chosen,
+            "prefix": found.first,
+            "choices": [_choice_document(found, place, choice) for choice in choices],
+        }
+        print_json(document)
         return
     print_table(
         ("instance", "choice", "expected score", "confidence", "most like", "distance"),
@@ -283,7 +277,7 @@ def _named(choice: Choice) -> str:
     return choice.name if choice.kind == "member" else f"{choice.name} (the fallback)"
 
 
-def _choice_document(library: Library, place: Path, choice: Choice) -> dict[str, Any]:
+def _choice_document(library: Library, place: Path, choice: Choice) -> ChoiceDocument:
     member = library.member(choice.name) if choice.kind == "member" else None
     return {
         "instance": choice.instance,
@@ -293,7 +287,7 @@ def _choice_document(library: Library, place: Path, choice: Choice) -> dict[str,
         "task": member.task if member else library.task,
         "settings": dict(member.settings) if member else {},
         "confidence": choice.confidence,
-        "least_confidence": library.rule.least,
+        "min_confidence": library.rule.least,
         "trusted": choice.trusted,
         "distance": choice.distance,
         "nearest": choice.nearest,
@@ -308,12 +302,12 @@ def _choice_document(library: Library, place: Path, choice: Choice) -> dict[str,
 @app.command("export")
 def export(
     library: _Place,
-    output: Annotated[Path, typer.Option("--output", "-o", help="The file to write.")],
-    objective: Annotated[str | None, typer.Option(help="The objective; default: the library's first.")] = None,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Output file.")],
+    objective: Annotated[str | None, typer.Option(help="Objective. Default: the library's first.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write a Python module that runs without Vulcan: it looks at what happens, chooses among the library's members,
-    and goes back to a baseline that does better.
+    """Export a Python module that runs without Vulcan: it observes the workload, chooses among the library's members,
+    and falls back to a baseline that does better.
 
     \b
     Examples:
@@ -329,16 +323,15 @@ def export(
     module = selector_module(found, chosen)
     write_text(output, module.text)
     if as_json:
-        print_json(
-            {
-                "library": str(library),
-                "objective": chosen,
-                "members": list(module.members),
-                "left_out": list(module.left_out),
-                "baseline": module.baseline,
-                "files": [str(output)],
-            }
-        )
+        document: SelectorDocument = {
+            "library": str(library),
+            "objective": chosen,
+            "members": list(module.members),
+            "skipped": list(module.left_out),
+            "baseline": module.baseline,
+            "files": [str(output)],
+        }
+        print_json(document)
         return
     left_out = f"; left out, as they are of other tasks: {', '.join(module.left_out)}" if module.left_out else ""
     tell(f"wrote {output}: {', '.join(module.members)}, and the baseline {module.baseline}{left_out}")

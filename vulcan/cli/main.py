@@ -12,7 +12,6 @@ import typer
 from vulcan import __version__
 from vulcan.cli import (
     ask,
-    bench,
     check,
     doctor,
     eval,
@@ -29,7 +28,6 @@ from vulcan.cli import (
 )
 from vulcan.cli.plugins import CommandsAndContributed
 from vulcan.cli.task_options import TakesTaskOptions
-from vulcan.deprecation import deprecations_in_one_line
 from vulcan.errors import UserError
 from vulcan.terminal_text import printable
 
@@ -65,7 +63,6 @@ app.command("check")(check.check)
 app.command("verify")(verify.verify)
 app.command("prompt", cls=TakesTaskOptions, context_settings=prompt.CONTEXT)(prompt.prompt)
 app.command("doctor")(doctor.doctor)
-app.command("bench")(bench.bench)
 app.command("tasks")(task.tasks)
 app.command("mcp")(serve.mcp)
 app.command("ui")(serve.ui)
@@ -120,7 +117,6 @@ def run() -> None:
     handler = logging.StreamHandler()
     handler.setFormatter(_Line("vulcan: %(message)s"))
     logging.basicConfig(handlers=(handler,), level=logging.WARNING)
-    deprecations_in_one_line()
     try:
         code = app(standalone_mode=False)
         sys.exit(ends.code if code == INTERRUPTED else code)

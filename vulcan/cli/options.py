@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
 from vulcan.cli import completion
+from vulcan.searches.options import EXECUTION_OPTIONS, PROGRESS, Option, take_options
 
 if TYPE_CHECKING:
     from vulcan.task import Json, Setting, Task
@@ -17,40 +20,66 @@ TASK_OPTIONS: dict[str, Any] = {"allow_extra_args": True, "ignore_unknown_option
 
 TaskName = Annotated[
     str,
-    typer.Option(
-        "--task", "-t", help="A task's name, or the directory of one of your own.", autocompletion=completion.tasks
-    ),
+    typer.Option("--task", "-t", help="Task name, or the directory of your own task.", autocompletion=completion.tasks),
 ]
 TaskArgument = Annotated[
     str,
-    typer.Argument(help="A task's name, or the directory of one of your own.", autocompletion=completion.tasks),
+    typer.Argument(help="Task name, or the directory of your own task.", autocompletion=completion.tasks),
 ]
 RunName = Annotated[
-    str, typer.Argument(help="A run's directory, or its name in --runs-dir.", autocompletion=completion.runs)
+    str, typer.Argument(help="Run directory, or its name in --runs-dir.", autocompletion=completion.runs)
 ]
-Executor = Annotated[str, typer.Option(help="`ray` or `local`.", autocompletion=completion.executors)]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress output.")]
 ProgressForm = Annotated[
     str | None,
     typer.Option(
         "--progress",
-        help="How progress is shown: rich (drawn on a terminal), plain (lines), json (JSON lines on standard output; "
-        "docs/json.md), none, or auto, what fits. Default: auto; none with --json.",
-        autocompletion=completion.progress,
+        metavar="|".join(PROGRESS),
+        help="Progress output: rich (live display), plain (lines), json (JSON lines on standard output, see "
+        "docs/json.md), none, or auto, whichever suits the terminal. Default: auto, or none with --json.",
+        autocompletion=completion.among(PROGRESS),
     ),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document (docs/json.md has its shape).")]
-AllowUnsandboxed = Annotated[
-    bool,
-    typer.Option(
-        "--allow-unsandboxed",
-        help="Run policies that are free Python also where this host cannot hold them: with your rights.",
-    ),
-]
+AsJson = Annotated[bool, typer.Option("--json", help="Print a JSON document (see docs/json.md).")]
 RunsDirectory = Annotated[
-    Path, typer.Option("--runs-dir", envvar="VULCAN_RUNS_DIR", help="Where runs are kept.", show_default=True)
+    Path, typer.Option("--runs-dir", envvar="VULCAN_RUNS_DIR", help="Directory for runs.", show_default=True)
 ]
 RUNS = Path("runs")
+
+_COMPLETIONS: Mapping[str, Callable[..., Any]] = {"model": completion.models, "objective": completion.objectives}
+_Command = TypeVar("_Command", bound=Callable[..., None])
+
+
+def declare(option: Option) -> Any:
+    """The type of a parameter that is an option of a search or of where it runs."""
+    return Annotated[
+        list[str] if option.repeatable else option.kind if option.default is not None else option.kind | None,
+        typer.Option(
+            *([option.switch] if option.flag else []),
+            envvar=option.environment,
+            help=option.help,
+            metavar="|".join(option.choices) or None,
+            autocompletion=completion.among(option.choices) if option.choices else _COMPLETIONS.get(option.name),
+        ),
+    ]
+
+
+def takes_options(options: Iterable[Option], *, after: str) -> Callable[[_Command], _Command]:
+    """Give a command options in place of its `**options`, listed after one of its own parameters."""
+
+    def decorate(command: _Command) -> _Command:
+        take_options(command, map(_parameter, options), after)
+        return command
+
+    return decorate
+
+
+def _parameter(option: Option) -> inspect.Parameter:
+    default = list(option.default) if option.repeatable else option.default
+    return inspect.Parameter(option.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=declare(option))
+
+
+AllowUnsandboxed = declare(EXECUTION_OPTIONS["allow_unsandboxed"])
 
 
 def task_settings(task: Task, context: typer.Context) -> dict[str, Json]:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from vulcan.cli.options import TASK_OPTIONS, AsJson, TaskName, task_settings
 from vulcan.cli.output import print_json, say
+
+if TYPE_CHECKING:
+    from vulcan.documents.policy import PromptDocument
 
 CONTEXT = TASK_OPTIONS
 
@@ -15,10 +18,10 @@ CONTEXT = TASK_OPTIONS
 def prompt(
     context: typer.Context,
     task: TaskName,
-    objective: Annotated[str | None, typer.Option(help="The objective; default: the task's first.")] = None,
+    objective: Annotated[str | None, typer.Option(help="Objective. Default: the task's first.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print the prompt with which a model is asked for a first policy.
+    """Print the prompt that asks a model for its first policy.
 
     Options of the task's own, such as --mechanism of cache_eviction, are given here too, for the prompt tells of them.
 
@@ -38,6 +41,7 @@ def prompt(
     chosen = find_objective(declared, objective or declared.objectives[0].name)
     text = Prompts(declared, chosen, settings).propose(Draft(1, "initial", ()))
     if as_json:
-        print_json({"task": declared.name, "messages": [{"role": "user", "content": text}]})
+        document: PromptDocument = {"task": declared.name, "messages": [{"role": "user", "content": text}]}
+        print_json(document)
     else:
         say(text)

@@ -26,17 +26,18 @@ def report(
     run: RunName,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="The file to write; default: report.html; standard output for md, json."),
+        typer.Option("--output", "-o", help="Output file. Default: report.html; standard output for md and json."),
     ] = None,
     format: Annotated[
-        Form | None, typer.Option("--format", "-f", help="What to write; default: by the file's name, else html.")
+        Form | None, typer.Option("--format", "-f", help="Output format. Default: by the file name, else html.")
     ] = None,
     seconds: Annotated[
-        float, typer.Option(min=0.0, help="Time for the proof of each property of the winner; 0 leaves them unknown.")
+        float,
+        typer.Option(min=0.0, help="Timeout in seconds to prove each property of the winner; 0 leaves them `unknown`."),
     ] = 5.0,
     runs_dir: RunsDirectory = RUNS,
 ) -> None:
-    """Write all that is known of a run: a page that opens without a network, Markdown, or JSON.
+    """Write a full report of a run: a self-contained HTML page, Markdown, or JSON.
 
     \b
     Examples:

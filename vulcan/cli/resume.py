@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Any
 
-import typer
+from vulcan.cli.options import RUNS, AsJson, ProgressForm, Quiet, RunName, RunsDirectory, takes_options
+from vulcan.searches.options import EXECUTION_OPTIONS
 
-from vulcan.cli.options import RUNS, AllowUnsandboxed, AsJson, Executor, ProgressForm, Quiet, RunName, RunsDirectory
 
-
+@takes_options(EXECUTION_OPTIONS.values(), after="run")
 def resume(
     run: RunName,
-    executor: Executor = "ray",
-    workers: Annotated[int, typer.Option(help="Candidates scored at a time; 0: one a processor.")] = 0,
-    ray_address: Annotated[
-        str | None, typer.Option(help="Join this Ray cluster; default: RAY_ADDRESS, or a local one.")
-    ] = None,
-    allow_unsandboxed: AllowUnsandboxed = False,
     runs_dir: RunsDirectory = RUNS,
     progress: ProgressForm = None,
     quiet: Quiet = False,
     as_json: AsJson = False,
+    **execution: Any,
 ) -> None:
-    """Go on with a search that was stopped; it ends as it would have without the stop.
+    """Resume an interrupted search; the result is the same as without the interruption.
 
     \b
     Examples:
@@ -35,5 +30,4 @@ def resume(
     from vulcan.store.runs import find_run
 
     form = progress_form(progress, quiet=quiet, as_json=as_json)
-    machines = ExecutionConfig(executor, workers, ray_address, allow_unsandboxed)
-    search_in(RunSession.stopped(find_run(run, runs_dir), machines), form, as_json=as_json)
+    search_in(RunSession.stopped(find_run(run, runs_dir), ExecutionConfig(**execution)), form, as_json=as_json)

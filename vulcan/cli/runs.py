@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -18,12 +18,14 @@ from vulcan.cli.output import number, print_json, print_table, say, tell
 from vulcan.errors import UserError
 
 if TYPE_CHECKING:
+    from vulcan.documents.run import InstanceMetricsRow, RunRow, RunsDocument
     from vulcan.store import RunRecord
     from vulcan.store.events import CallRecord, CandidateJudged
+    from vulcan.store.recovery import RepairReport
 
 
 def runs(runs_dir: RunsDirectory = RUNS, as_json: AsJson = False) -> None:
-    """List the runs in --runs-dir, the oldest first.
+    """List the runs in --runs-dir, oldest first.
 
     \b
     Examples:
@@ -34,7 +36,7 @@ def runs(runs_dir: RunsDirectory = RUNS, as_json: AsJson = False) -> None:
     from vulcan.store import RunRecord
     from vulcan.store.runs import open_store, run_directories
 
-    found: list[tuple[str, dict[str, Any]]] = []
+    found: list[tuple[str, RunRow]] = []
     for place in run_directories(runs_dir):
         try:
             with closing(open_store(place)) as store:
@@ -44,7 +46,7 @@ def runs(runs_dir: RunsDirectory = RUNS, as_json: AsJson = False) -> None:
             continue
         ranked = record.ranked()
         winner = record.chosen.candidate if record.chosen else ranked[0].candidate if ranked else None
-        row = {
+        row: RunRow = {
             "run": place.name,
             "task": record.config.get("task"),
             "model": record.config.get("model"),
@@ -57,7 +59,8 @@ def runs(runs_dir: RunsDirectory = RUNS, as_json: AsJson = False) -> None:
         found.append((begun, row))
     rows = [row for _, row in sorted(found, key=lambda pair: pair[0])]
     if as_json:
-        print_json({"runs": rows})
+        document: RunsDocument = {"runs": rows}
+        print_json(document)
     elif not rows:
         say(f"no runs in {runs_dir}")
     else:
@@ -73,14 +76,15 @@ def runs(runs_dir: RunsDirectory = RUNS, as_json: AsJson = False) -> None:
 
 def show(
     run: RunName,
-    candidate: Annotated[int | None, typer.Argument(help="A candidate's number; default: the run as a whole.")] = None,
+    candidate: Annotated[int | None, typer.Argument(help="Candidate number. Default: the whole run.")] = None,
     config: Annotated[
-        bool, typer.Option("--config", help="Print the search as a TOML file, for `vulcan search --config`.")
+        bool,
+        typer.Option("--config", help="Print the configuration of the search as TOML, for `vulcan search --config`."),
     ] = False,
     runs_dir: RunsDirectory = RUNS,
     as_json: AsJson = False,
 ) -> None:
-    """Show a run, or one of its candidates with its source, lineage and metrics.
+    """Show a run, or one of its candidates with source, lineage and metrics.
 
     \b
     Examples:
@@ -164,7 +168,7 @@ def _show_candidate(record: RunRecord, judged: CandidateJudged, call: CallRecord
     say(judged.source.rstrip() or "(no program)")
 
 
-def _show_metrics(rows: list[dict[str, Any]]) -> None:
+def _show_metrics(rows: list[InstanceMetricsRow]) -> None:
     if not rows:
         return
     names = [name for name, value in rows[0]["metrics"].items() if not float(value).is_integer()]
@@ -186,50 +190,48 @@ def repair(
     runs_dir: RunsDirectory = RUNS,
     as_json: AsJson = False,
 ) -> None:
-    """Save what can be read of a run whose file is damaged, so that `vulcan resume` can go on with it.
+    """Rebuild a run whose file is damaged from its journal of replies, so that `vulcan resume` can go on with it.
 
-    A damaged file is written anew with all that could be saved, and kept beside it. What is lost of a search is made
-    again by `vulcan resume`; only a model's answer that is lost is asked for again.
+    The damaged file is set aside. What a search computes is made again by `vulcan resume`, out of the replies that
+    models gave; only a reply that is lost from the journal and from the file is asked for again. A journal that is
+    missing or damaged is written again from the file.
 
     \b
     Examples:
       vulcan repair cache_eviction-20260101-120000-ab12
     """
     import shlex
+    from dataclasses import asdict
 
-    from vulcan.store.recovery import RepairReport
+    from vulcan.store.journal import journal_of
     from vulcan.store.recovery import repair as repair_file
     from vulcan.store.runs import CONTROL, FILE, find_run, lock_run
 
     place = find_run(run, runs_dir)
     with lock_run(place):
-        files = [place / name for name in (FILE, CONTROL) if (place / name).is_file()]
+        files = [place / FILE]
+        control = place / CONTROL
+        if control.is_file() or journal_of(control).is_file():
+            files.append(control)
         done: list[RepairReport] = [repaired for file in files if (repaired := repair_file(file)) is not None]
     if as_json:
-        print_json({"run": str(place), "repaired": [_document(repaired) for repaired in done]})
+        reports = [
+            {**asdict(one), "file": str(one.file), "kept_as": str(one.kept_as) if one.kept_as else None} for one in done
+        ]
+        print_json({"run": str(place), "repaired": reports})
         return
     for one in done:
-        saved = one.saved
-        say(
-            f"{one.file} was damaged: {one.damage}.\n"
-            f"  events: {saved.events} of {saved.events_seen} kept; those behind are made again from the answers\n"
-            f"  answers of models: {saved.calls} kept, {saved.calls_lost} lost\n"
-            f"  the damaged file is kept as {one.kept_as}"
-        )
+        _show_repair(one)
     if done:
         say(f"Go on with `vulcan resume {shlex.quote(str(place))}`.")
     else:
         say(f"nothing is wrong with {place}")
 
 
-def _document(repaired: Any) -> dict[str, Any]:
-    saved = repaired.saved
-    return {
-        "file": str(repaired.file),
-        "damage": repaired.damage,
-        "kept_as": str(repaired.kept_as),
-        "events": saved.events,
-        "events_seen": saved.events_seen,
-        "answers": saved.calls,
-        "answers_lost": saved.calls_lost,
-    }
+def _show_repair(one: RepairReport) -> None:
+    say(f"{one.file} was damaged: {one.damage}.")
+    say(f"  replies: {one.replies} in the run now; {one.lines_lost} lines of the journal cannot be read")
+    if one.replies_left_out:
+        say(f"  {one.replies_left_out} replies behind the first that is lost are left out, and asked for again")
+    if one.kept_as is not None:
+        say(f"  the damaged file is kept as {one.kept_as}")

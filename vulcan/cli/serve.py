@@ -16,16 +16,16 @@ from vulcan.cli.output import say
 
 def ui(
     run: Annotated[
-        str | None, typer.Argument(help="A run's directory, or its name in --runs-dir; default: the list of runs.")
+        str | None, typer.Argument(help="Run directory, or its name in --runs-dir. Default: the list of runs.")
     ] = None,
-    port: Annotated[int, typer.Option(min=0, max=65535, help="The port on this machine; 0: any that is free.")] = 0,
-    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open a browser at the page.")] = True,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Local port; 0: any free port.")] = 0,
+    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")] = True,
     runs_dir: RunsDirectory = RUNS,
 ) -> None:
-    """Watch searches in a browser, while they run and after: candidates, differences, budgets, and a playground.
+    """Follow searches in a browser, live or afterwards: candidates, diffs, budgets, and a playground.
 
-    The page is for this machine alone: the address that is printed has a token in it, and nothing is asked of
-    any other.
+    The server listens on localhost only, the printed URL contains an access token, and the page loads nothing from
+    other hosts.
 
     \b
     Examples:
@@ -46,12 +46,12 @@ def _tell(address: str) -> None:
 
 
 def mcp(runs_dir: RunsDirectory = RUNS, allow_unsandboxed: AllowUnsandboxed = False) -> None:
-    """Serve searches to an agent, over the Model Context Protocol on standard input and output.
+    """Serve searches to an agent over the Model Context Protocol (MCP) on standard input and output.
 
-    The agent is the model: it opens a study, is asked for policies, and is told how they score. No key is needed.
+    The agent acts as the model: it opens a study, writes policies and receives their scores. No key is needed.
 
     \b
-    Examples, for a client that is configured by a command line:
+    Examples, for a client configured with a command line:
       vulcan mcp --runs-dir runs
     """
     from vulcan.mcp.server import serve

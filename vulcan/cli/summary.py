@@ -111,5 +111,7 @@ def _print_effort(record: RunRecord, costs: Costs) -> None:
     say(f"{proposals(record)} proposals, {len(record.candidates)} candidates: {verdicts or 'none'}")
     for by in ("tuned", "simplified"):
         if (done := refined(record, by))["candidates"]:
-            say(f"{by}: {done['candidates']} candidates in {done['evaluations']} evaluations, {done['better']} better")
+            say(
+                f"{by}: {done['candidates']} candidates in {done['evaluations']} evaluations, {done['improved']} better"
+            )
     say(f"model cost: {costs.spelled()}, {costs.calls} calls, {costs.tokens_in} tokens in, {costs.tokens_out} out")

@@ -14,6 +14,7 @@ from vulcan.cli.options import TASK_OPTIONS, AsJson, TaskArgument, describe_sett
 from vulcan.cli.output import print_json, print_table, say
 
 if TYPE_CHECKING:
+    from vulcan.documents.policy import NewTaskDocument, ValidateDocument
     from vulcan.testing import Finding
 
 VALIDATE_CONTEXT = TASK_OPTIONS
@@ -23,7 +24,7 @@ def show(
     name: TaskArgument,
     as_json: AsJson = False,
 ) -> None:
-    """Print a task's interface as a model sees it, with its objectives, properties and settings.
+    """Print a task's interface as a model sees it, with its objectives, properties and options.
 
     \b
     Examples:
@@ -62,16 +63,17 @@ def _kind(kind: str, subject: str | None) -> str:
 
 
 def new(
-    name: Annotated[str, typer.Argument(help="The task's name: lower-case letters, digits and underscores.")],
+    name: Annotated[str, typer.Argument(help="Task name: lower-case letters, digits and underscores.")],
     kind: Annotated[
-        str, typer.Option(help="What a policy gives: `rank`, a score for each of several things, or `value`, a number.")
+        str,
+        typer.Option(help="What a policy returns: `rank`, a score for each of several entities, or `value`, a number."),
     ] = "rank",
     directory: Annotated[
-        Path | None, typer.Option("--directory", "-d", help="Where it is written; default: ./tasks/NAME.")
+        Path | None, typer.Option("--directory", "-d", help="Output directory. Default: ./tasks/NAME.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write a new task that works: declaration, evaluator, policies, prompt, tests and what installs it.
+    """Create a working task: declaration, evaluator, policies, prompt, tests and packaging.
 
     \b
     Examples:
@@ -84,7 +86,13 @@ def new(
     place = directory if directory is not None else Path("tasks") / name
     written = write_task(name, kind, place)
     if as_json:
-        print_json({"task": name, "kind": kind, "directory": str(place), "files": [str(path) for path in written]})
+        document: NewTaskDocument = {
+            "task": name,
+            "kind": kind,
+            "directory": str(place),
+            "files": [str(path) for path in written],
+        }
+        print_json(document)
         return
     say(f"written: the task {name} in {place}")
     for path in written:
@@ -96,12 +104,14 @@ def new(
 def validate(
     context: typer.Context,
     name: TaskArgument,
-    seconds: Annotated[float, typer.Option(min=0.1, max=3600.0, help="What a policy may take in the sandbox.")] = 300.0,
+    seconds: Annotated[
+        float, typer.Option(min=0.1, max=3600.0, help="Timeout per policy in the sandbox, in seconds.")
+    ] = 300.0,
     as_json: AsJson = False,
 ) -> None:
-    """Try on a task what every task promises, and say what to mend. Exit code 1 if a promise is not kept.
+    """Check that a task satisfies the task contract, and say what to fix. Exit code 1 if it does not.
 
-    Options of the task itself make it shorter, such as fewer or smaller workloads.
+    The task's own options can make it faster, for example with fewer or smaller workloads.
 
     \b
     Examples:
@@ -120,7 +130,8 @@ def validate(
     passed = all(finding.result == "passed" for finding in findings)
     if as_json:
         checks = [finding.document() for finding in findings]
-        print_json({"task": task.name, "place": name, "passed": passed, "checks": checks})
+        document: ValidateDocument = {"task": task.name, "path": name, "passed": passed, "checks": checks}
+        print_json(document)
     elif passed:
         say(f"\n{task.name} keeps all {len(findings)} promises")
     else:
@@ -140,7 +151,7 @@ def _show_finding(finding: Finding) -> None:
 
 
 def tasks(as_json: AsJson = False) -> None:
-    """List the tasks that can be named, with where each comes from.
+    """List the available tasks and where each comes from.
 
     \b
     Examples:

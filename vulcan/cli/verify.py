@@ -13,23 +13,24 @@ from vulcan.cli.output import print_json, read_policy, say
 if TYPE_CHECKING:
     from vulcan.anvil import Rejected
     from vulcan.anvil.proofs import Verdict
+    from vulcan.documents.policy import VerifyDocument
     from vulcan.task import Property, Task
 
 
 def verify(
-    policy: Annotated[Path, typer.Argument(help="A policy, or a module that `vulcan export` wrote.")],
+    policy: Annotated[Path, typer.Argument(help="Policy file, or a module written by `vulcan export`.")],
     task: TaskName,
     as_json: AsJson = False,
     seconds: Annotated[
-        float, typer.Option(min=0.0, help="Time for each property; then its verdict is unknown.")
+        float, typer.Option(min=0.0, help="Timeout per property in seconds; on timeout the verdict is `unknown`.")
     ] = 10.0,
     property_: Annotated[
-        list[str] | None, typer.Option("--property", help="Only the property of this name. Repeatable.")
+        list[str] | None, typer.Option("--property", help="Verify only the property of this name. Repeatable.")
     ] = None,
 ) -> None:
-    """Prove or refute the properties that a task declares, for every input within the features' declared ranges.
+    """Prove or refute the properties declared by a task, for all inputs within the declared ranges of its features.
 
-    Exit code 0 if all required ones are proved and none is refuted, else 1.
+    Exit code 0 if all required properties are proved and none is refuted, else 1.
 
     \b
     Examples:
@@ -54,8 +55,13 @@ def verify(
         raise typer.Exit(1) from None
     verdicts = verdicts_on(checked, chosen, seconds)
     if as_json:
-        documents = [verdict.document() for verdict in verdicts]
-        print_json({"policy": str(policy), "task": declared.name, "accepted": True, "properties": documents})
+        document: VerifyDocument = {
+            "policy": str(policy),
+            "task": declared.name,
+            "accepted": True,
+            "properties": [verdict.document() for verdict in verdicts],
+        }
+        print_json(document)
     else:
         _show(policy, verdicts)
     if any(v.outcome == "refuted" or (v.property.required and v.outcome != "proved") for v in verdicts):
@@ -74,11 +80,17 @@ def _chosen(task: Task, names: list[str]) -> list[Property]:
 
 
 def _refuse(policy: Path, task: str, rejected: Rejected, as_json: bool) -> None:
-    from dataclasses import asdict
+    from vulcan.anvil.diagnostics import findings_document
 
     if as_json:
-        violations = [asdict(violation) for violation in rejected.violations]
-        print_json({"policy": str(policy), "task": task, "accepted": False, "violations": violations, "properties": []})
+        document: VerifyDocument = {
+            "policy": str(policy),
+            "task": task,
+            "accepted": False,
+            "violations": findings_document(rejected.violations),
+            "properties": [],
+        }
+        print_json(document)
         return
     say(f"rejected: {policy}")
     for violation in rejected.violations:

@@ -26,6 +26,15 @@ from vulcan.dashboard.live_run import LiveRun
 from vulcan.dashboard.lock_holder import interrupt
 from vulcan.dashboard.playground import Busy, Playground
 from vulcan.dashboard.runs import Runs
+from vulcan.documents.dashboard import (
+    CandidatesPage,
+    ChartDocument,
+    PlaygroundCheck,
+    PlaygroundScore,
+    RunPageDocument,
+    StatusDocument,
+)
+from vulcan.documents.dashboard import ChartPoint as Point
 from vulcan.errors import UserError, did_you_mean
 from vulcan.results.candidate import lineage
 from vulcan.store import RunRecord
@@ -38,17 +47,17 @@ _SIGN_OF_LIFE = 15.0
 
 
 async def log_lines(run: LiveRun, after: int) -> AsyncIterator[str]:
-    """Messages `rows`, each with the id of its last row, and `standing` when the run starts or stops; without end.
+    """Messages `rows`, each with the id of its last row, and `status` when the run starts or stops; without end.
 
     A browser that lost its connection sends the id of the last message that it got, and is told what came since.
     """
-    standing: dict[str, Any] | None = None
+    status: StatusDocument | None = None
     quiet = 0.0
     while True:
         try:
             await run_in_threadpool(run.refresh)
         except UserError as error:
-            yield _message("trouble", {"error": " ".join(str(error).split())})
+            yield _message("failed", {"error": " ".join(str(error).split())})
             return
         sent = False
         while new := run.after(after):
@@ -56,10 +65,10 @@ async def log_lines(run: LiveRun, after: int) -> AsyncIterator[str]:
             yield _message("rows", {"rows": [one.document() for one in new]}, after)
             sent = True
             await asyncio.sleep(0)  # whoever has gone away is noticed here
-        now = (await run_in_threadpool(run.standing)).document()
-        if now != standing:
-            standing = now
-            yield _message("standing", now)
+        now = (await run_in_threadpool(run.status)).document()
+        if now != status:
+            status = now
+            yield _message("status", now)
             sent = True
         quiet = 0.0 if sent else quiet + _BETWEEN_LOOKS
         if quiet >= _SIGN_OF_LIFE:
@@ -68,7 +77,7 @@ async def log_lines(run: LiveRun, after: int) -> AsyncIterator[str]:
         await asyncio.sleep(_BETWEEN_LOOKS)
 
 
-def _message(event: str, data: dict[str, Any], row: int | None = None) -> str:
+def _message(event: str, data: Mapping[str, Any], row: int | None = None) -> str:
     """JSON has no line breaks of its own, so that it is one line of a message."""
     number = "" if row is None else f"id: {row}\n"
     return f"event: {event}\n{number}data: {json.dumps(data)}\n\n"
@@ -103,7 +112,7 @@ class TableQuery:
         return cls(words, sort, order == "down", int(page))
 
 
-def page_of(lines: Sequence[Mapping[str, Any]], query: TableQuery) -> dict[str, Any]:
+def page_of(lines: Sequence[Mapping[str, Any]], query: TableQuery) -> CandidatesPage:
     """One page of the candidates that fit. What has no value in the column comes last, whichever the order."""
     found = list(lines)
     for word in query.words:
@@ -116,9 +125,9 @@ def page_of(lines: Sequence[Mapping[str, Any]], query: TableQuery) -> dict[str, 
     page = min(query.page, pages)
     shown = ordered[(page - 1) * PAGE : page * PAGE]
     return {
-        "columns": COLUMNS,
+        "columns": list(COLUMNS),
         "found": len(found),
-        "all": len(lines),
+        "total": len(lines),
         "page": page,
         "pages": pages,
         "candidates": [{name: line[name] for name in (*COLUMNS, "rules")} for line in shown],
@@ -128,11 +137,9 @@ def page_of(lines: Sequence[Mapping[str, Any]], query: TableQuery) -> dict[str, 
 MAX_POINTS = 1500
 """Scores that are drawn; of more, evenly spread ones."""
 
-Point = tuple[int, float]
 
-
-def chart(record: RunRecord, candidate: int | None) -> dict[str, Any]:
-    """Points are a candidate's number and its mean score on train; `descent` is of the candidate, if one is named."""
+def chart(record: RunRecord, candidate: int | None) -> ChartDocument:
+    """Points are a candidate's number and its mean score on train; `lineage` is of the candidate, if one is named."""
     scored: list[Point] = [
         (c.candidate, c.score) for c in record.candidates.values() if c.verdict == "scored" and c.score is not None
     ]
@@ -145,7 +152,7 @@ def chart(record: RunRecord, candidate: int | None) -> dict[str, Any]:
         "points": scored[:: max(1, -(-len(scored) // MAX_POINTS))],
         "best": best,
         "baseline": None if baseline is None else {"policy": baseline.policy, "score": baseline.score},
-        "descent": descent,
+        "lineage": descent,
         "range": _range([s for _, s in scored], [*marked, *(s for _, s in best[-1:]), *_ends(descent)]),
     }
 
@@ -185,9 +192,9 @@ def _range(scores: Sequence[float], marked: Sequence[float]) -> tuple[float, flo
 
 
 LATEST = 30
-"""Happenings that a page begins with."""
+"""Lines of the log that a page begins with."""
 
-Change = Callable[["AppState", LiveRun, dict[str, Any]], dict[str, Any]]
+Change = Callable[["AppState", LiveRun, dict[str, Any]], Mapping[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -231,9 +238,10 @@ def _summary(request: Request) -> Response:
     run = run_of(request)
     desk = desk_of(request)
     with run.lock:
-        latest = [one.document() for one in run.happenings[-LATEST:]]
-        document = {**run.summary(), "happenings": latest}
-    return JSONResponse({**document, "trouble": desk.resumed.trouble(run.place)})
+        latest = [one.document() for one in run.log[-LATEST:]]
+        summary = run.summary()
+    document: RunPageDocument = {**summary, "log": latest, "error": desk.resumed.error(run.place)}
+    return JSONResponse(document)
 
 
 def _candidates(request: Request) -> Response:
@@ -259,11 +267,11 @@ async def _events(request: Request) -> Response:
     return StreamingResponse(log_lines(run, number_of(after)), media_type="text/event-stream")
 
 
-def _check(desk: AppState, run: LiveRun, given: dict[str, Any]) -> dict[str, Any]:
+def _check(desk: AppState, run: LiveRun, given: dict[str, Any]) -> PlaygroundCheck:
     return desk.playground.check(run.record, _text(given, "source"))
 
 
-def _score(desk: AppState, run: LiveRun, given: dict[str, Any]) -> dict[str, Any]:
+def _score(desk: AppState, run: LiveRun, given: dict[str, Any]) -> PlaygroundScore:
     return desk.playground.score(run.record, _text(given, "source"), _text(given, "instance"))
 
 

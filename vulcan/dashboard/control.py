@@ -9,14 +9,14 @@ from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from vulcan import __version__
 from vulcan.dashboard.lock_holder import LockOwner, lock_owner
+from vulcan.documents.dashboard import StatusDocument
 from vulcan.errors import UserError, did_you_mean
 from vulcan.searches.config import SearchConfig
 from vulcan.searches.model_pool import ASK
-from vulcan.searches.session import EXECUTORS
+from vulcan.searches.options import EXECUTION_OPTIONS
 from vulcan.searches.strategies import make_strategy
 from vulcan.store import RunRecord
 from vulcan.store.events import RunStarted
@@ -61,7 +61,7 @@ class RunStatus:
     def can_resume(self) -> bool:
         return self.state in ("interrupted", "error", "left")
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> StatusDocument:
         return {
             "state": self.state,
             "message": " ".join(self.message.split()),
@@ -94,14 +94,11 @@ class Resumed:
 
     def start(self, run: Path, record: RunRecord, executor: str, workers: int) -> int:
         """Start `vulcan resume` in a session of its own; its process id. Raises UserError where it cannot be."""
-        if executor not in EXECUTORS:
-            raise UserError(
-                f"no executor {executor!r}{did_you_mean(executor, EXECUTORS)} (known: {', '.join(EXECUTORS)})"
-            )
+        EXECUTION_OPTIONS["executor"].check(executor)
         with self._lock:
-            standing = run_status(run, record, lock_owner(run))
-            if not standing.can_resume:
-                raise UserError(f"{run.name} is {standing.state}: only a search that was stopped can be gone on with")
+            status = run_status(run, record, lock_owner(run))
+            if not status.can_resume:
+                raise UserError(f"{run.name} is {status.state}: only a search that was stopped can be gone on with")
             begun = self._processes.get(run)
             if begun is not None and begun.poll() is None:  # and has not got as far as to lock the run
                 raise UserError(f"{run.name} is gone on with already, by process {begun.pid}")
@@ -117,7 +114,7 @@ class Resumed:
             self._processes[run] = process
             return process.pid
 
-    def trouble(self, run: Path) -> str:
+    def error(self, run: Path) -> str:
         """Why the search that was started last in this run ended; empty where it goes on, or ended well."""
         process = self._processes.get(run)
         if process is None or process.poll() in (None, 0):

@@ -6,6 +6,7 @@ What an event says in one line, for the list of what happens.
 from __future__ import annotations
 
 import threading
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from contextlib import closing
@@ -16,6 +17,7 @@ from typing import Any
 
 from vulcan.dashboard.control import RunStatus, budgets_of, planned, run_status
 from vulcan.dashboard.lock_holder import lock_owner
+from vulcan.documents.dashboard import LiveRunDocument, LogLineDocument, PolicyLine, SearchLimits
 from vulcan.errors import UserError
 from vulcan.results.candidate import candidate_row
 from vulcan.results.report.html import figure_text
@@ -82,7 +84,7 @@ _RECENT = 60
 """Candidates that the pace is taken over."""
 
 _MAX_AT_ONCE = 200
-"""Happenings in one message."""
+"""Lines of the log in one message."""
 
 Stamp = tuple[int, ...]
 """Of a run's files: where it is the same, nothing was written."""
@@ -97,7 +99,7 @@ class LogLine:
     text: str
     candidate: int | None
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> LogLineDocument:
         return {"row": self.row, "time": self.time, "text": self.text, "candidate": self.candidate}
 
 
@@ -115,7 +117,7 @@ class LiveRun:
         self.record = RunRecord()
         self.lines: list[dict[str, Any]] = []
         """The candidates in short, in their order; `text` is what a filter looks at."""
-        self.happenings: list[LogLine] = []
+        self.log: list[LogLine] = []
         self.begun = self.last = ""
         self.row = 0
         self.costs = Costs()
@@ -124,7 +126,7 @@ class LiveRun:
         self._rules: Counter[str] = Counter()
         self._judged_at: list[str] = []
         self._stamp: Stamp = ()
-        self._summary: tuple[object, dict[str, Any]] | None = None
+        self._summary: tuple[object, LiveRunDocument] | None = None
 
     def refresh(self) -> None:
         """Take in what was written since the last time. Raises UserError where the run cannot be read."""
@@ -152,7 +154,7 @@ class LiveRun:
         text = log_line(event)
         if text:
             candidate = getattr(event, "candidate", None)
-            self.happenings.append(LogLine(row, time, text, candidate))
+            self.log.append(LogLine(row, time, text, candidate))
 
     def _judged(self, judged: CandidateJudged, time: str) -> None:
         line = candidate_row(self.record, judged)
@@ -164,18 +166,15 @@ class LiveRun:
             best = self._best.score if self._best else None
             self._best = judged if best is None or judged.score > best else self._best
 
-    def standing(self) -> RunStatus:
+    def status(self) -> RunStatus:
         """How the run stands now."""
         return run_status(self.place, self.record, lock_owner(self.place))
 
     def after(self, row: int) -> list[LogLine]:
-        """The next happenings after a row, the oldest first: no more than a message can take."""
+        """The next lines of the log after a row, the oldest first: no more than a message can take."""
         with self.lock:
-            low, high = 0, len(self.happenings)
-            while low < high:
-                middle = (low + high) // 2
-                low, high = (middle + 1, high) if self.happenings[middle].row <= row else (low, middle)
-            return self.happenings[low : low + _MAX_AT_ONCE]
+            first = bisect_right(self.log, row, key=lambda line: line.row)
+            return self.log[first : first + _MAX_AT_ONCE]
 
     def best(self) -> CandidateJudged | None:
         """The winner, or as long as there is none the candidate of the highest score."""
@@ -183,22 +182,22 @@ class LiveRun:
             return self.record.candidates[self.record.chosen.candidate]
         return self._best
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> LiveRunDocument:
         """The run as the page shows it."""
-        standing = self.standing()
+        status = self.status()
         with self.lock:
-            key = (self.row, self.costs.calls, standing)
+            key = (self.row, self.costs.calls, status)
             if self._summary is None or self._summary[0] != key:
-                self._summary = (key, self._made_summary(standing))
+                self._summary = (key, self._made_summary(status))
             return self._summary[1]
 
-    def _made_summary(self, standing: RunStatus) -> dict[str, Any]:
+    def _made_summary(self, status: RunStatus) -> LiveRunDocument:
         record, config = self.record, self.record.config
         best, baseline = self.best(), record.best_baseline("train")
         verdicts = self._verdicts
         return {
             "run": self.name,
-            "place": str(self.place),
+            "path": str(self.place),
             "task": config.get("task"),
             "objective": config.get("objective"),
             "model": list(config.get("model") or ()),
@@ -207,7 +206,7 @@ class LiveRun:
             "begun": self.begun,
             "last": self.last,
             "row": self.row,
-            "standing": standing.document(),
+            "status": status.document(),
             "best": None
             if best is None
             else {"candidate": best.candidate, "score": best.score, "chosen": record.chosen is not None},
@@ -217,17 +216,17 @@ class LiveRun:
             "candidates": len(record.candidates),
             "verdicts": {verdict: verdicts[verdict] for verdict in VERDICTS if verdict in verdicts},
             "rules": dict(self._rules.most_common()),
-            "pace": self._pace() if standing.state == "running" else None,
+            "candidates_per_minute": self._pace() if status.state == "running" else None,
             "cost": {
                 "calls": self.costs.calls,
                 "tokens": self.costs.tokens_in + self.costs.tokens_out,
                 "dollars": self.costs.dollars,
-                "unpriced": self.costs.unpriced,
+                "unpriced_calls": self.costs.unpriced,
             },
             **self._limits(),
         }
 
-    def _limits(self) -> dict[str, Any]:
+    def _limits(self) -> SearchLimits:
         """Of how much there is to do how much is done."""
         done = proposals(self.record)
         try:
@@ -238,16 +237,16 @@ class LiveRun:
         over = self.record.chosen is not None or bool(self.record.confirmed)
         return {"budgets": limits, "proposals": done, "planned": done if over else total}
 
-    def _policies(self, best: CandidateJudged | None) -> list[dict[str, Any]]:
+    def _policies(self, best: CandidateJudged | None) -> list[PolicyLine]:
         """The best candidate among the known policies, by their scores on train, the highest first."""
         record = self.record
-        known: dict[str, dict[str, Any]] = {}
+        known: dict[str, PolicyLine] = {}
         for (policy, split), measured in record.baselines.items():
             line = known.setdefault(policy, {"policy": policy, "kind": measured.kind, "candidate": None, "scores": {}})
             line["scores"][split] = measured.score
         lines = list(known.values())
         if best is not None:
-            scores = {split: score_of(record, best.candidate, split) for split in SPLITS}
+            scores: dict[str, float | None] = {split: score_of(record, best.candidate, split) for split in SPLITS}
             lines.append(
                 {
                     "policy": f"candidate {best.candidate}",

@@ -8,11 +8,17 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor
-from dataclasses import asdict
-from typing import Any
 
 from vulcan.anvil import Policy, Rejected
-from vulcan.anvil.diagnostics import Located, excerpt
+from vulcan.anvil.diagnostics import Located, excerpt, findings_document
+from vulcan.documents.dashboard import (
+    ComparedPolicy,
+    ExcerptDocument,
+    InstanceChoice,
+    OperationsDocument,
+    PlaygroundCheck,
+    PlaygroundScore,
+)
 from vulcan.errors import UserError, did_you_mean
 from vulcan.evaluator import Instance
 from vulcan.python_policy.dispatch import AnyPolicy, check_policy
@@ -50,7 +56,7 @@ class Playground:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="vulcan-playground")
         self._evaluator: JailedEvaluator | None = None
 
-    def check(self, record: RunRecord, source: str) -> dict[str, Any]:
+    def check(self, record: RunRecord, source: str) -> PlaygroundCheck:
         """Whether the policy is in the language, what a call may take, and what to doubt in it. Raises UserError."""
         _refuse_large(source)
         task = find_task(record.config["task"])
@@ -60,20 +66,19 @@ class Playground:
             except Rejected as rejected:
                 return _verdict("rejected", [_finding(source, violation) for violation in rejected.violations])
             reading = parse_source(source, task)
-        about = {
-            "size": policy.size,
-            "parameters": policy.parameters,
+        rejected_late = reading.policy is None
+        return {
+            "verdict": "rejected" if rejected_late else "accepted",
+            "violations": [],
+            "message": reading.feedback if rejected_late else "",
+            "warnings": [_finding(source, w) for w in policy.warnings] if isinstance(policy, Policy) else [],
             "operations": _operations(policy, task),
+            "parameters": dict(policy.parameters),
+            "size": policy.size,
             "limit": task.operations,
-            "warnings": [_finding(source, warning) for warning in policy.warnings]
-            if isinstance(policy, Policy)
-            else [],
         }
-        if reading.policy is None:
-            return {**_verdict("rejected", []), **about, "message": reading.feedback}
-        return {**_verdict("accepted", []), **about}
 
-    def score(self, record: RunRecord, source: str, instance: str) -> dict[str, Any]:
+    def score(self, record: RunRecord, source: str, instance: str) -> PlaygroundScore:
         """What the policy scores on one of the run's training instances, beside what is known of others there.
 
         One that the checker rejects is not scored, as in a search. Raises UserError, and Busy where another policy is
@@ -96,8 +101,8 @@ class Playground:
             "seconds": outcome.seconds,
             "instance": chosen.name,
             "score": None if metrics is None else scorer.on_instance("train", chosen.name, metrics),
-            "metrics": metrics,
-            "beside": _beside(record, scorer, chosen.name),
+            "metrics": None if metrics is None else dict(metrics),
+            "comparison": _comparison(record, scorer, chosen.name),
         }
 
     def _alone(self, setup: Setup, job: Job) -> Outcome:
@@ -130,12 +135,14 @@ class Playground:
             self._evaluator.close()
 
 
-def instances_for(record: RunRecord) -> list[dict[str, str]]:
+def instances_for(record: RunRecord) -> list[InstanceChoice]:
     """What a policy can be tried on: what the search itself sees, cheaper versions first. Nothing that is held out."""
-    cheaper = [
-        {"name": i.name, "what": f"cheaper version {rung.name}"} for rung in record.rungs for i in rung.instances
+    cheaper: list[InstanceChoice] = [
+        {"name": i.name, "description": f"cheaper version {rung.name}"} for rung in record.rungs for i in rung.instances
     ]
-    full = [{"name": i.name, "what": "training instance"} for i in record.instances if i.split == "train"]
+    full: list[InstanceChoice] = [
+        {"name": i.name, "description": "training instance"} for i in record.instances if i.split == "train"
+    ]
     known = {line["name"]: line for line in (*cheaper, *full)}  # a rung may have the instance itself
     return list(known.values())
 
@@ -159,22 +166,22 @@ def seed_of(record: RunRecord, candidate: int | None) -> str:
     return next(iter(find_task(record.config["task"]).seed_policies().values()), "")
 
 
-def _beside(record: RunRecord, scorer: Scorer, instance: str) -> list[dict[str, Any]]:
+def _comparison(record: RunRecord, scorer: Scorer, instance: str) -> list[ComparedPolicy]:
     """What known policies, and the best candidate, score on an instance: the highest first."""
     measured: list[tuple[str, str, InstanceMetrics]] = [
         (b.policy, b.kind, b.metrics) for (_, split), b in record.baselines.items() if split == "train"
     ]
     measured += [(r.policy, "baseline", r.metrics) for r in record.references.values()]
     measured += [(f"candidate {c.candidate}", "best so far", c.metrics) for c in record.ranked()[:1]]
-    lines: list[dict[str, Any]] = [
+    lines: list[ComparedPolicy] = [
         {"policy": policy, "kind": kind, "score": scorer.on_instance("train", instance, dict(metrics)[instance])}
         for policy, kind, metrics in measured
         if instance in dict(metrics)
     ]
-    return sorted(lines, key=lambda line: -float(line["score"]))
+    return sorted(lines, key=lambda line: -line["score"])
 
 
-def _operations(policy: AnyPolicy, task: Task) -> list[dict[str, Any]]:
+def _operations(policy: AnyPolicy, task: Task) -> list[OperationsDocument]:
     """The bound of each function; none of free Python, which has none before it runs."""
     if not isinstance(policy, Policy):
         return []
@@ -184,7 +191,7 @@ def _operations(policy: AnyPolicy, task: Task) -> list[dict[str, Any]]:
     ]
 
 
-def _verdict(verdict: str, violations: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def _verdict(verdict: str, violations: Sequence[ExcerptDocument]) -> PlaygroundCheck:
     return {
         "verdict": verdict,
         "violations": list(violations),
@@ -197,11 +204,11 @@ def _verdict(verdict: str, violations: Sequence[dict[str, Any]]) -> dict[str, An
     }
 
 
-def _finding(source: str, finding: Located) -> dict[str, Any]:
+def _finding(source: str, finding: Located) -> ExcerptDocument:
     """A violation or a warning, with the line that it is about."""
     text, _ = excerpt(source, finding.line, finding.column)
-    plain = asdict(finding)  # type: ignore[call-overload]  # both kinds are dataclasses
-    return {**{name: plain[name] for name in ("rule", "line", "column", "message", "hint")}, "excerpt": text.strip()}
+    (plain,) = findings_document([finding])
+    return {**plain, "excerpt": text.strip()}
 
 
 def _refuse_large(source: str) -> None:

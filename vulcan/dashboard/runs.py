@@ -7,11 +7,11 @@ from collections import OrderedDict
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from vulcan.dashboard.control import run_status
 from vulcan.dashboard.live_run import LiveRun, Stamp, stamp_of
 from vulcan.dashboard.lock_holder import lock_owner
+from vulcan.documents.dashboard import RunLine, StatusDocument
 from vulcan.errors import UserError, did_you_mean
 from vulcan.results.run import score_of
 from vulcan.store import RunRecord
@@ -27,7 +27,7 @@ class _Read:
 
     stamp: Stamp
     record: RunRecord
-    line: dict[str, Any]
+    line: RunLine
 
 
 class Runs:
@@ -63,12 +63,12 @@ class Runs:
         run.refresh()
         return run
 
-    def lines(self) -> list[dict[str, Any]]:
+    def lines(self) -> list[RunLine]:
         """A line about every run, the newest first. What is not read yet is read meanwhile, for the next time."""
         found = [self._line(name, place) for name, place in self.places().items()]
         return sorted(found, key=lambda line: (line["begun"] or "9", line["run"]), reverse=True)
 
-    def _line(self, name: str, place: Path) -> dict[str, Any]:
+    def _line(self, name: str, place: Path) -> RunLine:
         stamp = stamp_of(place)
         with self._lock:
             known = self._read.get(name)
@@ -76,10 +76,10 @@ class Runs:
                 self._asked.add(name)
                 self._reader.submit(self._take, name, stamp)
         if known is None:
-            return _about(name, None, {"state": "reading", "message": "", "can_stop": False, "can_resume": False})
-        if known.line["standing"] is not None:  # one that cannot be read
+            return _about(name, None, _unread("reading"))
+        if known.line["status"] is not None:  # one that cannot be read
             return known.line
-        return {**known.line, "standing": run_status(place, known.record, lock_owner(place)).document()}
+        return {**known.line, "status": run_status(place, known.record, lock_owner(place)).document()}
 
     def _take(self, name: str, stamp: Stamp) -> None:
         try:
@@ -88,8 +88,7 @@ class Runs:
                 small = RunRecord(config=run.record.config, stopped=run.record.stopped)
                 read = _Read(stamp, small, _about(name, run, None))
         except UserError as error:  # one damaged run does not hide the others
-            standing = {"state": "damaged", "message": str(error), "can_stop": False, "can_resume": False}
-            read = _Read(stamp, RunRecord(), _about(name, None, standing))
+            read = _Read(stamp, RunRecord(), _about(name, None, _unread("damaged", str(error))))
         with self._lock:
             self._read[name] = read
             self._asked.discard(name)
@@ -99,7 +98,12 @@ class Runs:
         self._reader.shutdown(wait=True, cancel_futures=True)
 
 
-def _about(name: str, run: LiveRun | None, standing: dict[str, Any] | None) -> dict[str, Any]:
+def _unread(state: str, message: str = "") -> StatusDocument:
+    """The status of a run of which nothing is known."""
+    return {"state": state, "message": message, "pid": None, "can_stop": False, "can_resume": False}
+
+
+def _about(name: str, run: LiveRun | None, status: StatusDocument | None) -> RunLine:
     best = run.best() if run is not None else None
     record = run.record if run is not None else RunRecord()
     baseline = record.best_baseline("train")
@@ -113,5 +117,5 @@ def _about(name: str, run: LiveRun | None, standing: dict[str, Any] | None) -> d
         "train": None if best is None else best.score,
         "test": None if best is None else score_of(record, best.candidate, "test"),
         "baseline": None if baseline is None else {"policy": baseline.policy, "score": baseline.score},
-        "standing": standing,
+        "status": status,
     }

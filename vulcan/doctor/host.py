@@ -16,6 +16,16 @@ from vulcan import __version__
 from vulcan.doctor.attacks.attack import Result
 from vulcan.doctor.attacks.local_ray import Listener, listeners
 from vulcan.doctor.defences import FOR_PROGRAMS, DefenceCheck, check_defences
+from vulcan.documents.host import (
+    AttacksDocument,
+    DefaultModel,
+    DirectoryDocument,
+    HostDocument,
+    HostProblem,
+    KernelCache,
+    PortDocument,
+    RayDocument,
+)
 from vulcan.errors import UserError
 from vulcan.models.redact import shown_url
 from vulcan.paths import cache_directory, keep_compiled_kernels_in_cache
@@ -32,7 +42,7 @@ _MIN_FREE = 1 << 30
 """Bytes below which a disk is called full: a run of thousands of candidates takes tens of megabytes."""
 
 
-def host_document(runs: Path) -> dict[str, Any]:
+def host_document(runs: Path) -> HostDocument:
     """All of it. `ok` says whether what every search needs is there; `problems` what is not, and what to do."""
     from vulcan.scoring.ray_executor import RayRuntime
 
@@ -42,10 +52,16 @@ def host_document(runs: Path) -> dict[str, Any]:
     disk, kernels, model = _disk(runs), _kernels(), _model()
     problems = [*_problems_of(tried), *_problems_of_places(disk, kernels), *_problems_of_others(ray, model)]
     return {
-        "ok": not any(problem["stops"] == "everything" for problem in problems),
+        "ok": not any(problem["blocks"] == "everything" for problem in problems),
         "free_programs": not {trial.layer for trial in tried if not trial.holds} & FOR_PROGRAMS,
         "defences": [
-            {"defence": t.layer.value, "holds": t.holds, "needed_for": t.needed_for, "tried": t.tried, "seen": t.seen}
+            {
+                "defence": t.layer.value,
+                "holds": t.holds,
+                "needed_for": t.needed_for,
+                "test": t.tried,
+                "observed": t.seen,
+            }
             for t in tried
         ],
         "ray": ray,
@@ -58,26 +74,26 @@ def host_document(runs: Path) -> dict[str, Any]:
     }
 
 
-def attacks_document(results: list[Result]) -> dict[str, Any]:
+def attacks_document(results: list[Result]) -> AttacksDocument:
     """What became of each attack."""
     stopped = sum(result.stopped for result in results)
     return {
         "attacks": [
-            {"attack": r.attack, "form": r.form, "stopped": r.stopped, "stopped_by": r.stopped_by, "seen": r.detail}
+            {"attack": r.attack, "form": r.form, "stopped": r.stopped, "stopped_by": r.stopped_by, "observed": r.detail}
             for r in results
         ],
         "stopped": stopped,
-        "got_through": len(results) - stopped,
+        "succeeded": len(results) - stopped,
     }
 
 
-def _problems_of(tried: list[DefenceCheck]) -> Iterator[dict[str, str]]:
+def _problems_of(tried: list[DefenceCheck]) -> Iterator[HostProblem]:
     for trial in tried:
         if trial.holds:
             continue
         stops = {"policies": "everything", "free programs": "policies in free Python"}.get(trial.needed_for, "nothing")
         what = f"{trial.layer.value} does not hold: {trial.seen}"
-        yield {"problem": what, "stops": stops, "advice": _ADVICE.get(trial.layer.value, "see SECURITY.md")}
+        yield {"problem": what, "blocks": stops, "advice": _ADVICE.get(trial.layer.value, "see SECURITY.md")}
 
 
 _ADVICE = {
@@ -91,39 +107,39 @@ _ADVICE = {
 }
 
 
-def _problems_of_places(disk: list[dict[str, Any]], kernels: dict[str, Any]) -> Iterator[dict[str, str]]:
+def _problems_of_places(disk: list[DirectoryDocument], kernels: KernelCache) -> Iterator[HostProblem]:
     for place in disk:
         if not place["writable"]:
             advice = "name another by --runs-dir or VULCAN_CACHE_DIR"
-            yield {"problem": f"{place['path']} cannot be written", "stops": "everything", "advice": advice}
+            yield {"problem": f"{place['path']} cannot be written", "blocks": "everything", "advice": advice}
         elif place["free_bytes"] < _MIN_FREE:
             what = f"{place['path']} has {place['free_bytes'] >> 20} MiB left"
-            yield {"problem": what, "stops": "nothing", "advice": "make room before a long search"}
-    if kernels["trouble"]:
+            yield {"problem": what, "blocks": "nothing", "advice": "make room before a long search"}
+    if kernels["error"]:
         advice = "name another place by VULCAN_CACHE_DIR"
-        yield {"problem": kernels["trouble"], "stops": "everything", "advice": advice}
+        yield {"problem": kernels["error"], "blocks": "everything", "advice": advice}
     elif not kernels["files"]:
         advice = "none: the first use of each evaluator compiles them, once"
-        yield {"problem": "no compiled kernels are kept yet", "stops": "nothing", "advice": advice}
+        yield {"problem": "no compiled kernels are kept yet", "blocks": "nothing", "advice": advice}
 
 
-def _ray(runtime: Any) -> dict[str, Any]:
+def _ray(runtime: Any) -> RayDocument:
     from vulcan.scoring.ray_executor import RayUnavailable
 
     try:
         ray = runtime.wait()
     except RayUnavailable as error:
-        return {"up": False, "joined": runtime.joined, "processors": None, "ports": [], "trouble": str(error)}
+        return {"available": False, "address": runtime.joined, "cpus": None, "ports": [], "error": str(error)}
     return {
-        "up": True,
-        "joined": runtime.joined,
-        "processors": ray.cluster_resources().get("CPU"),
+        "available": True,
+        "address": runtime.joined,
+        "cpus": ray.cluster_resources().get("CPU"),
         "ports": [] if runtime.joined else [_port(listener) for listener in listeners(os.getpid())],
-        "trouble": None,
+        "error": None,
     }
 
 
-def _port(listener: Listener) -> dict[str, Any]:
+def _port(listener: Listener) -> PortDocument:
     return {
         "process": listener.process,
         "address": listener.address,
@@ -132,13 +148,13 @@ def _port(listener: Listener) -> dict[str, Any]:
     }
 
 
-def _model() -> dict[str, Any]:
+def _model() -> DefaultModel:
     """What a search asks where it is told nothing else; whether its server takes a connection. No key is sent."""
     server = os.environ.get("VULCAN_API_BASE") or None
     return {
-        "chosen": os.environ.get("VULCAN_MODEL") or OFFLINE,
+        "name": os.environ.get("VULCAN_MODEL") or OFFLINE,
         "server": shown_url(server) if server else None,
-        "answers": _answers(server) if server else None,
+        "reachable": _answers(server) if server else None,
     }
 
 
@@ -152,18 +168,18 @@ def _answers(url: str) -> bool:
     return True
 
 
-def _problems_of_others(ray: dict[str, Any], model: dict[str, Any]) -> Iterator[dict[str, str]]:
-    if not ray["up"]:
+def _problems_of_others(ray: RayDocument, model: DefaultModel) -> Iterator[HostProblem]:
+    if not ray["available"]:
         advice = "searches go on without it, or are told --executor local"
-        if ray["joined"]:
-            advice = f"see to the cluster at {ray['joined']}, leave RAY_ADDRESS unset, or search with --executor local"
-        yield {"problem": "Ray does not come up", "stops": "nothing", "advice": advice}
+        if ray["address"]:
+            advice = f"see to the cluster at {ray['address']}, leave RAY_ADDRESS unset, or search with --executor local"
+        yield {"problem": "Ray does not come up", "blocks": "nothing", "advice": advice}
     if exposed := [port for port in ray["ports"] if not port["loopback"]]:
         what = f"{len(exposed)} ports of the local Ray can be reached from the network"
-        yield {"problem": what, "stops": "everything", "advice": "search with --executor local, and report this"}
-    if model["answers"] is False:
+        yield {"problem": what, "blocks": "everything", "advice": "search with --executor local, and report this"}
+    if model["reachable"] is False:
         what = f"the model's server {model['server']} takes no connection"
-        yield {"problem": what, "stops": "nothing", "advice": "start it, or correct VULCAN_API_BASE"}
+        yield {"problem": what, "blocks": "nothing", "advice": "start it, or correct VULCAN_API_BASE"}
 
 
 def _variables() -> list[str]:
@@ -171,7 +187,7 @@ def _variables() -> list[str]:
     return [*_KEYS, *sorted(found)]
 
 
-def _disk(runs: Path) -> list[dict[str, Any]]:
+def _disk(runs: Path) -> list[DirectoryDocument]:
     return [_place("runs", runs), _place("cache", _cache())]
 
 
@@ -182,24 +198,24 @@ def _cache() -> Path:
         return Path(os.environ.get("VULCAN_CACHE_DIR", ""))
 
 
-def _place(what: str, path: Path) -> dict[str, Any]:
+def _place(what: str, path: Path) -> DirectoryDocument:
     there = next((place for place in (path.resolve(), *path.resolve().parents) if place.exists()), Path("/"))
     return {
-        "place": what,
+        "name": what,
         "path": str(path),
         "writable": os.access(there, os.W_OK | os.X_OK),
         "free_bytes": shutil.disk_usage(there).free,
     }
 
 
-def _kernels() -> dict[str, Any]:
+def _kernels() -> KernelCache:
     try:
         keep_compiled_kernels_in_cache()
     except UserError as error:
-        return {"path": None, "files": 0, "bytes": 0, "trouble": str(error)}
+        return {"path": None, "files": 0, "bytes": 0, "error": str(error)}
     path = Path(os.environ["NUMBA_CACHE_DIR"])
     files = [file for file in path.rglob("*.nb?") if file.is_file()]
-    return {"path": str(path), "files": len(files), "bytes": sum(f.stat().st_size for f in files), "trouble": None}
+    return {"path": str(path), "files": len(files), "bytes": sum(f.stat().st_size for f in files), "error": None}
 
 
 def _versions() -> Iterator[tuple[str, str | None]]:

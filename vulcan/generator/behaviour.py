@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 import random
@@ -150,6 +151,8 @@ def _compiled(e: ir.Expression, parameters: Mapping[str, float]) -> _Function:
     if len(parts) == 2:
         left, right = parts
         return lambda features: evaluate(left(features), right(features))
+    if e.operation in ("and", "or"):
+        return lambda features: functools.reduce(evaluate, (part(features) for part in parts))
     return lambda features: evaluate(*(part(features) for part in parts))
 
 

@@ -7,6 +7,7 @@ Turns an expression into a readable function body: repeated parts get names, out
 
 from __future__ import annotations
 
+import functools
 import random
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -21,6 +22,7 @@ from vulcan.generator.crossover import CROSSOVERS
 from vulcan.generator.draft import PolicyDraft
 from vulcan.generator.expression_tree import is_constant, is_larger, places
 from vulcan.generator.flatten import flatten
+from vulcan.generator.guards import broken, guards
 from vulcan.generator.mutation import MUTATIONS
 from vulcan.generator.random_programs import fresh, simplest
 from vulcan.generator.tidy import has_idle_part, tidy
@@ -226,6 +228,7 @@ class Breeder:
     def __init__(self, words: Vocabulary) -> None:
         self._words = words
         self._probe = Probe(words)
+        self._guards = guards(words.task)
 
     def genome(self, source: str) -> Genome:
         """What there is to work on in a policy's source. Raises Rejected."""
@@ -333,6 +336,17 @@ class Breeder:
         return not self._probe.is_flat(behaviour) and behaviour not in [g.behaviour for g in parents]
 
     def _checked(self, attempt: _Attempt) -> BredPolicy | None:
+        """The policy, guarded where the task requires what it is not certain to keep; None where it is invalid."""
+        written = self._written(attempt)
+        if written is None or attempt.focus.program is not None:
+            return written
+        needed = broken(written.policy, self._guards)
+        if not needed:
+            return written
+        e = functools.reduce(lambda guarded, guard: guard(guarded), needed, attempt.expression)
+        return self._written(replace(attempt, expression=e))
+
+    def _written(self, attempt: _Attempt) -> BredPolicy | None:
         task = self._words.task
         said = f"The offline generator (offline/evolve, not a language model) {attempt.description}."
         program = attempt.focus.rebuilt(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from vulcan.anvil import ir
 from vulcan.anvil.rewrite.traversal import Path, replaced
-from vulcan.generator.draft import PolicyDraft
+from vulcan.generator.draft import PolicyDraft, rounded
 from vulcan.generator.expression_tree import is_constant, is_larger, operate, places
 from vulcan.generator.terms import condition
 from vulcan.generator.units import Unit, unit_of
@@ -93,7 +93,7 @@ def average_constants(
         return None
     for name in differing:
         a, b = draft.parameters[name], parameters[name]
-        draft.parameters[name] = float(f"{a + draft.rng.uniform(-0.5, 1.5) * (b - a):.3g}")
+        draft.parameters[name] = rounded(a + draft.rng.uniform(-0.5, 1.5) * (b - a))
     return one
 
 

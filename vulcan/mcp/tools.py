@@ -9,7 +9,6 @@ The options of a study as JSON Schema, made from what declares them.
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, closing
-from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -23,30 +22,22 @@ from vulcan.results.candidate import candidate_document, candidate_row
 from vulcan.results.evidence_card import export_candidate
 from vulcan.results.run import run_document
 from vulcan.results.task import task_document, tasks_document
-from vulcan.searches.config import SearchConfig, make_config, sort_options
+from vulcan.searches.config import make_config, sort_options
 from vulcan.searches.costs import Costs
 from vulcan.searches.interactive import InteractiveSearch, ask_document, open_interactive_search, tell_document
 from vulcan.searches.model_pool import ASK
-from vulcan.searches.options import MEANINGS, OF_MODELS
+from vulcan.searches.options import OPTIONS
 from vulcan.searches.session import ExecutionConfig, check_config, open_study, record_stop
 from vulcan.store import RunRecord
 from vulcan.store.runs import create_store, find_run, lock_run, new_run, open_store
 
-STUDY_OPTIONS = tuple(name for name in MEANINGS if name not in ("model", *OF_MODELS))
+STUDY_OPTIONS = tuple(name for name, option in OPTIONS.items() if name != "model" and not option.models_only)
 """The options of a search that mean something where an agent answers its prompts."""
-
-_TYPES = {"str": "string", "int": "integer", "float": "number", "bool": "boolean"}
 
 
 def options_schema() -> dict[str, Any]:
-    """An object with a property for each option: its type, meaning and default."""
-    declared = {f.name: f for f in fields(SearchConfig)}
-    properties: dict[str, Any] = {}
-    for name in STUDY_OPTIONS:
-        field = declared[name]
-        properties[name] = {"type": _TYPES[str(field.type).removesuffix(" | None")], "description": MEANINGS[name]}
-        if field.default is not MISSING and field.default is not None:
-            properties[name]["default"] = field.default
+    """Describe the options of a study as JSON Schema."""
+    properties = {name: OPTIONS[name].schema() for name in STUDY_OPTIONS}
     return {"type": "object", "properties": properties, "additionalProperties": False}
 
 
@@ -76,8 +67,8 @@ class Tools:
         return open_interactive_search(place, NullDisplay(), allow_unsandboxed=self._machines.allow_unsandboxed)
 
     def list_tasks(self) -> dict[str, Any]:
-        """List the tasks that a policy can be searched for: {"tasks": [{"name", "place", "summary"}]}."""
-        return tasks_document()
+        """List the tasks that a policy can be searched for: {"tasks": [{"name", "path", "summary"}]}."""
+        return dict(tasks_document())
 
     def describe_task(
         self, task: Annotated[str, Field(description="A task's name, or the directory of one.")]
@@ -98,7 +89,7 @@ class Tools:
         """Open a search whose prompts you answer. Measures the known policies first, which may take a minute.
 
         Returns the run's summary; pass its `run` to the other tools. Then ask for a proposal, answer it with tell, and
-        so on; finish when `over` is true, or earlier.
+        so on; finish when `done` is true, or earlier.
         """
         declared = find_task(task)
         chosen, wrong = sort_options(declared, options or {}, "options")
@@ -118,7 +109,7 @@ class Tools:
             open_study(declared, config, store, evidence, self._machines, NullDisplay()) as study,
         ):
             study.begin()
-            return run_document(run, study.record, study.costs)
+            return dict(run_document(run, study.record, study.costs))
 
     def ask(
         self,
@@ -129,13 +120,13 @@ class Tools:
     ) -> dict[str, Any]:
         """Get the next proposal: `proposal` is its id, and `messages` the chat to answer as the assistant would.
 
-        `wants` is "policy" (answer with a Python module in one code block, or with edits where `form` is "diff") or
+        `kind` is "policy" (answer with a Python module in one code block, or with edits where `form` is "diff") or
         "advice" (answer in words). Several may be open at once: ask again before telling. `proposal` is null where
-        none can be given before one of `open` has its reply, or where the search is `over`.
+        none can be given before one of `open` has its reply, or where the search is `done`.
         """
         with self._conversation(find_run(run, self._runs)) as conversation:
             given = conversation.find(proposal) if proposal is not None else conversation.ask()
-            return ask_document(conversation, given)
+            return dict(ask_document(conversation, given))
 
     def tell(
         self,
@@ -147,11 +138,11 @@ class Tools:
         """Give the reply to an open proposal, and get its `verdict`, `score` (higher is better) and `feedback`.
 
         Each proposal takes one reply. Where `repair` is true the program was rejected: the next ask gives the proposal
-        back with what was wrong, as another turn. `settled` is false while an earlier proposal has no reply yet.
+        back with what was wrong, as another turn. `pending` is true while an earlier proposal has no reply yet.
         `best` is the best candidate so far.
         """
         with self._conversation(find_run(run, self._runs)) as conversation:
-            return tell_document(conversation, conversation.tell(proposal, reply, model))
+            return dict(tell_document(conversation, conversation.tell(proposal, reply, model)))
 
     def inspect(
         self,
@@ -173,7 +164,7 @@ class Tools:
             if candidate not in record.candidates:
                 raise UserError(f"{place} has no candidate {candidate}: they go from 1 to {len(record.candidates)}")
             judged = record.candidates[candidate]
-            return candidate_document(record, judged, store.call(judged.proposal, judged.turn))
+            return dict(candidate_document(record, judged, store.call(judged.proposal, judged.turn)))
 
     def finish(self, run: Run) -> dict[str, Any]:
         """End a search: choose the winner from what is there, and measure it on the splits held out.
@@ -184,7 +175,7 @@ class Tools:
         place = find_run(run, self._runs)
         with self._conversation(place) as conversation:
             conversation.finish()
-            return run_document(place, conversation.study.record, conversation.study.costs)
+            return dict(run_document(place, conversation.study.record, conversation.study.costs))
 
     def export(
         self,

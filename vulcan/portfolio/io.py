@@ -6,11 +6,11 @@ import json
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from vulcan import __version__
+from vulcan.documents.library import LibraryDocument, MemberProvenance
 from vulcan.errors import UserError
 from vulcan.portfolio.model import (
     METHODS,
@@ -81,7 +81,7 @@ def write_library(library: Library, place: Path) -> None:
         raise UserError(f"cannot write the library {place}: {error.strerror}") from error
 
 
-def to_json(library: Library) -> dict[str, Any]:
+def to_json(library: Library) -> LibraryDocument:
     """The document; a member's source is in a file of its own."""
     return {
         "format": FORMAT,
@@ -97,7 +97,7 @@ def to_json(library: Library) -> dict[str, Any]:
             "clusters": library.clustering.clusters,
             "tried": [{"clusters": n, "silhouette": s} for n, s in library.clustering.tried],
         },
-        "workloads": [asdict(workload) for workload in library.workloads],
+        "workloads": [{"name": w.name, "sha256": w.sha256} for w in library.workloads],
         "instances": [
             {"name": i.name, "workload": i.workload, "cluster": i.cluster, "fingerprint": list(i.fingerprint)}
             for i in library.instances
@@ -109,16 +109,29 @@ def to_json(library: Library) -> dict[str, Any]:
                 "task": m.task,
                 "settings": dict(m.settings),
                 "provenance": _origin_json(m.provenance),
-                "earned": [asdict(e) for e in m.earned],
+                "earned": [{"objective": e.objective, "instance": e.instance, "by": e.by} for e in m.earned],
             }
             for m in library.members
         ],
-        "fallback": {objective: asdict(fallback) for objective, fallback in library.fallbacks.items()},
+        "fallback": {
+            objective: {"baseline": fallback.baseline, "policy": fallback.policy}
+            for objective, fallback in library.fallbacks.items()
+        },
         "confidence": {"reach": library.rule.reach, "least": library.rule.least},
         "rule": {
             "method": library.rule.method,
             "neighbours": library.rule.nearest,
-            "left_out": [asdict(each) for each in library.rule.left_out],
+            "left_out": [
+                {
+                    "method": each.method,
+                    "objective": each.objective,
+                    "score": each.score,
+                    "fallback": each.fallback,
+                    "single": each.single,
+                    "best": each.best,
+                }
+                for each in library.rule.left_out
+            ],
         },
         "margin": library.margin,
         "notes": list(library.notes),
@@ -132,9 +145,16 @@ def to_json(library: Library) -> dict[str, Any]:
     }
 
 
-def _origin_json(origin: Origin) -> dict[str, Any]:
-    plain = asdict(origin)
-    return {**plain, "workloads": list(origin.workloads), "search": None if origin.search is None else plain["search"]}
+def _origin_json(origin: Origin) -> MemberProvenance:
+    return {
+        "proposer": origin.proposer,
+        "origin": origin.origin,
+        "workloads": list(origin.workloads),
+        "seed": origin.seed,
+        "run": origin.run,
+        "candidate": origin.candidate,
+        "search": None if origin.search is None else dict(origin.search),
+    }
 
 
 def _library(plain: Mapping[str, Any], place: Path) -> Library:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from types import TracebackType
 from typing import Any, Protocol, Self, runtime_checkable
 
-from vulcan.errors import UserError, did_you_mean
 from vulcan.progress.json_lines import JsonLinesDisplay
 from vulcan.progress.plain import NullDisplay, PlainDisplay
 from vulcan.progress.run_opened import RunInfo
-from vulcan.searches.options import PROGRESS
+from vulcan.searches.options import PROGRESS, check_choice
 from vulcan.searches.session import RunDisplay
 from vulcan.terminal_text import printable
 
@@ -22,7 +22,7 @@ class Display(RunDisplay, Protocol):
     def opened(self, opened: RunInfo) -> None:
         """A run was opened, before anything happens in it."""
 
-    def ended(self, summary: dict[str, Any]) -> None:
+    def ended(self, summary: Mapping[str, Any]) -> None:
         """The run came to its end, and to this: the document of `vulcan show RUN --json`."""
 
     def __enter__(self) -> Self: ...
@@ -33,9 +33,8 @@ class Display(RunDisplay, Protocol):
 
 
 def check_form(form: str) -> str:
-    """Raises UserError for a form of progress that there is not."""
-    if form not in PROGRESS:
-        raise UserError(f"no form of progress {form!r}{did_you_mean(form, PROGRESS)} (known: {', '.join(PROGRESS)})")
+    """Check the name of a form of progress. Raises UserError."""
+    check_choice("form of progress", form, PROGRESS)
     return form
 
 

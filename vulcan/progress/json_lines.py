@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from vulcan.documents.run import ProgressLine
 from vulcan.progress.run_opened import RunInfo
 from vulcan.progress.state import ProgressTracker
 from vulcan.store.events import Event, kind_of
@@ -21,7 +22,7 @@ KINDS = ("Opened", "Preparing", "Begun", "Ended", "Failed")
 
 
 class JsonLinesDisplay:
-    """See `vulcan.searches.session.RunDisplay`. Every line has the keys `kind`, `seconds`, `data` and `standing`."""
+    """See `vulcan.searches.session.RunDisplay`. Every line has the keys `kind`, `seconds`, `data` and `progress`."""
 
     def __init__(self, write: Callable[[str], None]) -> None:
         """`write` is given each line without its end, and must pass it on at once."""
@@ -39,24 +40,24 @@ class JsonLinesDisplay:
     def begin(self, study: Study) -> None:
         """See `Display`."""
         self._tally.begin(study)
-        self._line("Begun", {"settled": study.settled, "total": study.total})
+        self._line("Begun", {"completed": study.settled, "total": study.total})
 
     def __call__(self, event: Event) -> None:
         self._tally.add(event)
         self._line(kind_of(event), asdict(event))
 
-    def ended(self, summary: dict[str, Any]) -> None:
+    def ended(self, summary: Mapping[str, Any]) -> None:
         """See `vulcan.progress.display.Display`."""
         self._line("Ended", summary)
 
     def _line(self, kind: str, data: Any) -> None:
         """Write a line. A number that is not finite, such as a score that a task made so, is null."""
         standing = self._tally.standing()
-        document = {
+        document: ProgressLine = {
             "kind": kind,
             "seconds": round(self._tally.seconds, 3),
             "data": data,
-            "standing": None if standing is None else standing.document(),
+            "progress": None if standing is None else standing.document(),
         }
         self._write(json.dumps(_finite(document), allow_nan=False))
 

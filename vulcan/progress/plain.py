@@ -6,7 +6,7 @@ Nothing is shown.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -43,7 +43,7 @@ class PlainDisplay:
         """See `vulcan.progress.display.Display`."""
         self._write(opened.words())
 
-    def ended(self, summary: dict[str, Any]) -> None:
+    def ended(self, summary: Mapping[str, Any]) -> None:
         """See `vulcan.progress.display.Display`: whoever wants to see the summary prints it."""
 
     def preparing(self, what: str) -> None:
@@ -111,7 +111,7 @@ class NullDisplay:
     def opened(self, opened: RunInfo) -> None:
         """See `vulcan.progress.display.Display`."""
 
-    def ended(self, summary: dict[str, Any]) -> None:
+    def ended(self, summary: Mapping[str, Any]) -> None:
         """See `vulcan.progress.display.Display`."""
 
     def preparing(self, what: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib.util import find_spec
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -42,7 +42,7 @@ class RichDisplay:
         """See `vulcan.progress.display.Display`."""
         self._say(opened.words())
 
-    def ended(self, summary: dict[str, Any]) -> None:
+    def ended(self, summary: Mapping[str, Any]) -> None:
         """See `vulcan.progress.display.Display`: whoever wants to see the summary prints it."""
 
     def _say(self, text: str) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+
+from vulcan.documents.run import OpenedData
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +28,12 @@ class RunInfo:
             answered = f", the replies of {self.repeats}"
         return f"run {self.run}: task {self.task}, {self.instances} instances{answered}"
 
-    def document(self) -> dict[str, Any]:
-        """As JSON; docs/json.md has its shape."""
+    def document(self) -> OpenedData:
+        """As JSON."""
         return {
             "run": str(self.run),
             "task": self.task,
             "instances": self.instances,
             "model": list(self.models),
-            "repeats": None if self.repeats is None else str(self.repeats),
+            "replay_of": None if self.repeats is None else str(self.repeats),
         }

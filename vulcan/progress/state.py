@@ -10,8 +10,9 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from vulcan.documents.run import Progress
 from vulcan.store.events import CandidateJudged, Event
 
 if TYPE_CHECKING:
@@ -54,21 +55,21 @@ class ProgressSnapshot:
     def gap(self) -> float | None:
         return None if self.best is None or self.baseline is None else self.best[1] - self.baseline[1]
 
-    def document(self) -> dict[str, Any]:
-        """The same as JSON; docs/json.md has its shape."""
+    def document(self) -> Progress:
+        """The same as JSON."""
         best, baseline = self.best, self.baseline
         return {
-            "settled": self.settled,
+            "completed": self.settled,
             "total": self.total,
             "best": None if best is None else {"candidate": best[0], "score": best[1]},
             "best_baseline": None if baseline is None else {"policy": baseline[0], "score": baseline[1]},
             "gap": self.gap,
-            "candidates_a_minute": self.per_minute,
+            "candidates_per_minute": self.per_minute,
             "verdicts": dict(self.verdicts),
             "rules": dict(self.rules),
             "dollars": self.dollars,
             "tokens": self.tokens,
-            "calls_of_unknown_price": self.unpriced,
+            "unpriced_calls": self.unpriced,
             "seconds_left": self.seconds_left,
         }
 

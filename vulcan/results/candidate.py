@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import Any
-
-from vulcan.results.run import metrics_of, score_of, scorer_of
+from vulcan.documents.run import CandidateDocument, InstanceMetricsRow, ProposalData, RankedCandidate
+from vulcan.results.run import metrics_of, scorer_of, scores_by_split
 from vulcan.searches.evidence import SPLITS
 from vulcan.store import RunRecord
-from vulcan.store.events import CallRecord, CandidateJudged
+from vulcan.store.events import CallRecord, CandidateJudged, CandidateProposed
 
 
-def candidate_document(record: RunRecord, judged: CandidateJudged, call: CallRecord | None) -> dict[str, Any]:
-    """A candidate as docs/json.md has it; `call` is the reply that it was read from. Raises UserError."""
+def candidate_document(record: RunRecord, judged: CandidateJudged, call: CallRecord | None) -> CandidateDocument:
+    """A candidate in full; `call` is the reply that it was read from. Raises UserError."""
     return {
         "candidate": judged.candidate,
         "verdict": judged.verdict,
         "source": judged.source,
         "origin": judged.origin,
         "derived_from": judged.derived_from,
-        "proposal": asdict(record.proposals[judged.proposal]),
+        "proposal": _proposal(record.proposals[judged.proposal]),
         "turn": judged.turn,
         "model": call.model if call else None,
         "lineage": lineage(record, judged.candidate),
@@ -31,12 +29,25 @@ def candidate_document(record: RunRecord, judged: CandidateJudged, call: CallRec
         "warnings": list(judged.warnings),
         "signature": judged.signature,
         "rungs": [{"rung": rung, "score": score} for rung, score in judged.rungs],
-        "scores": {split: score_of(record, judged.candidate, split) for split in SPLITS},
+        "scores": scores_by_split(record, judged.candidate),
         "metrics": metric_rows(record, judged.candidate),
     }
 
 
-def candidate_row(record: RunRecord, judged: CandidateJudged) -> dict[str, Any]:
+def _proposal(proposal: CandidateProposed) -> ProposalData:
+    return {
+        "proposal": proposal.proposal,
+        "round": proposal.round,
+        "operator": proposal.operator,
+        "parents": list(proposal.parents),
+        "seed": proposal.seed,
+        "model": proposal.model,
+        "island": proposal.island,
+        "form": proposal.form,
+    }
+
+
+def candidate_row(record: RunRecord, judged: CandidateJudged) -> RankedCandidate:
     """The same in short, for lists."""
     proposal = record.proposals[judged.proposal]
     return {
@@ -65,7 +76,7 @@ def lineage(record: RunRecord, candidate: int) -> list[list[int]]:
     return generations
 
 
-def metric_rows(record: RunRecord, candidate: int) -> list[dict[str, Any]]:
+def metric_rows(record: RunRecord, candidate: int) -> list[InstanceMetricsRow]:
     """The score and the metrics of a candidate on each instance that it was measured on."""
     scorer = scorer_of(record)
     return [
@@ -73,7 +84,7 @@ def metric_rows(record: RunRecord, candidate: int) -> list[dict[str, Any]]:
             "instance": instance,
             "split": split,
             "score": scorer.on_instance(split, instance, metrics),
-            "metrics": metrics,
+            "metrics": dict(metrics),
         }
         for split in SPLITS
         for instance, metrics in metrics_of(record, candidate, split)

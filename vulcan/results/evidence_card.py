@@ -27,7 +27,7 @@ from vulcan.python_policy.policy import ProgramPolicy
 from vulcan.registry import built_in_directory
 from vulcan.results.candidate import candidate_row, lineage, metric_rows
 from vulcan.results.report.data import Report, models
-from vulcan.results.run import interval_of, score_of
+from vulcan.results.run import interval_document, interval_of, model_cost, score_of
 from vulcan.searches.costs import Costs
 from vulcan.searches.evidence import SPLITS
 from vulcan.store.events import CandidateJudged
@@ -149,13 +149,7 @@ def _of_run(report: Report, judged: CandidateJudged) -> dict[str, Any]:
         "models": [
             {key: value for key, value in model.items() if key != "seconds"} for model in models(report.told.calls)
         ],
-        "cost": {
-            "calls": costs.calls,
-            "tokens_in": costs.tokens_in,
-            "tokens_out": costs.tokens_out,
-            "dollars": costs.dollars,
-            "calls_of_unknown_price": costs.unpriced,
-        },
+        "cost": model_cost(costs),
     }
 
 
@@ -167,7 +161,7 @@ def _score(report: Report, candidate: int, split: Any) -> dict[str, Any] | None:
     best = report.record.best_baseline(split)
     return {
         "score": score,
-        "interval": interval and {"low": interval.low, "high": interval.high, "confidence": interval.confidence},
+        "interval": interval_document(interval),
         "best_baseline": best and {"policy": best.policy, "score": best.score},
     }
 

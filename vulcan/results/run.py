@@ -8,19 +8,33 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Literal
 
+from vulcan.documents.run import (
+    ControlResult,
+    InstanceScores,
+    IntervalDocument,
+    ModelCost,
+    PolicyScore,
+    Refinement,
+    RunDocument,
+    ScoresBySplit,
+    SplitScores,
+    Winner,
+)
 from vulcan.evaluator import BaselineKind, SplitName
 from vulcan.registry import find_task
-from vulcan.searches.bootstrap import ConfidenceInterval, mean_interval
 from vulcan.searches.costs import Costs
 from vulcan.searches.evidence import SPLITS, find_objective, make_scorer
 from vulcan.searches.scorer import Scorer
 from vulcan.store import RunRecord
 from vulcan.store.events import VERDICTS, InstanceMetrics
 
+if TYPE_CHECKING:
+    from vulcan.searches.bootstrap import ConfidenceInterval
 
-def state_of(record: RunRecord) -> str:
+
+def state_of(record: RunRecord) -> Literal["finished", "interrupted", "error", "open"]:
     """`finished`, `interrupted`, `error`, or `open` where nothing says that it stopped."""
     return record.stopped.reason if record.stopped else "open"
 
@@ -53,11 +67,11 @@ def proposals(record: RunRecord) -> int:
     return sum(p.round > 0 for p in record.proposals.values())
 
 
-def refined(record: RunRecord, by: str) -> dict[str, int]:
+def refined(record: RunRecord, by: str) -> Refinement:
     """How often the search refined a candidate itself, what that took, and how often something better came of it."""
     done = [r for r in record.refined if r.by == by]
-    better = sum(r.result is not None for r in done)
-    return {"candidates": len(done), "evaluations": sum(r.evaluations for r in done), "better": better}
+    improved = sum(r.result is not None for r in done)
+    return {"candidates": len(done), "evaluations": sum(r.evaluations for r in done), "improved": improved}
 
 
 Named = tuple[str, float]
@@ -75,8 +89,8 @@ class InstanceComparison:
     bound: Named | None
 
 
-def run_document(run: Path, record: RunRecord, costs: Costs) -> dict[str, Any]:
-    """The summary of a run, as docs/json.md has it. Raises UserError where its task is not to be found."""
+def run_document(run: Path, record: RunRecord, costs: Costs) -> RunDocument:
+    """The summary of a run. Raises UserError where its task is not to be found."""
     winner = record.chosen.candidate if record.chosen else None
     scorer = scorer_of(record)
     return {
@@ -84,21 +98,28 @@ def run_document(run: Path, record: RunRecord, costs: Costs) -> dict[str, Any]:
         "task": record.config.get("task"),
         "state": state_of(record),
         "best": None if winner is None else _best(record, winner),
-        **{split: _split(record, scorer, split, winner) for split in SPLITS},
-        "gap": {split: gap(record, winner, split) for split in ("validation", "test")},
+        "train": _split(record, scorer, "train", winner),
+        "validation": _split(record, scorer, "validation", winner),
+        "test": _split(record, scorer, "test", winner),
+        "gap": {"validation": gap(record, winner, "validation"), "test": gap(record, winner, "test")},
         "by_instance": [_compared(row) for row in compare_instances(record, scorer)],
         "control": None if record.control is None else _control(record),
         "proposals": proposals(record),
         "candidates": {verdict: record.verdicts().get(verdict, 0) for verdict in VERDICTS},
         "tuned": refined(record, "tuned"),
         "simplified": refined(record, "simplified"),
-        "cost": {
-            "calls": costs.calls,
-            "tokens_in": costs.tokens_in,
-            "tokens_out": costs.tokens_out,
-            "dollars": costs.dollars,
-            "calls_of_unknown_price": costs.unpriced,
-        },
+        "cost": model_cost(costs),
+    }
+
+
+def model_cost(costs: Costs) -> ModelCost:
+    """The calls of models and what they cost."""
+    return {
+        "calls": costs.calls,
+        "tokens_in": costs.tokens_in,
+        "tokens_out": costs.tokens_out,
+        "dollars": costs.dollars,
+        "unpriced_calls": costs.unpriced,
     }
 
 
@@ -116,6 +137,8 @@ def interval_of(
     metrics = metrics_of(record, candidate, split)
     if scorer is None or not metrics:
         return None
+    from vulcan.searches.bootstrap import mean_interval  # with numpy, which `vulcan runs` needs not
+
     return mean_interval([scorer.on_instance(split, name, measured) for name, measured in metrics])
 
 
@@ -146,27 +169,25 @@ def _best_known(record: RunRecord, scorer: Scorer, split: SplitName, instance: s
     return max(known, key=lambda named: named[1], default=None)
 
 
-def _best(record: RunRecord, winner: int) -> dict[str, Any]:
+def _best(record: RunRecord, winner: int) -> Winner:
     chosen = record.candidates[winner]
     return {
         "candidate": chosen.candidate,
         "source": chosen.source,
-        "chosen_on": record.chosen and record.chosen.split,
+        "chosen_on": record.chosen.split if record.chosen else None,
         "origin": chosen.origin,
         "derived_from": chosen.derived_from,
     }
 
 
-def _split(record: RunRecord, scorer: Scorer | None, split: SplitName, winner: int | None) -> dict[str, Any] | None:
+def _split(record: RunRecord, scorer: Scorer | None, split: SplitName, winner: int | None) -> SplitScores | None:
     if not any(instance.split == split for instance in record.instances):
         return None
     best = record.best_baseline(split)
     interval = None if winner is None else interval_of(record, scorer, winner, split)
     return {
         "score": score_of(record, winner, split) if winner is not None else None,
-        "interval": None
-        if interval is None
-        else {"low": interval.low, "high": interval.high, "confidence": interval.confidence},
+        "interval": interval_document(interval),
         "instances": [instance.name for instance in record.instances if instance.split == split],
         "best_baseline": None if best is None else {"policy": best.policy, "score": best.score},
         "baselines": {p: b.score for (p, s), b in record.baselines.items() if s == split and b.kind == "baseline"},
@@ -174,7 +195,14 @@ def _split(record: RunRecord, scorer: Scorer | None, split: SplitName, winner: i
     }
 
 
-def _compared(row: InstanceComparison) -> dict[str, Any]:
+def interval_document(interval: ConfidenceInterval | None) -> IntervalDocument | None:
+    """An interval as JSON; None for none."""
+    if interval is None:
+        return None
+    return {"low": interval.low, "high": interval.high, "confidence": interval.confidence}
+
+
+def _compared(row: InstanceComparison) -> InstanceScores:
     return {
         "instance": row.instance,
         "split": row.split,
@@ -184,16 +212,25 @@ def _compared(row: InstanceComparison) -> dict[str, Any]:
     }
 
 
-def _named(known: Named | None) -> dict[str, Any] | None:
+def _named(known: Named | None) -> PolicyScore | None:
     return None if known is None else {"policy": known[0], "score": known[1]}
 
 
-def _control(record: RunRecord) -> dict[str, Any]:
+def _control(record: RunRecord) -> ControlResult:
     assert record.control is not None
     scores = dict(record.control.scores)
     return {
         "strategy": "best-of-n",
         "candidates": record.control.candidates,
         "source": record.control.source,
-        "scores": {split: scores.get(split) for split in SPLITS},
+        "scores": {"train": scores.get("train"), "validation": scores.get("validation"), "test": scores.get("test")},
+    }
+
+
+def scores_by_split(record: RunRecord, candidate: int) -> ScoresBySplit:
+    """The mean objective of a candidate on each split."""
+    return {
+        "train": score_of(record, candidate, "train"),
+        "validation": score_of(record, candidate, "validation"),
+        "test": score_of(record, candidate, "test"),
     }

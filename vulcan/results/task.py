@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Any
 
+from vulcan.documents.policy import FunctionInterface, TaskDocument, TasksDocument
 from vulcan.registry import find_task, known_tasks
 from vulcan.task import Program, Rank, Task, Value
 
 
-def task_document(task: Task) -> dict[str, Any]:
-    """A task as docs/json.md has it."""
+def task_document(task: Task) -> TaskDocument:
+    """The interface of a task."""
     return {
         "task": task.name,
         "summary": task.summary,
@@ -26,8 +26,8 @@ def task_document(task: Task) -> dict[str, Any]:
     }
 
 
-def _function(declared: Rank | Value | Program) -> dict[str, Any]:
-    return {
+def _function(declared: Rank | Value | Program) -> FunctionInterface:
+    interface: FunctionInterface = {
         "kind": type(declared).__name__.lower(),
         "function": declared.function,
         "arguments": [argument.name for argument in declared.arguments],
@@ -37,15 +37,17 @@ def _function(declared: Rank | Value | Program) -> dict[str, Any]:
         ],
         "returns": declared.returns,
         "mechanisms": [asdict(mechanism) for mechanism in declared.mechanisms],
-        **({"hooks": [asdict(hook) for hook in declared.hooks]} if isinstance(declared, Program) else {}),
     }
+    if isinstance(declared, Program):
+        interface["hooks"] = [asdict(hook) for hook in declared.hooks]
+    return interface
 
 
-def tasks_document() -> dict[str, Any]:
+def tasks_document() -> TasksDocument:
     """Every task that can be named, with where it comes from. Raises UserError where one does not load."""
     return {
         "tasks": [
-            {"name": name, "place": place, "summary": find_task(name).summary}
+            {"name": name, "path": place, "summary": find_task(name).summary}
             for name, place in sorted(known_tasks().items())
         ]
     }

@@ -54,17 +54,6 @@ def mean_interval(values: Sequence[float], confidence: float = 0.95, seed: int =
     return ConfidenceInterval(mean - below * error, mean - above * error, confidence)
 
 
-def paired_interval(
-    first: Sequence[float], second: Sequence[float], confidence: float = 0.95, seed: int = 1
-) -> ConfidenceInterval | None:
-    """The interval of the mean of first minus second, which were measured on the same instances in the same order.
-
-    What both owe to an instance falls out, so that it is narrower than the two intervals apart. See `mean_interval`;
-    raises ValueError also where the two differ in length.
-    """
-    return mean_interval([a - b for a, b in zip(first, second, strict=True)], confidence, seed)
-
-
 def standard_error(sample: NDArray[np.float64]) -> float:
     """Of the mean of two values or more; exactly 0 for equal values, which rounding would make almost so."""
     return 0.0 if np.all(sample == sample[0]) else float(sample.std(ddof=1)) / math.sqrt(len(sample))

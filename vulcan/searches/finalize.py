@@ -10,10 +10,12 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Literal
 
+from vulcan.anvil import Rejected
 from vulcan.evaluator import Instance, SplitName
+from vulcan.python_policy.dispatch import check_policy
 from vulcan.scoring import Executor, Job, Outcome
 from vulcan.searches.config import SearchConfig
-from vulcan.searches.reply import parse_source
+from vulcan.searches.reply import parse_source, refutation
 from vulcan.searches.scorer import Scorer
 from vulcan.searches.simplify import simplify
 from vulcan.searches.tuning import MAX_CONFIRMATIONS, tune
@@ -99,7 +101,7 @@ class Refiner:
         return ranked[0] if ranked and ranked[0].candidate not in done else None
 
     def _on(self, instances: tuple[Instance, ...]) -> _Evaluate:
-        return _Evaluate(instances, self._scorer, self._executor, self._config.limit)
+        return _Evaluate(self._task, instances, self._scorer, self._executor, self._config.limit)
 
     def _events(
         self, of: CandidateJudged, by: Refinement, source: str | None, full: _Evaluate, cheap: _Evaluate | None = None
@@ -135,9 +137,15 @@ class Refiner:
 
 
 class _Evaluate:
-    """Mean objectives of programs on some instances, side by side; None where one failed."""
+    """Mean objectives of programs on some instances, side by side; None where one failed.
 
-    def __init__(self, instances: tuple[Instance, ...], scorer: Scorer, executor: Executor, limit: float) -> None:
+    None, and no evaluation, for one that the search would reject: what is best without its guards is of no use.
+    """
+
+    def __init__(
+        self, task: Task, instances: tuple[Instance, ...], scorer: Scorer, executor: Executor, limit: float
+    ) -> None:
+        self._task = task
         self._instances = instances
         self._scorer = scorer
         self._executor = executor
@@ -155,13 +163,21 @@ class _Evaluate:
         return self.outcomes[source]
 
     def __call__(self, sources: Sequence[str]) -> list[float | None]:
-        running = [self._executor.submit(Job(i, s, self._instances, self._limit)) for i, s in enumerate(sources)]
-        outcomes = [future.result() for future in running]
-        self.outcomes.update(zip(sources, outcomes, strict=True))
-        return [
-            self._scorer.mean_on(self._instances, outcome.metrics) if outcome.status == "scored" else None
-            for outcome in outcomes
-        ]
+        sound = [source for source in dict.fromkeys(sources) if self._keeps_required(source)]
+        running = [self._executor.submit(Job(i, s, self._instances, self._limit)) for i, s in enumerate(sound)]
+        self.outcomes.update(zip(sound, [future.result() for future in running], strict=True))
+        return [self._mean(self.outcomes.get(source)) for source in sources]
+
+    def _mean(self, outcome: Outcome | None) -> float | None:
+        if outcome is None or outcome.status != "scored":
+            return None
+        return self._scorer.mean_on(self._instances, outcome.metrics)
+
+    def _keeps_required(self, source: str) -> bool:
+        try:
+            return refutation(check_policy(source, self._task)) is None
+        except Rejected:
+            return True  # as the evaluation will say
 
 
 def _seed(seed: int, candidate: int) -> int:

@@ -6,14 +6,14 @@ What somebody who answers the prompts of a search is told.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+from vulcan.documents.run import AnswerDocument, MessageDocument, QuestionDocument
 from vulcan.errors import UserError
-from vulcan.models import Reply
+from vulcan.models import Message, Reply
 from vulcan.scoring import WorkerLost
 from vulcan.searches.model_pool import ASK
 from vulcan.searches.proposal import ADVICE, Proposal
@@ -29,7 +29,7 @@ PATIENCE = 300.0
 
 @dataclass(frozen=True, slots=True)
 class TellResult:
-    """What became of a reply. `verdict` is None where advice was asked for; `settled` whether all before it are told.
+    """The verdict on a reply: None for advice. `pending` says that its candidate has no number yet.
 
     A program that is rejected comes back for repair (`repair`) while its proposal has turns left.
     """
@@ -41,7 +41,7 @@ class TellResult:
     warnings: tuple[str, ...]
     candidate: int | None
     repair: bool
-    settled: bool
+    pending: bool
 
 
 class InteractiveSearch:
@@ -102,7 +102,7 @@ class InteractiveSearch:
         try:
             reading = self.study.tell(proposal, Reply(text, model, "unknown", None, None, None, 0.0))
             if reading is None:
-                return TellResult(name, None, None, "the advice is kept", (), None, False, True)
+                return TellResult(name, None, None, "the advice is kept", (), None, False, False)
             self.study.wait_for_scores()
         except UserError as error:
             if self.study.store.call(proposal.number, proposal.turn) is None:
@@ -111,9 +111,9 @@ class InteractiveSearch:
         judged = self._judged(proposal)
         if judged is not None:
             return TellResult(
-                name, judged.verdict, judged.score, judged.feedback, judged.warnings, judged.candidate, False, True
+                name, judged.verdict, judged.score, judged.feedback, judged.warnings, judged.candidate, False, False
             )
-        return self._unsettled(name, proposal, reading)
+        return self._pending(name, proposal, reading)
 
     def _judged(self, proposal: Proposal) -> CandidateJudged | None:
         for judged in reversed(self.study.record.candidates.values()):
@@ -121,19 +121,19 @@ class InteractiveSearch:
                 return judged
         return None
 
-    def _unsettled(self, name: str, proposal: Proposal, reading: ParsedReply) -> TellResult:
+    def _pending(self, name: str, proposal: Proposal, reading: ParsedReply) -> TellResult:
         """The verdict on a program that waits for earlier proposals to be told, or that is to be repaired."""
         if reading.policy is None:
             repair = proposal.turn < self.study.config.repairs
-            return TellResult(name, "rejected", None, reading.feedback, (), None, repair, False)
+            return TellResult(name, "rejected", None, reading.feedback, (), None, repair, True)
         warnings = tuple(map(str, reading.policy.warnings))
         trial = self.study.trial_of(proposal.number)
         if trial is None:
-            return TellResult(name, "duplicate", None, "", warnings, None, False, False)
-        return TellResult(name, trial.verdict, trial.score, trial.feedback, warnings, None, False, False)
+            return TellResult(name, "duplicate", None, "", warnings, None, False, True)
+        return TellResult(name, trial.verdict, trial.score, trial.feedback, warnings, None, False, True)
 
     @property
-    def over(self) -> bool:
+    def done(self) -> bool:
         """Whether every proposal is made and settled."""
         return not self.open() and self.study.settled >= self.study.total
 
@@ -184,35 +184,39 @@ def asks_for_advice(proposal: Proposal) -> bool:
     return proposal.draft.operator == ADVICE
 
 
-def ask_document(conversation: InteractiveSearch, given: Proposal | None) -> dict[str, Any]:
+def ask_document(conversation: InteractiveSearch, given: Proposal | None) -> QuestionDocument:
     """A proposal that was given out, or why there is none: `open` are those that wait for a reply."""
+    draft = None if given is None else given.draft
     return {
-        **(_NOTHING if given is None else _proposal(given)),
+        "proposal": None if given is None else name_of(given),
+        "kind": None if given is None else "advice" if asks_for_advice(given) else "policy",
+        "operator": None if draft is None else draft.operator,
+        "form": None if draft is None else draft.form,
+        "parents": [] if draft is None else [member.candidate for member in draft.parents],
+        "messages": [] if given is None else messages_document(given.messages),
         "open": [name_of(proposal) for proposal in conversation.open()],
-        "settled": conversation.study.settled,
+        "completed": conversation.study.settled,
         "total": conversation.study.total,
-        "over": conversation.over,
+        "done": conversation.done,
     }
 
 
-def tell_document(conversation: InteractiveSearch, told: TellResult) -> dict[str, Any]:
+def tell_document(conversation: InteractiveSearch, told: TellResult) -> AnswerDocument:
     """What became of a reply, and the best candidate so far."""
     best = conversation.study.record.ranked()[:1]
-    leader = {"candidate": best[0].candidate, "score": best[0].score} if best else None
-    return {**asdict(told), "warnings": list(told.warnings), "best": leader}
-
-
-_NOTHING: dict[str, Any] = {
-    "proposal": None, "wants": None, "operator": None, "form": None, "parents": [], "messages": [],
-}  # fmt: skip
-
-
-def _proposal(given: Proposal) -> dict[str, Any]:
     return {
-        "proposal": name_of(given),
-        "wants": "advice" if asks_for_advice(given) else "policy",
-        "operator": given.draft.operator,
-        "form": given.draft.form,
-        "parents": [member.candidate for member in given.draft.parents],
-        "messages": [asdict(message) for message in given.messages],
+        "proposal": told.proposal,
+        "verdict": told.verdict,
+        "score": told.score,
+        "feedback": told.feedback,
+        "warnings": list(told.warnings),
+        "candidate": told.candidate,
+        "repair": told.repair,
+        "pending": told.pending,
+        "best": {"candidate": best[0].candidate, "score": best[0].score} if best else None,
     }
+
+
+def messages_document(messages: Iterable[Message]) -> list[MessageDocument]:
+    """A chat as JSON."""
+    return [{"role": message.role, "content": message.content} for message in messages]

@@ -1,51 +1,302 @@
-"""What each option of a search means: the help of the command line, and the schema of an MCP client.
+"""The options of a search, each declared once: a field with its type, default, bounds, choices and help.
 
-Light enough to be loaded for `vulcan --help`.
+From these fields come the command line, `vulcan.search()`, TOML files, the MCP schema and the reference pages. Imported
+for `vulcan --help`, so nothing heavy is imported here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import inspect
+import sys
+import types
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import MISSING, dataclass, fields, replace
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
-MEANINGS: Mapping[str, str] = {
-    "model": "A model as litellm names it; `offline/evolve`: a generator, no language model, that needs no key; or "
-    "`ask`: the prompts are answered with `vulcan ask` and `vulcan tell`. Given several times, the search gives each "
-    "model as much to do as its gain for its price is worth.",
-    "api_base": "An OpenAI-compatible server that has the model, such as http://localhost:8000/v1.",
-    "temperature": "Of the model, or from first to last, as 1.1:0.4; default: the server's.",
-    "max_tokens": "Of a reply; default: the server's.",
-    "objective": "What is good; default: the task's first objective.",
-    "strategy": "How the search goes on: evolve, policysmith, or best-of-n, which learns nothing.",
-    "rounds": "Rounds of the plan.",
-    "samples": "Candidates a round.",
-    "parents": "Candidates that a proposal is shown to build on.",
-    "islands": "Populations of evolve that only meet by migration.",
-    "migrate_every": "Proposals between migrations of evolve.",
-    "advice_every": "Proposals between requests of evolve for lessons from the search so far; 0: none.",
-    "diff": "Whether replies may be changes to the parent: auto, as the model copes; never; always.",
-    "in_flight": "Proposals that may be without a verdict when evolve drafts the next one.",
-    "repairs": "Further replies that a rejected program may get in its chat.",
-    "budget_candidates": "Stop after so many proposals; default: rounds x samples.",
-    "budget_dollars": "Never spend more on models, calls under way included.",
-    "budget_tokens": "Never use more tokens, calls under way included.",
-    "budget_minutes": "Ask no model after so many minutes.",
-    "racing": "Score on cheaper versions of the instances first, and only the better ones fully.",
-    "tune": "Evaluations that the constants of each new best candidate are tuned with, and three times as many for the "
-    "one at the end; at least 8, or 0 for none.",
-    "simplify": "Evaluations that the best candidate is made simpler with at the end; 0: none.",
-    "control": "Compare with best-of-n at the same budget, which costs as much again.",
-    "seed": "One seed and the same replies give the same run.",
-    "split": "`task`: hold out evidence as the task declares; `none`: search on all of it, as the papers do.",
-    "finalists": "Candidates that are measured on the split validation.",
-    "limit": "Seconds that one candidate may take on all its instances.",
-}
-"""Of the options of `vulcan.searches.config.SearchConfig`, but for the task and its settings."""
+from vulcan.errors import UserError, did_you_mean
 
-OF_MODELS = ("api_base", "temperature", "max_tokens", "budget_dollars", "budget_tokens", "budget_minutes", "control")
-"""Those that say nothing of a search whose prompts are answered through ask and tell."""
-
-STRATEGIES = ("evolve", "policysmith", "best-of-n")
-"""The names of the strategies in `vulcan.searches.strategies`."""
+StrategyName = Literal["evolve", "policysmith", "best-of-n"]
+DiffPolicy = Literal["auto", "never", "always"]
+SplitPolicy = Literal["task", "none"]
+ExecutorName = Literal["ray", "local"]
 
 PROGRESS = ("auto", "rich", "plain", "json", "none")
-"""How a search is shown while it runs; see `vulcan.progress`."""
+"""Forms of progress output; see `vulcan.progress`."""
+
+MIN_EVALUATIONS = 8
+"""The smallest budget with which tuning can find anything."""
+
+MAX_SECONDS = 3600
+"""The longest a candidate may run: the processor time that the sandbox allows (`vulcan.scoring.Limits`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """The declaration of an option; `name`, `kind`, `default`, `repeatable` and `choices` come from its field.
+
+    A value is at least `minimum` and at most `maximum`, or greater than `above` and finite; `off` is a value outside of
+    the bounds that turns the option off. `number` accepts a number in place of text. `flag` is a switch without its
+    `--no-` form. `models_only` marks options without effect where no model is called (`--model ask`).
+    """
+
+    help: str
+    minimum: int | None = None
+    above: float | None = None
+    maximum: float | None = None
+    off: int | None = None
+    number: bool = False
+    flag: bool = False
+    models_only: bool = False
+    environment: str | None = None
+    name: str = ""
+    kind: type = str
+    default: Any = None
+    repeatable: bool = False
+    choices: tuple[str, ...] = ()
+
+    def parameter(self) -> inspect.Parameter:
+        """The option as a keyword of a Python function, where None stands for the default."""
+        accepted = str | Sequence[str] if self.repeatable else float | str if self.number else self.kind
+        return inspect.Parameter(self.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=accepted | None)
+
+    @property
+    def switch(self) -> str:
+        """The option on the command line."""
+        return f"--{self.name.replace('_', '-')}"
+
+    def parse(self, value: Any, where: str) -> Any:
+        """Check the type of a plain value, from a file or a program. Raises UserError, which begins with `where`."""
+        if self.repeatable:
+            values = [value] if isinstance(value, str) else value
+            if not isinstance(values, list) or not all(isinstance(one, str) for one in values):
+                raise UserError(f"{where}: {self.name} is not a name or a list of names")
+            return values
+        if self.number and fits(value, float):
+            return str(value)
+        if not fits(value, self.kind):
+            raise UserError(f"{where}: {self.name} is {value!r}, which is no {SPELLED[self.kind]}")
+        return float(str(value)) if self.kind is float else value
+
+    def check(self, value: Any) -> None:
+        """Check the bounds and choices of a value of the right type. Raises UserError."""
+        if value is None or value == self.off:
+            return
+        shown = f"{self.switch[2:]} is {value}"
+        if self.choices:
+            check_choice(self.name, value, self.choices)
+        elif self.repeatable and not value:
+            raise UserError(f"name at least one {self.name}")
+        elif self.minimum is not None and value < self.minimum:
+            off = f", or {self.off}" if self.off is not None else ""
+            raise UserError(f"{shown}: at least {self.minimum} is needed{off}")
+        elif self.above is not None and not self.above < value <= (self.maximum or sys.float_info.max):
+            most = "finite" if self.maximum is None else f"at most {self.maximum}"
+            raise UserError(f"{shown}: it must be above {self.above:g} and {most}")
+
+    def schema(self) -> dict[str, Any]:
+        """The option as JSON Schema."""
+        schema: dict[str, Any] = {"type": _JSON_TYPES[self.kind], "description": self.help}
+        if self.default is not None:
+            schema["default"] = self.default
+        if self.choices:
+            schema["enum"] = list(self.choices)
+        bounds = {
+            "minimum": self.minimum if self.off is None else self.off,
+            "exclusiveMinimum": self.above,
+            "maximum": self.maximum,
+        }
+        return schema | {name: bound for name, bound in bounds.items() if bound is not None}
+
+
+SPELLED: Mapping[Any, str] = {str: "text", int: "whole number", float: "number", bool: "true or false"}
+_JSON_TYPES: Mapping[Any, str] = {str: "string", int: "integer", float: "number", bool: "boolean"}
+
+
+def fits(value: Any, kind: type) -> bool:
+    """Whether a plain value is of a type, where an integer is a number too and a truth value is not."""
+    accepted = (int, float) if kind is float else kind
+    return isinstance(value, accepted) and (kind is bool or not isinstance(value, bool))
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchOptions:
+    """The options that decide what a search finds."""
+
+    objective: Annotated[str, Option("Objective to maximise. Default: the task's first.")]
+    model: Annotated[
+        tuple[str, ...],
+        Option(
+            "Model, by its litellm name; `offline/evolve`, a built-in generator that needs no model and no key; "
+            "or `ask`, to answer the prompts yourself with `vulcan ask` and `vulcan tell`. With several models, "
+            "calls are allocated by score gain per dollar.",
+            environment="VULCAN_MODEL",
+        ),
+    ] = ("offline/evolve",)
+    api_base: Annotated[
+        str | None,
+        Option(
+            "URL of an OpenAI-compatible server for the model, such as http://localhost:8000/v1.",
+            environment="VULCAN_API_BASE",
+            models_only=True,
+        ),
+    ] = None
+    temperature: Annotated[
+        str | None,
+        Option(
+            "Sampling temperature, or a linear schedule such as 1.1:0.4. Default: the server's.",
+            number=True,
+            models_only=True,
+        ),
+    ] = None
+    max_tokens: Annotated[
+        int | None, Option("Maximum tokens per reply. Default: the server's.", minimum=1, models_only=True)
+    ] = None
+    strategy: Annotated[
+        StrategyName,
+        Option("Search strategy: evolve, policysmith, or best-of-n (independent samples, the control)."),
+    ] = "evolve"
+    rounds: Annotated[int, Option("Number of rounds.", minimum=1)] = 20
+    samples: Annotated[int, Option("Proposals per round.", minimum=1)] = 25
+    parents: Annotated[int, Option("Parent candidates shown in each prompt.", minimum=1)] = 2
+    islands: Annotated[int, Option("Number of islands (evolve).", minimum=1)] = 4
+    migrate_every: Annotated[int, Option("Proposals between migrations (evolve).", minimum=1)] = 30
+    advice_every: Annotated[
+        int,
+        Option("Proposals between requests for a summary of lessons learned (evolve); 0 disables them.", minimum=0),
+    ] = 40
+    diff: Annotated[
+        DiffPolicy,
+        Option("Ask for diffs instead of full programs: auto (if the model handles them), never or always."),
+    ] = "auto"
+    in_flight: Annotated[int, Option("Maximum proposals in flight, pending evaluation (evolve).", minimum=1)] = 8
+    repairs: Annotated[
+        int,
+        Option("Maximum attempts to repair a rejected program, each a further turn of the same chat.", minimum=0),
+    ] = 2
+    budget_candidates: Annotated[
+        int | None, Option("Stop after this many proposals. Default: rounds x samples.", minimum=1)
+    ] = None
+    budget_dollars: Annotated[
+        float | None,
+        Option("Spending limit for models in US dollars, calls in flight included.", above=0, models_only=True),
+    ] = None
+    budget_tokens: Annotated[
+        int | None,
+        Option("Token limit for models, input and output, calls in flight included.", minimum=1, models_only=True),
+    ] = None
+    budget_minutes: Annotated[
+        float | None,
+        Option("Stop calling models after this many minutes of wall-clock time.", above=0, models_only=True),
+    ] = None
+    racing: Annotated[
+        bool,
+        Option("Score candidates on cheaper versions of the instances first, and only promising ones in full."),
+    ] = True
+    tune: Annotated[
+        int,
+        Option(
+            "Evaluations for tuning the constants of each new best candidate, and three times as many for the "
+            f"final one: at least {MIN_EVALUATIONS}, or 0 to disable tuning.",
+            minimum=MIN_EVALUATIONS,
+            off=0,
+        ),
+    ] = 40
+    simplify: Annotated[int, Option("Evaluations for simplifying the final candidate; 0 disables it.", minimum=0)] = 80
+    control: Annotated[
+        bool,
+        Option("Also run best-of-n with the same budget, for comparison; doubles the cost.", models_only=True),
+    ] = False
+    seed: Annotated[int, Option("Random seed. The same seed and the same replies give the same run.")] = 1
+    split: Annotated[
+        SplitPolicy, Option("Held-out data: `task`, as the task declares, or `none`, to search on all of it.")
+    ] = "task"
+    finalists: Annotated[int, Option("Top candidates evaluated on the validation split.", minimum=1)] = 10
+    limit: Annotated[
+        float,
+        Option("Timeout per candidate in seconds, for all its instances together.", above=0, maximum=MAX_SECONDS),
+    ] = 120.0
+
+    def __post_init__(self) -> None:
+        for name, option in OPTIONS.items():
+            option.check(getattr(self, name))
+
+
+@dataclass(frozen=True)
+class ExecutionOptions:
+    """The options that decide where candidates are scored, and have no effect on results."""
+
+    executor: Annotated[ExecutorName, Option("Where to score candidates: `ray`, or `local` processes.")] = "ray"
+    workers: Annotated[int, Option("Candidates scored in parallel; 0: one per processor.", minimum=1, off=0)] = 0
+    ray_address: Annotated[
+        str | None, Option("Address of a Ray cluster to join. Default: RAY_ADDRESS, else a local Ray.")
+    ] = None
+    allow_unsandboxed: Annotated[
+        bool,
+        Option(
+            "Run free-Python policies even if this host cannot sandbox them; they run with your privileges.", flag=True
+        ),
+    ] = False
+
+    def __post_init__(self) -> None:
+        for name, option in EXECUTION_OPTIONS.items():
+            option.check(getattr(self, name))
+
+
+def _declared_in(declared: type) -> dict[str, Option]:
+    hints = get_type_hints(declared, include_extras=True)
+    return {f.name: _complete(f.name, f.default, *get_args(hints[f.name])) for f in fields(declared)}
+
+
+def _complete(name: str, default: Any, hint: Any, option: Option) -> Option:
+    if get_origin(hint) is types.UnionType:
+        (hint,) = (one for one in get_args(hint) if one is not types.NoneType)
+    choices = get_args(hint) if get_origin(hint) is Literal else ()
+    repeatable = get_origin(hint) is tuple
+    return replace(
+        option,
+        name=name,
+        default=None if default is MISSING else default,
+        kind=str if choices or repeatable else hint,
+        choices=choices,
+        repeatable=repeatable,
+    )
+
+
+OPTIONS: Mapping[str, Option] = _declared_in(SearchOptions)
+"""The options of a search by name, but for the task and its settings."""
+
+EXECUTION_OPTIONS: Mapping[str, Option] = _declared_in(ExecutionOptions)
+"""The options of where to score, by name."""
+
+
+def check_choice(what: str, given: str, choices: Iterable[str]) -> None:
+    """Raise UserError for a value that is none of the choices, naming the nearest."""
+    known = list(choices)
+    if given not in known:
+        raise UserError(f"no {what} {given!r}{did_you_mean(given, known)} (known: {', '.join(known)})")
+
+
+def parse_execution(given: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """Check the names and types of plain values for `ExecutionOptions`. Raises UserError."""
+    for name in given:
+        if name not in EXECUTION_OPTIONS:
+            raise UserError(f"{where}: no option {name!r}{did_you_mean(name, EXECUTION_OPTIONS)}")
+    return {name: EXECUTION_OPTIONS[name].parse(value, where) for name, value in given.items()}
+
+
+def take_options(
+    function: Callable[..., Any], parameters: Iterable[inspect.Parameter], after: str, *, others: str | None = None
+) -> None:
+    """Show parameters in the signature of a function that takes them by `**`, after one of those it names.
+
+    `others` is the name of what else it takes by `**`, if anything.
+    """
+    signature = inspect.signature(function, eval_str=True)
+    *named, rest = signature.parameters.values()
+    before = 1 + [parameter.name for parameter in named].index(after)
+    shown = [*named[:before], *parameters]
+    shown += [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in named[before:]]
+    if others is not None:
+        shown.append(rest.replace(name=others))
+    function.__signature__ = signature.replace(parameters=shown)  # type: ignore[attr-defined]
+    function.__annotations__ = {p.name: p.annotation for p in shown} | {"return": signature.return_annotation}

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from vulcan.anvil import Policy, Rejected
 from vulcan.anvil.diagnostics import explain
+from vulcan.anvil.proofs import Refutation, refuted_required
 from vulcan.models import NoSource, Reply, extract_source
 from vulcan.python_policy.dispatch import AnyPolicy, check_policy
 from vulcan.task import Task
@@ -39,10 +40,12 @@ def parse_source(source: str, task: Task) -> ParsedReply:
         return ParsedReply(source, None, explain(source, rejected.violations), rules)
     if policy.constant is not None:
         return ParsedReply(source, None, f"[constant-result] {policy.constant}", ("constant-result",))
-    if isinstance(policy, Policy) and any(p.required for p in task.properties):
-        from vulcan.anvil.proofs import refuted_required  # loads z3, which few searches need
-
-        refuted = refuted_required(policy)
-        if refuted is not None:
-            return ParsedReply(source, None, refuted.feedback, ("property",))
+    refuted = refutation(policy)
+    if refuted is not None:
+        return ParsedReply(source, None, refuted.feedback, ("property",))
     return ParsedReply(source, policy)
+
+
+def refutation(policy: AnyPolicy) -> Refutation | None:
+    """The required property of its task that the policy breaks; None where none is known to be broken."""
+    return refuted_required(policy) if isinstance(policy, Policy) else None

@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import Protocol
 
 from vulcan import __version__
-from vulcan.errors import UserError, did_you_mean
+from vulcan.errors import UserError
 from vulcan.evaluator import load_evaluator
 from vulcan.registry import find_task
 from vulcan.scoring import DeferredExecutor, Executor, LocalExecutor, Setup, WorkerLost
 from vulcan.searches.config import SearchConfig
 from vulcan.searches.evidence import EvaluationSet, find_objective, load_evaluation_set, make_scorer, open_run
 from vulcan.searches.model_pool import ASK, ModelPool, open_model_pool, replay_model_pool
-from vulcan.searches.options import OF_MODELS
+from vulcan.searches.options import OPTIONS, ExecutionOptions, StrategyName
 from vulcan.searches.population import Population
 from vulcan.searches.prompts import Prompts
 from vulcan.searches.strategies import make_strategy
@@ -40,30 +40,13 @@ from vulcan.task import Task
 
 log = logging.getLogger(__name__)
 
-CONTROL = "best-of-n"
+CONTROL: StrategyName = "best-of-n"
 _MEASURED = (BaselineMeasured, ReferenceMeasured)
-EXECUTORS = ("ray", "local")
 
 
-@dataclass(frozen=True, slots=True)
-class ExecutionConfig:
-    """Where candidates are scored: `ray` (a local one, or the cluster at `ray_address`) or `local` children.
-
-    With `allow_unsandboxed`, free Python is run also where the host cannot hold it.
-    """
-
-    executor: str = "ray"
-    workers: int = 0
-    ray_address: str | None = None
-    allow_unsandboxed: bool = False
-
-    def __post_init__(self) -> None:
-        if self.executor not in EXECUTORS:
-            raise UserError(
-                f"no executor {self.executor!r}{did_you_mean(self.executor, EXECUTORS)} (known: {', '.join(EXECUTORS)})"
-            )
-        if self.workers < 0:
-            raise UserError(f"workers is {self.workers}: at least 1 is needed, or 0 for one a processor")
+@dataclass(frozen=True)
+class ExecutionConfig(ExecutionOptions):
+    """Where candidates are scored: `ray` (a local one, or the cluster at `ray_address`) or `local` children."""
 
     @property
     def count(self) -> int:
@@ -106,12 +89,9 @@ def check_config(task: Task, config: SearchConfig, *, models: bool = True) -> Ev
 
 
 def _check_ask(config: SearchConfig) -> None:
-    for name in OF_MODELS:
-        if getattr(config, name) not in (None, False):
-            raise UserError(
-                f"--{name.replace('_', '-')} says nothing of a search whose model is {ASK!r}, which makes no calls: "
-                "leave it out"
-            )
+    for name, option in OPTIONS.items():
+        if option.models_only and getattr(config, name) not in (None, False):
+            raise UserError(f"{option.switch} has no effect with --model {ASK}, which makes no calls: leave it out")
 
 
 @contextmanager

@@ -7,6 +7,7 @@ had settled before its barrier. So one seed and the same replies give the same r
 from __future__ import annotations
 
 import hashlib
+import logging
 import random
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
@@ -31,6 +32,7 @@ from vulcan.searches.scorer import Scorer
 from vulcan.searches.strategies import make_strategy
 from vulcan.store import RunRecord, Store
 from vulcan.store.events import (
+    CallRecord,
     CandidateProposed,
     ControlFinished,
     Event,
@@ -38,6 +40,8 @@ from vulcan.store.events import (
     StopReason,
 )
 from vulcan.task import Task
+
+log = logging.getLogger(__name__)
 
 MAX_UNANSWERED = 5
 """Proposals in a row that a model may fail to answer before the search stops."""
@@ -63,6 +67,8 @@ class Study:
         self.task = task
         self.config = config
         self.store = store
+        if problem := store.recover():
+            log.warning("%s", problem)
         self.scorer = scorer
         self.executor = executor
         self.record = RunRecord.of(store.events())
@@ -156,10 +162,14 @@ class Study:
 
         None where the proposal asked for advice. Raises ValueError for a proposal that is not open.
         """
-        flight = self._open_flight(proposal)
-        reply = storable(reply)
-        call = call_record(proposal, reply)
+        self._open_flight(proposal)
+        call = call_record(proposal, storable(reply))
         self.store.keep_call(call)
+        return self._accept(proposal, call)
+
+    def _accept(self, proposal: Proposal, call: CallRecord) -> ParsedReply | None:
+        """Take a reply that is in the store."""
+        flight, reply = self._open_flight(proposal), reply_of(call)
         self.costs.add(call)
         flight.told = True
         if proposal.draft.operator == ADVICE:
@@ -210,11 +220,17 @@ class Study:
             if number in self.record.proposals:
                 continue
             self._settle()
-            proposal = self._take_repair(self._flights[number]) if number in self._flights else self._draft_next()
+            proposal = self._redraft(number)
+            if proposal is None:  # in a run that was repaired, what it builds on has no verdict yet
+                self.wait_for_scores()
+                proposal = self._redraft(number)
             if proposal is None or (proposal.number, proposal.turn) != (number, turn):
                 raise UserError(f"proposal {number} was asked, and cannot be drafted again: was the task changed?")
             if (kept := self.store.call(number, turn)) is not None:
-                self.tell(proposal, reply_of(kept))
+                self._accept(proposal, kept)
+
+    def _redraft(self, number: int) -> Proposal | None:
+        return self._take_repair(self._flights[number]) if number in self._flights else self._draft_next()
 
     def run(self, lineup: ModelPool, parallel: int | None = None) -> None:
         """Search until the plan or a budget is through, then choose and test the winner.
@@ -222,7 +238,7 @@ class Study:
         Raises ModelRefused, or UserError where the model answers nothing any more; the run can then be resumed.
         """
         width = parallel or max(2 * self.executor.workers, self.config.in_flight)
-        replies: dict[Future[Reply], Proposal] = {}
+        replies: dict[Future[CallRecord], Proposal] = {}
         threads = ThreadPoolExecutor(width, thread_name_prefix="vulcan-model")
         try:
             with lineup.deadline():
@@ -257,9 +273,9 @@ class Study:
             self.store.call(r.number, r.turn) is not None for r in repairs
         )
 
-    def _take(self, proposal: Proposal, answered: Future[Reply]) -> None:
+    def _take(self, proposal: Proposal, answered: Future[CallRecord]) -> None:
         try:
-            self.tell(proposal, answered.result())
+            self._accept(proposal, answered.result())
         except ModelUnavailable as error:
             self.tell_unanswered(proposal, str(error))
         except BudgetExhausted as error:
@@ -380,14 +396,13 @@ class Study:
 
     # Replies
 
-    def _reply(self, lineup: ModelPool, proposal: Proposal) -> Reply:
+    def _reply(self, lineup: ModelPool, proposal: Proposal) -> CallRecord:
         """The reply that the store has from before an interruption, or else the model's."""
-        kept = self.store.call(proposal.number, proposal.turn)
-        if kept is not None:
-            return reply_of(kept)
-        reply = storable(lineup.propose(proposal))
-        self.store.keep_call(call_record(proposal, reply))  # here, and not when it is told: it may have been paid for
-        return reply
+        call = self.store.call(proposal.number, proposal.turn)
+        if call is None:
+            call = call_record(proposal, storable(lineup.propose(proposal)))
+            self.store.keep_call(call)  # in this thread: it may have been paid for, and others may be scored meanwhile
+        return call
 
     def _give_up_repairs(self) -> None:
         """Without budget, a program that was rejected stays so."""

@@ -21,6 +21,7 @@ from vulcan.anvil.rewrite.lift_constants import Adjustable, Knob, adjustable, li
 from vulcan.anvil.unparse import emit_source
 from vulcan.python_policy.dispatch import check_policy
 from vulcan.python_policy.policy import ProgramPolicy
+from vulcan.searches.options import MIN_EVALUATIONS
 from vulcan.task import Task
 
 DIGITS = 3
@@ -93,7 +94,6 @@ class Share:
 Evaluate = Callable[[Sequence[str]], Sequence[float | None]]
 """Sources to their mean objectives, higher being better, in the same order; None for one that failed."""
 
-MIN_EVALUATIONS = 8
 MAX_CONFIRMATIONS = 4
 """Of one tuning: the policy itself and the best three found."""
 

@@ -82,7 +82,14 @@ def decode_call(row: Sequence[Any], text_of: Callable[[str], str]) -> CallRecord
     except (ValueError, RecursionError) as error:
         raise MalformedRow("messages that are not JSON") from error
     read["reply"] = text_of(read["reply"])
-    return CallRecord(**{name: as_declared(read[name], hints[name], f"a call's {name}") for name in hints})
+    return decode_recorded_call(read)
+
+
+def decode_recorded_call(fields: Mapping[str, Any]) -> CallRecord:
+    """The call with these fields, as JSON has them. Raises MalformedRow."""
+    hints = get_type_hints(CallRecord)
+    _sure(fields, fields.keys() == hints.keys(), "a call")
+    return CallRecord(**{name: as_declared(fields[name], hints[name], f"a call's {name}") for name in hints})
 
 
 @cache

@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import IO
 
 from vulcan.errors import UserError, did_you_mean
+from vulcan.store.base import Store
+from vulcan.store.journal import journal_of
 from vulcan.store.sqlite import SQLiteStore
 
 FILE = "run.db"
@@ -48,7 +50,7 @@ def find_run(run: str, runs: Path) -> Path:
     """The directory of a run, named by its path or its name in `runs`. Raises UserError."""
     places = (Path(run), runs / run)
     for place in places:
-        if (place / FILE).is_file():
+        if (place / FILE).is_file() or journal_of(place / FILE).is_file():
             return place
     for place in places:
         if place.is_dir() and {file.name for file in place.iterdir()} <= {LOCK, f"{FILE}.new"}:
@@ -62,11 +64,13 @@ def run_directories(runs: Path) -> list[Path]:
     return sorted(file.parent for file in runs.glob(f"*/{FILE}"))
 
 
-def open_store(run: Path, file: str = FILE) -> SQLiteStore:
+def open_store(run: Path, file: str = FILE) -> Store:
+    """A run's store. Raises UserError where there is none, or it is damaged."""
     return SQLiteStore(run / file)
 
 
-def create_store(run: Path, file: str = FILE) -> SQLiteStore:
+def create_store(run: Path, file: str = FILE) -> Store:
+    """A new store of a run. Raises UserError where there is one, or none can be made."""
     return SQLiteStore(run / file, create=True)
 
 

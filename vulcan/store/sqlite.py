@@ -1,29 +1,31 @@
 """A run on disk: one SQLite file.
 
-Events are rows of one table, in order; answers of models are rows of another, for they may arrive in any order; long
-texts are kept once, by their hash. The first event stands in a file beside it as well. The views `proposals`,
-`candidates`, `scores`, `baselines` and `verdicts` spread the events out for whoever asks with SQL.
-
-The tables and views of a run's file, and how a file that has them comes to be.
+Events are rows of one table, in order; replies of models are rows of another, for they may arrive in any order; long
+texts are stored once, by their hash. What cannot be computed again is written to a journal first. The views
+`proposals`, `candidates`, `scores`, `baselines` and `verdicts` spread the events out for whoever asks with SQL.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import asdict
-from datetime import UTC, datetime
 from pathlib import Path
 from shlex import quote
 from typing import Any
 
 from vulcan.errors import UserError
+from vulcan.store.base import now
 from vulcan.store.decode import KEPT_BY_HASH, MalformedRow, decode_call, decode_event
 from vulcan.store.events import CallRecord, Event, RunStarted, kind_of
+from vulcan.store.journal import Journal, JournalEntries, journal_of, line_of, read_journal
+
+log = logging.getLogger(__name__)
 
 FORMAT = 2
 
@@ -90,14 +92,18 @@ def make_file(path: Path) -> None:
 _DAMAGE = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR})
 
 
+COLUMNS_OF_CALL = "proposal, turn, messages, reply, model, finish, tokens_in, tokens_out, dollars, seconds, answered_by"
+"""In the order of the fields of a `CallRecord`."""
+
+
 class DamagedRun(UserError):
-    """A run's file is not as it was written; `vulcan repair` saves what can be read of it."""
+    """A run's file is not as it was written; `vulcan repair` rebuilds it from the journal of replies."""
 
     def __init__(self, path: Path, what: object) -> None:
         self.what = str(what)
         directory = quote(str(path.parent))
         super().__init__(
-            f"the run's file {path} is damaged: {what}; `vulcan repair {directory}` saves what can be read"
+            f"the run's file {path} is damaged: {what}; `vulcan repair {directory}` rebuilds it from its replies"
         )
 
 
@@ -108,6 +114,10 @@ class SQLiteStore:
         """Open a run's file, or make it. Raises UserError where that cannot be done, or it is no run's file."""
         self.path = path
         self._lock = threading.Lock()
+        self._recovering = threading.Lock()
+        self._journal: Journal | None = None  # once it is known to agree with the file
+        if not path.exists() and journal_of(path).exists():
+            raise DamagedRun(path, "it is missing")
         if not create and not path.is_file():
             raise UserError(f"{path.parent} holds no run: there is no {path.name} in it")
         if create and path.exists():
@@ -170,37 +180,98 @@ class SQLiteStore:
             return self._db.execute(query, values).fetchall()
 
     def append(self, *events: Event) -> None:
-        self._write(lambda: self._append(events))
+        time = now()
+        if searches := [line_of(time, event) for event in events if isinstance(event, RunStarted)]:
+            self._record(*searches)
+        self._write(lambda: self._append(events, time))
 
-    def _append(self, events: Iterable[Event]) -> None:
+    def _append(self, events: Iterable[Event], time: str) -> None:
         for event in events:
-            self._insert(event)
-            if isinstance(event, RunStarted):
-                self._keep_beginning(event)
+            self._insert(event, time)
 
-    def _keep_beginning(self, event: RunStarted) -> None:
-        """Which search it was stands beside the file once more: all else of a damaged run can be made again from it."""
-        text = json.dumps({"time": _now(), "data": asdict(event)}, allow_nan=False)
-        try:
-            beginning_of(self.path).write_text(text, encoding="utf-8")
-        except OSError as error:
-            raise UserError(f"cannot write beside the run's file {self.path}: {error.strerror}") from error
+    def _record(self, *lines: bytes) -> None:
+        """Write to the journal, which is on disk before the file is."""
+        if problem := self.recover():
+            log.warning("%s", problem)
+        with self._recovering:
+            assert self._journal is not None
+            self._journal.append(*lines)
 
-    def _insert(self, event: Event, time: str | None = None) -> None:
+    def recover(self) -> str | None:
+        """Make the file and its journal agree: a process that was killed may have left replies in the journal alone.
+
+        Where the journal is missing or damaged it is written again, and a damaged one is set aside.
+        """
+        with self._recovering:
+            if self._journal is not None:
+                return None
+            journal = Journal(journal_of(self.path))
+            found, searches = read_journal(journal.path), self._searches()
+            problem = None
+            if searches and found.searches and searches[0][1] != found.searches[0][1]:
+                problem = "is of another search"
+                journal.set_aside()
+            elif searches:
+                self._take_from(found)
+                problem = self._fault_of(found, journal)
+            if problem is not None:
+                journal.rewrite(self._entries().lines())
+                problem = f"the journal of replies {journal.path} {problem}; it is written again from {self.path.name}"
+            elif found.torn:
+                journal.cut_off(found.length)
+            self._journal = journal
+        return problem
+
+    def _take_from(self, found: JournalEntries) -> None:
+        """Take in what only the journal has."""
+        calls, asked = set(self._rows("SELECT proposal, turn FROM calls")), set(self.asked())
+        new_calls = [entry for key, entry in found.calls.items() if key not in calls]
+        new_asked = [(time, *key) for key, time in found.asked.items() if key not in asked]
+        if new_calls or new_asked:
+            self._restore((), new_calls, new_asked)
+
+    def _fault_of(self, found: JournalEntries, journal: Journal) -> str | None:
+        """What is wrong with the journal, in words; a damaged one is set aside."""
+        if found.damaged:
+            journal.set_aside()
+            return f"has {found.damaged} damaged line{'s' * (found.damaged > 1)}"
+        if not journal.path.exists():
+            return "is missing"
+        calls, asked = set(self._rows("SELECT proposal, turn FROM calls")), set(self.asked())
+        if not (found.searches and calls <= found.calls.keys() and asked <= found.asked.keys()):
+            return "lacks what the run holds"
+        return None
+
+    def _entries(self) -> JournalEntries:
+        """All that belongs into the journal."""
+        entries = JournalEntries(self._searches())
+        times = {
+            (proposal, turn): time for proposal, turn, time in self._rows("SELECT proposal, turn, time FROM calls")
+        }
+        for call in self.calls():
+            entries.add_call(times[call.proposal, call.turn], call)
+        entries.asked = {(p, turn): time for p, turn, time in self._rows("SELECT proposal, turn, time FROM asked")}
+        return entries
+
+    def _searches(self) -> list[tuple[str, RunStarted]]:
+        rows = self._rows("SELECT time, kind, data FROM events WHERE kind = 'Started' ORDER BY id")
+        found = [(time, self._event(kind, data)) for time, kind, data in rows]
+        return [(time, event) for time, event in found if isinstance(event, RunStarted)]
+
+    def _insert(self, event: Event, time: str) -> None:
         kind = kind_of(event)
         data = asdict(event)
         for name in KEPT_BY_HASH.get(kind, ()):
             data[name] = self._text(data[name])
         self._db.execute(
             "INSERT INTO events (time, kind, data) VALUES (?, ?, ?)",
-            (time or _now(), kind, json.dumps(data, allow_nan=False)),
+            (time, kind, json.dumps(data, allow_nan=False)),
         )
 
     def events(self) -> Iterator[Event]:
         return (event for _, _, event in self.numbered())
 
     def numbered(self, after: int = 0) -> Iterator[tuple[int, str, Event]]:
-        """Every event after a row, with the number of its row in the table `events`, and when it was appended."""
         rows = self._rows("SELECT id, time, kind, data FROM events WHERE id > ? ORDER BY id", (after,))
         return ((row, time, self._event(kind, data)) for row, time, kind, data in rows)
 
@@ -214,7 +285,7 @@ class SQLiteStore:
         if found != "ok":
             raise DamagedRun(self.path, " ".join(str(found).split()))
         for key, text in self._rows("SELECT hash, text FROM texts"):
-            if key != _hash(text):
+            if key != hash_of(text):
                 raise DamagedRun(self.path, "a text is not as it was written")
         for expected, (row, _, _) in enumerate(self.numbered(), 1):
             if row != expected:
@@ -223,18 +294,19 @@ class SQLiteStore:
             pass
 
     def begun(self) -> str:
-        """When the first event was appended, in ISO 8601; an empty string where there is none."""
         ((first,),) = self._rows("SELECT min(time) FROM events")
         return str(first or "")
 
     def keep_call(self, call: CallRecord) -> None:
-        self._write(lambda: self._insert_call(call))
+        time = now()
+        self._record(line_of(time, call))
+        self._write(lambda: self._insert_call(call, time))
 
-    def _insert_call(self, call: CallRecord, time: str | None = None) -> None:
+    def _insert_call(self, call: CallRecord, time: str) -> None:
         self._db.execute(
             "INSERT OR IGNORE INTO calls VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
-                call.proposal, call.turn, time or _now(), self._text(json.dumps(call.messages)), self._text(call.reply),
+                call.proposal, call.turn, time, self._text(json.dumps(call.messages)), self._text(call.reply),
                 call.model, call.finish, call.tokens_in, call.tokens_out, call.dollars, call.seconds, call.by,
             ),
         )  # fmt: skip
@@ -246,29 +318,25 @@ class SQLiteStore:
         return self._calls("ORDER BY proposal, turn", ())
 
     def spent(self) -> tuple[int, int, int, float, int]:
-        """All calls together: how many, tokens in, tokens out, dollars, and how many have no known price."""
         sums = "count(*), total(tokens_in), total(tokens_out), total(dollars), total(dollars IS NULL)"
         ((calls, tokens_in, tokens_out, dollars, unpriced),) = self._rows(f"SELECT {sums} FROM calls")
         return calls, int(tokens_in), int(tokens_out), dollars, int(unpriced)
 
     def answered_by(self, first: int) -> dict[tuple[int, int], str]:
-        """The server's name of the model that answered each proposal and turn, from a proposal on."""
         rows = self._rows("SELECT proposal, turn, model FROM calls WHERE proposal >= ?", (first,))
         return {(proposal, turn): model for proposal, turn, model in rows}
 
     def _calls(self, condition: str, values: tuple[int, ...]) -> Iterator[CallRecord]:
-        rows = self._rows(
-            "SELECT proposal, turn, messages, reply, model, finish, tokens_in, tokens_out, dollars, seconds, "
-            f"answered_by FROM calls {condition}",
-            values,
-        )
+        rows = self._rows(f"SELECT {COLUMNS_OF_CALL} FROM calls {condition}", values)
         for row in rows:
             with self._faults():
                 call = decode_call(row, self._read_text)
             yield call
 
     def keep_asked(self, proposal: int, turn: int) -> None:
-        self._write(lambda: self._insert_asked(proposal, turn, _now()))
+        time = now()
+        self._record(line_of(time, (proposal, turn)))
+        self._write(lambda: self._insert_asked(proposal, turn, time))
 
     def _insert_asked(self, proposal: int, turn: int, time: str) -> None:
         self._db.execute("INSERT OR IGNORE INTO asked VALUES (?, ?, ?)", (proposal, turn, time))
@@ -282,8 +350,17 @@ class SQLiteStore:
         calls: Iterable[tuple[str, CallRecord]],
         asked: Iterable[tuple[str, int, int]],
     ) -> None:
-        """Take in what another store held, each with the time at which it was kept there; all of it or nothing."""
+        self._restore(events, calls, asked)
+        with self._recovering:
+            if self._journal is not None:
+                self._journal.rewrite(self._entries().lines())
 
+    def _restore(
+        self,
+        events: Iterable[tuple[str, Event]],
+        calls: Iterable[tuple[str, CallRecord]],
+        asked: Iterable[tuple[str, int, int]],
+    ) -> None:
         def changes() -> None:
             for time, event in events:
                 self._insert(event, time)
@@ -295,7 +372,7 @@ class SQLiteStore:
         self._write(changes)
 
     def _text(self, text: str) -> str:
-        key = _hash(text)
+        key = hash_of(text)
         self._db.execute("INSERT OR IGNORE INTO texts VALUES (?, ?)", (key, text))
         return key
 
@@ -303,24 +380,22 @@ class SQLiteStore:
         found = self._rows("SELECT text FROM texts WHERE hash = ?", (key,))
         if not found:
             raise DamagedRun(self.path, "a text is gone")
-        return str(found[0][0])
+        text = str(found[0][0])
+        if hash_of(text) != key:
+            raise DamagedRun(self.path, "a text is not as it was written")
+        return text
 
     def close(self) -> None:
+        with self._recovering:
+            if self._journal is not None:
+                self._journal.close()
         with self._lock:
             self._db.close()
 
 
-def _hash(text: str) -> str:
+def hash_of(text: str) -> str:
+    """The key of a text in the table `texts`."""
     return hashlib.sha256(text.encode("utf-8", errors="surrogatepass")).hexdigest()
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds")
-
-
-def beginning_of(path: Path) -> Path:
-    """Where the first event of a run stands beside its file."""
-    return path.with_name(f"{path.name}.begun")
 
 
 def _remedy(code: int, path: Path, begun: bool) -> str:

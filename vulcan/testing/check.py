@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal, ParamSpec, TypeVar
 
 from vulcan.anvil import Policy, Rejected, check
+from vulcan.documents.policy import TaskCheck
 from vulcan.evaluator import BaselineKind, Evaluator, Instance, load_evaluator
 from vulcan.registry import find_task, task_reference
 from vulcan.scoring import Job, LocalExecutor, Outcome, Setup
@@ -198,6 +199,13 @@ class Finding:
     problem: str = ""
     remedy: str = ""
 
-    def document(self) -> dict[str, Json]:
-        """As docs/json.md has it."""
-        return asdict(self)
+    def document(self) -> TaskCheck:
+        """The same as JSON."""
+        return {
+            "check": self.check,
+            "promise": self.promise,
+            "result": self.result,
+            "note": self.note,
+            "problem": self.problem,
+            "remedy": self.remedy,
+        }

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 from vulcan.anvil.proofs import verify
-from vulcan.searches.config import OPTIONS, complete_settings
+from vulcan.searches.config import complete_settings
+from vulcan.searches.options import EXECUTION_OPTIONS, OPTIONS
 from vulcan.searches.population import ScoredCandidate
 from vulcan.searches.prompts import Prompts
 from vulcan.searches.strategies.base import Draft
@@ -13,8 +14,8 @@ from vulcan.task import Mechanism, Program, Setting, Task
 from vulcan.testing.check import CheckFailed, Subject
 
 _COMMANDS_OWN = {
-    *OPTIONS, "task", "config", "replay", "runs_dir", "executor", "workers", "ray_address", "quiet", "json", "dry_run",
-    "part", "plot", "help", "output", "policy", "property",
+    *OPTIONS, *EXECUTION_OPTIONS, "task", "config", "replay", "runs_dir", "quiet", "json", "dry_run", "part", "plot",
+    "help", "output", "policy", "property",
 }  # fmt: skip
 """Options of the commands that also take a task's."""
 

@@ -297,7 +297,7 @@ class Order:
             case "add", (a, b):
                 return (part(b).low >= 0.0 and le(u, a, known)) or (part(a).low >= 0.0 and le(u, b, known))
             case "subtract", (a, b):
-                return part(b).high <= 0.0 and le(u, a, known)
+                return (part(b).high <= 0.0 and le(u, a, known)) or (part(u).high <= 0.0 and le(b, a, known))
             case "multiply", (a, b):
                 return any(part(x).low >= 0.0 and part(y).low >= 1.0 and le(u, x, known) for x, y in ((a, b), (b, a)))
             case "divide", (a, b):
@@ -323,6 +323,9 @@ class Order:
             case "divide", (a, b):
                 least = part(b).least_magnitude
                 return part(a).low >= 0.0 and (least >= 1.0 or part(b).high <= 0.0) and le(a, v, known)
+            case "floor_divide", (a, b):
+                # (a - a % b) / b is at most a however it is rounded; what its floor is rounded up to is the true one.
+                return part(a).low >= 0.0 and part(b).low >= 1.0 and le(a, v, known)
             case "modulo", (a, _):
                 return part(a).low >= 0.0 and le(a, v, known)
             case "floor", (a,):

@@ -14,6 +14,7 @@ history's answer, one number that both copies share.
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 
@@ -26,7 +27,7 @@ from vulcan.anvil.proofs.terms import Graph, Input, Lookup, Term
 from vulcan.anvil.proofs.unfold import Unfolder
 from vulcan.anvil.rejection import Rejected
 from vulcan.errors import UserError
-from vulcan.task import Feature, Property, Scalar, Signature, Task
+from vulcan.task import Argument, Feature, Property, Scalar, Signature, Task
 
 _NOTHING = ir.Module((), ())
 
@@ -115,19 +116,23 @@ class Condition:
 def condition(task: Task, declared: Property, what: str, text: str, of_result: bool) -> Condition:
     """The condition that a property's `what` (its claim or its `when`) spells. Raises UserError where it is none."""
     where = f"task {task.name!r}, property {declared.name!r}: {what} {text!r}"
-    arguments = task.function(declared.function).arguments
-    if of_result:
-        arguments += (Scalar(Feature(RESULT, "float", "result", -1e300, 1e300, "what the policy returned")),)
     try:
-        asked = Signature(f"{what}_of_property", arguments, "whether it holds")
-        source = f"def {asked.function}({', '.join(a.name for a in arguments)}):\n    return (\n{text}\n)\n"
-        program = check_tree(parse(source), asked)
-        return Condition(text, program, make_plan(program, _MAX_OPERATIONS), asked)
+        return _read(what, text, task.function(declared.function).arguments, of_result)
     except ValueError as error:
         raise UserError(f"{where}: {error}") from error
     except Rejected as rejected:
         first = rejected.violations[0]
         raise UserError(f"{where} is no condition over its features: {first.message}; {first.hint}") from rejected
+
+
+@functools.lru_cache(maxsize=256)  # a search asks of every candidate
+def _read(what: str, text: str, arguments: tuple[Argument, ...], of_result: bool) -> Condition:
+    if of_result:
+        arguments += (Scalar(Feature(RESULT, "float", "result", -1e300, 1e300, "what the policy returned")),)
+    asked = Signature(f"{what}_of_property", arguments, "whether it holds")
+    source = f"def {asked.function}({', '.join(a.name for a in arguments)}):\n    return (\n{text}\n)\n"
+    program = check_tree(parse(source), asked)
+    return Condition(text, program, make_plan(program, _MAX_OPERATIONS), asked)
 
 
 def check_properties(task: Task) -> None:

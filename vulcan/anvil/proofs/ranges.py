@@ -105,6 +105,8 @@ def _floor_divide(a: Interval, b: Interval, least: float) -> Interval:
     if quotient.magnitude < MAX_EXACT_FLOOR:
         return _by_pieces(a, b, least, total.floor_divide, True)
     low = quotient.low - 1.0 - abs(quotient.low) * 1e-14
+    if a.low >= 0.0 and b.low >= 0.0:
+        low = 0.0  # a - a % b is not below 0
     high = quotient.high + 1.0 + abs(quotient.high) * 1e-14
     return Interval(total.saturate(low), total.saturate(high), True)
 

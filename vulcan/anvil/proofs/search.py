@@ -211,7 +211,6 @@ _ROUND = 2_048
 _MAX_NUMBERS = 1_000_000
 """Terms times inputs, in the first round: of a large program fewer inputs are tried."""
 
-_ROUNDS = 7
 _KEPT = 48
 _JUDGED = 40
 """Inputs that look like counterexamples and are put before the judge, in one round."""
@@ -244,12 +243,12 @@ class Search:
         one, other = (each.read(subject) for each in self._statement.inputs)
         return None if one is other else (one, other)
 
-    def run(self) -> Counterexample | None:
+    def run(self, rounds: int) -> Counterexample | None:
         """A counterexample that the judge confirms, made as simple as it gets; None where none was found."""
         if not self._given or (self._declared.subject is not None and self._pair is None):
             return self._judged(np.zeros(1, dtype=np.int64), {}) if self._declared.subject is None else None
         table = self._fresh(min(_FIRST, 2 * self._round))
-        for _ in range(_ROUNDS):
+        for _ in range(rounds):
             size = len(next(iter(table.values())))
             self.tried += size
             violation = self._violation(table, size)

@@ -18,7 +18,8 @@ from vulcan.anvil.plan import Plan
 from vulcan.anvil.policy import Policy
 from vulcan.anvil.proofs.claims import RESULT, Condition, conditions, key_of, spelled
 from vulcan.anvil.proofs.ranges import meet
-from vulcan.task import Json, Property, Signature
+from vulcan.documents.policy import CounterexampleDocument, PropertyDocument
+from vulcan.task import Property, Signature
 
 
 @dataclass(frozen=True)
@@ -128,7 +129,7 @@ class Counterexample:
     results: tuple[float, ...]
     subject: str | None = None
 
-    def document(self) -> dict[str, Json]:
+    def document(self) -> CounterexampleDocument:
         return {"inputs": [dict(values) for values in self.inputs], "results": list(self.results)}
 
     def __str__(self) -> str:
@@ -234,7 +235,7 @@ class Verdict:
     reason: str = ""
     arithmetic: str = ARITHMETIC
 
-    def document(self) -> dict[str, Json]:
+    def document(self) -> PropertyDocument:
         return {
             "name": self.property.name,
             "kind": self.property.kind,

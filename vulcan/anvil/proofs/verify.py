@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from vulcan.anvil.policy import Policy
@@ -20,14 +20,20 @@ from vulcan.anvil.proofs.verdict import Counterexample, Judge, Method, Outcome, 
 from vulcan.task import Property
 
 SECONDS = 10.0
+ROUNDS = 7
+"""Of the search for a counterexample, where somebody asked for a verdict."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProofBudget:
-    """What one property may cost: the rules' work, the steps of z3's own count, and seconds where somebody waits."""
+    """What one property may cost: the rules' work, z3's own steps, rounds of the search, seconds where somebody waits.
+
+    Without steps z3 is not asked, nor loaded.
+    """
 
     rules: int
     solver: int
+    rounds: int = ROUNDS
     seconds: float = math.inf
 
 
@@ -36,7 +42,8 @@ _LIBRARY = (
     "documents how near the exact result they come"
 )
 
-_OF_SEARCH = ProofBudget(rules=30_000, solver=1_000_000)
+_IN_SEARCH = ProofBudget(rules=3_000, solver=0, rounds=3)
+"""z3 is not asked: it takes a hundred times as long, and what it may still prove rejects nobody."""
 
 
 @dataclass(frozen=True)
@@ -67,17 +74,27 @@ def prove(policy: Policy, declared: Property, budget: ProofBudget) -> Verdict:
     return _Attempt(policy, declared, budget).verdict()
 
 
-def refuted_required(policy: Policy) -> Refutation | None:
-    """The first required property that the policy breaks; None where none was found to be broken.
+def in_search(policy: Policy) -> Iterator[Verdict]:
+    """The verdicts on the properties that the task requires, up to the first that is refuted.
 
-    The same on every run: it counts steps, not seconds. Raises UserError where a property does not fit the task.
+    The same on every run: steps are counted, not seconds. Raises UserError where a property does not fit the task.
     """
     for declared in policy.task.properties:
         if declared.required:
-            verdict = prove(policy, declared, _OF_SEARCH)
+            verdict = prove(policy, declared, _IN_SEARCH)
+            yield verdict
             if verdict.outcome == "refuted":
-                return Refutation(verdict)
-    return None
+                return
+
+
+def refuted_required(policy: Policy) -> Refutation | None:
+    """The first required property that the policy breaks; None where none was found to be broken."""
+    return next((Refutation(verdict) for verdict in in_search(policy) if verdict.outcome == "refuted"), None)
+
+
+def is_certain(policy: Policy, declared: Property) -> bool:
+    """Whether the rules alone show that the policy has the property, with the work that a search allows for it."""
+    return _Attempt(policy, declared, _IN_SEARCH).is_certain()
 
 
 class _Attempt:
@@ -96,11 +113,19 @@ class _Attempt:
         except RecursionError:
             return self._of_large("unfolded, it is nested too deeply")
         known = _assumed(said)
-        if known is None or self._is_certain(said, known, trust_library=False):
+        if known is None or self._by_rules(said, known, trust_library=False):
             return self._verdict("proved", "certificate")
         return self._by_search(said, known)
 
-    def _is_certain(self, said: Claim, known: Facts, trust_library: bool) -> bool:
+    def is_certain(self) -> bool:
+        try:
+            said = statement(self._policy.program, self._policy.task, self._declared)
+        except (TooLarge, RecursionError):
+            return False
+        known = _assumed(said)
+        return known is None or self._by_rules(said, known, trust_library=False)
+
+    def _by_rules(self, said: Claim, known: Facts, trust_library: bool) -> bool:
         try:
             return Order(self._budget.rules, self._deadline, trust_library).always(said.concluded, known)
         except (OutOfSteps, TooLarge, RecursionError):  # deep choices within deep chains outgrow the stack
@@ -110,12 +135,15 @@ class _Attempt:
         from vulcan.anvil.proofs.search import Search  # loads numpy
 
         search = Search(said, self._declared, Judge(self._policy, self._declared))
-        found = search.run()
+        found = search.run(self._budget.rounds)
         if found is not None:
             return self._verdict("refuted", "search", found)
+        if not self._budget.solver:
+            reason = f"no certificate, and no counterexample among {search.tried:,} inputs"
+            return self._verdict("unknown", "none", reason=reason)
         if time.perf_counter() > self._deadline:
             return self._verdict("unknown", "none", reason="the time is up")
-        if self._is_certain(said, known, trust_library=True):
+        if self._by_rules(said, known, trust_library=True):
             return self._verdict("unknown", "none", reason=_LIBRARY)
         from vulcan.anvil.proofs.z3_solver import Effort, ask  # loads z3
 

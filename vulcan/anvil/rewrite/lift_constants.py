@@ -25,7 +25,6 @@ _STEMS: Mapping[str, str] = {
     "min": "LIMIT",
     "max": "LIMIT",
 }
-_TRUTHS = frozenset({"and", "or", "not", "truth"})
 
 
 def lift(program: ir.Module, signature: Signature) -> ir.Module:

@@ -44,13 +44,13 @@ export function draw(place, data, address, told) {
     made.append(svg("line", { x1: LEFT, x2: WIDTH - RIGHT, y1: level, y2: level, class: "base" }));
     made.append(svg("text", { x: WIDTH - RIGHT, y: level + 15, "text-anchor": "end", class: "base-label" }, data.baseline.policy));
   }
-  made.append(svg("path", { class: "descent", d: data.descent.map(([parent, child]) => `M${at(parent)}L${at(child)}`).join("") }));
+  made.append(svg("path", { class: "descent", d: data.lineage.map(([parent, child]) => `M${at(parent)}L${at(child)}`).join("") }));
   if (data.best.length) {
     let path = `M${at(data.best[0])}`;
     for (const point of data.best.slice(1)) path += `H${x(point[0]).toFixed(1)}V${y(point[1]).toFixed(1)}`;
     made.append(svg("path", { class: "steps", d: `${path}H${x(last).toFixed(1)}` }));
   }
-  const nodes = new Map(data.descent.flat().map((point) => [point[0], point]));
+  const nodes = new Map(data.lineage.flat().map((point) => [point[0], point]));
   for (const point of [...nodes.values()].sort((a, b) => a[0] - b[0])) {
     const to = svg("a", { href: `${address}/candidates/${point[0]}`, "aria-label": `candidate ${point[0]}, ${figure(point[1])}` });
     const dot = svg("circle", { cx: x(point[0]), cy: y(point[1]), r: 5, class: "node" });

@@ -43,6 +43,6 @@ export function controls(api, refresh) {
 
 export function allow(document) {
   summary = document;
-  $("stop").disabled = !document.standing.can_stop;
-  $("resume").disabled = $("raise").disabled = !document.standing.can_resume;
+  $("stop").disabled = !document.status.can_stop;
+  $("resume").disabled = $("raise").disabled = !document.status.can_resume;
 }

@@ -96,8 +96,8 @@ export function settled(work, quiet, most = quiet) {
   };
 }
 
-export function shownState(place, standing) {
+export function shownState(place, status) {
   const words = { left: "left without a word", asked: "waits for replies" };
-  place.className = "state " + standing.state;
-  place.textContent = words[standing.state] || standing.state;
+  place.className = "state " + status.state;
+  place.textContent = words[status.state] || status.state;
 }

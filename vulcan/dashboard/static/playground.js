@@ -71,7 +71,7 @@ async function score() {
   $("result").textContent = result.score === null ? result.status : figure(result.score);
   $("result-note").textContent = result.score === null ? result.message : `on ${result.instance}, in ${result.seconds.toFixed(2)} s`;
   const own = result.score === null ? [] : [{ policy: "this policy", kind: "playground", score: result.score }];
-  const lines = [...result.beside, ...own].sort((a, b) => b.score - a.score);
+  const lines = [...result.comparison, ...own].sort((a, b) => b.score - a.score);
   $("beside").tBodies[0].replaceChildren(...lines.map((one) => cells(element("tr", undefined, one.kind === "playground" ? "ours" : ""), [one.policy, one.kind, element("span", figure(one.score))])));
   for (const row of $("beside").rows) row.cells[2].className = "n";
 }

@@ -15,9 +15,9 @@ function text(id, value) {
 }
 
 function glance(run) {
-  shownState($("state"), run.standing);
+  shownState($("state"), run.status);
   text("about", `${(run.task || "").split("/").pop()}, objective ${run.objective}; ${run.model.join(", ")}, ${run.strategy}, seed ${run.seed}; begun ${moment(run.begun)}`);
-  const message = [run.standing.message, run.trouble].filter(Boolean).join("; ");
+  const message = [run.status.message, run.error].filter(Boolean).join("; ");
   $("message").hidden = !message;
   text("message", message);
   const best = run.best, baseline = run.baseline;
@@ -31,11 +31,11 @@ function glance(run) {
   text("progress", run.planned === null ? figure(run.proposals) : `${figure(run.proposals)} of ${figure(run.planned)}`);
   $("bar").max = run.planned || 1;
   $("bar").value = run.proposals;
-  const left = run.pace && run.planned ? (run.planned - run.proposals) / run.pace : null;
-  text("pace", run.pace ? `${run.pace < 10 ? run.pace.toFixed(1) : Math.round(run.pace)} candidates a minute${left > 0 ? `, about ${left < 1.5 ? "a minute" : `${Math.round(left)} minutes`} to go` : ""}` : `${figure(run.candidates)} candidates`);
+  const left = run.candidates_per_minute && run.planned ? (run.planned - run.proposals) / run.candidates_per_minute : null;
+  text("pace", run.candidates_per_minute ? `${run.candidates_per_minute < 10 ? run.candidates_per_minute.toFixed(1) : Math.round(run.candidates_per_minute)} candidates a minute${left > 0 ? `, about ${left < 1.5 ? "a minute" : `${Math.round(left)} minutes`} to go` : ""}` : `${figure(run.candidates)} candidates`);
   text("spent", "$" + run.cost.dollars.toFixed(2) + (run.budgets.budget_dollars ? ` of $${run.budgets.budget_dollars}` : ""));
   const tokens = `${figure(run.cost.tokens)}${run.budgets.budget_tokens ? ` of ${figure(run.budgets.budget_tokens)}` : ""} tokens in ${figure(run.cost.calls)} calls`;
-  text("spent-note", tokens + (run.cost.unpriced ? `; ${run.cost.unpriced} of unknown price` : ""));
+  text("spent-note", tokens + (run.cost.unpriced_calls ? `; ${run.cost.unpriced_calls} of unknown price` : ""));
 }
 
 function policies(run) {
@@ -92,7 +92,7 @@ async function refresh() {
   if (!run) return null;
   glance(run);
   allow(run);
-  happened(run.happenings);
+  happened(run.log);
   if (run.row !== drawnRow) {
     drawnRow = run.row;
     policies(run);
@@ -111,8 +111,8 @@ function listen(after) {
   source.addEventListener("open", () => live(true));
   source.addEventListener("error", () => live(false));
   source.addEventListener("rows", (event) => { happened(JSON.parse(event.data).rows); soon(); });
-  source.addEventListener("standing", soon);
-  source.addEventListener("trouble", (event) => { attempt(() => { throw new Error(JSON.parse(event.data).error); }); source.close(); live(false); });
+  source.addEventListener("status", soon);
+  source.addEventListener("failed", (event) => { attempt(() => { throw new Error(JSON.parse(event.data).error); }); source.close(); live(false); });
   window.addEventListener("pagehide", () => source.close());
 }
 

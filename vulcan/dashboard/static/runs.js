@@ -7,8 +7,8 @@ let drawn = "";
 
 function line(run) {
   const state = element("span");
-  shownState(state, run.standing);
-  if (run.standing.message) state.title = run.standing.message;
+  shownState(state, run.status);
+  if (run.status.message) state.title = run.status.message;
   const number = (value) => element("span", value === null ? "-" : figure(value), "n");
   const baseline = run.baseline ? `${figure(run.baseline.score)} ${run.baseline.policy}` : "-";
   const row = cells(element("tr"), [
@@ -16,7 +16,7 @@ function line(run) {
     run.candidates, number(run.train), baseline, number(run.test), moment(run.begun),
   ]);
   for (const at of [5, 6, 7]) row.cells[at].className = "n";
-  if (run.standing.state === "damaged") row.cells[2].textContent = run.standing.message;
+  if (run.status.state === "damaged") row.cells[2].textContent = run.status.message;
   return row;
 }
 

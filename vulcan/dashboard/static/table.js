@@ -69,7 +69,7 @@ export class Candidates {
       head.cells[number].firstChild.textContent = column + (sorted ? (this.state.order === "up" ? " ▲" : " ▼") : "");
     });
     redrawRows(this.body, found.candidates.map((candidate) => this.line(candidate, found.columns)));
-    $("shown").textContent = `${figure(found.found)} of ${figure(found.all)}`;
+    $("shown").textContent = `${figure(found.found)} of ${figure(found.total)}`;
     $("page").textContent = `page ${found.page} of ${found.pages}`;
     $("previous").disabled = found.page <= 1;
     $("next").disabled = found.page >= found.pages;

@@ -1,1 +1,1 @@
-"""Attacks on the sandbox, the checkers, the score and the local Ray."""
+"""Attacks on the sandbox and the local Ray."""

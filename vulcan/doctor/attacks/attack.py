@@ -24,15 +24,12 @@ from vulcan.scoring.program_wire import HEADER, FrameKind
 from vulcan.scoring.sandbox.layers import Layer
 
 Form = Literal["forked", "evaluator", "source", "scoring", "ray"]
-"""Where it is tried: in a forked child, in the jailed evaluator, on the checkers, on the scoring itself, or on the
-local Ray that a search starts."""
+"""Where it is tried: in a forked child, in the jailed evaluator, or on the local Ray that a search starts; in tests
+also on the checkers and on the score."""
 
 OWN_PROCESS = "a process of its own"
-REPLAY = "scored outside, from decisions alone"
-ONE_BLOCK = "told no more than is decided on"
 PLAIN_VALUES = "plain numbers only"
 TICKET = "ticket of the job"
-CHECKER = "language"
 INSTANCES = "scored on the instances alone"
 """Layers that are not the operating system's: how Vulcan is built."""
 

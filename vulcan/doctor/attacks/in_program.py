@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 import threading
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from vulcan.doctor.attacks.attack import OWN_PROCESS, Attack, AttackObservation
+from vulcan.doctor.attacks.attack import Attack, AttackObservation
 from vulcan.scoring.job import Limits
 from vulcan.scoring.program_server_client import ForkServer, ProgramEnded, ServerLost
 from vulcan.scoring.sandbox.layers import ALL, Layer, Layers
@@ -25,13 +22,6 @@ _PATIENCE_WITH_LIMIT = 120.0
 """The same, where a limit of one second of processor time should end it."""
 
 _MEMORY = 256 << 20
-_IN_PROCESS = """
-import json, sys
-from vulcan.doctor.attacks.breakout import carry_out
-order = json.loads(sys.stdin.read())
-carry_out(order["code"], order["given"])
-print("alive")
-"""
 
 
 class ForkedRange:
@@ -91,23 +81,6 @@ class ForkedRange:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.close()
-
-
-def carry_out_in_process(attack: Attack, given: Mapping[str, object]) -> AttackObservation:
-    """The attack in the process of whoever asks, as if a candidate had none of its own: a stand-in for Vulcan's."""
-    assert OWN_PROCESS in attack.stopped_by
-    order = json.dumps({"code": attack.code, "given": {**given, **attack.given, **attack.harmless}})
-    done = subprocess.run(
-        [sys.executable, "-c", _IN_PROCESS],
-        input=order.encode(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-        check=False,
-    )
-    if b"alive" in done.stdout:
-        return AttackObservation(None, "exit", "its host is alive")
-    return AttackObservation(f"its host is dead ({done.returncode})", "", "")
 
 
 def _evidence_of_end(ended: ProgramEnded) -> AttackObservation:

@@ -1,4 +1,4 @@
-"""All attacks, as `vulcan doctor --attack` and `make attack` carry them out."""
+"""All attacks on a host, as `vulcan doctor --attack` and `make attack` carry them out."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from vulcan.doctor.attacks.attack import KEY_VARIABLE, Result, stopper, targets
 from vulcan.doctor.attacks.in_evaluator import evaluator_results
 from vulcan.doctor.attacks.in_program import ForkedRange
 from vulcan.doctor.attacks.local_ray import ray_results
-from vulcan.doctor.attacks.on_checker import source_results
-from vulcan.doctor.attacks.on_score import game_results
 from vulcan.doctor.attacks.outliving import lifetime_results
 from vulcan.doctor.attacks.system import SYSTEM_ATTACKS
 
@@ -40,7 +38,5 @@ def results() -> Iterator[Result]:
                 by = stopper(attack.stopped_by, evidence)
                 yield Result(attack.name, "forked", by, evidence.got or evidence.detail)
         yield from evaluator_results(given)
-    yield from game_results()
     yield from lifetime_results()
-    yield from source_results()
     yield from ray_results()

@@ -20,7 +20,6 @@ from vulcan.task import Signature
 
 _SYMBOLS = {"add": "+", "subtract": "-", "multiply": "*"}
 _EXACT = {"round": "rint", "trunc": "trunc", "floor": "floor", "ceil": "ceil", "abs": "fabs"}
-_GUARDED = ("divide", "floor_divide", "modulo", "power")
 _FOLDED = {"min": "policy_min", "max": "policy_max", "and": "policy_both", "or": "policy_either"}
 
 

@@ -18,6 +18,17 @@ import vulcan
 from vulcan.anvil import Policy, Rejected, check
 from vulcan.anvil.diagnostics import explained
 from vulcan.anvil.proofs import claim_of, verify
+from vulcan.documents.report import (
+    Ancestor,
+    CandidateRow,
+    Failures,
+    InstanceParameters,
+    ModelUsage,
+    PolicyInstanceScore,
+    ProgressPoint,
+    ReportDocument,
+    WinnerAnalysis,
+)
 from vulcan.evaluator import SplitName
 from vulcan.registry import find_task
 from vulcan.results.candidate import candidate_row, lineage
@@ -139,8 +150,8 @@ class Report:
         return self.record.candidates[chosen.candidate] if chosen else None
 
 
-def report_document(report: Report, seconds: float) -> dict[str, Any]:
-    """The report as docs/json.md has it; each property of the winner gets `seconds` to be proved.
+def report_document(report: Report, seconds: float) -> ReportDocument:
+    """The report as JSON; each property of the winner gets `seconds` to be proved.
 
     Raises UserError where the run's task is not to be found.
     """
@@ -148,10 +159,10 @@ def report_document(report: Report, seconds: float) -> dict[str, Any]:
     return {
         **run_document(report.place, record, Costs.of(report.told.calls)),
         "objective": record.config.get("objective"),
-        "made_by": {"vulcan": record.version, "begun": report.rows.all[0].time if report.rows.all else None},
-        "reported_by": {"vulcan": vulcan.__version__, "python": platform.python_version()},
+        "run_version": {"vulcan": record.version, "began_at": report.rows.all[0].time if report.rows.all else None},
+        "report_version": {"vulcan": vulcan.__version__, "python": platform.python_version()},
         "configuration": record.config,
-        "measured_on": list(measured_on(record)),
+        "instances": list(measured_on(record)),
         "rows": {
             "started": report.rows.started,
             "instances": report.rows.prepared,
@@ -164,24 +175,24 @@ def report_document(report: Report, seconds: float) -> dict[str, Any]:
         "history": list(history(report)),
         "failures": failures(record),
         "models": models(report.told.calls),
-        "every_candidate": list(every_candidate(report.told)),
+        "all_candidates": list(every_candidate(report.told)),
     }
 
 
-def measured_on(record: RunRecord) -> Iterator[dict[str, Any]]:
+def measured_on(record: RunRecord) -> Iterator[InstanceParameters]:
     """Every instance, in the run's order."""
     for instance in record.instances:
         yield {"instance": instance.name, "split": instance.split, "parameters": dict(instance.parameters)}
 
 
-def every_candidate(told: RunData) -> Iterator[dict[str, Any]]:
+def every_candidate(told: RunData) -> Iterator[CandidateRow]:
     """Every candidate in short, with the row of the store that says so."""
     for number, judged in told.record.candidates.items():
         row = told.rows.judged[number]
         yield {**candidate_row(told.record, judged), "operations": judged.operations, "row": row}
 
 
-def progress(told: RunData) -> Iterator[dict[str, Any]]:
+def progress(told: RunData) -> Iterator[ProgressPoint]:
     """The best score on train after each candidate, and the dollars that it had taken by then; unknown prices are 0."""
     price = {(call.proposal, call.turn): call.dollars or 0.0 for call in told.calls}
     spent = 0.0
@@ -199,7 +210,7 @@ def progress(told: RunData) -> Iterator[dict[str, Any]]:
         }
 
 
-def scores_by_instance(report: Report) -> Iterator[dict[str, Any]]:
+def scores_by_instance(report: Report) -> Iterator[PolicyInstanceScore]:
     """The winner, every baseline and every bound on every instance, with the row of the store that says so."""
     record, scorer = report.record, report.scorer
     if scorer is None:
@@ -228,7 +239,7 @@ def scores_by_instance(report: Report) -> Iterator[dict[str, Any]]:
                 }
 
 
-def history(report: Report) -> Iterator[dict[str, Any]]:
+def history(report: Report) -> Iterator[Ancestor]:
     """The winner and what it was made from, the oldest first, each with its difference to its first parent."""
     if report.winner is None:
         return
@@ -242,7 +253,7 @@ def history(report: Report) -> Iterator[dict[str, Any]]:
             "origin": judged.origin,
             "score": judged.score,
             "row": report.rows.judged[candidate],
-            "difference": difference(report.record, candidate),
+            "diff": difference(report.record, candidate),
         }
 
 
@@ -263,16 +274,16 @@ def difference(record: RunRecord, candidate: int) -> str:
     )
 
 
-def failures(record: RunRecord) -> dict[str, dict[str, int]]:
+def failures(record: RunRecord) -> Failures:
     """How many candidates came to each verdict that is no score, and how often each rule of the language was broken."""
     verdicts = Counter(c.verdict for c in record.candidates.values() if c.verdict not in ("scored", "stopped"))
     rules = Counter(rule for c in record.candidates.values() for rule in c.rules)
     return {"verdicts": dict(verdicts.most_common()), "rules": dict(rules.most_common())}
 
 
-def models(calls: tuple[CallRecord, ...]) -> list[dict[str, Any]]:
+def models(calls: tuple[CallRecord, ...]) -> list[ModelUsage]:
     """What each model, by its server's name, was asked and took. `dollars` is None where a price is not known."""
-    found = []
+    found: list[ModelUsage] = []
     for name in sorted({call.model for call in calls}):
         own = [call for call in calls if call.model == name]
         costs = Costs.of(own)
@@ -289,7 +300,7 @@ def models(calls: tuple[CallRecord, ...]) -> list[dict[str, Any]]:
     return found
 
 
-def _winner(winner: CandidateJudged, record: RunRecord, seconds: float) -> dict[str, Any]:
+def _winner(winner: CandidateJudged, record: RunRecord, seconds: float) -> WinnerAnalysis:
     """What the checker and the prover say of the winner."""
     try:
         policy = check(winner.source, find_task(record.config["task"]))

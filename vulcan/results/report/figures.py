@@ -45,7 +45,9 @@ def _progress(report: Report, document: Mapping[str, Any]) -> Any:
         return None
     figure = _figure()
     axes = {"candidates": "candidate"} | ({"dollars": "dollars"} if document["cost"]["dollars"] else {})
-    control = [p for p in progress(report.control) if p["best"] is not None] if report.control else []
+    control: list[Mapping[str, Any]] = []
+    if report.control:
+        control = [point for point in progress(report.control) if point["best"] is not None]
     for axis in axes.values():
         shown = axis == "candidate"
         scored = [point for point in points if point["score"] is not None]
@@ -141,7 +143,7 @@ def _lineage(report: Report, document: Mapping[str, Any]) -> Any:
     """Every scored candidate over the order of candidates, with a line from its parents; the winner's line in red."""
     record = report.record
     scored = {
-        c["candidate"]: c for c in document["every_candidate"] if c["verdict"] == "scored" and c["score"] is not None
+        c["candidate"]: c for c in document["all_candidates"] if c["verdict"] == "scored" and c["score"] is not None
     }
     if not scored:
         return None
@@ -173,7 +175,7 @@ def _lineage(report: Report, document: Mapping[str, Any]) -> Any:
 
 def _tradeoff(document: Mapping[str, Any]) -> Any:
     """Score against the size of a program and against the bound of operations a call, with what is not dominated."""
-    scored = [c for c in document["every_candidate"] if c["verdict"] == "scored" and c["score"] is not None]
+    scored = [c for c in document["all_candidates"] if c["verdict"] == "scored" and c["score"] is not None]
     if not scored:
         return None
     figure = _figure()

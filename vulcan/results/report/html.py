@@ -164,7 +164,7 @@ def _embedded(report: Report, document: Mapping[str, Any], drawn: Mapping[str, A
             "rules": list((judged := record.candidates[line["candidate"]]).rules),
             "model": by_proposal.get((judged.proposal, judged.turn)),
         }
-        for line in document["every_candidate"]
+        for line in document["all_candidates"]
     ]
     calls = [
         {"proposal": call.proposal, "turn": call.turn, "model": call.model, "reply": call.reply}

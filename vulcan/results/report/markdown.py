@@ -19,8 +19,8 @@ def _lines(report: Report, document: Mapping[str, Any]) -> Iterator[str]:
     splits = [split for split in SPLITS if document[split] is not None]
     yield f"# {_cell(document['task'])}: a search for a policy"
     yield ""
-    begun = document["made_by"]["begun"]
-    yield f"Run `{document['run']}`, {document['state']}, begun {begun}, with Vulcan {document['made_by']['vulcan']}."
+    made = document["run_version"]
+    yield f"Run `{document['run']}`, {document['state']}, begun {made['began_at']}, with Vulcan {made['vulcan']}."
     yield f"Objective `{document['objective']}`, higher is better. In brackets: the row of the store's table `events`."
     yield ""
     yield "## Result"

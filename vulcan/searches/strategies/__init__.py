@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import cast
 
-from vulcan.errors import UserError, did_you_mean
 from vulcan.searches.config import SearchConfig
+from vulcan.searches.options import StrategyName
 from vulcan.searches.strategies.base import Draft, Form, Strategy
 from vulcan.searches.strategies.best_of_n import BestOfN
-from vulcan.searches.strategies.evolve import DiffPolicy, Evolve
+from vulcan.searches.strategies.evolve import Evolve
 from vulcan.searches.strategies.policysmith import PolicySmith
 
 __all__ = ["STRATEGIES", "BestOfN", "Draft", "Evolve", "Form", "PolicySmith", "Strategy", "make_strategy"]
@@ -32,12 +31,12 @@ def _evolve(config: SearchConfig, offline: bool) -> Strategy:
         in_flight=config.in_flight,
         migrate_every=config.migrate_every,
         advice_every=0 if offline else config.advice_every,
-        diff=cast(DiffPolicy, config.diff),
+        diff=config.diff,
         offline=offline,
     )
 
 
-STRATEGIES: Mapping[str, Callable[[SearchConfig, bool], Strategy]] = {
+STRATEGIES: Mapping[StrategyName, Callable[[SearchConfig, bool], Strategy]] = {
     "policysmith": _policysmith,
     "evolve": _evolve,
     "best-of-n": _best_of_n,
@@ -45,14 +44,11 @@ STRATEGIES: Mapping[str, Callable[[SearchConfig, bool], Strategy]] = {
 
 
 def make_strategy(config: SearchConfig, offline: bool) -> Strategy:
-    """The strategy that a configuration names. Raises UserError.
+    """The strategy that a configuration names.
 
     `offline` says that no language model takes part: the generator follows a proposal's operator and parents, and
     reads no prompt.
     """
-    if config.strategy not in STRATEGIES:
-        known = ", ".join(STRATEGIES)
-        raise UserError(f"no strategy {config.strategy!r}{did_you_mean(config.strategy, STRATEGIES)} (known: {known})")
     return STRATEGIES[config.strategy](config, offline)
 
 

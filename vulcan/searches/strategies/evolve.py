@@ -10,8 +10,8 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
+from vulcan.searches.options import DiffPolicy
 from vulcan.searches.population import JudgedReply, Population, ScoredCandidate
 from vulcan.searches.strategies.base import Draft, Form
 from vulcan.searches.strategies.map_elites import Archive, Islands
@@ -66,8 +66,6 @@ class Schedule:
 LANGUAGE_MODEL = Schedule("initial", 1.0, 10.0, crossover=0.2, fresh=0.1, uniform=0.15, half_rank=2.0)
 OFFLINE = Schedule("fresh", 0.6, 20.0, crossover=0.25, fresh=0.05, uniform=0.15, half_rank=2.0)
 
-
-DiffPolicy = Literal["auto", "never", "always"]
 
 _TRIALS = 6
 """Diff replies that are seen before they are judged."""

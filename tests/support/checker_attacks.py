@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Final
 
 from vulcan.anvil import Rejected
-from vulcan.doctor.attacks.attack import CHECKER, Result
+from vulcan.doctor.attacks.attack import Result
 from vulcan.doctor.attacks.in_evaluator import TASK
 from vulcan.doctor.attacks.system import SYSTEM_ATTACKS
 from vulcan.python_policy.dispatch import check_policy
@@ -114,6 +114,6 @@ def source_results() -> Iterator[Result]:
             check_policy(source, tasks[language])
         except Rejected as rejected:
             first = rejected.violations[0]
-            yield Result(title, "source", f"{CHECKER}: {first.rule}", f"line {first.line}")
+            yield Result(title, "source", f"language: {first.rule}", f"line {first.line}")
         else:
             yield Result(title, "source", None, "it was accepted")

@@ -1,4 +1,8 @@
-"""What the engine is measured on: the first requests of a trace, and a cache."""
+"""What the engine is measured on and with: the first requests of a trace, a cache, and policies.
+
+The policies are one rule, and statistics that cost time and change nothing: they weigh too little to change which
+object leaves, so that the policies differ in nothing but what the statistics cost.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,35 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from vulcan_traces import Trace, load_trace
+
+PLAIN = """
+def priority(now, obj, cache, ghost):
+    return cache.evicted_priority + obj.count / obj.size
+"""
+
+ONE_STATISTIC = """
+WEIGHT = 1e-40
+
+def priority(now, obj, cache, ghost):
+    return cache.evicted_priority + obj.count / obj.size + WEIGHT * obj.count.ewma(0.3)
+"""
+
+FIVE_STATISTICS = """
+WEIGHT = 1e-40
+
+def priority(now, obj, cache, ghost):
+    seen = obj.count.ewma(0.3) + obj.last_access.recent(2) + obj.size.avg()
+    seen = seen + cache.size.percentile(0.5) + cache.last_access.window_avg(64)
+    return cache.evicted_priority + obj.count / obj.size + WEIGHT * seen
+"""
+"""Three statistics of the object, one of all objects and one of the cache."""
+
+LRU = """
+def priority(now, obj, cache, ghost):
+    return obj.last_access
+"""
+
+BY_STATISTICS = {"no statistics": PLAIN, "one statistic": ONE_STATISTIC, "five statistics": FIVE_STATISTICS}
 
 
 @dataclass(frozen=True)

@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from benchmarks.engine_peers import NATIVE, SUITED_TABLE, Peer
+from benchmarks.engine_workloads import BY_STATISTICS, LRU, PLAIN, Workload, first, workload, zipf
+from benchmarks.harness import BenchmarkResult, BenchmarkTable, Goal, NotMeasurable, interleaved, ratio
+from benchmarks.plain_python import run_plain
 from vulcan.anvil import Policy, Rejected, check
-from vulcan.benchmark import BenchmarkResult, BenchmarkTable, Goal, NotMeasurable, interleaved, ratio
 from vulcan.task import Task
-from vulcan_cache.benchmark.peers import NATIVE, SUITED_TABLE, Peer
-from vulcan_cache.benchmark.plain_python import run_plain
-from vulcan_cache.benchmark.policies import BY_STATISTICS, LRU, PLAIN
-from vulcan_cache.benchmark.workload import Workload, first, workload, zipf
 from vulcan_cache.simulate import simulate
 
 MECHANISMS = ("heap", "sample")

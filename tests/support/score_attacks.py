@@ -8,20 +8,20 @@ from __future__ import annotations
 import json
 import random
 import sys
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from vulcan.doctor.attacks.attack import ONE_BLOCK, OWN_PROCESS, REPLAY, Result
+from vulcan.doctor.attacks.attack import OWN_PROCESS, Result
 from vulcan.scoring.job import Limits
-from vulcan.scoring.program_server_client import ForkServer, ProgramEnded, ServerLost
+from vulcan.scoring.program_server_client import ForkServer, ProgramEnded
 from vulcan.scoring.program_wire import MessageChannel
 from vulcan.scoring.sandbox.layers import ALL, Layer, Layers
 
-RUNNER = "vulcan.doctor.attacks.on_score:run"
+ONE_BLOCK = "told no more than is decided on"
+REPLAY = "scored outside, from decisions alone"
+RUNNER = "score_attacks:run"
 BLOCKS, LENGTH = 16, 64
-_PATIENCE = 2.0
 
 Block = list[int]
 
@@ -47,7 +47,7 @@ def decide(past):
 """
 _PATCHES = (
     """
-import vulcan.doctor.attacks.on_score as game
+import score_attacks as game
 game.share_right = lambda *_: 1.0
 """
     + CONSTANT
@@ -132,22 +132,6 @@ def play_forked(server: ForkServer, program: str, *, seconds: float = 2.0, whole
 
 def new_server(layers: Layers = ALL) -> ForkServer:
     return ForkServer(RUNNER, Limits(memory_bytes=256 << 20, cpu_seconds=10), layers=layers)
-
-
-def goes_on_for_ever(program: str) -> bool:
-    """Whether nothing ends the program where there are neither a wall clock nor a limit of processor time."""
-    server = new_server(Layers.without(Layer.WALL_CLOCK, Layer.PROCESSOR))
-    with server:
-        server.start()
-        patience = threading.Timer(_PATIENCE, server.interrupt)
-        patience.start()
-        try:
-            play_forked(server, program)
-        except ServerLost:
-            return True
-        finally:
-            patience.cancel()
-    return False
 
 
 def game_results() -> Iterator[Result]:

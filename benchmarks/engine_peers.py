@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from vulcan.benchmark import NotMeasurable
-from vulcan_cache.benchmark.plain_python import PlainHeap
+from benchmarks.harness import NotMeasurable
+from benchmarks.plain_python import PlainHeap
 from vulcan_traces import Trace
 
 NATIVE = ("LRU", "GDSF", "S3FIFO", "LHD")

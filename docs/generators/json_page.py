@@ -1,0 +1,188 @@
+"""`docs/json.md`, made from the models of the JSON documents; what has no model is in prose here."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Iterator
+from dataclasses import fields
+from typing import Any, Literal, NotRequired, Union, get_args, get_origin, is_typeddict
+
+from markdown_parts import paragraphs, written_by
+
+from vulcan.documents import host, library, policy, report, run
+from vulcan.documents.schema import keys_of, meaning_of, models_of, type_of
+from vulcan.store.events import EVENTS
+
+_INTRODUCTION = """\
+Every command but `vulcan mcp`, `vulcan ui` and those that write a file (`vulcan traces plot`, `convert`, `sample`)
+takes `--json`: one document on standard output, and nothing else there; `--progress json` gives a document a line
+while a search runs. Progress and messages go to standard error. Numbers are finite; what is not known is `null`.
+Exit codes: 0, 1 (a rejected or failed policy), 2 (a mistake in what was given: one line on standard error), 130
+(interrupted), 143 (terminated by SIGTERM).
+
+The package has a [JSON Schema](https://json-schema.org) of these documents, `vulcan/documents/schema.json`: each is
+under `$defs` by the name that is given here, such as `schema.json#/$defs/RunDocument`. Later versions may add keys."""
+
+_LINES = """\
+One JSON document a line on standard output, written as things happen, and nothing else there: `--progress json`
+takes the place of `--json`, whose document is in the last line.
+
+A build of a library writes the lines of its searches one after the other, without `Opened`, and then `Ended` with
+the library as `vulcan library build --json` prints it."""
+
+_TOOLS = """\
+Tools of the Model Context Protocol, whose results are these documents: `list_tasks` (`TasksDocument`), `describe_task`
+(`InterfaceDocument`), `open_study` and `finish` (`RunDocument`), `ask` (`QuestionDocument`), `tell` (`AnswerDocument`),
+`inspect` (`InspectDocument`, or `CandidateDocument` for one candidate) and `export` (`ExportedFiles`)."""
+
+_KINDS = (
+    ("Opened", "`OpenedData`: the first line"),
+    ("Preparing", '`{"what"}`: a baseline that is measured'),
+    ("Begun", '`{"completed", "total"}`: the search begins or resumes'),
+)
+_LAST_KINDS = (
+    ("Ended", "`RunDocument`: the last line of a search that came to its end"),
+    ("Failed", '`{"reason", "message"}`: the last line of one that did not; `reason` is `interrupted` or `error`'),
+)
+
+SECTIONS: tuple[tuple[str, str, tuple[type, ...]], ...] = (
+    ("`vulcan search`, `vulcan resume`, `vulcan finish`, `vulcan show RUN`", "", (run.RunDocument,)),
+    (
+        "JSON lines: `vulcan search --progress json`, `vulcan resume --progress json`",
+        _LINES,
+        (run.ProgressLine, run.OpenedData),
+    ),
+    ("`vulcan search --dry-run`", "", (run.DryRunDocument,)),
+    ("`vulcan ask`, `vulcan tell`", "", (run.AskDocument, run.TellDocument)),
+    ("`vulcan show RUN CANDIDATE`", "", (run.CandidateDocument,)),
+    ("`vulcan show RUN --config`", "The search's options by name; `settings` are those of the task.", ()),
+    ("`vulcan report RUN --format json`", "", (report.ReportDocument,)),
+    ("`vulcan runs`", "", (run.RunsDocument,)),
+    ("`vulcan eval`", "", (policy.EvalDocument,)),
+    (
+        "`vulcan export`",
+        "`--format json` writes the evidence card, whose shape is in [exports.md](exports.md).",
+        (run.ExportDocument, run.ExportListDocument),
+    ),
+    ("`vulcan check`", "", (policy.CheckDocument,)),
+    ("`vulcan verify`", "", (policy.VerifyDocument,)),
+    ("`vulcan tasks`", "", (policy.TasksDocument,)),
+    ("`vulcan task show`", "", (policy.TaskDocument,)),
+    ("`vulcan prompt`", "", (policy.PromptDocument,)),
+    ("`vulcan task new`", "", (policy.NewTaskDocument,)),
+    ("`vulcan task validate`", "", (policy.ValidateDocument,)),
+    ("`vulcan library build`, `vulcan library show`", "", (library.LibraryDocument,)),
+    ("`vulcan library select`", "", (policy.SelectDocument,)),
+    ("`vulcan library export`", "", (policy.SelectorDocument,)),
+    ("`vulcan doctor`", "", (host.DoctorDocument,)),
+    (
+        "`vulcan mcp`",
+        _TOOLS,
+        (
+            policy.InterfaceDocument,
+            run.QuestionDocument,
+            run.AnswerDocument,
+            run.InspectDocument,
+            run.ExportedFiles,
+        ),
+    ),
+)
+
+_WITHOUT_MODEL = """
+## `vulcan repair RUN`
+
+`{"run", "repaired": [{"file", "damage", "kept_as", "events", "events_seen", "answers", "answers_lost"}]}`: each file
+of the run that was written anew, what was wrong with it, and where the damaged one is kept. `events` of the
+`events_seen` are kept, and so many `answers` of models; what is behind them is made again by `vulcan resume`.
+
+## `vulcan traces`
+
+`stats`: `{"trace", "digest", "statistics": {name: {"value", "unit", "meaning"}}, "quantiles", "capacity_shares",
+"vector"}`. `list`: `{"sets": [{"name", "title", "kind", "source", "licence", "paper", "note", "files"}]}`. `fetch`:
+`{"name", "path", "bytes", "verified", "was_there", "format", "columns"}`. `head`: `{"trace", "digest", "requests",
+"head": [{"request", "time", "id", "object", "size", "next_request"}]}`.
+
+## `vulcan kernel run`
+
+`{"algorithm", "link", "link_digest", "delay_ms", "buffer_packets", "seconds", "linux", "kernel", "simulator"}`.
+`kernel` is what was measured and `simulator` what was predicted, `null` for an algorithm that the simulator has not:
+`{"utilisation", "throughput_mbps", "goodput_mbps", "queueing_delay_avg_ms", "queueing_delay_p95_ms",
+"queueing_delay_max_ms", "delivered", "dropped", "loss", "jain", "retransmitted", "flows": [{"goodput_mbps",
+"retransmitted", "min_rtt_ms"}]}`. `kernel` also has `punctuality`: how often, and by how much at worst, the emulated
+link acted late.
+"""
+
+
+def json_page() -> str:
+    """The page."""
+    shown: set[type] = set()
+    parts = ["# JSON output", written_by("json_page.py"), _INTRODUCTION]
+    for title, prose, documents in SECTIONS:
+        parts.append(f"## {title}")
+        if prose:
+            parts.append(prose)
+        for document in documents:
+            for model in models_of(document):
+                if model not in shown:
+                    shown.add(model)
+                    parts += _table(model)
+        if run.ProgressLine in documents:
+            parts += _kinds()
+    return "\n\n".join([*parts, _WITHOUT_MODEL.strip()]) + "\n"
+
+
+def _table(model: type) -> Iterator[str]:
+    yield f"### {model.__name__}"
+    base = _base(model)
+    yield paragraphs(model.__doc__)
+    keys = keys_of(model)
+    if base is not None:
+        yield f"All keys of [{base.__name__}](#{base.__name__.lower()}), and:"
+        keys = {name: hint for name, hint in keys.items() if name not in keys_of(base)}
+    lines = ["| key | type | meaning |", "|---|---|---|"]
+    for name, hint in keys.items():
+        missing = " (may be missing)" if get_origin(hint) is NotRequired else ""
+        lines.append(f"| `{name}` | {_spelled(type_of(hint))} | {meaning_of(hint)}{missing} |")
+    yield "\n".join(lines)
+
+
+def _base(model: type) -> type | None:
+    """The model whose keys this one has too."""
+    bases: tuple[Any, ...] = getattr(model, "__orig_bases__", ())
+    return next((base for base in bases if is_typeddict(base)), None)
+
+
+_NAMES: dict[Any, str] = {
+    str: "string",
+    bool: "boolean",
+    int: "integer",
+    float: "number",
+    type(None): "null",
+    Any: "any",
+}
+
+
+def _spelled(hint: Any) -> str:
+    if is_typeddict(hint):
+        return f"[{hint.__name__}](#{hint.__name__.lower()})"
+    if hint in _NAMES:
+        return _NAMES[hint]
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin is Literal:
+        return ", ".join(f"`{value}`" for value in arguments)
+    if origin in (Union, types.UnionType):
+        return " or ".join(map(_spelled, arguments))
+    if origin is list:
+        return f"list of {_spelled(arguments[0])}"
+    return f"object of {_spelled(arguments[1])}"
+
+
+def _kinds() -> Iterator[str]:
+    yield "What `data` has depends on `kind`; the kinds of the table `events` of the store have its data:"
+    lines = ["| kind | data |", "|---|---|"]
+    lines += [f"| `{kind}` | {data} |" for kind, data in _KINDS]
+    for kind, event in EVENTS.items():
+        names = ", ".join(f'"{field.name}"' for field in fields(event))
+        lines.append(f"| `{kind}` | `{{{names}}}` |")
+    lines += [f"| `{kind}` | {data} |" for kind, data in _LAST_KINDS]
+    yield "\n".join(lines)

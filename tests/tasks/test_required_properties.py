@@ -1,0 +1,145 @@
+"""What the built-in tasks require: proved of every policy that is shipped, and enforced in a search."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from locations import RECORDED, ROOT
+from search_parts import Scripted, as_reply, judged, lineup, of_kind
+
+from vulcan.anvil import check
+from vulcan.anvil.proofs import refuted_required, verify
+from vulcan.generator import OfflineEvolve
+from vulcan.models import Parent, Request
+from vulcan.registry import find_task
+from vulcan.searches.config import SearchConfig, complete_settings
+from vulcan.searches.reply import parse_source
+from vulcan.searches.session import ExecutionConfig, check_config, open_study
+from vulcan.store import MemoryStore
+from vulcan.store.events import CandidateJudged, CandidateRefined
+from vulcan.store.runs import open_store
+from vulcan.task import Program
+
+NAMES = sorted(folder.name for folder in (ROOT / "tasks").iterdir() if (folder / "task.py").is_file())
+REQUIRING = [name for name in NAMES if not isinstance(find_task(name).signature, Program)]
+
+BREAKING = {
+    "active_queue_management": ("def drop_probability(queue):\n    return queue.delay_ms / 20\n", "a probability"),
+    "cache_admission": (
+        "def priority(now, obj, cache, ghost):\n    return 1e299 * obj.count\n"
+        "def admit(now, obj, cache, victim, ghost):\n    return obj.size\n",
+        "finite and bounded",
+    ),
+    "cache_eviction": (
+        "import math\ndef priority(now, obj, cache, ghost):\n    return math.exp(obj.count)\n", "finite and bounded"
+    ),
+    "congestion_control": (
+        "def cwnd(state, window):\n    return min(state.cwnd_packets + 1, 65535)\n", "backs off at a loss"
+    ),
+    "load_balancing": (
+        "def score(now, server, servers):\n    return (1 + server.age_ms) ** 40\n", "finite and bounded"
+    ),
+    "memory_tiering": (
+        "def score(now, page, memory):\n    return (page.accesses + 1) ** 40\n", "finite and bounded"
+    ),
+    "spot_single": ("def decide(job, spot, vm):\n    return 1 if job.slack_s > 9 else 2\n", "spot only where it is"),
+}  # fmt: skip
+
+
+def required(name):
+    return [declared for declared in find_task(name).properties if declared.required]
+
+
+@pytest.mark.parametrize("name", REQUIRING)
+def test_each_task_requires_something(name):
+    assert required(name)
+
+
+@pytest.mark.parametrize("name", REQUIRING)
+def test_every_shipped_policy_is_proved_to_keep_what_is_required(name):
+    task = find_task(name)
+    sources = task.seed_policies()
+    for path in sorted((task.directory / "library" / "policies").glob("*.py")):
+        sources[path.stem] = path.read_text(encoding="utf-8")
+    for policy, source in sources.items():
+        for verdict in verify(check(source, task), required(name)):
+            assert (verdict.outcome, verdict.method) == ("proved", "certificate"), (policy, verdict)
+
+
+@pytest.mark.parametrize("name", BREAKING)
+def test_what_breaks_one_is_rejected_and_its_input_shown(name):
+    source, broken = BREAKING[name]
+    reading = parse_source(source, find_task(name))
+    assert reading.policy is None and reading.rules == ("property",)
+    assert reading.feedback.startswith(f"property {broken!r} is broken (") and " gives " in reading.feedback
+
+
+@pytest.mark.parametrize("place", ["recorded", "recorded_library/block_io", "recorded_library/loops"])
+def test_no_recorded_candidate_of_a_model_is_rejected(place, tmp_path):
+    task = find_task("cache_eviction")
+    (tmp_path / "run.db").write_bytes((RECORDED.parent / place / "run.db").read_bytes())
+    store = open_store(tmp_path)
+    sources = {e.source for e in store.events() if isinstance(e, CandidateJudged) and e.verdict == "scored"}
+    store.close()
+    assert len(sources) > 40
+    assert [source for source in sources if refuted_required(check(source, task)) is not None] == []
+
+
+@pytest.mark.parametrize("name", ["active_queue_management", "congestion_control", "cache_queues", "spot_single"])
+def test_the_generator_guards_what_it_writes(name):
+    """Without a required property it writes what breaks it, most of the time."""
+    task = find_task(name)
+    free = replace(task, properties=tuple(replace(p, required=False) for p in task.properties))
+    parents = tuple(Parent(i, source, 0.0) for i, source in enumerate(task.seed_policies().values()))
+
+    def refused(writer):
+        texts = [OfflineEvolve(writer).propose(Request(k, 0, (), parents[:2], 1)).text for k in range(12)]
+        sources = [text.split("```python\n")[1].split("```")[0] for text in texts]
+        return sum(refuted_required(check(source, task)) is not None for source in sources)
+
+    assert refused(task) <= 1
+    assert refused(free) >= 5
+
+
+class Unseen:
+    """A display that shows nothing."""
+
+    def preparing(self, what): ...
+    def begin(self, study): ...
+    def __call__(self, event): ...
+
+
+GROWS = """def cwnd(state, window):
+    return min(state.cwnd_packets + 1, 65535)
+"""
+BACKS_OFF = """def cwnd(state, window):
+    if state.cause != 0:
+        return max(state.cwnd_packets / 2, 2)
+    return min(state.cwnd_packets + 1, 65535)
+"""
+
+
+def test_a_search_shows_the_model_the_input_and_takes_what_it_mends():
+    """And no cut of the simplifier, which would win a shorter program for an equal score, sheds what is required."""
+    task, store = find_task("congestion_control"), MemoryStore()
+    settings = complete_settings(task, {"link": ["constant:rate=12"], "duration_s": 2.0})
+    config = SearchConfig(
+        task="congestion_control", settings=settings, objective="power", model=("scripted",), strategy="policysmith",
+        rounds=1, samples=1, repairs=1, racing=False, tune=0, simplify=12, seed=1,
+    )  # fmt: skip
+    model = Scripted(lambda request: as_reply(GROWS if request.turn == 0 else BACKS_OFF))
+    evidence = check_config(task, config, models=False)
+    with open_study(task, config, store, evidence, ExecutionConfig("local", 1), Unseen()) as study:
+        study.run(lineup(model), parallel=1)
+
+    refused, mended = judged(store)[:2]
+    assert (refused.verdict, refused.rules, refused.score) == ("rejected", ("property",), None)
+    assert (mended.verdict, mended.source) == ("scored", BACKS_OFF)
+    told = model.requests[1].messages[-1].content
+    assert refused.feedback in told and "Mend this and keep the idea" in told
+    assert refused.feedback.startswith("property 'backs off at a loss' is broken (") and "state.cause 1" in told
+    assert of_kind(store, CandidateRefined)
+    for candidate in of_kind(store, CandidateJudged):
+        if candidate.verdict == "scored":
+            assert refuted_required(check(candidate.source, task)) is None

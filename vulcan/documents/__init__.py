@@ -1,0 +1,1 @@
+"""Models of the JSON documents that Vulcan prints: the schema and docs/json.md are made from them."""

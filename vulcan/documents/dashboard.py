@@ -1,0 +1,186 @@
+"""Documents of the dashboard: what its pages ask for, which is no public interface."""
+
+from __future__ import annotations
+
+from typing import Any, TypedDict
+
+from vulcan.documents.policy import FindingDocument
+from vulcan.documents.run import PolicyScore
+
+ChartPoint = tuple[int, float]
+"""A candidate's number and its score."""
+
+
+class StatusDocument(TypedDict):
+    """The state of a run, and what can be done to it."""
+
+    state: str
+    message: str
+    pid: int | None
+    can_stop: bool
+    can_resume: bool
+
+
+class LogLineDocument(TypedDict):
+    """One row of the table `events`, for people."""
+
+    row: int
+    time: str
+    text: str
+    candidate: int | None
+
+
+class BestCandidate(TypedDict):
+    """The winner, or the best candidate so far."""
+
+    candidate: int
+    score: float | None
+    chosen: bool
+
+
+class PolicyLine(TypedDict):
+    """A known policy, or the best candidate, with its score on each split."""
+
+    policy: str
+    kind: str
+    candidate: int | None
+    scores: dict[str, float | None]
+
+
+class DashboardCost(TypedDict):
+    """What models have cost so far."""
+
+    calls: int
+    tokens: int
+    dollars: float
+    unpriced_calls: int
+
+
+class SearchLimits(TypedDict):
+    """How much there is to do, and how much is done."""
+
+    budgets: dict[str, float | None]
+    proposals: int
+    planned: int | None
+
+
+class LiveRunDocument(SearchLimits):
+    """A run as its page shows it."""
+
+    run: str
+    path: str
+    task: Any
+    objective: Any
+    model: list[str]
+    strategy: Any
+    seed: Any
+    begun: str
+    last: str
+    row: int
+    status: StatusDocument
+    best: BestCandidate | None
+    baseline: PolicyScore | None
+    policies: list[PolicyLine]
+    splits: list[str]
+    candidates: int
+    verdicts: dict[str, int]
+    rules: dict[str, int]
+    candidates_per_minute: float | None
+    cost: DashboardCost
+
+
+class RunPageDocument(LiveRunDocument):
+    """A run as its page shows it, with the latest lines of its log."""
+
+    log: list[LogLineDocument]
+    error: str
+
+
+class RunLine(TypedDict):
+    """A run in the list of runs."""
+
+    run: str
+    begun: str
+    task: Any
+    model: list[str]
+    candidates: int
+    best: int | None
+    train: float | None
+    test: float | None
+    baseline: PolicyScore | None
+    status: StatusDocument | None
+
+
+class CandidatesPage(TypedDict):
+    """One page of the table of candidates."""
+
+    columns: list[str]
+    found: int
+    total: int
+    page: int
+    pages: int
+    candidates: list[dict[str, Any]]
+
+
+class ChartDocument(TypedDict):
+    """What the chart of a run draws."""
+
+    last: int
+    points: list[ChartPoint]
+    best: list[ChartPoint]
+    baseline: PolicyScore | None
+    lineage: list[tuple[ChartPoint, ChartPoint]]
+    range: tuple[float, float] | None
+
+
+class ExcerptDocument(FindingDocument):
+    """A violation or a warning with the line that it is about."""
+
+    excerpt: str
+
+
+class OperationsDocument(TypedDict):
+    """The bound of a function."""
+
+    function: str
+    operations: int
+
+
+class PlaygroundCheck(TypedDict):
+    """What the checker says of a policy that somebody writes."""
+
+    verdict: str
+    violations: list[ExcerptDocument]
+    message: str
+    warnings: list[ExcerptDocument]
+    operations: list[OperationsDocument]
+    parameters: dict[str, float]
+    size: int | None
+    limit: int | None
+
+
+class ComparedPolicy(TypedDict):
+    """What another policy scores on the same instance."""
+
+    policy: str
+    kind: str
+    score: float
+
+
+class PlaygroundScore(TypedDict):
+    """What a policy scores on an instance."""
+
+    status: str
+    message: str
+    seconds: float
+    instance: str
+    score: float | None
+    metrics: dict[str, float] | None
+    comparison: list[ComparedPolicy]
+
+
+class InstanceChoice(TypedDict):
+    """An instance that a policy can be tried on."""
+
+    name: str
+    description: str

@@ -1,0 +1,116 @@
+"""Documents of a host: its defences, its resources and the attacks on it."""
+
+from __future__ import annotations
+
+from typing import Annotated, NotRequired, TypedDict
+
+
+class DefenceDocument(TypedDict):
+    """A layer of the sandbox, tried with no other defence in its way."""
+
+    defence: Annotated[str, "its name"]
+    holds: Annotated[bool, "whether it stopped the attack"]
+    needed_for: Annotated[str, "`policies`, `free programs`, or empty for a second layer behind others"]
+    test: Annotated[str, "the attack that it was tried by"]
+    observed: Annotated[str, "what happened"]
+
+
+class PortDocument(TypedDict):
+    """A port that a process of the local Ray listens on."""
+
+    process: Annotated[str, "the process"]
+    address: Annotated[str, "the address"]
+    port: Annotated[int, "its number"]
+    loopback: Annotated[bool, "whether only this host can reach it"]
+
+
+class RayDocument(TypedDict):
+    """Ray on this host."""
+
+    available: Annotated[bool, "whether it starts"]
+    address: Annotated[str | None, "the cluster that is joined; `null` for a local Ray"]
+    cpus: Annotated[float | None, "its processors"]
+    ports: Annotated[list[PortDocument], "each port that a local Ray listens on"]
+    error: Annotated[str | None, "why it does not start"]
+
+
+class DefaultModel(TypedDict):
+    """The model of a search that names none."""
+
+    name: Annotated[str, "its name"]
+    server: Annotated[str | None, "`null` without VULCAN_API_BASE"]
+    reachable: Annotated[bool | None, "whether the server takes a connection; `null` without one"]
+
+
+class ModelKey(TypedDict):
+    """A variable that holds a key, never the key."""
+
+    variable: Annotated[str, "its name"]
+    set: Annotated[bool, "whether it is set"]
+
+
+class DirectoryDocument(TypedDict):
+    """A directory that Vulcan writes to."""
+
+    name: Annotated[str, "`runs` or `cache`"]
+    path: Annotated[str, "where it is"]
+    writable: Annotated[bool, "whether it can be written"]
+    free_bytes: Annotated[int, "free space"]
+
+
+class KernelCache(TypedDict):
+    """What numba has compiled."""
+
+    path: Annotated[str | None, "where it is"]
+    files: Annotated[int, "number of files"]
+    bytes: Annotated[int, "their size"]
+    error: Annotated[str | None, "why it cannot be used"]
+
+
+class HostProblem(TypedDict):
+    """A problem of this host."""
+
+    problem: Annotated[str, "what is wrong"]
+    blocks: Annotated[str, "`everything`, `policies in free Python`, or `nothing`"]
+    advice: Annotated[str, "what to do"]
+
+
+class AttackDocument(TypedDict):
+    """An attack, and what stopped it."""
+
+    attack: Annotated[str, "its name"]
+    form: Annotated[str, "`forked` (a child for free Python), `evaluator`, `scoring`, `source` or `ray`"]
+    stopped: Annotated[bool, "whether it was stopped"]
+    stopped_by: Annotated[str | None, "the layer that stopped it"]
+    observed: Annotated[str, "what happened"]
+
+
+class AttacksDocument(TypedDict):
+    """The attacks of `--attack`."""
+
+    attacks: Annotated[list[AttackDocument], "each attack"]
+    stopped: Annotated[int, "how many were stopped"]
+    succeeded: Annotated[int, "how many were not; exit code 1 if any"]
+
+
+class HostDocument(TypedDict):
+    """What this host has for searches."""
+
+    ok: Annotated[bool, "whether all is there that every search needs; exit code 1 if not"]
+    free_programs: Annotated[bool, "whether this host can sandbox policies in free Python"]
+    defences: Annotated[list[DefenceDocument], "each layer of the sandbox"]
+    ray: Annotated[RayDocument, "Ray"]
+    model: Annotated[DefaultModel, "the model of a search that names none"]
+    model_keys: Annotated[list[ModelKey], "which keys are set"]
+    disk: Annotated[list[DirectoryDocument], "the directories that Vulcan writes to"]
+    kernels: Annotated[KernelCache, "compiled kernels"]
+    versions: Annotated[dict[str, str | None], "versions by name, `null` for a missing package"]
+    problems: Annotated[list[HostProblem], "what is wrong"]
+
+
+class DoctorDocument(HostDocument):
+    """What this host has for searches, with `--attack` also what attacks came to."""
+
+    attacks: NotRequired[Annotated[list[AttackDocument], "with `--attack`: each attack"]]
+    stopped: NotRequired[Annotated[int, "with `--attack`: how many were stopped"]]
+    succeeded: NotRequired[Annotated[int, "with `--attack`: how many were not; exit code 1 if any"]]

@@ -1,0 +1,125 @@
+"""The document of a report: a run with all evidence behind it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, TypedDict
+
+from vulcan.documents.run import RankedCandidate, RunDocument, Split
+
+
+class RunVersion(TypedDict):
+    """What made a run."""
+
+    vulcan: Annotated[str | None, "version of Vulcan"]
+    began_at: Annotated[str | None, "time of the first event, in ISO 8601"]
+
+
+class ReportVersion(TypedDict):
+    """What made a report."""
+
+    vulcan: Annotated[str, "version of Vulcan"]
+    python: Annotated[str, "version of Python"]
+
+
+class InstanceParameters(TypedDict):
+    """An instance with its parameters."""
+
+    instance: Annotated[str, "its name"]
+    split: Annotated[Split, "the split that it belongs to"]
+    parameters: Annotated[dict[str, Any], "what makes it, as the evaluator has it"]
+
+
+class EventRows(TypedDict):
+    """Rows of the store's table `events`."""
+
+    started: Annotated[int | None, "the start of the run"]
+    instances: Annotated[int | None, "the instances"]
+    chosen: Annotated[int | None, "the choice of the winner"]
+    control: Annotated[int | None, "the result of the control"]
+
+
+class ProgressPoint(TypedDict):
+    """The best score so far after a candidate."""
+
+    candidate: Annotated[int, "its number"]
+    score: Annotated[float | None, "its score on train"]
+    best: Annotated[float | None, "the best score on train so far"]
+    dollars: Annotated[float, "cost so far; an unknown price counts as 0"]
+    row: Annotated[int, "row of the store's table `events`"]
+
+
+class PolicyInstanceScore(TypedDict):
+    """The score of the winner or a known policy on an instance."""
+
+    policy: Annotated[str, "the policy's name"]
+    kind: Annotated[str, "`candidate`, `baseline` or `bound`"]
+    split: Annotated[Split, "the split of the instance"]
+    instance: Annotated[str, "the instance's name"]
+    score: Annotated[float, "higher is better"]
+    row: Annotated[int | None, "row of the store's table `events`"]
+
+
+class WinnerAnalysis(TypedDict):
+    """What the checker and the prover say of the winner."""
+
+    accepted: Annotated[bool, "false where the task was changed since"]
+    violations: Annotated[list[dict[str, Any]], "as in `vulcan check`"]
+    notes: Annotated[list[str], "warnings of the checker"]
+    properties: Annotated[
+        list[dict[str, Any]], "as in `vulcan verify`, with the `claim` in words and `counterexample` as text"
+    ]
+    operations: Annotated[int | None, "bound on the operations of a call"]
+
+
+class Ancestor(TypedDict):
+    """The winner or one of its ancestors."""
+
+    candidate: Annotated[int, "its number"]
+    parents: Annotated[list[int], "candidates that it was made from"]
+    origin: Annotated[str, "`model`, `seed`, `tuned` or `simplified`"]
+    score: Annotated[float | None, "mean score on train"]
+    row: Annotated[int, "row of the store's table `events`"]
+    diff: Annotated[str, "a unified diff against its first parent"]
+
+
+class Failures(TypedDict):
+    """Candidates without a score."""
+
+    verdicts: Annotated[dict[str, int], "number of candidates by verdict"]
+    rules: Annotated[dict[str, int], "how often each rule of the language was broken"]
+
+
+class ModelUsage(TypedDict):
+    """The calls of one model, by the server's name."""
+
+    model: Annotated[str, "its name"]
+    calls: Annotated[int, "number of calls"]
+    tokens_in: Annotated[int, "tokens of the prompts"]
+    tokens_out: Annotated[int, "tokens of the replies"]
+    dollars: Annotated[float | None, "`null` where a price is not known"]
+    seconds: Annotated[float, "time of all calls"]
+
+
+class CandidateRow(RankedCandidate):
+    """A candidate in short, with its row of the store."""
+
+    operations: Annotated[int | None, "bound on the operations of a call"]
+    row: Annotated[int, "row of the store's table `events`"]
+
+
+class ReportDocument(RunDocument):
+    """The report of a run: its summary, and all evidence behind it."""
+
+    objective: Annotated[str | None, "the objective that is maximised"]
+    run_version: Annotated[RunVersion, "what made the run"]
+    report_version: Annotated[ReportVersion, "what made the report"]
+    configuration: Annotated[dict[str, Any], "the search's options by name, seeds included"]
+    instances: Annotated[list[InstanceParameters], "what was measured on"]
+    rows: Annotated[EventRows, "where the store has what holds for the whole run"]
+    progress: Annotated[list[ProgressPoint], "the best score over candidates"]
+    scores: Annotated[list[PolicyInstanceScore], "the winner, every baseline and every bound on every instance"]
+    winner: Annotated[WinnerAnalysis | None, "the analysis of the winner"]
+    history: Annotated[list[Ancestor], "the winner and its ancestors, the oldest first"]
+    failures: Annotated[Failures, "candidates without a score"]
+    models: Annotated[list[ModelUsage], "the calls of each model"]
+    all_candidates: Annotated[list[CandidateRow], "every candidate in short"]

@@ -1,0 +1,393 @@
+"""Documents of a run: its summary, its candidates, its report, and its progress line by line."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, NotRequired, TypedDict
+
+Split = Literal["train", "validation", "test"]
+
+
+class PolicyScore(TypedDict):
+    """A known policy and its score."""
+
+    policy: Annotated[str, "the policy's name"]
+    score: Annotated[float, "higher is better"]
+
+
+class IntervalDocument(TypedDict):
+    """A bootstrap confidence interval of a mean over instances."""
+
+    low: Annotated[float, "its lower end"]
+    high: Annotated[float, "its upper end"]
+    confidence: Annotated[float, "the confidence level, such as 0.95"]
+
+
+class Winner(TypedDict):
+    """The winner of a search."""
+
+    candidate: Annotated[int, "its number"]
+    source: Annotated[str, "its program"]
+    chosen_on: Annotated[Split | None, "the split that it was chosen on"]
+    origin: Annotated[str, "`model`, `seed`, `tuned` or `simplified`"]
+    derived_from: Annotated[int | None, "the candidate that was tuned or simplified"]
+
+
+class SplitScores(TypedDict):
+    """The winner and the known policies on one split."""
+
+    score: Annotated[float | None, "the winner's mean score over the instances"]
+    interval: Annotated[IntervalDocument | None, "`null` for fewer than four instances, or scores that hardly differ"]
+    instances: Annotated[list[str], "names of the instances"]
+    best_baseline: Annotated[PolicyScore | None, "the baseline with the highest mean"]
+    baselines: Annotated[dict[str, float], "the mean score of each baseline"]
+    bounds: Annotated[dict[str, float], "the mean score of each bound"]
+
+
+class GeneralizationGap(TypedDict):
+    """The winner's score on train minus that on a held-out split."""
+
+    validation: Annotated[float | None, "on the split validation"]
+    test: Annotated[float | None, "on the split test"]
+
+
+class InstanceScores(TypedDict):
+    """The winner and the best known policies on one instance."""
+
+    instance: Annotated[str, "the instance's name"]
+    split: Annotated[Split, "the split that it belongs to"]
+    winner: Annotated[float | None, "the winner's score"]
+    best_baseline: Annotated[PolicyScore | None, "the best baseline on this instance"]
+    bound: Annotated[PolicyScore | None, "the best bound on this instance"]
+
+
+class ScoresBySplit(TypedDict):
+    """The mean score on each split."""
+
+    train: Annotated[float | None, "on the split train"]
+    validation: Annotated[float | None, "on the split validation"]
+    test: Annotated[float | None, "on the split test"]
+
+
+class ControlResult(TypedDict):
+    """The result of best-of-n sampling at the same budget."""
+
+    strategy: Annotated[str, "`best-of-n`"]
+    candidates: Annotated[int, "number of candidates"]
+    source: Annotated[str, "the program of the best one; empty where none was scored"]
+    scores: Annotated[ScoresBySplit, "its mean scores"]
+
+
+class Refinement(TypedDict):
+    """What the search tuned or simplified itself."""
+
+    candidates: Annotated[int, "candidates that were refined"]
+    evaluations: Annotated[int, "evaluations that it took"]
+    improved: Annotated[int, "how many became better, or simpler"]
+
+
+class ModelCost(TypedDict):
+    """The calls of models and what they cost, without those of the control."""
+
+    calls: Annotated[int, "number of calls"]
+    tokens_in: Annotated[int, "tokens of the prompts"]
+    tokens_out: Annotated[int, "tokens of the replies"]
+    dollars: Annotated[float, "the sum of the known prices"]
+    unpriced_calls: Annotated[int, "calls whose price is not known"]
+
+
+class RunDocument(TypedDict):
+    """The summary of a run. A search with `--model ask` prints it too, with the state `open`."""
+
+    run: Annotated[str, "the run's directory"]
+    task: Annotated[str | None, "the task's name or path"]
+    state: Annotated[
+        Literal["finished", "interrupted", "error", "open"], "`open` where the run has not stopped, or was killed"
+    ]
+    best: Annotated[Winner | None, "the winner"]
+    train: Annotated[SplitScores | None, "scores on train; `null` for a split without instances"]
+    validation: Annotated[SplitScores | None, "scores on validation"]
+    test: Annotated[SplitScores | None, "scores on test"]
+    gap: Annotated[GeneralizationGap, "the winner's score on train minus that on each held-out split"]
+    by_instance: Annotated[list[InstanceScores], "scores instance by instance"]
+    control: Annotated[ControlResult | None, "`null` without `--control`"]
+    proposals: Annotated[int, "completed proposals: candidates or pieces of advice that were asked for"]
+    candidates: Annotated[
+        dict[str, int],
+        "number of candidates by verdict: `scored`, `stopped`, `duplicate`, `same-decisions`, `rejected`, `timeout`, "
+        "`memory`, `crashed`, `failed`, `no-reply`",
+    ]
+    tuned: Annotated[Refinement, "tuning of constants"]
+    simplified: Annotated[Refinement, "simplification of programs"]
+    cost: Annotated[ModelCost, "calls of models"]
+
+
+class ProposalData(TypedDict):
+    """A proposal, as the store has it."""
+
+    proposal: Annotated[int, "its number"]
+    round: Annotated[int, "its round; round 0 has the task's own policies"]
+    operator: Annotated[str, "the operator that made it"]
+    parents: Annotated[list[int], "candidates that it was made from"]
+    seed: Annotated[int, "the seed given to the model"]
+    model: Annotated[str, "the model that was asked"]
+    island: Annotated[int, "the island that it belongs to"]
+    form: Annotated[Literal["full", "diff"], "whether the reply may be a change to the first parent"]
+
+
+class RungScore(TypedDict):
+    """A score on a cheaper version of the instances: it ranks, and is no result."""
+
+    rung: Annotated[str, "the rung's name"]
+    score: Annotated[float, "the mean score"]
+
+
+class InstanceMetricsRow(TypedDict):
+    """What a candidate measured on one instance."""
+
+    instance: Annotated[str, "the instance's name"]
+    split: Annotated[Split, "the split that it belongs to"]
+    score: Annotated[float, "higher is better"]
+    metrics: Annotated[dict[str, float], "the task's metrics by name"]
+
+
+class CandidateDocument(TypedDict):
+    """One candidate of a run."""
+
+    candidate: Annotated[int, "its number"]
+    verdict: Annotated[str, "as in `candidates` of a run"]
+    source: Annotated[str, "its program"]
+    origin: Annotated[str, "`model`, `seed`, `tuned` or `simplified`"]
+    derived_from: Annotated[int | None, "the candidate that was tuned or simplified"]
+    proposal: Annotated[ProposalData, "the proposal that it is a reply to"]
+    turn: Annotated[int, "0, or the number of the repair"]
+    model: Annotated[str | None, "who answered, by the server's name"]
+    lineage: Annotated[list[list[int]], "generations of ancestors, parents first"]
+    duplicate_of: Annotated[int | None, "the candidate that it equals"]
+    operations: Annotated[int | None, "bound on the operations of a call"]
+    size: Annotated[int | None, "nodes of the program"]
+    feedback: Annotated[str, "what the model was told of it"]
+    rules: Annotated[list[str], "rules of the language that it broke"]
+    warnings: Annotated[list[str], "warnings of the checker"]
+    signature: Annotated[str | None, "digest of its decisions"]
+    rungs: Annotated[list[RungScore], "scores on cheaper versions of the instances"]
+    scores: Annotated[ScoresBySplit, "mean scores"]
+    metrics: Annotated[list[InstanceMetricsRow], "the measurements on each instance"]
+
+
+class RankedCandidate(TypedDict):
+    """A candidate in short."""
+
+    candidate: Annotated[int, "its number"]
+    proposal: Annotated[int, "the proposal's number"]
+    turn: Annotated[int, "0, or the number of the repair"]
+    operator: Annotated[str, "the operator that made the proposal"]
+    origin: Annotated[str, "`model`, `seed`, `tuned` or `simplified`"]
+    parents: Annotated[list[int], "candidates that it was made from"]
+    verdict: Annotated[str, "as in `candidates` of a run"]
+    score: Annotated[float | None, "mean score on train"]
+    size: Annotated[int | None, "nodes of the program"]
+
+
+class RunRow(TypedDict):
+    """A run in a list."""
+
+    run: Annotated[str, "the name of its directory"]
+    task: Annotated[str | None, "the task's name or path"]
+    model: Annotated[list[str] | None, "the models"]
+    state: Annotated[str, "as in the summary of a run"]
+    candidates: Annotated[int, "number of candidates"]
+    best: Annotated[int | None, "the winner, or the best candidate so far"]
+    train: Annotated[float | None, "its mean score on train"]
+    test: Annotated[float | None, "its mean score on test"]
+
+
+class RunsDocument(TypedDict):
+    """The runs in a directory."""
+
+    runs: Annotated[list[RunRow], "the oldest first"]
+
+
+class MessageDocument(TypedDict):
+    """A message of a chat."""
+
+    role: Annotated[str, "`system`, `user` or `assistant`"]
+    content: Annotated[str, "its text"]
+
+
+class Leader(TypedDict):
+    """The best candidate so far."""
+
+    candidate: Annotated[int, "its number"]
+    score: Annotated[float | None, "its mean score on train"]
+
+
+class QuestionDocument(TypedDict):
+    """A proposal to answer. Exit code 1 where none can be given before one of `open` has its reply."""
+
+    proposal: Annotated[str | None, "the id to tell with, such as `12`, or `12.1` for its first repair"]
+    kind: Annotated[Literal["policy", "advice"] | None, "what the reply has to be"]
+    operator: Annotated[str | None, "the operator that made the proposal"]
+    form: Annotated[Literal["full", "diff"] | None, "`diff` for a reply that may be a change to the first parent"]
+    parents: Annotated[list[int], "candidates that it is made from"]
+    messages: Annotated[list[MessageDocument], "the chat to answer"]
+    open: Annotated[list[str], "ids of the proposals without a reply"]
+    completed: Annotated[int, "proposals that have a verdict"]
+    total: Annotated[int, "proposals of the plan"]
+    done: Annotated[bool, "whether every proposal of the plan has its verdict"]
+
+
+class AskDocument(QuestionDocument):
+    """A proposal to answer, of a run. Exit code 1 where none can be given before one of `open` has its reply."""
+
+    run: Annotated[str, "the run's directory"]
+
+
+class AnswerDocument(TypedDict):
+    """The verdict on a reply."""
+
+    proposal: Annotated[str, "its id"]
+    verdict: Annotated[str | None, "as in `candidates` of a run; `null` for advice"]
+    score: Annotated[float | None, "mean score on train"]
+    feedback: Annotated[str, "what is wrong with it"]
+    warnings: Annotated[list[str], "warnings of the checker"]
+    candidate: Annotated[int | None, "its number; `null` for advice and while `pending`"]
+    repair: Annotated[bool, "whether the next ask returns the proposal for repair"]
+    pending: Annotated[bool, "whether the candidate has no number yet: a repair or an earlier reply is missing"]
+    best: Annotated[Leader | None, "the best candidate so far"]
+
+
+class TellDocument(AnswerDocument):
+    """The verdict on a reply, of a run."""
+
+    run: Annotated[str, "the run's directory"]
+
+
+class PlannedInstance(TypedDict):
+    """An instance that a search will measure on."""
+
+    instance: Annotated[str, "its name"]
+    split: Annotated[Split, "the split that it belongs to"]
+
+
+class PlannedRung(TypedDict):
+    """A cheaper version of the instances."""
+
+    rung: Annotated[str, "its name"]
+    keep: Annotated[float, "share of candidates that go on to the next rung"]
+    instances: Annotated[list[str], "names of its instances"]
+
+
+class ModelEstimate(TypedDict):
+    """A model, whether it can be called, and what it may cost."""
+
+    model: Annotated[str, "its name"]
+    ready: Annotated[bool, "whether it can be called"]
+    problem: Annotated[str | None, "why it cannot be called, such as a key that is not set"]
+    tokens_in: Annotated[int, "tokens of a prompt"]
+    tokens_out: Annotated[int, "tokens of a reply"]
+    dollars_per_candidate: Annotated[float | None, "estimate; `null` where the price is not known"]
+    dollars: Annotated[float | None, "estimate for all proposals"]
+
+
+class BudgetEstimate(TypedDict):
+    """A budget, and how many proposals it allows."""
+
+    name: Annotated[str, "the budget's name"]
+    limit: Annotated[float, "its value"]
+    proposals: Annotated[int | None, "about how many proposals it allows; `null` where that cannot be estimated"]
+
+
+class DryRunDocument(TypedDict):
+    """The plan of a search, before any model is called."""
+
+    task: Annotated[str, "the task's name"]
+    proposals: Annotated[int, "planned proposals"]
+    proposals_with_control: Annotated[int, "the same with those of the control"]
+    instances: Annotated[list[PlannedInstance], "what it measures on"]
+    rungs: Annotated[list[PlannedRung], "cheaper versions, the cheapest first"]
+    prompt_tokens: Annotated[int, "tokens of the first prompt"]
+    models: Annotated[list[ModelEstimate], "an estimate for each model"]
+    budgets: Annotated[list[BudgetEstimate], "the first one ends the search before the others"]
+    messages: Annotated[list[MessageDocument], "the first prompt"]
+
+
+class OpenedData(TypedDict):
+    """A run that is opened: the first line."""
+
+    run: Annotated[str, "the run's directory"]
+    task: Annotated[str, "the task's name or path"]
+    instances: Annotated[int, "number of instances"]
+    model: Annotated[list[str], "the models"]
+    replay_of: Annotated[str | None, "the run whose replies are replayed"]
+
+
+class Progress(TypedDict):
+    """The state of a search while it runs."""
+
+    completed: Annotated[int, "proposals that have a verdict"]
+    total: Annotated[int, "proposals of the plan"]
+    best: Annotated[Leader | None, "the best candidate on train"]
+    best_baseline: Annotated[PolicyScore | None, "the best baseline on train"]
+    gap: Annotated[float | None, "how much the best candidate is above the best baseline"]
+    candidates_per_minute: Annotated[float | None, "over the last two minutes; `null` before it can be measured"]
+    verdicts: Annotated[dict[str, int], "number of candidates by verdict, the most frequent first"]
+    rules: Annotated[dict[str, int], "broken rules of the language, the most frequent first"]
+    dollars: Annotated[float, "the sum of the known prices of the run so far"]
+    tokens: Annotated[int, "tokens of the run so far"]
+    unpriced_calls: Annotated[int, "calls whose price is not known"]
+    seconds_left: Annotated[float | None, "until the plan, or the first budget, is exhausted at that pace"]
+
+
+class ProgressLine(TypedDict):
+    """One line of `--progress json`."""
+
+    kind: Annotated[str, "what happened"]
+    seconds: Annotated[float, "since the command began"]
+    data: Annotated[dict[str, Any], "depends on `kind`"]
+    progress: Annotated[Progress | None, "the state of the search; `null` before it has begun"]
+
+
+class InspectDocument(RunDocument):
+    """The summary of a run with its best candidates."""
+
+    ranking: Annotated[list[RankedCandidate], "the best first"]
+
+
+class ExportedFiles(TypedDict):
+    """A candidate as files."""
+
+    candidate: Annotated[int, "its number"]
+    format: Annotated[str, "the format that it is written in"]
+    files: Annotated[dict[str, str], "the text of each file by its name"]
+
+
+class ExportSubject(TypedDict):
+    """What is exported: a candidate of a run, a policy's file (`--task`), or a task alone (`--list`)."""
+
+    run: NotRequired[Annotated[str, "the run's directory"]]
+    candidate: NotRequired[Annotated[int, "the candidate's number"]]
+    policy: NotRequired[Annotated[str, "the policy's file, with `--task`"]]
+    task: NotRequired[Annotated[str, "the task's name, of a task alone"]]
+
+
+class ExportDocument(ExportSubject):
+    """What `vulcan export` wrote. Exit code 1 if there is no format for `--all`."""
+
+    format: NotRequired[Annotated[str, "the format, without `--all`"]]
+    formats: NotRequired[Annotated[list[str], "with `--all`: the formats that were written"]]
+    refused: NotRequired[Annotated[dict[str, str], "with `--all`: why a format was not written"]]
+    files: Annotated[list[str], "the files that were written"]
+
+
+class ExportFormat(TypedDict):
+    """A format of exports."""
+
+    format: Annotated[str, "its name"]
+    summary: Annotated[str, "what it is"]
+    refused: Annotated[str | None, "why the policy cannot be written in it"]
+
+
+class ExportListDocument(ExportSubject):
+    """The formats that `vulcan export --list` shows."""
+
+    formats: Annotated[list[ExportFormat], "each format"]

@@ -1,0 +1,221 @@
+"""The journal of replies: an append-only file beside a run's store, from which a damaged store is rebuilt.
+
+One JSON object a line. The first line says what the search is; then come the replies of models, and the proposals that
+were given to somebody to answer, as they happen. Each line ends with its own checksum, is written by one call of
+`write`, and is on disk before anything uses what it says. So a line that was cut off or changed is noticed, and every
+other one stands.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from shlex import quote
+from typing import Any
+
+from vulcan.errors import UserError
+from vulcan.store.decode import MalformedRow, decode_event, decode_recorded_call
+from vulcan.store.events import CallRecord, Event, RunStarted
+
+Turn = tuple[int, int]
+"""A proposal, and the turn of its chat."""
+
+_CHECKSUM = b', "checksum": "'
+_CHECKSUM_DIGITS = 16
+
+
+def journal_of(path: Path) -> Path:
+    """Where the journal of a run's file is."""
+    return path.with_name(f"{path.name}.replies.jsonl")
+
+
+@dataclass
+class JournalEntries:
+    """All that cannot be computed again of a run, each with its time; of equal keys the first counts.
+
+    `damaged` counts the lines that are not as they were written. `length` is where the last whole line ends, and `torn`
+    whether something follows it: a line whose writing was cut off.
+    """
+
+    searches: list[tuple[str, RunStarted]] = field(default_factory=list)
+    calls: dict[Turn, tuple[str, CallRecord]] = field(default_factory=dict)
+    asked: dict[Turn, str] = field(default_factory=dict)
+    damaged: int = 0
+    length: int = 0
+    torn: bool = False
+
+    def add_search(self, time: str, search: RunStarted) -> None:
+        """Add what the search is. A repetition of the last one comes of a process killed before it used it."""
+        if not self.searches or self.searches[-1][1] != search:
+            self.searches.append((time, search))
+
+    def add_call(self, time: str, call: CallRecord) -> None:
+        self.calls.setdefault((call.proposal, call.turn), (time, call))
+
+    def add_missing(self, others: JournalEntries) -> None:
+        """Add what only the others have."""
+        self.searches = self.searches or others.searches
+        self.calls = {**others.calls, **self.calls}
+        self.asked = {**others.asked, **self.asked}
+
+    def lines(self) -> Iterator[bytes]:
+        """The journal that says the same."""
+        for time, search in self.searches:
+            yield line_of(time, search)
+        for time, key in sorted((time, key) for key, time in self.asked.items()):
+            yield line_of(time, key)
+        for time, call in self.calls.values():
+            yield line_of(time, call)
+
+
+def line_of(time: str, entry: RunStarted | CallRecord | Turn) -> bytes:
+    """One line of a journal."""
+    match entry:
+        case RunStarted():
+            plain: dict[str, Any] = {"kind": "search", "time": time, **asdict(entry)}
+        case CallRecord():
+            plain = {"kind": "reply", "time": time, **asdict(entry)}
+        case (proposal, turn):
+            plain = {"kind": "asked", "time": time, "proposal": proposal, "turn": turn}
+    return signed(json.dumps(plain, allow_nan=False).encode())
+
+
+def signed(line: bytes) -> bytes:
+    """The line of a journal that has this JSON object."""
+    text = line.removesuffix(b"}")
+    return text + _CHECKSUM + _checksum(text) + b'"}\n'
+
+
+def _checksum(text: bytes) -> bytes:
+    return hashlib.sha256(text).hexdigest()[:_CHECKSUM_DIGITS].encode()
+
+
+def read_journal(path: Path) -> JournalEntries:
+    """What a journal says; nothing where there is none. Raises UserError where it cannot be read."""
+    entries = JournalEntries()
+    try:
+        with path.open("rb") as file:
+            for line in file:
+                if not line.endswith(b"\n"):
+                    entries.torn = True
+                    break
+                entries.length += len(line)
+                try:
+                    _add_line(entries, line)
+                except MalformedRow:
+                    entries.damaged += 1
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        raise UserError(f"cannot read the journal of replies {path}: {error.strerror}") from error
+    return entries
+
+
+def _add_line(entries: JournalEntries, line: bytes) -> None:
+    text, _, checksum = line.rpartition(_CHECKSUM)
+    if checksum != _checksum(text) + b'"}\n':
+        raise MalformedRow("a line that is not as it was written")
+    try:
+        plain: dict[str, Any] = json.loads(text + b"}")
+    except (ValueError, RecursionError) as error:
+        raise MalformedRow("a line that is not JSON") from error
+    match plain:
+        case {"kind": "search", "time": str(time), **fields}:
+            event: Event = decode_event("Started", json.dumps(fields), str)
+            assert isinstance(event, RunStarted)
+            entries.add_search(time, event)
+        case {"kind": "reply", "time": str(time), **fields}:
+            entries.add_call(time, decode_recorded_call(fields))
+        case {"kind": "asked", "time": str(time), "proposal": int(proposal), "turn": int(turn)}:
+            entries.asked.setdefault((proposal, turn), time)
+        case _:
+            raise MalformedRow("a line of no known kind")
+
+
+class Journal:
+    """The journal of a run, to be written to."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._file: int | None = None
+
+    def append(self, *lines: bytes) -> None:
+        """Add lines; on disk on return. Raises UserError where that cannot be done; then none of them is there."""
+        data = b"".join(lines)
+        try:
+            if self._file is None:
+                is_new = not self.path.exists()
+                self._file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
+                if is_new:
+                    _sync_directory(self.path.parent)
+            end = os.fstat(self._file).st_size
+            if os.write(self._file, data) != len(data):  # no room for all of it
+                os.ftruncate(self._file, end)
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            os.fsync(self._file)
+        except OSError as error:
+            raise self._unwritable(error) from error
+
+    def cut_off(self, length: int) -> None:
+        """Take away the line at the end of which the writing was cut off."""
+        try:
+            os.truncate(self.path, length)
+        except OSError as error:
+            raise self._unwritable(error) from error
+
+    def rewrite(self, lines: Iterable[bytes]) -> None:
+        """Put a new journal in place of the one that is there, if any."""
+        self.close()
+        new = self.path.with_name(f"{self.path.name}.new")
+        try:
+            with new.open("wb") as file:
+                file.writelines(lines)
+                file.flush()
+                os.fsync(file.fileno())
+            new.replace(self.path)
+            _sync_directory(self.path.parent)
+        except OSError as error:
+            new.unlink(missing_ok=True)
+            raise self._unwritable(error) from error
+
+    def set_aside(self) -> None:
+        """Give a journal that is damaged, or of another search, a name under which nothing reads it."""
+        self.close()
+        try:
+            if self.path.exists():
+                self.path.rename(free_name(self.path))
+        except OSError as error:
+            raise self._unwritable(error) from error
+
+    def close(self) -> None:
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+
+    def _unwritable(self, error: OSError) -> UserError:
+        return UserError(
+            f"cannot write the journal of replies {self.path}: {error.strerror}; see that the disk works and has room, "
+            f"then go on with `vulcan resume {quote(str(self.path.parent))}`"
+        )
+
+
+def _sync_directory(directory: Path) -> None:
+    """See that a file's name is on disk, as its content is."""
+    opened = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)
+
+
+def free_name(path: Path) -> Path:
+    """A name for a damaged file that no other one has."""
+    number = 1
+    while (name := path.with_name(f"{path.name}.damaged-{number}")).exists():
+        number += 1
+    return name
