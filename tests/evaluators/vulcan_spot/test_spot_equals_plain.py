@@ -67,10 +67,10 @@ def test_the_random_cases_reach_every_corner():
     policies = [check(spot_cases.policy(seed), TASK) for seed in range(min(300, CASES))]
     made = [simulate(p, windows(c.available, gap=c.gap), c.job) for p, c in zip(policies, cases, strict=False)]
     assert sum(late) > 0.01 * CASES
-    assert sum(r.preemptions[0] > 0 for r in made) > 30
-    assert sum(r.overruled[0] > 0 for r in made) > 30
+    assert sum(r.preemptions[0] > 0 for r in made) > 0.1 * len(made)
+    assert sum(r.overruled[0] > 0 for r in made) > 0.1 * len(made)
     assert sum(c.job.overhead > c.gap for c in cases) > 0.1 * CASES
-    assert sum(bool(p.plan.statistics) for p in policies) > 30
+    assert sum(bool(p.plan.statistics) for p in policies) > 0.1 * len(made)
 
 
 def test_the_bound_is_the_best_of_all_sequences_of_decisions():
