@@ -13,8 +13,7 @@ import typer
 from markdown_parts import block, paragraphs, written_by
 
 from vulcan.anvil.prompt_section import code, table
-from vulcan.cli.main import app
-from vulcan.cli.plugins import contributed
+from vulcan.cli.main import app, contributed
 
 COMPLETION = {"--install-completion", "--show-completion"}
 HEAD = """# The command line

@@ -90,7 +90,7 @@ class ProgramEvaluator(CacheEvaluator):
         objects, sizes = _probe()
         capacity = round(_PROBE_RESIDENTS * float(sizes.mean()))
         result = replay_program(cast(ProgramPolicy, policy), objects, sizes, capacity, blocks=blocks())
-        return f"{cast(int, result.evictions) & (2**64 - 1):016x}"
+        return f"{cast('int', result.evictions) & (2**64 - 1):016x}"
 
 
 def _told_once(instance: Instance) -> Instance:

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
-from vulcan.doctor import defences, host
+from vulcan.doctor import host
 from vulcan.doctor.attacks.attack import Result
-from vulcan.doctor.defences import DefenceCheck
+from vulcan.doctor.host import DefenceCheck
 from vulcan.documents.schema import make_schema
 from vulcan.scoring.sandbox.layers import Layer
 
@@ -53,7 +53,7 @@ def test_what_a_missing_defence_stops(missing: Layer, blocks: str) -> None:
 
 
 def test_what_programs_need_includes_what_policies_need() -> None:
-    assert defences.FOR_POLICIES < defences.FOR_PROGRAMS
+    assert host.FOR_POLICIES < host.FOR_PROGRAMS
 
 
 def test_an_attack_that_gets_through_is_counted() -> None:

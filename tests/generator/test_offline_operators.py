@@ -10,7 +10,7 @@ from offline_tasks import VALUE_TASK
 from vulcan.anvil import check, ir
 from vulcan.generator import OfflineEvolve
 from vulcan.generator.draft import PolicyDraft
-from vulcan.generator.mutation import split_population
+from vulcan.generator.operators import split_population
 from vulcan.generator.vocabulary import vocabulary
 from vulcan.models import Parent, Request
 from vulcan.registry import find_task

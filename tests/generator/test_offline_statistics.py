@@ -17,8 +17,8 @@ from vulcan.generator import OfflineEvolve
 from vulcan.generator.behaviour import Probe
 from vulcan.generator.draft import PolicyDraft
 from vulcan.generator.expression_tree import is_constant, places
-from vulcan.generator.flatten import flatten
-from vulcan.generator.mutation import change_statistic
+from vulcan.generator.normal_form import flatten
+from vulcan.generator.operators import change_statistic
 from vulcan.generator.statistic_calls import changed, changed_occurrence, occurrence
 from vulcan.generator.vocabulary import vocabulary
 from vulcan.models.base import Parent

@@ -6,7 +6,7 @@ from effort import ALL
 from offline_tasks import RANK_TASK, TOY_TASKS
 
 from vulcan.anvil import check, ir
-from vulcan.generator.flatten import flatten
+from vulcan.generator.normal_form import flatten
 from vulcan.generator.units import clashes
 from vulcan.generator.vocabulary import vocabulary
 from vulcan.task import Task

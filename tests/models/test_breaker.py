@@ -13,7 +13,7 @@ from chat_server import ChatServer, answer, fail
 from vulcan.errors import UserError
 from vulcan.models import BudgetExhausted, Message, ModelRefused, ModelUnavailable, Reply, Request
 from vulcan.models.call_settings import CallSettings
-from vulcan.models.circuit_breaker import Breaker, BreakerPolicy
+from vulcan.models.ensemble import Breaker, BreakerPolicy
 from vulcan.models.providers import EndpointModel
 from vulcan.models.retry import RetryPolicy
 

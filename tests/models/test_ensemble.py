@@ -17,8 +17,7 @@ from hypothesis import strategies as st
 from vulcan.errors import UserError
 from vulcan.models import Message, ModelRefused, ModelUnavailable, Request
 from vulcan.models.call_settings import CallSettings
-from vulcan.models.circuit_breaker import Breaker, BreakerPolicy
-from vulcan.models.ensemble import FIRST_TRIES, ArmOutcome, Ensemble, choose_model, gain_of
+from vulcan.models.ensemble import FIRST_TRIES, ArmOutcome, Breaker, BreakerPolicy, Ensemble, choose_model, gain_of
 from vulcan.models.providers import EndpointModel
 from vulcan.models.retry import RetryPolicy
 

@@ -13,9 +13,8 @@ from chat_server import Behaviour, ChatServer, Exchange, Received, answer, cut_o
 from vulcan.errors import UserError
 from vulcan.models import Budget, BudgetExhausted, Message, ModelUnavailable, Reply, Request, open_proposer
 from vulcan.models.call_settings import CallSettings
-from vulcan.models.client import RemoteModel
 from vulcan.models.prices import most_tokens
-from vulcan.models.providers import EndpointModel, LitellmModel
+from vulcan.models.providers import EndpointModel, LitellmModel, RemoteModel
 from vulcan.models.retry import RetryPolicy
 
 CHAT = (Message("user", "Write one."),)

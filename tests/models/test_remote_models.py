@@ -28,8 +28,7 @@ from chat_server import (
 from vulcan.errors import UserError
 from vulcan.models import Message, ModelRefused, ModelUnavailable, NoSource, Proposer, Request, extract_source
 from vulcan.models.call_settings import CallSettings
-from vulcan.models.client import RemoteModel
-from vulcan.models.providers import EndpointModel, LitellmModel
+from vulcan.models.providers import EndpointModel, LitellmModel, RemoteModel
 from vulcan.models.retry import RetryPolicy
 
 KEY = "sk-very-secret-0123456789"

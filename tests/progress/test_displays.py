@@ -17,8 +17,7 @@ from standings import Clock, a_search, judged
 
 from vulcan.errors import UserError
 from vulcan.progress.display import Display, check_form, open_display
-from vulcan.progress.json_lines import KINDS, JsonLinesDisplay
-from vulcan.progress.plain import AT_LEAST_EVERY, AT_MOST_EVERY, NullDisplay, PlainDisplay
+from vulcan.progress.plain import AT_LEAST_EVERY, AT_MOST_EVERY, KINDS, JsonLinesDisplay, NullDisplay, PlainDisplay
 from vulcan.progress.rich import RichDisplay, can_be_drawn_on, fitted
 from vulcan.progress.run_opened import RunInfo
 from vulcan.progress.state import duration

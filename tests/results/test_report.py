@@ -15,9 +15,8 @@ from locations import RECORDED
 
 from vulcan.errors import UserError
 from vulcan.results.report.data import Report, difference, report_document
-from vulcan.results.report.figures import not_dominated
-from vulcan.results.report.html_page import figure_text, html_page
-from vulcan.results.report.markdown import markdown
+from vulcan.results.report.formats import markdown
+from vulcan.results.report.html_page import figure_text, html_page, not_dominated
 from vulcan.store.events import CallRecord, CandidateJudged, CandidateProposed
 from vulcan.store.runs import open_store
 

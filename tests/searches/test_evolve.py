@@ -15,8 +15,7 @@ from strategy_parts import SEEDS, attempt, member, population, reading, seeds
 from vulcan.searches.config import SearchConfig
 from vulcan.searches.population import Population, ScoredCandidate
 from vulcan.searches.strategies import Evolve, make_strategy
-from vulcan.searches.strategies.evolve import choose_form
-from vulcan.searches.strategies.map_elites import Archive, Islands, cell_of, reads
+from vulcan.searches.strategies.evolve import Archive, Islands, cell_of, choose_form, reads
 
 CONFIG = SearchConfig(task="mood", settings={}, objective="gain", rounds=40, samples=25)
 

@@ -5,30 +5,22 @@ One function of a policy alone, and machine code made of it once for each layout
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import hashlib
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from vulcan.anvil import ir
+from vulcan.anvil.check import check_tree
 from vulcan.anvil.feature_layout import Layout
 from vulcan.anvil.interpreter import Reference
-from vulcan.anvil.plan import Plan
-from vulcan.task import Rank, Signature, Task, Value
-
-if TYPE_CHECKING:
-    from vulcan.anvil.native.compile import Native
-import hashlib
-import math
-from collections.abc import Mapping
-from dataclasses import replace
-from typing import TYPE_CHECKING
-
-from vulcan.anvil.check import check_tree
 from vulcan.anvil.lint import LintResult, PolicyWarning, lint
 from vulcan.anvil.parse import parse
-from vulcan.anvil.plan import joined, make_plan
+from vulcan.anvil.plan import Plan, joined, make_plan
 from vulcan.anvil.rewrite.traversal import program_size
-from vulcan.task import Program
+from vulcan.task import Program, Rank, Signature, Task, Value
 
 if TYPE_CHECKING:
     from vulcan.anvil.native.compile import Native

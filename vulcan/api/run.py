@@ -5,7 +5,7 @@ One candidate of a run.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from html import escape
@@ -13,22 +13,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vulcan.api.files import places, write_text
+from vulcan.errors import UserError
 from vulcan.results.candidate import candidate_document
 from vulcan.results.evidence_card import export_candidate
-from vulcan.results.report.data import RunData, difference
-from vulcan.searches.options import EXECUTION_OPTIONS, parse_execution, take_options
-from vulcan.terminal_text import printable
-
-if TYPE_CHECKING:
-    import pandas as pd
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
-
-from vulcan.errors import UserError
-from vulcan.results.report.data import Report
+from vulcan.results.report.data import Report, RunData, difference
 from vulcan.results.run import run_document, state_of
 from vulcan.searches.costs import Costs
 from vulcan.searches.evidence import SPLITS
+from vulcan.searches.options import EXECUTION_OPTIONS, parse_execution, take_options
+from vulcan.terminal_text import printable
 
 if TYPE_CHECKING:
     import pandas as pd

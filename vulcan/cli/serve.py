@@ -1,17 +1,162 @@
-"""`vulcan ui`
+"""`vulcan ask`, `vulcan tell` and `vulcan finish`: somebody else is the model.
+
+`vulcan ui`
 
 `vulcan mcp`
 """
 
 from __future__ import annotations
 
+import shlex
 import sys
-from typing import Annotated
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vulcan.cli.options import RUNS, AllowUnsandboxed, RunsDirectory
-from vulcan.cli.output import say
+from vulcan.cli.options import RUNS, AllowUnsandboxed, AsJson, RunName, RunsDirectory
+from vulcan.cli.output import number, print_json, say
+from vulcan.cli.output import tell as tell_aside
+
+if TYPE_CHECKING:
+    from vulcan.documents.run import AskDocument, TellDocument
+    from vulcan.searches.interactive import InteractiveSearch
+    from vulcan.searches.proposal import Proposal
+
+
+def ask(
+    run: RunName,
+    proposal: Annotated[str | None, typer.Option(help="Print this open proposal again instead of a new one.")] = None,
+    allow_unsandboxed: AllowUnsandboxed = False,
+    runs_dir: RunsDirectory = RUNS,
+    as_json: AsJson = False,
+) -> None:
+    """Print the next prompt of a search started with `--model ask`.
+
+    Several proposals may be open at once. Exit code 1 if no new one is available until an open
+    one is answered.
+
+    \b
+    Examples:
+      vulcan ask cache_eviction-20260101-120000-ab12 > prompt.md
+      vulcan ask cache_eviction-20260101-120000-ab12 --json
+      vulcan ask cache_eviction-20260101-120000-ab12 --proposal 12
+    """
+    from vulcan.searches.interactive import ask_document, name_of
+
+    with _conversation(run, runs_dir, allow_unsandboxed) as (place, conversation):
+        given = conversation.find(proposal) if proposal is not None else conversation.ask()
+        document: AskDocument = {"run": str(place), **ask_document(conversation, given)}
+    if as_json:
+        print_json(document)
+    elif given is not None:
+        _show(place, given, name_of(given))
+    elif document["done"]:
+        say(f"Every proposal has its verdict: `vulcan finish {shlex.quote(str(place))}` chooses the winner.")
+    else:
+        say(f"Nothing can be asked before one of the open proposals has its reply: {', '.join(document['open'])}.")
+    if given is None and not document["done"]:
+        raise typer.Exit(1)
+
+
+def tell(
+    run: RunName,
+    proposal: Annotated[str, typer.Option(help="Proposal to answer.")],
+    file: Annotated[
+        Path, typer.Option(help="File with the reply, exactly as the model wrote it; - for standard input.")
+    ],
+    model: Annotated[str, typer.Option(help="Name of the model to record.")] = "ask",
+    allow_unsandboxed: AllowUnsandboxed = False,
+    runs_dir: RunsDirectory = RUNS,
+    as_json: AsJson = False,
+) -> None:
+    """Submit the reply to a proposal, and print its verdict, score and feedback. Each proposal takes one reply.
+
+    A rejected program is offered again by `vulcan ask` for repair, as a further turn: 12.1 after 12.
+
+    \b
+    Examples:
+      vulcan tell cache_eviction-20260101-120000-ab12 --proposal 12 --file reply.md
+      vulcan tell cache_eviction-20260101-120000-ab12 --proposal 12.1 --file - --model me < reply.md
+    """
+    from vulcan.searches.interactive import tell_document
+
+    text = _read(file)
+    with _conversation(run, runs_dir, allow_unsandboxed) as (place, conversation):
+        told = conversation.tell(proposal, text, model)
+        document: TellDocument = {"run": str(place), **tell_document(conversation, told)}
+    if as_json:
+        print_json(document)
+        return
+    named = f"candidate {told.candidate}" if told.candidate is not None else f"proposal {told.proposal}"
+    scored = f", score {number(told.score)}" if told.score is not None else ""
+    say(f"{named}: {told.verdict or 'advice'}{scored}")
+    for line in (told.feedback, *told.warnings):
+        if line:
+            say(line)
+    if told.repair:
+        say(f"`vulcan ask {shlex.quote(str(place))}` gives it back for repair.")
+    if (best := document["best"]) is not None:
+        say(f"best so far: candidate {best['candidate']}, score {number(best['score'])}")
+
+
+def finish(
+    run: RunName,
+    allow_unsandboxed: AllowUnsandboxed = False,
+    runs_dir: RunsDirectory = RUNS,
+    as_json: AsJson = False,
+) -> None:
+    """End a search now: choose the winner among its candidates, and evaluate it on the held-out splits.
+
+    Proposals that are open have no reply. Nothing can be asked or told afterwards.
+
+    \b
+    Examples:
+      vulcan finish cache_eviction-20260101-120000-ab12
+    """
+    from vulcan.cli.summary import print_run
+
+    with _conversation(run, runs_dir, allow_unsandboxed) as (place, conversation):
+        conversation.finish()
+        study = conversation.study
+        record, costs = study.record, study.costs
+    print_run(place, record, costs, as_json=as_json)
+
+
+@contextmanager
+def _conversation(run: str, runs: Path, allow_unsandboxed: bool) -> Iterator[tuple[Path, InteractiveSearch]]:
+    from vulcan.progress.plain import NullDisplay
+    from vulcan.searches.interactive import open_interactive_search
+    from vulcan.store.runs import find_run
+
+    place = find_run(run, runs)
+    with open_interactive_search(place, NullDisplay(), allow_unsandboxed=allow_unsandboxed) as conversation:
+        yield place, conversation
+
+
+def _read(file: Path) -> str:
+    from vulcan.errors import UserError
+
+    try:
+        data = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
+        return data.decode("utf-8")
+    except OSError as error:
+        raise UserError(
+            f"cannot read the reply {file}: {error.strerror}; give its path, or - for standard input"
+        ) from error
+    except UnicodeDecodeError as error:
+        raise UserError(f"the reply {file} is not UTF-8 text: {error}") from error
+
+
+def _show(place: Path, given: Proposal, name: str) -> None:
+    """The prompt on standard output, which may be piped on; what to do with the reply beside it."""
+    if len(given.messages) == 1:
+        say(given.messages[0].content.rstrip())
+    else:
+        say("\n\n".join(f"[{message.role}]\n{message.content.rstrip()}" for message in given.messages))
+    tell_aside(f"\nproposal {name}: `vulcan tell {shlex.quote(str(place))} --proposal {name} --file reply.md`")
 
 
 def ui(

@@ -1,30 +1,247 @@
-"""The server of the live page: on this machine alone, at an address with a token in it.
+"""Who is let in: only a browser on this machine that was given the token, and only from the page itself.
+
+Against other users of this machine: the token. Against pages of other sites in the same browser: a cookie that is not
+sent from there (SameSite=Strict), a secret in a header for whatever changes something, the name by which the server was
+called (Host; DNS rebinding), and where a request says it comes from. Against text that a model wrote: a
+Content-Security-Policy under which no script but the page's own files runs and nothing is asked from elsewhere.
+
+The pages that a person opens. What a model wrote is text in them, and never markup.
+
+The server of the live page: on this machine alone, at an address with a token in it.
 
 The application: its addresses, behind the guard.
 """
 
 from __future__ import annotations
 
+import hmac
+import html
+import secrets
 import socket
 import webbrowser
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, closing
+from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import quote
+from typing import Any
+from urllib.parse import parse_qsl, quote, urlencode
 
+import jinja2
 import uvicorn
 from starlette.applications import Starlette
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware import Middleware
-from starlette.requests import Request
-from starlette.responses import Response
-from starlette.routing import Mount
+from starlette.requests import Request, cookie_parser
+from starlette.responses import HTMLResponse, PlainTextResponse, Response
+from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from vulcan.dashboard import api, pages
-from vulcan.dashboard.api import AppState
-from vulcan.dashboard.auth import Guard, Keys
+from vulcan.dashboard import api
+from vulcan.dashboard.api import AppState, desk_of, error_line, number_of, run_of
+from vulcan.dashboard.control import BUDGETS
+from vulcan.dashboard.live_run import LiveRun
+from vulcan.dashboard.playground import instances_for, seed_of
 from vulcan.dashboard.runs import Runs
 from vulcan.errors import UserError
+from vulcan.results.candidate import candidate_document, lineage
+from vulcan.results.report.data import difference
+from vulcan.results.report.html_page import MEANINGS, diff_kind, figure_text
+from vulcan.results.run import compare_instances, scorer_of
+
+NAMES = ("127.0.0.1", "localhost", "[::1]")
+"""What the server may be called. Any port: it may be reached through a tunnel."""
+
+CHANGES = "x-vulcan-token"
+"""The header of requests that change something."""
+
+MAX_BODY = 256 << 10
+"""Bytes of a request."""
+
+HEADERS = {
+    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+    "require-trusted-types-for 'script'; trusted-types 'none'",
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "cache-control": "no-store",
+}
+
+
+def _secret() -> str:
+    return secrets.token_urlsafe(24)
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """The secrets of one server: the token of its address, what the cookie holds, and what changes are asked with."""
+
+    token: str = field(default_factory=_secret)
+    session: str = field(default_factory=_secret)
+    changes: str = field(default_factory=_secret)
+    cookie: str = field(default_factory=lambda: f"vulcan_{secrets.token_hex(4)}")
+    """The cookie's name: cookies of one host are shared by all of its ports."""
+
+
+class Guard:
+    """Lets through what may pass, refuses the rest with 403, and gives every answer its headers."""
+
+    def __init__(self, app: ASGIApp, keys: Keys) -> None:
+        self._app = app
+        self._keys = keys
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def send_guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update(HEADERS)
+            await send(message)
+
+        refused = self._refused(scope)
+        answer: ASGIApp = self._app if refused is None else refused
+        await answer(scope, receive, send_guarded)
+
+    def _refused(self, scope: Scope) -> Response | None:
+        """The answer in place of the application's; None for a request that may pass."""
+        headers = Headers(scope=scope)
+        host = headers.get("host", "")
+        if _without_port(host) not in NAMES:
+            return _refusal("this page answers to 127.0.0.1 and localhost alone")
+        given = dict(parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True))
+        reads = scope["method"] in ("GET", "HEAD")
+        if "token" in given and reads:
+            if not _same(given["token"], self._keys.token):
+                return _refusal("the token is wrong: open the address that `vulcan ui` has printed")
+            return self._welcome(scope["path"], given)
+        cookies = cookie_parser(headers.get("cookie", ""))
+        if not _same(cookies.get(self._keys.cookie, ""), self._keys.session):
+            return _refusal("not let in: open the address that `vulcan ui` has printed; each start has another one")
+        if reads:
+            return None
+        origin = headers.get("origin")
+        if origin is not None and origin not in (f"http://{host}", f"https://{host}"):
+            return _refusal("a change must be asked for by the page itself")
+        if not _same(headers.get(CHANGES, ""), self._keys.changes):
+            return _refusal("a change needs the page's token: reload the page")
+        length = headers.get("content-length", "")
+        if not length.isdecimal() or int(length) > MAX_BODY:
+            return PlainTextResponse(f"a request has at most {MAX_BODY} bytes, and says how many", 413)
+        return None
+
+    def _welcome(self, path: str, given: dict[str, str]) -> Response:
+        """Sets the cookie, and has the page itself go on: a link from elsewhere would not send a strict cookie."""
+        rest = urlencode({name: value for name, value in given.items() if name != "token"})
+        there = html.escape(quote("/" + path.lstrip("/")) + (f"?{rest}" if rest else ""), quote=True)
+        answer = HTMLResponse(
+            f'<!doctype html><html lang="en"><meta http-equiv="refresh" content="0; url={there}">'
+            f'<title>Vulcan</title><p><a href="{there}">Go on</a></p></html>'
+        )
+        answer.set_cookie(self._keys.cookie, self._keys.session, path="/", httponly=True, samesite="strict")
+        return answer
+
+
+def _refusal(why: str) -> Response:
+    return PlainTextResponse(f"{why}\n", 403)
+
+
+def _same(given: str, secret: str) -> bool:
+    return hmac.compare_digest(given.encode("utf-8", "surrogatepass"), secret.encode())
+
+
+def _without_port(host: str) -> str:
+    """The name in a Host header."""
+    name, colon, port = host.rpartition(":")
+    return name.lower() if colon and port.isdecimal() else host.lower()
+
+
+PLACE = Path(__file__).parent
+_TEMPLATES = jinja2.Environment(
+    loader=jinja2.FileSystemLoader(PLACE / "page"), autoescape=True, undefined=jinja2.StrictUndefined
+)
+_TEMPLATES.filters.update(figure=figure_text, diff_kind=diff_kind, part=lambda name: quote(str(name), safe=""))
+
+
+def _page(request: Request, template: str, status: int = 200, **values: Any) -> Response:
+    keys = request.app.state.keys
+    return HTMLResponse(_TEMPLATES.get_template(template).render(changes=keys.changes, **values), status)
+
+
+def _runs(request: Request) -> Response:
+    return _page(request, "runs.html.j2", directory=str(desk_of(request).runs.directory))
+
+
+def _run(request: Request) -> Response:
+    run = run_of(request)
+    return _page(request, "run.html.j2", run=run.name, meanings=MEANINGS, budgets=BUDGETS)
+
+
+def _candidate(request: Request) -> Response:
+    run = run_of(request)
+    number = number_of(request.path_params["candidate"])
+    judged = run.judged(number)
+    reply = run.reply_to(judged)
+    with run.lock:
+        record = run.record
+        return _page(
+            request, "candidate.html.j2",
+            run=run.name, doc=candidate_document(record, judged, reply), reply=reply.reply if reply else None,
+            meaning=MEANINGS[judged.verdict], operator=record.proposals[judged.proposal].operator,
+            difference=difference(record, number).splitlines(), instances=_beside(run),
+            ancestors=_ancestors(run, number), children=run.children_of(number), last=len(record.candidates),
+        )  # fmt: skip
+
+
+def _beside(run: LiveRun) -> dict[tuple[str, str], Any]:
+    """The best baseline and bound on each instance."""
+    record = run.record
+    return {(row.split, row.instance): row for row in compare_instances(record, scorer_of(record))}
+
+
+def _ancestors(run: LiveRun, number: int) -> list[tuple[int, list[Any]]]:
+    """What a candidate was made from, by how many steps back."""
+    return [
+        (steps, [run.line_of(candidate) for candidate in generation])
+        for steps, generation in enumerate(lineage(run.record, number), 1)
+    ]
+
+
+def _playground(request: Request) -> Response:
+    run = run_of(request)
+    with run.lock:
+        if not run.record.instances:
+            raise UserError(f"{run.name} has no instances yet: wait until its baselines are being measured")
+        start = number_of(request.query_params.get("from", ""))
+        best = run.best()
+        begun_with = start or (best.candidate if best else 0)
+        return _page(
+            request, "playground.html.j2",
+            run=run.name, source=seed_of(run.record, start or None), begun_with=begun_with,
+            instances=instances_for(run.record), task=run.record.config["task"],
+            objective=run.record.config["objective"],
+        )  # fmt: skip
+
+
+def failed(request: Request, error: UserError) -> Response:
+    """A mistake as a page of one line."""
+    return _page(request, "error.html.j2", 404, error=error_line(error))
+
+
+def not_found(request: Request, _: Exception) -> Response:
+    return _page(request, "error.html.j2", 404, error="there is no such page")
+
+
+ROUTES = [
+    Route("/", _runs),
+    Route("/runs/{run}", _run),
+    Route("/runs/{run}/candidates/{candidate}", _candidate),
+    Route("/runs/{run}/playground", _playground),
+]
+"""The addresses that are pages."""
 
 
 def make_app(desk: AppState, keys: Keys) -> Starlette:
@@ -36,9 +253,9 @@ def make_app(desk: AppState, keys: Keys) -> Starlette:
         desk.close()
 
     app = Starlette(
-        routes=[*pages.ROUTES, *api.ROUTES, Mount("/static", StaticFiles(directory=pages.PLACE / "static"))],
+        routes=[*ROUTES, *api.ROUTES, Mount("/static", StaticFiles(directory=PLACE / "static"))],
         middleware=[Middleware(Guard, keys=keys)],
-        exception_handlers={UserError: _failed, 404: pages.not_found},
+        exception_handlers={UserError: _failed, 404: not_found},
         lifespan=lifespan,
     )
     app.state.desk, app.state.keys = desk, keys
@@ -48,7 +265,7 @@ def make_app(desk: AppState, keys: Keys) -> Starlette:
 def _failed(request: Request, error: Exception) -> Response:
     """A mistake, as whoever asked can show it."""
     assert isinstance(error, UserError)
-    return api.failed(error) if request.url.path.startswith("/api/") else pages.failed(request, error)
+    return api.failed(error) if request.url.path.startswith("/api/") else failed(request, error)
 
 
 _HOST = "127.0.0.1"

@@ -18,14 +18,12 @@ from vulcan.anvil.grammar import grammar
 from vulcan.anvil.rewrite.traversal import expression_size, with_children
 from vulcan.anvil.unparse import emit_source
 from vulcan.generator.behaviour import Behaviour, Probe
-from vulcan.generator.crossover import CROSSOVERS
 from vulcan.generator.draft import PolicyDraft
 from vulcan.generator.expression_tree import is_constant, is_larger, places
-from vulcan.generator.flatten import flatten
 from vulcan.generator.guards import broken, guards
-from vulcan.generator.mutation import MUTATIONS
+from vulcan.generator.normal_form import flatten, has_idle_part, tidy
+from vulcan.generator.operators import CROSSOVERS, MUTATIONS
 from vulcan.generator.random_programs import fresh, simplest
-from vulcan.generator.tidy import has_idle_part, tidy
 from vulcan.generator.vocabulary import Vocabulary
 from vulcan.task import Signature
 

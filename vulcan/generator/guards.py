@@ -14,7 +14,7 @@ from vulcan.anvil.proofs.claims import RESULT, conditions
 from vulcan.anvil.proofs.verify import is_certain
 from vulcan.anvil.rewrite.traversal import from_below
 from vulcan.generator.expression_tree import operate
-from vulcan.generator.flatten import flatten
+from vulcan.generator.normal_form import flatten
 from vulcan.task import Property, Task, Value
 
 Guard = Callable[[ir.Expression], ir.Expression]

@@ -1,20 +1,202 @@
-"""The server: tools over standard input and output, and mistakes told in one line."""
+"""What an agent can do: the tools, each with what it tells the agent of itself.
+
+Mistakes raise UserError. Every call opens the run anew, so that the command line, or another client, may go on with the
+same run between two of them.
+
+The options of a study as JSON Schema, made from what declares them.
+
+The server: tools over standard input and output, and mistakes told in one line.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, closing
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import CallToolResult, InputRequiredResult, ToolAnnotations
-from pydantic import ValidationError
+from pydantic import Field, ValidationError, WithJsonSchema
 
 from vulcan import __version__
 from vulcan.errors import UserError, did_you_mean
-from vulcan.mcp.tools import Tools
+from vulcan.progress.plain import NullDisplay
+from vulcan.python_policy.dispatch import describe_policy
+from vulcan.registry import find_task
+from vulcan.results.candidate import candidate_document, candidate_row
+from vulcan.results.evidence_card import export_candidate
+from vulcan.results.run import run_document
+from vulcan.results.task import task_document, tasks_document
+from vulcan.searches.config import make_config, sort_options
+from vulcan.searches.costs import Costs
+from vulcan.searches.interactive import InteractiveSearch, ask_document, open_interactive_search, tell_document
+from vulcan.searches.model_pool import ASK
+from vulcan.searches.options import OPTIONS
+from vulcan.searches.session import ExecutionConfig, check_config, open_study, record_stop
+from vulcan.store import RunRecord
+from vulcan.store.runs import create_store, find_run, lock_run, new_run, open_store
+
+STUDY_OPTIONS = tuple(name for name, option in OPTIONS.items() if name != "model" and not option.models_only)
+"""The options of a search that mean something where an agent answers its prompts."""
+
+
+def options_schema() -> dict[str, Any]:
+    """Describe the options of a study as JSON Schema."""
+    properties = {name: OPTIONS[name].schema() for name in STUDY_OPTIONS}
+    return {"type": "object", "properties": properties, "additionalProperties": False}
+
+
+Run = Annotated[str, Field(description="The run, as open_study named it; or its directory.")]
+ProposalId = Annotated[str, Field(description="A proposal's id, as ask gave it: 12, or 12.1 for its first repair.")]
+Options = Annotated[
+    dict[str, Any], WithJsonSchema({**options_schema(), "description": "Options of the search; each has a default."})
+]
+Settings = Annotated[
+    dict[str, Any],
+    Field(description="Settings of the task, by name, as describe_task lists them: such as what it is measured on."),
+]
+
+
+class Tools:
+    """The tools over the runs in one directory.
+
+    With `allow_unsandboxed`, free Python is run also where the host cannot hold it. It is for whoever starts the server
+    to say, and no argument of a tool: an agent does not grant itself what its programs may do.
+    """
+
+    def __init__(self, runs: Path, *, allow_unsandboxed: bool = False) -> None:
+        self._runs = runs
+        self._machines = ExecutionConfig("local", allow_unsandboxed=allow_unsandboxed)
+
+    def _conversation(self, place: Path) -> AbstractContextManager[InteractiveSearch]:
+        return open_interactive_search(place, NullDisplay(), allow_unsandboxed=self._machines.allow_unsandboxed)
+
+    def list_tasks(self) -> dict[str, Any]:
+        """List the tasks that a policy can be searched for: {"tasks": [{"name", "path", "summary"}]}."""
+        return dict(tasks_document())
+
+    def describe_task(
+        self, task: Annotated[str, Field(description="A task's name, or the directory of one.")]
+    ) -> dict[str, Any]:
+        """Describe a task: the function to write, the features it may read, the objectives, and the task's settings.
+
+        `settings` are what open_study takes under that name; `interface` is the language that policies are written in.
+        """
+        declared = find_task(task)
+        return {**task_document(declared), "interface": describe_policy(declared)}
+
+    def open_study(
+        self,
+        task: Annotated[str, Field(description="A task's name, or the directory of one.")],
+        settings: Settings | None = None,
+        options: Options | None = None,
+    ) -> dict[str, Any]:
+        """Open a search whose prompts you answer. Measures the known policies first, which may take a minute.
+
+        Returns the run's summary; pass its `run` to the other tools. Then ask for a proposal, answer it with tell, and
+        so on; finish when `done` is true, or earlier.
+        """
+        declared = find_task(task)
+        chosen, wrong = sort_options(declared, options or {}, "options")
+        searches, own = sort_options(declared, settings or {}, "settings")
+        if misplaced := [*wrong, *(name for name in chosen if name not in STUDY_OPTIONS)]:
+            close = did_you_mean(misplaced[0], STUDY_OPTIONS)
+            raise UserError(f"options: {misplaced[0]!r} is no option of a study{close} ({', '.join(STUDY_OPTIONS)})")
+        if searches:
+            raise UserError(f"settings: {next(iter(searches))!r} is no setting of the task: put it into options")
+        config = make_config(task, {**chosen, "model": [ASK]}, own)
+        evidence = check_config(declared, config)
+        run = new_run(self._runs, declared.name)
+        with (
+            closing(create_store(run)) as store,
+            lock_run(run),
+            record_stop(store),
+            open_study(declared, config, store, evidence, self._machines, NullDisplay()) as study,
+        ):
+            study.begin()
+            return dict(run_document(run, study.record, study.costs))
+
+    def ask(
+        self,
+        run: Run,
+        proposal: Annotated[
+            str | None, Field(description="Give this open proposal again, in place of a new one.")
+        ] = None,
+    ) -> dict[str, Any]:
+        """Get the next proposal: `proposal` is its id, and `messages` the chat to answer as the assistant would.
+
+        `kind` is "policy" (answer with a Python module in one code block, or with edits where `form` is "diff") or
+        "advice" (answer in words). Several may be open at once: ask again before telling. `proposal` is null where
+        none can be given before one of `open` has its reply, or where the search is `done`.
+        """
+        with self._conversation(find_run(run, self._runs)) as conversation:
+            given = conversation.find(proposal) if proposal is not None else conversation.ask()
+            return dict(ask_document(conversation, given))
+
+    def tell(
+        self,
+        run: Run,
+        proposal: ProposalId,
+        reply: Annotated[str, Field(description="Your whole answer, with the program in a ```python code block.")],
+        model: Annotated[str, Field(description="Who wrote it, for the record.")] = ASK,
+    ) -> dict[str, Any]:
+        """Give the reply to an open proposal, and get its `verdict`, `score` (higher is better) and `feedback`.
+
+        Each proposal takes one reply. Where `repair` is true the program was rejected: the next ask gives the proposal
+        back with what was wrong, as another turn. `pending` is true while an earlier proposal has no reply yet.
+        `best` is the best candidate so far.
+        """
+        with self._conversation(find_run(run, self._runs)) as conversation:
+            return dict(tell_document(conversation, conversation.tell(proposal, reply, model)))
+
+    def inspect(
+        self,
+        run: Run,
+        candidate: Annotated[int | None, Field(description="A candidate's number; else the whole run.")] = None,
+        most: Annotated[int, Field(ge=0, description="How many of the best candidates to list.")] = 20,
+    ) -> dict[str, Any]:
+        """Look into a run: its summary with the best candidates, or all of one candidate.
+
+        The summary has the scores of the baselines on each split, the winner once there is one, and how many candidates
+        came to each verdict. A candidate has its source, feedback, warnings, lineage, and its score on each instance.
+        """
+        place = find_run(run, self._runs)
+        with closing(open_store(place)) as store:
+            record = RunRecord.of(store.events())
+            if candidate is None:
+                ranked = [candidate_row(record, judged) for judged in record.ranked()[:most]]
+                return {**run_document(place, record, Costs.of(store.calls())), "ranking": ranked}
+            if candidate not in record.candidates:
+                raise UserError(f"{place} has no candidate {candidate}: they go from 1 to {len(record.candidates)}")
+            judged = record.candidates[candidate]
+            return dict(candidate_document(record, judged, store.call(judged.proposal, judged.turn)))
+
+    def finish(self, run: Run) -> dict[str, Any]:
+        """End a search: choose the winner from what is there, and measure it on the splits held out.
+
+        Returns the run's summary. The best candidate is tuned and made simpler first. Open proposals have no reply;
+        nothing can be asked or told afterwards.
+        """
+        place = find_run(run, self._runs)
+        with self._conversation(place) as conversation:
+            conversation.finish()
+            return dict(run_document(place, conversation.study.record, conversation.study.costs))
+
+    def export(
+        self,
+        run: Run,
+        candidate: Annotated[int | None, Field(description="A candidate's number; else the winner.")] = None,
+        format: Annotated[
+            str, Field(description="What to write: python, c, c-fixed, json, or a format of the task.")
+        ] = "python",
+    ) -> dict[str, Any]:
+        """Get a candidate as a module that runs without Vulcan: `files` has the text of each file by its name."""
+        exported = export_candidate(find_run(run, self._runs), format, candidate)
+        return {"candidate": exported.candidate, "format": format, "files": exported.files}
+
 
 INSTRUCTIONS = (
     "Vulcan searches for policies (heuristics of computer systems, written as small Python functions) and measures "
@@ -59,7 +241,7 @@ def _first_fault(tool: str, invalid: ValidationError) -> str:
 
 
 def make_server(runs: Path, *, allow_unsandboxed: bool = False) -> MCPServer[Any]:
-    """The server over the runs in a directory; see `vulcan.mcp.tools.Tools`."""
+    """The server over the runs in a directory; see `vulcan.mcp.server.Tools`."""
     server = _Server("vulcan", instructions=INSTRUCTIONS, version=__version__, log_level="WARNING")
     tools = Tools(runs, allow_unsandboxed=allow_unsandboxed)
     for name in (*_READS, *_WRITES):

@@ -273,8 +273,6 @@ def _units(dollars: float) -> int:
     return math.ceil(dollars * _UNITS_A_DOLLAR)
 
 
-_log = logging.getLogger(__name__)
-
 REPLY_TOKENS = 8192
 """The most tokens of a reply where a budget needs a limit and none is set: a program takes a tenth of it."""
 

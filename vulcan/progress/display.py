@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import Any, Protocol, Self, runtime_checkable
 
-from vulcan.progress.json_lines import JsonLinesDisplay
-from vulcan.progress.plain import NullDisplay, PlainDisplay
+from vulcan.progress.plain import JsonLinesDisplay, NullDisplay, PlainDisplay
 from vulcan.progress.run_opened import RunInfo
 from vulcan.searches.options import PROGRESS, check_choice
 from vulcan.searches.session import RunDisplay

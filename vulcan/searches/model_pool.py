@@ -101,7 +101,7 @@ def _open(name: str, task: Task, config: SearchConfig, settings: CallSettings, b
         raise UserError(f"no offline generator {name!r}: there is {OFFLINE}")
     if name == ASK:
         raise UserError(f"the model {ASK!r} answers alone: leave out the other models")
-    from vulcan.models.circuit_breaker import Breaker
+    from vulcan.models.ensemble import Breaker
     from vulcan.models.open import open_proposer
 
     return Breaker(open_proposer(name, api_base=config.api_base, settings=settings, budget=budget))

@@ -1,11 +1,22 @@
-"""What a strategy decides from: the scored candidates, everything that was judged, and the advice so far."""
+"""What a strategy decides from: the scored candidates, everything that was judged, and the advice so far.
+
+What had settled before a barrier: all that a proposal may be drafted from, and its program stopped by.
+
+Work finishes in any order, and so may be further along when one proposal is drafted than when the same one was drafted
+in another run. What is taken into account is therefore cut off at a barrier that only the strategy sets.
+"""
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from vulcan.store.events import Origin, Verdict
+from vulcan.models.ensemble import ArmOutcome, gain_of
+from vulcan.searches.evaluation import WINDOW, StoppingContext
+from vulcan.searches.scorer import Scorer
+from vulcan.store import RunRecord, Store
+from vulcan.store.events import AdviceReceived, CandidateJudged, CandidateProposed, Event, Origin, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,3 +110,106 @@ class Population:
         """The best members, of those of the rounds before one where it is given; of equals the earlier."""
         chosen = [m for m in self._members if before_round is None or m.round < before_round]
         return tuple(sorted(chosen, key=lambda m: (-m.score, m.candidate))[:count])
+
+
+SCORING_SECONDS = 0.1
+"""What scoring a candidate counts for among the seconds that an answer took, so that the fastest answers have a price.
+
+A nominal figure: measured ones would differ in a repetition, and with them the choice of models.
+"""
+
+
+class VisibleHistory:
+    """Takes in the events of a run in order, and gives them out as far as a barrier. Barriers never go back."""
+
+    def __init__(self, record: RunRecord, store: Store, scorer: Scorer, reach: int) -> None:
+        """`reach` is the rank of the candidate that a program must come near to be scored on all instances."""
+        self._record = record
+        self._store = store
+        self._scorer = scorer
+        self._reach = reach
+        self._latest = 0
+        self._waiting: deque[tuple[int, Event]] = deque()
+        self._population = Population()
+        self._rungs: dict[str, deque[float]] = {}
+        self._signatures: dict[str, int] = {}
+        self.history: list[ArmOutcome] = []
+        """How each proposal that had settled before the latest barrier was answered."""
+        for event in store.events():
+            self.add(event)
+
+    def add(self, event: Event) -> None:
+        match event:
+            case CandidateProposed(number):
+                self._latest = number
+            case CandidateJudged() | AdviceReceived():
+                self._waiting.append((self._latest, event))
+
+    def before(self, number: int) -> tuple[Population, StoppingContext]:
+        """What had settled when the last proposal below this number had. What it gives grows with the next call."""
+        while self._waiting and self._waiting[0][0] < number:
+            _, event = self._waiting.popleft()
+            match event:
+                case CandidateJudged():
+                    self._judged(event)
+                case AdviceReceived(proposal, text):
+                    self._population.add_advice(proposal, text)
+        signatures = dict(self._signatures)
+        best = self._population.best(self._reach)
+        known = StoppingContext(
+            earlier={rung: tuple(scores) for rung, scores in self._rungs.items()},
+            to_reach=best[-1].scores if len(best) == self._reach else None,
+            same_decisions=signatures.get,
+        )
+        return self._population, known
+
+    def _judged(self, judged: CandidateJudged) -> None:
+        proposed = self._record.proposals[judged.proposal]
+        for rung, score in judged.rungs:
+            self._rungs.setdefault(rung, deque(maxlen=WINDOW)).append(score)
+        if judged.signature is not None and judged.verdict in ("scored", "stopped"):
+            self._signatures.setdefault(judged.signature, judged.candidate)
+        parents = self._record.parents_of(judged.candidate)
+        if judged.origin == "model":
+            self._population.add_attempt(
+                JudgedReply(
+                    judged.proposal, judged.turn, judged.candidate, proposed.operator, proposed.form, proposed.model,
+                    judged.verdict, judged.feedback, judged.score, parents, proposed.island,
+                )
+            )  # fmt: skip
+            self._answered(judged, proposed)
+        if judged.score is not None and judged.verdict == "scored":
+            self._population.add(member_of(judged, proposed, parents, self._scorer))
+
+    def _answered(self, judged: CandidateJudged, proposed: CandidateProposed) -> None:
+        """What the reply gained over the best of its parents, and what it cost."""
+        call = self._store.call(judged.proposal, judged.turn)
+        if call is not None:
+            scores = [s for p in proposed.parents if (s := self._record.candidates[p].score) is not None]
+            gain = gain_of(judged.score, scores)
+            self.history.append(
+                ArmOutcome(call.by or proposed.model, gain, call.dollars, call.seconds + SCORING_SECONDS)
+            )
+
+
+def member_of(
+    judged: CandidateJudged, proposed: CandidateProposed, parents: Iterable[int], scorer: Scorer
+) -> ScoredCandidate:
+    """A scored candidate as strategies see it."""
+    assert judged.score is not None
+    return ScoredCandidate(
+        candidate=judged.candidate,
+        proposal=judged.proposal,
+        round=proposed.round,
+        source=judged.source,
+        score=judged.score,
+        scores=scorer.on_each(scorer.of("train"), judged.metrics),
+        operations=judged.operations or 0,
+        size=judged.size or 0,
+        operator=proposed.operator,
+        island=proposed.island,
+        model=proposed.model,
+        parents=tuple(parents),
+        origin=judged.origin,
+        warnings=judged.warnings,
+    )

@@ -23,8 +23,8 @@ from vulcan.searches.config import SearchConfig
 from vulcan.searches.costs import Costs
 from vulcan.searches.evaluation import CandidateEvaluation, EvaluationPlan, StoppingContext
 from vulcan.searches.finalize import Finalizer, Refiner
-from vulcan.searches.history import VisibleHistory
 from vulcan.searches.model_pool import ModelPool, choose, reply_of
+from vulcan.searches.population import VisibleHistory
 from vulcan.searches.prompts import Prompts
 from vulcan.searches.proposal import ADVICE, PendingProposal, Proposal, call_record, judged, storable
 from vulcan.searches.reply import ParsedReply, parse_reply, parse_source

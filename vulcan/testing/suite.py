@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from vulcan.errors import UserError
 from vulcan.task import Json
-from vulcan.testing import declaration_checks, evaluator_checks, isolation_checks, policy_checks
+from vulcan.testing import declaration_checks, isolation_checks, measurement_checks
 from vulcan.testing.check import Check, CheckFailed, Finding, Subject
 
 _MEASURED = ("seeds", "instances")
@@ -20,19 +20,20 @@ CHECKS: tuple[Check, ...] = (
     Check("properties", "its properties can be stated, and its policies keep the required ones",
           declaration_checks.properties, ("seeds",)),
     Check("prompts", "what a model is told names all that it may read", declaration_checks.prompts, ("seeds",)),
-    Check("instances", "it has instances of each split, that can travel", evaluator_checks.instances),
-    Check("baselines", "its baselines run", evaluator_checks.baselines, ("instances",)),
-    Check("metrics", "every run measures what its objectives are about", evaluator_checks.metrics,
+    Check("instances", "it has instances of each split, that can travel", measurement_checks.instances),
+    Check("baselines", "its baselines run", measurement_checks.baselines, ("instances",)),
+    Check("metrics", "every run measures what its objectives are about", measurement_checks.metrics,
           (*_MEASURED, "baselines")),
-    Check("deterministic", "a policy measures the same again", evaluator_checks.deterministic, _MEASURED),
-    Check("inputs", "its evaluator changes nothing that it is handed", evaluator_checks.inputs,
+    Check("deterministic", "a policy measures the same again", measurement_checks.deterministic, _MEASURED),
+    Check("inputs", "its evaluator changes nothing that it is handed", measurement_checks.inputs,
           (*_MEASURED, "baselines")),
-    Check("features", "features are within their declared ranges", policy_checks.features, _MEASURED),
-    Check("decides", "what a policy returns decides something", policy_checks.decides, _MEASURED),
-    Check("objective", "higher scores are better", policy_checks.objective, (*_MEASURED, "baselines", "metrics")),
-    Check("splits", "what is searched on is in no other split", evaluator_checks.splits, (*_MEASURED, "deterministic")),
-    Check("rungs", "cheaper instances are cheaper versions of the same", evaluator_checks.rungs, _MEASURED),
-    Check("decisions", "policies that decide alike are told by a digest", policy_checks.decisions, _MEASURED),
+    Check("features", "features are within their declared ranges", measurement_checks.features, _MEASURED),
+    Check("decides", "what a policy returns decides something", measurement_checks.decides, _MEASURED),
+    Check("objective", "higher scores are better", measurement_checks.objective, (*_MEASURED, "baselines", "metrics")),
+    Check("splits", "what is searched on is in no other split", measurement_checks.splits,
+          (*_MEASURED, "deterministic")),
+    Check("rungs", "cheaper instances are cheaper versions of the same", measurement_checks.rungs, _MEASURED),
+    Check("decisions", "policies that decide alike are told by a digest", measurement_checks.decisions, _MEASURED),
     Check("another process", "another process measures the same", isolation_checks.another_process,
           (*_MEASURED, "deterministic")),
     Check("sandbox", "the sandbox measures the same", isolation_checks.sandbox, (*_MEASURED, "deterministic")),

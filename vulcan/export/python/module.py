@@ -1,24 +1,255 @@
-"""Puts an exported Python module together."""
+"""The classes of an exported module that keep a policy's statistics.
+
+`_Entity` is the base class of the entity, with what a policy's statistics keep of each; `_Statistics` is the base
+class of the argument that the system's statistics and the percentiles over all live entities belong to. It has
+`enter`, `update` and `leave` to be told of each entity, or `observe` where the task has none, and `observe_` with the
+name of each occasion at which features are observed.
+
+Puts an exported Python module together.
+"""
 
 from __future__ import annotations
 
 import ast
 import inspect
 import sys
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
-from vulcan.anvil import Policy, ir
+from vulcan.anvil import Policy, ir, log_buckets
 from vulcan.errors import UserError
 from vulcan.export.provenance import Provenance
 from vulcan.export.python import runtime
 from vulcan.export.python.functions import python_source, taken_by
-from vulcan.export.python.line_breaking import fitted
-from vulcan.export.python.statistic_calls import python_statistics
-from vulcan.export.python.statistic_names import statistic_names
+from vulcan.export.python.line_breaking import WIDTH, fitted
+from vulcan.export.python.statistic_names import (
+    POPULATION,
+    TALLY,
+    WINDOW,
+    StatisticNames,
+    StatisticState,
+    statistic_names,
+)
 from vulcan.export.quoting import docstring, quoted
 from vulcan.export.source import MARKER, POLICY, source_text
 from vulcan.export.template import Template
-from vulcan.task import Json
+from vulcan.task import Feature, Global, History, Json, Scalar, Signature
+
+_FROM_TWO = ("avg", "min", "max", "ewma")
+"""What the first observation starts and later ones move."""
+
+_Lines = Callable[[tuple[StatisticState, ...], str, str, str], Iterator[str]]
+
+
+def python_statistics(names: StatisticNames, signature: Signature, annotations: Mapping[str, str]) -> str:
+    """The source of the two classes. `annotations` are types of the task's arguments, by name."""
+    writer = _Writer(names, signature, annotations, dict(signature.features()))
+    classes = [writer.entity()] if signature.entity is not None else []
+    return "\n\n\n".join("\n".join(lines) for lines in (*classes, writer.statistics()))
+
+
+def _population(feature: Feature) -> str:
+    """The arguments of a population of the feature's values."""
+    lowest = log_buckets.bucket_of(feature.low, feature.resolution)
+    count = log_buckets.bucket_of(feature.high, feature.resolution) - lowest + 1
+    return f"lowest={lowest}, buckets={count}, resolution={feature.resolution}, unknown={feature.unknown!r}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Writer:
+    names: StatisticNames
+    signature: Signature
+    annotations: Mapping[str, str]
+    declared: Mapping[str, Feature]
+
+    # What an entity keeps
+
+    def entity(self) -> Iterator[str]:
+        kept, counts = self.names.kept["entity"], self.counts_observations
+        yield "class _Entity:"
+        yield '    """What the policy\'s statistics keep of each entity."""'
+        yield ""
+        observations = [self.names.observations] if counts else []
+        slots = [f'"{name}"' for name in (*(k.name for k in kept), *observations, *self.names.buckets.values())]
+        whole = f"    __slots__ = ({', '.join(slots)}{',' if len(slots) == 1 else ''})"
+        if len(whole) <= WIDTH:
+            yield whole
+        else:
+            yield from ["    __slots__ = (", *(f"        {slot}," for slot in slots), "    )"]
+        if self.names.buckets:
+            yield ""
+            yield from (f"    {name}: int" for name in self.names.buckets.values())
+        if kept:
+            yield ""
+            yield "    def __init__(self) -> None:"
+            yield from self.started(kept)
+            yield from (f"        self.{name} = 0" for name in observations)
+
+    @property
+    def counts_observations(self) -> bool:
+        return any(k.what == "avg" for k in self.names.kept["entity"])
+
+    def started(self, kept: tuple[StatisticState, ...]) -> Iterator[str]:
+        """Before the first observation."""
+        for k in kept:
+            unknown = repr(float(self.declared[k.feature].unknown))
+            made = {
+                WINDOW: f"{WINDOW}({k.argument:.0f}, unknown={unknown})",
+                TALLY: f"{TALLY}({k.argument:.0f})",
+            }.get(k.what, unknown)
+            yield f"        self.{k.name} = {made}"
+
+    # What is told of events
+
+    def statistics(self) -> Iterator[str]:
+        system = self.names.kept["system"]
+        at_events, at_occasions = self.at_events, self.at_occasions
+        yield "class _Statistics:"
+        told = "every entity" if self.signature.entity is not None else "every event"
+        yield f'    """What the policy knows from having watched; it is told of {told}."""'
+        seen = {k.feature for k in system if k.feature.partition(".")[0] == self.names.state}
+        if seen:
+            yield ""
+            yield from (f"    {name.partition('.')[2]}: float" for name in sorted(seen))
+        if self.names.percentiles or system:
+            yield ""
+            yield "    def __init__(self) -> None:"
+            if any(k.what in _FROM_TWO for k in at_events):
+                yield "        self._events = 0"
+            for occasion, kept in at_occasions.items():
+                if any(k.what in _FROM_TWO for k in kept):
+                    yield f"        self.{_count_of(occasion)} = 0"
+            yield from self.started(system)
+            for feature in self.names.percentiles:
+                yield f"        self.{_place(feature)} = {POPULATION}({_population(self.declared[feature])})"
+        yield from self.events()
+        for feature, method in self.names.percentiles.items():
+            yield ""
+            yield f"    def {method}(self, share: float) -> float:"
+            yield f'        """The value of `{feature}` that a share of all live entities does not exceed."""'
+            yield f"        return self.{_place(feature)}.percentile(share)"
+
+    @property
+    def at_events(self) -> tuple[StatisticState, ...]:
+        """What is kept of the system and observes at every event."""
+        return tuple(k for k in self.names.kept["system"] if k.feature not in self.signature.occasions)
+
+    @property
+    def at_occasions(self) -> Mapping[str, tuple[StatisticState, ...]]:
+        """What observes at each occasion that the task names, by its name."""
+        system, occasions = self.names.kept["system"], self.signature.occasions
+        return {
+            occasion: tuple(k for k in system if occasions.get(k.feature) == occasion)
+            for occasion in dict.fromkeys(occasions.values())
+        }
+
+    def occasions(self) -> Iterator[str]:
+        """A method for each occasion; it takes the groups of features that are observed then."""
+        for occasion, kept in self.at_occasions.items():
+            observed = (a for a in self.signature.arguments if isinstance(a, Global) and a.observed == occasion)
+            groups = [a.name for a in observed if a.name != self.names.state]
+            yield from self.method(
+                f"observe_{occasion}", f"The occasion has come: {occasion.replace('_', ' ')}.", groups
+            )
+            yield from self.of_system(kept, _count_of(occasion))
+
+    def events(self) -> Iterator[str]:
+        if self.signature.entity is None:
+            yield from self.method("observe", "An event.", self.arguments)
+            yield from self.of_system(self.at_events, "_events")
+            yield from self.occasions()
+            return
+        yield from self.method("enter", "The entity, a new object, has entered.", self.arguments)
+        yield from self.of_entity(self.first)
+        yield from (f"        {self.bucket(f)} = self.{_place(f)}.add({f})" for f in self.names.buckets)
+        yield from self.method("update", "The entity was touched.", self.arguments)
+        yield from self.of_entity(self.later)
+        for feature in self.names.buckets:
+            bucket = self.bucket(feature)
+            yield f"        {bucket} = self.{_place(feature)}.move({bucket}, {feature})"
+        entity = self.signature.entity.name
+        argument = f"{entity}: {self.annotations[entity]}" if entity in self.annotations else entity
+        yield from ["", f"    def leave(self, {argument}) -> None:", '        """The entity leaves."""']
+        yield from (f"        self.{_place(f)}.remove({self.bucket(f)})" for f in self.names.buckets)
+        if self.at_events:
+            yield from self.method("_observe", "An event of any entity.", self.arguments)
+            yield from self.of_system(self.at_events, "_events")
+        yield from self.occasions()
+
+    def method(self, name: str, happened: str, arguments: Sequence[str]) -> Iterator[str]:
+        types = {a.name: "float" for a in self.signature.arguments if isinstance(a, Scalar)} | dict(self.annotations)
+        written = [f"{a}: {types[a]}" if a in types else a for a in arguments]
+        yield from ["", f"    def {name}({', '.join(('self', *written))}) -> None:", f'        """{happened}"""']
+
+    @property
+    def arguments(self) -> list[str]:
+        """The function's, but for histories, which answer about what has left, and the state."""
+        return [a.name for a in self.signature.arguments if not isinstance(a, History) and a.name != self.names.state]
+
+    def of_entity(self, lines: _Lines) -> Iterator[str]:
+        entity = self.signature.entity.name if self.signature.entity is not None else ""
+        if self.counts_observations:
+            yield f"        {entity}.{self.names.observations} += 1"
+        yield from lines(self.names.kept["entity"], entity, f"{entity}.{self.names.observations}", "        ")
+        if self.at_events:
+            yield f"        self._observe({', '.join(self.arguments)})"
+
+    def of_system(self, kept: tuple[StatisticState, ...], count: str) -> Iterator[str]:
+        """An observation of what is kept; `count` is the attribute that counts these observations."""
+        moving = tuple(k for k in kept if k.what in _FROM_TWO)
+        observations = f"self.{count}"
+        if moving:
+            yield f"        {observations} += 1"
+            yield f"        if {observations} == 1:"
+            yield from self.first(moving, "self", observations, "            ")
+            yield "        else:"
+            yield from self.later(moving, "self", observations, "            ")
+        yield from self.later(tuple(k for k in kept if k.what not in _FROM_TWO), "self", observations, "        ")
+
+    def first(self, kept: tuple[StatisticState, ...], owner: str, observations: str, indent: str) -> Iterator[str]:
+        """The first observation is taken in."""
+        for k in kept:
+            if k.what in _FROM_TWO:
+                yield f"{indent}{owner}.{k.name} = {self.observed(k.feature)}"
+            else:
+                yield from self.later((k,), owner, observations, indent)
+
+    def later(self, kept: tuple[StatisticState, ...], owner: str, observations: str, indent: str) -> Iterator[str]:
+        """An observation that is not the first is taken in."""
+        for k in kept:
+            value, place = self.observed(k.feature), f"{owner}.{k.name}"
+            match k.what:
+                case "latest":
+                    yield f"{indent}{place} = {value}"
+                case "min" | "max":
+                    yield from _fitted(f"{indent}{place} = ", f"{k.what}({place}, {value})")
+                case "avg":
+                    yield from _fitted(f"{indent}{place} += ", f"({value} - {place}) / {observations}")
+                case "ewma":
+                    yield from _fitted(f"{indent}{place} += ", f"{k.argument!r} * ({value} - {place})")
+                case _:
+                    yield f"{indent}{place}.append({value})"
+
+    def observed(self, feature: str) -> str:
+        owner, _, name = feature.partition(".")
+        return f"self.{name}" if owner == self.names.state else feature
+
+    def bucket(self, feature: str) -> str:
+        return f"{feature.partition('.')[0]}.{self.names.buckets[feature]}"
+
+
+def _fitted(before: str, expression: str) -> Iterator[str]:
+    return fitted(before, ast.parse(expression, mode="eval").body)
+
+
+def _count_of(occasion: str) -> str:
+    """The attribute that counts how often the occasion has come."""
+    return f"_times_{occasion}"
+
+
+def _place(feature: str) -> str:
+    return f"_{feature.partition('.')[2]}_population"
+
 
 FORMAT_VERSION = 1
 _LARGEST = "_LARGEST"

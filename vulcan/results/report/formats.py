@@ -1,12 +1,141 @@
-"""A report as the text of a file: a page, Markdown, or JSON."""
+"""A report as Markdown, for a README, an issue or a paper's appendix.
+
+A report as the text of a file: a page, Markdown, or JSON.
+"""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from vulcan.errors import UserError, did_you_mean
 from vulcan.results.report.data import Report, report_document
+from vulcan.results.report.html_page import MEANINGS, figure_text, standings
+from vulcan.searches.evidence import SPLITS
+
+
+def markdown(report: Report, document: Mapping[str, Any]) -> str:
+    """The report's tables and the winner's program; numbers in brackets are rows of the store's table `events`."""
+    return "\n".join(_lines(report, document)) + "\n"
+
+
+def _lines(report: Report, document: Mapping[str, Any]) -> Iterator[str]:
+    splits = [split for split in SPLITS if document[split] is not None]
+    yield f"# {_cell(document['task'])}: a search for a policy"
+    yield ""
+    made = document["run_version"]
+    yield f"Run `{document['run']}`, {document['state']}, begun {made['began_at']}, with Vulcan {made['vulcan']}."
+    yield f"Objective `{document['objective']}`, higher is better. In brackets: the row of the store's table `events`."
+    yield ""
+    yield "## Result"
+    yield ""
+    yield from _table(
+        ("policy", "kind", *splits),
+        [
+            (line["policy"], line["kind"], *(_number(line["scores"][s], line["rows"][s]) for s in splits))
+            for line in standings(report, document, splits)
+        ],
+    )
+    if document["best"] is not None:
+        yield f"Candidate {document['best']['candidate']} was chosen on {document['best']['chosen_on']}."
+        yield ""
+        yield from _table(
+            ("split", "instances", "mean", "95% interval", "gap to train"),
+            [
+                (
+                    split,
+                    len(document[split]["instances"]),
+                    _number(document[split]["score"]),
+                    _interval(document[split]["interval"]),
+                    "-" if split == "train" else _number(document["gap"][split]),
+                )
+                for split in splits
+            ],
+        )
+        yield from _winner(document)
+    yield "## Candidates"
+    yield ""
+    yield from _table(
+        ("verdict", "how many", "meaning"),
+        [(verdict, count, MEANINGS[verdict]) for verdict, count in document["candidates"].items() if count],
+    )
+    if document["failures"]["rules"]:
+        yield from _table(("rule that was broken", "times"), document["failures"]["rules"].items())
+    if document["models"]:
+        yield "## Models"
+        yield ""
+        columns = ("model", "calls", "tokens_in", "tokens_out", "dollars", "seconds")
+        rows = [[_number(m[c]) if c != "model" else m[c] for c in columns] for m in document["models"]]
+        yield from _table(("model", "calls", "tokens in", "tokens out", "dollars", "seconds"), rows)
+    yield "## Instances"
+    yield ""
+    yield from _table(
+        ("instance", "split", "winner", "best baseline", "", "bound", ""),
+        [
+            (
+                row["instance"],
+                row["split"],
+                _number(row["winner"]),
+                *_named(row["best_baseline"]),
+                *_named(row["bound"]),
+            )
+            for row in document["by_instance"]
+        ],
+    )
+
+
+def _winner(document: Mapping[str, Any]) -> Iterator[str]:
+    yield "## The winner's program"
+    yield ""
+    yield from _fenced(document["best"]["source"].rstrip("\n"), "python")
+    told = document["winner"]
+    for note in told["notes"]:
+        yield from _fenced(note, "text")
+    if told["properties"]:
+        yield from _table(
+            ("property", "verdict", "claim", "counterexample or reason"),
+            [(p["name"], p["verdict"], p["claim"], p["counterexample"] or p["reason"]) for p in told["properties"]],
+        )
+
+
+def _fenced(text: str, kind: str) -> Iterator[str]:
+    """A block of code; its fence is longer than any inside."""
+    fence = "```"
+    while fence in text:
+        fence += "`"
+    yield from (f"{fence}{kind}", text, fence, "")
+
+
+def _table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[str]:
+    yield "| " + " | ".join(columns) + " |"
+    yield "|" + "---|" * len(columns)
+    for row in rows:
+        yield "| " + " | ".join(_cell(value) for value in row) + " |"
+    yield ""
+
+
+def _cell(value: Any) -> str:
+    text = " ".join(str(value).split())
+    for character in "\\|<>`*_[":
+        text = text.replace(character, f"\\{character}")
+    return text
+
+
+def _number(value: float | int | None, row: int | None = None) -> str:
+    if value is None:
+        return "-"
+    return figure_text(value) + ("" if row is None else f" ({row})")
+
+
+def _interval(interval: Mapping[str, float] | None) -> str:
+    return "-" if interval is None else f"{_number(interval['low'])} to {_number(interval['high'])}"
+
+
+def _named(known: Mapping[str, Any] | None) -> tuple[str, str]:
+    return ("-", "-") if known is None else (known["policy"], _number(known["score"]))
+
 
 FORMS = ("html", "md", "json")
 _SUFFIXES = {".html": "html", ".htm": "html", ".md": "md", ".json": "json"}
@@ -33,7 +162,5 @@ def report_text(report: Report, form: str, seconds: float) -> str:
 
         return html_page(report, document)
     if form == "md":
-        from vulcan.results.report.markdown import markdown
-
         return markdown(report, document)
     return json.dumps(document, indent=2, allow_nan=False) + "\n"

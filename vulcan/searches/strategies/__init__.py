@@ -7,9 +7,8 @@ from collections.abc import Callable, Mapping
 from vulcan.searches.config import SearchConfig
 from vulcan.searches.options import StrategyName
 from vulcan.searches.strategies.base import Draft, Form, Strategy
-from vulcan.searches.strategies.best_of_n import BestOfN
 from vulcan.searches.strategies.evolve import Evolve
-from vulcan.searches.strategies.policysmith import PolicySmith
+from vulcan.searches.strategies.sampling import BestOfN, PolicySmith
 
 __all__ = ["STRATEGIES", "BestOfN", "Draft", "Evolve", "Form", "PolicySmith", "Strategy", "make_strategy"]
 

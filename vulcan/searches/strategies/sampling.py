@@ -1,4 +1,7 @@
-"""The strategy `best-of-n`: the control that every other strategy has to beat."""
+"""The strategy `best-of-n`: the control that every other strategy has to beat.
+
+The strategy `policysmith`: rounds of samples that are shown the best so far.
+"""
 
 from __future__ import annotations
 
@@ -31,3 +34,23 @@ class BestOfN:
             return Draft(round_, "fresh", ())
         seeds = [m for m in population.members if m.origin == "seed"]
         return Draft(round_, "initial", tuple(sorted(seeds, key=lambda m: (-m.score, m.candidate))))
+
+
+class PolicySmith:
+    """Rounds of independent samples, each round shown the best of all rounds before (PolicySmith, HotNets 2025)."""
+
+    def __init__(self, rounds: int, samples: int, parents: int) -> None:
+        self.rounds = rounds
+        self.samples = samples
+        self.parents = parents
+
+    def total(self) -> int:
+        return self.rounds * self.samples
+
+    def settled_before(self, number: int) -> int:
+        return number - number % self.samples
+
+    def draft(self, number: int, population: Population, rng: random.Random) -> Draft:
+        round_ = 1 + number // self.samples
+        parents = population.best(self.parents, before_round=round_)
+        return Draft(round_, "initial" if round_ == 1 else "mutate", parents)
