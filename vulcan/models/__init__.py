@@ -1,4 +1,4 @@
-"""Language models: what a search asks of them, and the providers and servers that answer."""
+"""Language models: requests, replies, budgets, and the providers and servers that answer."""
 
 from vulcan.models.base import (
     BudgetExhausted,

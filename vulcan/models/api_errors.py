@@ -1,4 +1,4 @@
-"""Sort the errors of a call into permanent and passing ones."""
+"""Sort API errors into permanent and transient ones."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _BAD_KEY = re.compile(r"api[_ -]?key", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who called whom, as error messages tell it: `model` at `endpoint`.
+    """The model and endpoint of a call, as error messages name them.
 
     `credentials` says what to set where the server does not accept the key; `key` is never shown.
     """
@@ -40,17 +40,17 @@ class Caller:
         return f"model {self.model!r} at {self.endpoint}"
 
     def without_keys(self, reply: str) -> str:
-        """What a server says in its answer, without keys: it is kept, and shown."""
+        """Redact keys from a server's reply, which is stored and shown."""
         return redact(reply, self.key, shortest=MIN_IN_REPLY)
 
     def one_line(self, message: str) -> str:
-        """A server's message without keys, line breaks and excess."""
+        """Return a server's message on one line, truncated and without keys."""
         line = " ".join(redact(message, self.key).split())
         return line if len(line) <= _MAX_MESSAGE else line[:_MAX_MESSAGE] + "..."
 
 
 def sort_fault(error: openai.OpenAIError, caller: Caller) -> ModelRefused | PassingFault:
-    """What to raise for an error of the `openai` package, from which litellm's errors derive as well."""
+    """Return the exception to raise for an error of the `openai` package (litellm's errors derive from it)."""
     if isinstance(error, openai.APITimeoutError):
         return PassingFault("the call timed out")
     message = caller.one_line(_message(error))
@@ -68,10 +68,10 @@ def sort_fault(error: openai.OpenAIError, caller: Caller) -> ModelRefused | Pass
 
 
 def may_be_paid(error: openai.OpenAIError) -> bool:
-    """Whether a model may have worked on the call, so that it may be charged though there is no answer.
+    """Check whether a call without an answer may have been billed.
 
-    That is no where no connection was made, or where the server itself answered with an error; but a gateway's
-    error that it waited too long tells nothing of the model behind it.
+    False where no connection was made or the server itself returned an error. A gateway's time-out says nothing
+    about the model behind it.
     """
     link: BaseException | None = error
     while link is not None:

@@ -1,7 +1,4 @@
-"""What a search asks of a model, what it gets back, and the ways in which that fails.
-
-A call of a model as it was answered.
-"""
+"""Requests to a model, its replies, and the ways a call fails."""
 
 from __future__ import annotations
 
@@ -80,10 +77,10 @@ class Proposer(Protocol):
     def name(self) -> str: ...
 
     def propose(self, request: Request) -> Reply:
-        """One reply. Raises ModelRefused (permanent), ModelUnavailable (retries are used up) or BudgetExhausted."""
+        """Return one reply. Raises ModelRefused (permanent), ModelUnavailable (retries used up) or BudgetExhausted."""
 
     def close(self) -> None:
-        """Cut off calls in flight, whose `propose` then raises ModelUnavailable, and free what is held."""
+        """Cancel calls in flight, whose `propose` then raises ModelUnavailable, and release resources."""
 
 
 class ModelRefused(UserError):
@@ -91,16 +88,16 @@ class ModelRefused(UserError):
 
 
 class ModelUnavailable(Exception):
-    """A passing fault (rate limit, server error, time-out, lost connection) outlasted every retry."""
+    """A transient error (rate limit, server error, time-out, lost connection) that outlasted every retry."""
 
 
 class BudgetExhausted(Exception):
-    """A limit of dollars, tokens or minutes is reached: the call was not made, or was cut off at the deadline."""
+    """A limit of dollars, tokens or minutes was reached: the call was not made, or was cancelled at the deadline."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """What was asked in one turn of a proposal, and the reply to it."""
+    """The prompt of one turn of a proposal, and the reply to it."""
 
     proposal: int
     turn: int
@@ -109,7 +106,7 @@ class Recorded:
 
 
 def content_hash(messages: tuple[Message, ...]) -> str:
-    """SHA-256 over the roles and contents in order, each with its length before it, in hexadecimal."""
+    """Return the SHA-256 of the roles and contents in order, each prefixed by its length, in hexadecimal."""
     digest = hashlib.sha256()
     for message in messages:
         for part in (message.role, message.content):

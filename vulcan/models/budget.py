@@ -1,7 +1,4 @@
-"""What a search may spend: hard limits of dollars, tokens and minutes, calls in flight included.
-
-Keeps the calls of one model within a budget.
-"""
+"""Hard limits of dollars, tokens and minutes on a search, calls in flight included."""
 
 from __future__ import annotations
 
@@ -30,9 +27,9 @@ _UNITS_A_DOLLAR = 10**12
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What went so far. `unanswered` counts calls without an answer that may have been paid for.
+    """Spending so far. `unanswered` counts calls without an answer that may have been billed.
 
-    They are in `dollars` and `tokens` at the most that they can have cost; what is in flight is in `reserved`.
+    They are in `dollars` and `tokens` at their maximum cost; calls in flight are in `reserved`.
     """
 
     dollars: float
@@ -43,7 +40,7 @@ class Spent:
 
 
 class Reservation:
-    """The share of a budget that a call in flight holds. It is settled or released, once."""
+    """The share of a budget that a call in flight holds, to be settled or released exactly once."""
 
     def __init__(self, budget: Budget, units: int, tokens: int) -> None:
         self._budget = budget
@@ -51,23 +48,23 @@ class Reservation:
         self._tokens = tokens
 
     def settle(self, cost: Cost) -> None:
-        """The call was answered and cost this. Unknown dollars (None) count as what was reserved."""
+        """Charge an answered call. Unknown dollars (None) count as what was reserved."""
         units = self._units if cost.dollars is None else _units(cost.dollars)
         self._budget._end(self, units, cost.tokens)
 
     def settle_unanswered(self) -> None:
-        """The call has no answer, but the server may have worked: what was reserved counts as spent."""
+        """Charge a call without an answer on which the server may have worked: all that was reserved."""
         self._budget._end(self, self._units, self._tokens, unanswered=1)
 
     def release(self) -> None:
-        """The call was not made, or was refused: it cost nothing."""
+        """Release the reservation of a call that was not made, or was refused."""
         self._budget._end(self, 0, 0)
 
 
 class Budget:
-    """Limits that hold at every moment: what is spent and what is reserved are together never above one.
+    """Limits that hold at every moment: spent plus reserved never exceeds one.
 
-    Before a call the most that it can cost is reserved; its true cost takes the place of that once it is known.
+    A call's maximum cost is reserved before it is made, and replaced by its true cost once that is known.
     Only a server that writes more than the `max_tokens` it was sent can break the limit, and that is logged.
     Minutes run from the making of the budget, and are those of one session. None is no limit. Safe to use from
     many threads.
@@ -97,11 +94,11 @@ class Budget:
 
     @property
     def limits_calls(self) -> bool:
-        """Whether the number or the length of calls matters, and not only the time."""
+        """Whether calls are limited by tokens or dollars, and not by time alone."""
         return self.dollars is not None or self.tokens is not None
 
     def reserve(self, most: Cost) -> Reservation | None:
-        """Room for a call that costs at most this; None where there is not enough now, or the time is over.
+        """Reserve a call's maximum cost; None where the budget has no room now, or its time is over.
 
         Raises UserError where the price is not known and dollars are limited.
         """
@@ -110,9 +107,9 @@ class Budget:
             return None if self._reason() else self._room_for(units, most.tokens)
 
     def acquire(self, most: Cost, place: tuple[int, int] = (0, 0)) -> Reservation:
-        """The same, but waits while calls in flight may leave room; the caller of the lowest `place` is first.
+        """Reserve as `reserve` does, waiting while calls in flight may leave room; the lowest `place` goes first.
 
-        Raises BudgetExhausted where there will be no room: from then on for all. Raises UserError as `reserve`,
+        Raises BudgetExhausted where there will be no room, from then on for all. Raises UserError as `reserve`,
         and concurrent.futures.CancelledError once the budget is closed.
         """
         units = self._most(most)
@@ -144,19 +141,19 @@ class Budget:
             return Spent(self._units / _UNITS_A_DOLLAR, self._tokens, minutes, self._unanswered, reserved)
 
     def exhausted(self) -> str | None:
-        """Why nothing more may be started, as one clause; None while something may."""
+        """Say in one clause why no further call may start; None while one may."""
         with self._changed:
             return self._reason()
 
     def late(self) -> str | None:
-        """That the minutes are over, as one clause; None before."""
+        """Say in one clause that the minutes are over; None before."""
         over = self._late or self.seconds_left() == 0
         return f"the budget of {self.minutes:g} minutes is over" if over else None
 
     def restore(self, calls: Iterable[Recorded]) -> None:
-        """Count what an earlier session of the run was answered. Calls that it had in flight are not known of.
+        """Charge the calls answered in an earlier session of the run; those it had in flight are unknown.
 
-        Tokens that a server did not count are taken as one a byte. Raises UserError where dollars are limited and
+        Tokens that a server did not count are taken as one per byte. Raises UserError where dollars are limited and
         the price of a call is not known.
         """
         for call in calls:
@@ -175,7 +172,7 @@ class Budget:
 
     @contextmanager
     def deadline(self, cut_off: Callable[[], None]) -> Iterator[None]:
-        """Inside, `cut_off` (such as a proposer's `close`) is called when the minutes are over."""
+        """Call `cut_off` (such as a proposer's `close`) if the minutes run out inside this block."""
         seconds = self.seconds_left()
         if seconds is None:
             yield
@@ -196,7 +193,7 @@ class Budget:
             timer.cancel()
 
     def close(self) -> None:
-        """Whoever waits for room gets CancelledError."""
+        """Close the budget: callers that wait for room get CancelledError."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
@@ -240,7 +237,7 @@ class Budget:
             )
 
     def seconds_left(self) -> float | None:
-        """Until the deadline, 0 after it; None where minutes are not limited."""
+        """Return the seconds until the deadline, 0 after it; None where minutes are not limited."""
         if self.minutes is None:
             return None
         return max(0.0, self.minutes * 60 - (self._clock() - self._began))
@@ -274,19 +271,19 @@ def _units(dollars: float) -> int:
 
 
 REPLY_TOKENS = 8192
-"""The most tokens of a reply where a budget needs a limit and none is set: a program takes a tenth of it."""
+"""Default limit of tokens per reply where a budget needs one; a program takes a tenth of it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Meter:
-    """Charges every attempt of a model's calls to `budget`; with no budget it charges nothing."""
+    """A meter that charges every attempt of one model's calls to `budget`, if there is one."""
 
     budget: Budget | None
     price: Price
     max_tokens: int | None
 
     def begin(self, request: Request) -> Bill:
-        """Reserve the most that one attempt can cost, waiting for calls in flight where that may help.
+        """Reserve the maximum cost of one attempt, waiting for calls in flight where that may help.
 
         Raises BudgetExhausted, and concurrent.futures.CancelledError once the budget is closed.
         """
@@ -296,7 +293,7 @@ class Meter:
         return Bill(self, self.budget.acquire(most, (request.proposal, request.turn)), most)
 
     def late(self) -> str | None:
-        """That the minutes of the budget are over; None before."""
+        """Say that the minutes of the budget are over; None before."""
         return None if self.budget is None else self.budget.late()
 
     def close(self) -> None:
@@ -306,14 +303,14 @@ class Meter:
 
 @dataclass(frozen=True, slots=True)
 class Bill:
-    """What one attempt will be charged: exactly one of the methods is called."""
+    """The charge for one attempt; exactly one of its methods is called."""
 
     meter: Meter
     reservation: Reservation | None
     most: Cost | None
 
     def answered(self, completion: Completion) -> Completion:
-        """Charge the answer; it comes back with the dollars charged, where the price is known."""
+        """Charge an answer, and return it with the dollars charged where the price is known."""
         if self.reservation is None or self.most is None:
             return completion
         counted = completion.tokens_in is not None and completion.tokens_out is not None
@@ -325,7 +322,7 @@ class Bill:
         return replace(completion, dollars=dollars)
 
     def failed(self, *, may_be_paid: bool) -> None:
-        """Charge an attempt with no answer: all that was reserved where the server may have worked on it."""
+        """Charge an attempt without an answer: the whole reservation where the server may have worked on it."""
         if self.reservation is None:
             return
         if may_be_paid:
@@ -335,9 +332,9 @@ class Bill:
 
 
 def metered(name: str, settings: CallSettings, budget: Budget | None, price: Price) -> tuple[CallSettings, Meter]:
-    """The settings that the budget needs, and the meter of the model of that name.
+    """Return call settings that the budget can bound, and the meter of the model of that name.
 
-    A budget of dollars or tokens needs a longest reply: where none is set, one is chosen and a notice says so.
+    A budget of dollars or tokens needs a limit on replies: where none is set, one is chosen and logged.
     Raises UserError for a budget in dollars where the price is not known.
     """
     if budget is None or not budget.limits_calls:

@@ -1,7 +1,4 @@
-"""How a model is called.
-
-The sampling temperature over a search.
-"""
+"""Time-out, token limit and sampling of every call, and the temperature schedule."""
 
 from __future__ import annotations
 
@@ -14,7 +11,7 @@ from vulcan.models.retry import RetryPolicy
 
 @dataclass(frozen=True, slots=True)
 class Temperature:
-    """From `first` at the beginning of a search to `last` at its end, linear in between. Raises UserError."""
+    """A linear schedule from `first` at the start of a search to `last` at its end. Raises UserError."""
 
     first: float
     last: float
@@ -25,13 +22,13 @@ class Temperature:
                 raise UserError(f"temperature {value:g}: it must be 0 or more")
 
     def at(self, progress: float) -> float:
-        """The temperature at a progress from 0 to 1, to 4 decimals; beyond these it stays as it is there."""
+        """Return the temperature at a progress from 0 to 1 (clamped), to 4 decimals."""
         share = min(max(progress, 0.0), 1.0)
         return round(self.first + (self.last - self.first) * share, 4)
 
 
 def parse_temperature(text: str) -> Temperature:
-    """`0.7` is one temperature throughout, `1.1:0.4` goes from 1.1 to 0.4. Raises UserError."""
+    """Parse `0.7` (constant) or `1.1:0.4` (a schedule from 1.1 to 0.4). Raises UserError."""
     parts = text.split(":")
     try:
         values = [float(part) for part in parts]
@@ -67,7 +64,7 @@ class CallSettings:
             raise UserError(f"{self.max_tokens} tokens a reply: at least 1 is needed")
 
     def sampling(self, progress: float = 0.0) -> dict[str, float | int]:
-        """The parameters of a request that are set, at a progress of the search from 0 to 1."""
+        """Return the sampling parameters that are set, at a progress of the search from 0 to 1."""
         temperature = self.temperature.at(progress) if isinstance(self.temperature, Temperature) else self.temperature
         chosen = {"temperature": temperature, "max_tokens": self.max_tokens}
         return {name: value for name, value in chosen.items() if value is not None}

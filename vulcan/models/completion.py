@@ -1,4 +1,4 @@
-"""Reads the answer of a chat-completions API."""
+"""Parse the response of a chat-completions API."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _FINISH_NAMES = {
 }
 
 _MAX_TOKENS = 10**9
-"""No call has more: a number beyond it is no count, and SQLite could not keep one beyond 2^63."""
+"""Larger token counts are taken for errors; SQLite stores none beyond 2^63."""
 
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """One answer; the fields are those of `vulcan.models.base.Reply`."""
+    """One completion, with the fields of `vulcan.models.base.Reply`."""
 
     text: str
     model: str
@@ -32,9 +32,9 @@ class Completion:
 
 
 def read_completion(body: object, model: str) -> Completion:
-    """The answer in a decoded response body; `model` is the name to note where the server gives none.
+    """Parse a decoded response body; `model` is the name to record where the server gives none.
 
-    Raises PassingFault where the body holds no answer: proxies in front of a model do that under load.
+    Raises PassingFault where the body holds no answer, as proxies in front of a model send under load.
     """
     answer = _mapping(body)
     if answer.get("error"):
@@ -70,7 +70,7 @@ def _error_text(error: object) -> str:
 
 
 def _text(content: object) -> str:
-    """The text of a message; some servers send it as a list of parts."""
+    """Return the text of a message, which some servers send as a list of parts."""
     if isinstance(content, str):
         return content
     if isinstance(content, list):

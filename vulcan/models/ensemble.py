@@ -1,11 +1,4 @@
-"""Several models in one search: which is asked, and who answers where it does not.
-
-The offline generator and language models in one search: which writes the next candidate.
-
-Which of several sources of candidates is asked next, by what each has gained for what it cost.
-
-A circuit breaker: a model that keeps failing is left alone for a while.
-"""
+"""Several models in one search: a bandit on gain per cost chooses among them, with failover and circuit breakers."""
 
 from __future__ import annotations
 
@@ -21,20 +14,20 @@ from vulcan.errors import UserError, did_you_mean
 from vulcan.models.base import ModelUnavailable, Proposer, Reply, Request
 
 FIRST_TRIES = 3
-"""Settled trials of each arm before what they gained counts."""
+"""Outcomes of each arm before gains count."""
 
 WINDOW = 200
-"""The latest trials that count: gains shrink as a search goes on, and what helps early need not help late."""
+"""Size of the sliding window of outcomes: gains shrink over a search, and what helps early need not help late."""
 
 _FULL_GAIN_SHARE = 0.9  # of the gains above 0: larger ones count as that, so that one lucky find does not rule
 
 
 @dataclass(frozen=True, slots=True)
 class ArmOutcome:
-    """A settled proposal: who answered, what its program gained over its parents, and what it cost.
+    """The outcome of one proposal: its model, its program's gain over its parents, and its cost.
 
-    `gain` is 0 or more (`gain_of`). `dollars` is None where the price is not known. `seconds` are what the reply took,
-    and its scoring where that is to count.
+    `gain` is 0 or more (`gain_of`). `dollars` is None where the price is not known. `seconds` is the reply's latency,
+    plus its scoring time where that counts.
     """
 
     arm: str
@@ -44,14 +37,14 @@ class ArmOutcome:
 
 
 def gain_of(score: float | None, before: Sequence[float]) -> float:
-    """By how much a score passes the best of those before (a proposal's parents); 0 with no score or none before."""
+    """Return by how much a score exceeds the best of `before` (a proposal's parents); 0 without either."""
     if score is None or not before:
         return 0.0
     return max(0.0, score - max(before))
 
 
 def choose_arm(arms: Sequence[str], trials: Sequence[ArmOutcome], costs: Sequence[float], rng: random.Random) -> str:
-    """The arm to try next: the highest draw of gain per cost; `costs` are those of `trials`, above 0.
+    """Choose the arm with the highest draw of gain per cost; `costs` are those of `trials`, above 0.
 
     Thompson sampling for bandits with costs, which draws each arm's gain and cost and compares the ratios (Xia, Li,
     Qin, Yu, Liu: "Thompson Sampling for Budgeted Multi-armed Bandits", IJCAI 2015), with the non-parametric draws of
@@ -83,15 +76,15 @@ def choose_arm(arms: Sequence[str], trials: Sequence[ArmOutcome], costs: Sequenc
 
 
 def mean_cost(arm: str, trials: Sequence[ArmOutcome], costs: Sequence[float]) -> float:
-    """The mean cost of an arm's trials, 0 where there are none."""
+    """Return the mean cost of an arm's outcomes, 0 where there are none."""
     paid = [cost for trial, cost in zip(trials, costs, strict=True) if trial.arm == arm]
     return sum(paid) / len(paid) if paid else 0.0
 
 
 def dollars_of(arms: Sequence[str], trials: Sequence[ArmOutcome]) -> list[float] | None:
-    """The dollars of each trial, an unknown one at its arm's mean; None where some arm's price is not known.
+    """Return the dollars of each outcome, an unknown one at its arm's mean; None where an arm's price is not known.
 
-    Trials of other arms count 0.
+    Outcomes of other arms count 0.
     """
     means: dict[str, float] = {}
     for arm in arms:
@@ -104,7 +97,7 @@ def dollars_of(arms: Sequence[str], trials: Sequence[ArmOutcome]) -> list[float]
 
 
 def _full_gain(gains: Sequence[float]) -> float:
-    """What counts as a whole gain."""
+    """Return the gain that counts as 1."""
     positive = sorted(gain for gain in gains if gain > 0)
     if not positive:
         return 1.0
@@ -112,11 +105,10 @@ def _full_gain(gains: Sequence[float]) -> float:
 
 
 def choose_model(models: Sequence[str], history: Sequence[ArmOutcome], rng: random.Random) -> str:
-    """The model to ask next, by gain per dollar (`choose_arm`).
+    """Choose the model to ask next, by gain per dollar (`choose_arm`).
 
-    `history` is the settled trials in their order: the choice follows from it and from `rng` alone, so that a
-    resumed or replayed search chooses alike. Where the price of a model is not known, or is 0, all are compared by
-    gain per proposal, for a ratio of dollars would say nothing.
+    `history` is the outcomes in order; the choice depends on it and on `rng` alone, so that a resumed or replayed
+    search makes the same one. Where the price of a model is unknown or 0, models are compared by gain per proposal.
     """
     dollars = dollars_of(models, history)
     if dollars is None or any(mean_cost(model, history, dollars) <= 0 for model in models):
@@ -125,9 +117,9 @@ def choose_model(models: Sequence[str], history: Sequence[ArmOutcome], rng: rand
 
 
 class Ensemble:
-    """A `Proposer` of several; each request names the one that is to answer, `Reply.by` is the one that did.
+    """A `Proposer` over several models; each request names one, and `Reply.by` is the one that answered.
 
-    Where that one is unavailable the others are asked in their order, beginning after it. Raises UserError for two
+    Where the named one is unavailable the others are tried in order, starting after it. Raises UserError for two
     models of one name.
     """
 
@@ -142,11 +134,11 @@ class Ensemble:
 
     @property
     def models(self) -> tuple[str, ...]:
-        """The names, in order: the arms of `choose_model`."""
+        """The names of the models, in order: the arms of `choose_model`."""
         return tuple(self._models)
 
     def propose(self, request: Request) -> Reply:
-        """One reply. Raises ModelUnavailable where no model answers, and at once what else a model raises."""
+        """Return one reply. Raises ModelUnavailable where no model answers, and at once what else a model raises."""
         names = self.models
         first = request.model or names[0]
         if first not in self._models:
@@ -166,13 +158,13 @@ class Ensemble:
 
 
 DOLLARS_AN_HOUR = 1.0
-"""What an hour of waiting and scoring counts for where nobody says otherwise: about a rented machine of 16 cores."""
+"""Default price of an hour of waiting and scoring: about that of a rented 16-core machine."""
 
 
 def choose_source(
     arms: Sequence[str], history: Sequence[ArmOutcome], rng: random.Random, *, dollars_an_hour: float = DOLLARS_AN_HOUR
 ) -> str:
-    """The arm to ask next, by gain per what it costs in dollars and in seconds (`choose_arm`).
+    """Choose the arm to ask next, by gain per cost in dollars and seconds (`choose_arm`).
 
     A proposal's cost is its dollars and its seconds at `dollars_an_hour`. Where the price of an arm is not known
     only the seconds count; where an arm took no time at all, the gain per proposal.
@@ -194,10 +186,12 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class BreakerPolicy:
-    """After `failures` failed calls in a row the breaker opens for `first_open` seconds.
+    """When a breaker opens, and for how long.
 
-    Then one call is let through: its success closes the breaker, its failure opens it again for twice as long, up to
-    `longest_open`. (The pattern: M. Nygard, "Release It!", 2007.)
+    After `failures` consecutive failures it opens for `first_open` seconds. Then one call is let through: success
+    closes the breaker, failure opens it again for twice as long, up to `longest_open`.
+
+    Source: M. Nygard, "Release It!", 2007.
     """
 
     failures: int = 3
@@ -237,7 +231,7 @@ class Breaker:
         return self._model.name
 
     def propose(self, request: Request) -> Reply:
-        """One reply. Raises what the model raises, and ModelUnavailable at once while the breaker is open."""
+        """Return one reply. Raises what the model raises, and ModelUnavailable at once while the breaker is open."""
         epoch = self._enter()
         try:
             reply = self._model.propose(request)
@@ -253,7 +247,7 @@ class Breaker:
         self._model.close()
 
     def _enter(self) -> int:
-        """Let a call through, and note when it began."""
+        """Admit a call, and note when it began."""
         with self._lock:
             if self._opened_until is not None:
                 left = self._opened_until - self._clock()

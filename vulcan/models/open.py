@@ -11,10 +11,10 @@ from vulcan.models.call_settings import CallSettings
 def open_proposer(
     name: str, *, api_base: str | None = None, settings: CallSettings | None = None, budget: Budget | None = None
 ) -> Proposer:
-    """The model `name` of the OpenAI-compatible server at `api_base`, or else of the provider in its name.
+    """Open the model `name` of the OpenAI-compatible server at `api_base`, or else of the provider in its name.
 
-    Makes no call. Raises UserError for a name, an address or a key that cannot be right, and for a budget that
-    cannot be kept; the caller closes the proposer.
+    Makes no call; the caller closes the proposer. Raises UserError for an invalid name, address or key, and for a
+    budget that cannot be enforced.
     """
     if not name.strip():
         raise UserError("the model has no name: give one, such as openai/gpt-4o, with --model")

@@ -1,4 +1,4 @@
-"""What a call costs, and the most that it can cost before it is made.
+"""The cost of a call, and an upper bound on it before it is made.
 
 Loads litellm, which takes seconds, only where a model of it is used.
 """
@@ -18,7 +18,7 @@ from vulcan.models.base import Message
 
 
 def load_litellm() -> Any:
-    """The package, made quiet and kept from the network."""
+    """Import litellm, silenced and kept off the network."""
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # the shipped price table, not a download
     os.environ.setdefault("LITELLM_MODE", "PRODUCTION")  # else it reads a .env file into the environment
     import litellm
@@ -33,7 +33,7 @@ def load_litellm() -> Any:
 
 
 BYTES_A_TOKEN = 4
-"""The estimate for a prompt of English and Python, about what byte-pair encodings of 100,000 tokens and more reach."""
+"""Estimate for prompts of English and Python, about what vocabularies of 100,000 tokens and more reach."""
 
 _TOKENS_A_CHAT = 256  # what a server's chat template may put before and after the messages
 _TOKENS_A_MESSAGE = 16
@@ -45,7 +45,7 @@ _OUTPUT = ("output_cost_per_token", "output_cost_per_reasoning_token")
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Of one call or more. `dollars` is None where the price is not known; `tokens` are those in and out."""
+    """The cost of one or more calls. `dollars` is None where the price is not known; `tokens` are those in and out."""
 
     dollars: float | None
     tokens: int
@@ -53,27 +53,27 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """Dollars a token, as litellm's price table has them; `entry` is empty where the price is not known."""
+    """Dollars per token from litellm's price table; `entry` is empty where the price is not known."""
 
     entry: Mapping[str, object]
 
     @property
     def known(self) -> bool:
-        """A price of 0 counts as unknown: the table has it for models whose price depends on who runs them."""
+        """Whether the price is known; 0 counts as unknown, for the table has it for models of self-run servers."""
         return _rate(self.entry, _INPUT, 0) > 0 and _rate(self.entry, _OUTPUT, 0) > 0
 
     @property
     def longest_reply(self) -> int | None:
-        """The most tokens that the model writes in one reply, where the table has it."""
+        """The model's limit of tokens per reply, where the table has it."""
         tokens = self.entry.get("max_output_tokens")
         return tokens if isinstance(tokens, int) and tokens > 0 else None
 
     def dollars(self, tokens_in: int, tokens_out: int) -> float | None:
-        """The list price; the dearer rates of long prompts included, discounts for cached ones not."""
+        """Return the list price, including surcharges for long prompts and no cache discounts."""
         return self._sum(_INPUT, tokens_in, tokens_out)
 
     def most_dollars(self, tokens_in: int, tokens_out: int) -> float | None:
-        """The same, every prompt token at the price of one that the server also puts into its cache."""
+        """Return the list price with every prompt token charged as a cache write."""
         return self._sum(_INPUT_AT_MOST, tokens_in, tokens_out)
 
     def _sum(self, inputs: tuple[str, ...], tokens_in: int, tokens_out: int) -> float | None:
@@ -88,7 +88,7 @@ UNKNOWN = Price({})
 
 
 def find_price(name: str, api_base: str | None = None) -> Price:
-    """The model's price by litellm's shipped table; UNKNOWN where it is not there, or the server is one's own."""
+    """Look up the model's price in litellm's shipped table; UNKNOWN if absent, or for a server of one's own."""
     if api_base is not None:
         return UNKNOWN
     table: Mapping[str, Mapping[str, object]] = load_litellm().model_cost
@@ -101,34 +101,34 @@ def find_price(name: str, api_base: str | None = None) -> Price:
 
 
 def expected_tokens(messages: Iterable[Message]) -> int:
-    """About how many tokens the messages are: one for 4 bytes."""
+    """Estimate the tokens of the messages: one per 4 bytes."""
     return math.ceil(_bytes(messages) / BYTES_A_TOKEN)
 
 
 def most_tokens(messages: Iterable[Message]) -> int:
-    """No fewer tokens than the messages are for any model.
+    """Bound the tokens of the messages from above, for any model.
 
-    A token stands for at least one byte of UTF-8; to these come the marks between messages. A tokeniser's own
-    count would be nearer and still no bound, for most providers do not publish theirs.
+    A token stands for at least one byte of UTF-8, plus the marks between messages. A tokenizer's own count would
+    be closer but no bound, since most providers do not publish theirs.
     """
     told = tuple(messages)
     return _bytes(told) + _TOKENS_A_MESSAGE * len(told) + _TOKENS_A_CHAT
 
 
 def expected_cost(price: Price, messages: Iterable[Message], tokens_out: int) -> Cost:
-    """About what a call costs whose reply has that many tokens."""
+    """Estimate the cost of a call whose reply has that many tokens."""
     tokens_in = expected_tokens(messages)
     return Cost(price.dollars(tokens_in, tokens_out), tokens_in + tokens_out)
 
 
 def most_cost(price: Price, messages: Iterable[Message], max_tokens: int) -> Cost:
-    """The most that a call can cost whose reply is cut off at that many tokens."""
+    """Bound the cost of a call whose reply is limited to that many tokens."""
     tokens_in = most_tokens(messages)
     return Cost(price.most_dollars(tokens_in, max_tokens), tokens_in + max_tokens)
 
 
 def format_price(dollars: float | None) -> str:
-    """For people: `$0.0123`, or `unknown`."""
+    """Format dollars for people: `$0.0123`, or `unknown`."""
     if dollars is None:
         return "unknown"
     return f"${dollars:.2f}" if dollars >= 1 or dollars == 0 else f"${dollars:.3g}"
@@ -139,7 +139,7 @@ def _bytes(messages: Iterable[Message]) -> int:
 
 
 def _rate(entry: Mapping[str, object], names: tuple[str, ...], tokens_in: int) -> float:
-    """The highest of these rates that can hold for a prompt of that many tokens."""
+    """Return the highest rate that applies to a prompt of that many tokens."""
     rates = [0.0]
     for key, value in entry.items():
         above = _ABOVE.search(key)

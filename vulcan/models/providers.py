@@ -1,9 +1,4 @@
-"""What every model behind a network has in common: the deadline, the retries, the budget, the clock.
-
-Calls that end at their deadline, whatever the server does.
-
-Language models by provider: OpenAI-compatible servers, and whatever litellm knows.
-"""
+"""Models behind a network: OpenAI-compatible servers and litellm's providers, with deadlines, retries and budgets."""
 
 from __future__ import annotations
 
@@ -42,10 +37,10 @@ _CLOSING_SECONDS = 5.0
 
 
 class Calls:
-    """Calls of any number of threads, run side by side on an event loop in a thread of its own.
+    """Concurrent calls from any number of threads, on one event loop in a thread of its own.
 
-    An HTTP client's own time-out restarts with every byte it reads, so that against a server which drips it
-    bounds nothing. Here the whole call has one deadline, and what misses it is cancelled, socket and all.
+    An HTTP client's read time-out restarts with every byte, so a server that drips bytes defeats it. Here the
+    whole call has one deadline, and a call that misses it is cancelled, socket included.
     """
 
     def __init__(self) -> None:
@@ -54,7 +49,7 @@ class Calls:
         self._running: set[Future[Any]] = set()
 
     def run(self, call: Callable[[], Coroutine[Any, Any, T]], seconds: float) -> T:
-        """What the call returns or raises.
+        """Run a call, and return or raise what it does.
 
         Raises TimeoutError at the deadline, and concurrent.futures.CancelledError once this is closed.
         """
@@ -71,7 +66,7 @@ class Calls:
                 self._running.discard(future)
 
     def close(self, last: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Cancel the calls in flight, then run `last`, which frees what the calls used."""
+        """Cancel the calls in flight, then run `last`, which releases their resources."""
         with self._lock:
             if self._closed:
                 return
@@ -89,7 +84,7 @@ _starting = threading.Lock()
 
 
 def _event_loop() -> asyncio.AbstractEventLoop:
-    """The loop of all calls of this process."""
+    """Return the event loop of all calls of this process."""
     with _starting:
         return _started_event_loop()
 
@@ -105,7 +100,7 @@ def _started_event_loop() -> asyncio.AbstractEventLoop:
 class RemoteModel(ABC):
     """A `Proposer` that calls a server; safe to use from many threads.
 
-    Every attempt is within the `budget`, where one is given, at this `price`. Raises UserError for a budget that
+    Every attempt is charged to the `budget`, where one is given, at this `price`. Raises UserError for a budget that
     cannot be kept.
     """
 
@@ -123,7 +118,7 @@ class RemoteModel(ABC):
         return self._caller.model
 
     def propose(self, request: Request) -> Reply:
-        """One reply. Raises ModelRefused (permanent), ModelUnavailable (retries are used up) or BudgetExhausted."""
+        """Return one reply. Raises ModelRefused (permanent), ModelUnavailable (retries used up) or BudgetExhausted."""
         began = time.monotonic()
         try:
             completion = with_retries(
@@ -181,7 +176,7 @@ class RemoteModel(ABC):
 
     @abstractmethod
     async def _complete(self, messages: tuple[Message, ...], sampling: Mapping[str, float | int]) -> Completion:
-        """One call, with no retry. Raises openai.OpenAIError, PassingFault or ModelRefused."""
+        """Make one call, without retries. Raises openai.OpenAIError, PassingFault or ModelRefused."""
 
     @abstractmethod
     async def _free(self) -> None:
@@ -189,7 +184,7 @@ class RemoteModel(ABC):
 
 
 def as_chat(messages: tuple[Message, ...]) -> list[dict[str, str]]:
-    """The messages as the chat-completions API takes them."""
+    """Convert messages to the form of the chat-completions API."""
     return [{"role": message.role, "content": message.content} for message in messages]
 
 
@@ -197,7 +192,7 @@ KEY_VARIABLE = "OPENAI_API_KEY"
 
 
 class EndpointModel(RemoteModel):
-    """The model `name`, passed on as it is written, of the server at `api_base`.
+    """A model of an OpenAI-compatible server; `name` is passed on verbatim.
 
     The key is read from OPENAI_API_KEY; a server that needs none is sent "none". The price is not known.
     Raises UserError where the address or the key cannot be right.
@@ -254,7 +249,7 @@ def _check(api_base: str, key: str) -> None:
 
 
 class LitellmModel(RemoteModel):
-    """The model `name`, as `provider/model`; keys are read from the variables that litellm reads.
+    """A model known to litellm as `provider/model`; keys come from the variables that litellm reads.
 
     `Reply.dollars` comes from litellm's price table. Raises ModelRefused where no provider is known by that
     name, or where the provider's key is not set.
@@ -285,11 +280,11 @@ class LitellmModel(RemoteModel):
         return replace(completion, dollars=_price(response))
 
     async def _free(self) -> None:
-        """Nothing: litellm shares connections between all that name the same server, and keeps them."""
+        """Do nothing: litellm pools connections per server, and keeps them."""
 
 
 def _price(response: Any) -> float | None:
-    """The price by litellm's table, where it and the number of tokens are known."""
+    """Return the price by litellm's table, where it and the token counts are known."""
     dollars = response._hidden_params.get("response_cost")  # documented as the place of the cost
     return dollars or None  # 0 stands for no price in the table, and for tokens that were not counted
 

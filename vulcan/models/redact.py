@@ -1,4 +1,4 @@
-"""Keep keys out of what is shown, logged or stored."""
+"""Redact keys from text that is shown, logged or stored."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from urllib.parse import urlsplit, urlunsplit
 _SECRET_VARIABLE = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD|CREDENTIALS)\Z", re.IGNORECASE)
 _MIN_SECRET = 6  # shorter values would blank out ordinary words
 MIN_IN_REPLY = 12
-"""Characters of the shortest secret that is hidden in a model's reply: it may be a program, made of ordinary words."""
+"""Minimum length of a secret that is redacted from a model's reply, which is a program made of ordinary words."""
 
 
 def redact(text: str, *secrets: str, shortest: int = _MIN_SECRET) -> str:
-    """The text without these secrets, and without the value of any environment variable named like one.
+    """Redact these secrets, and the value of any environment variable named like one.
 
     A server's error message may repeat the key it was sent; so may its answer. Secrets of fewer than `shortest`
     characters stay.
@@ -26,6 +26,6 @@ def redact(text: str, *secrets: str, shortest: int = _MIN_SECRET) -> str:
 
 
 def shown_url(url: str) -> str:
-    """The address without user name, password, query and fragment."""
+    """Return the URL without user name, password, query and fragment."""
     parts = urlsplit(url)
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))

@@ -1,4 +1,4 @@
-"""The model of a repeated search: another run's recorded replies, with no network and no key."""
+"""A model that replays another run's recorded replies, with no network and no key."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _MAX_QUOTE = 60
 
 
 class Replay:
-    """A `Proposer` that gives each prompt the reply that was recorded for it.
+    """A `Proposer` that answers each prompt with the reply recorded for it.
 
-    A prompt is known by the hash of its messages, whatever its number; where the same prompt occurs several times,
-    the reply is that of the same proposal and turn. Tokens, dollars and seconds are the recorded ones, so that
+    A prompt is identified by the hash of its messages, whatever its number; where the same prompt occurs several
+    times, by proposal and turn as well. Tokens, dollars and seconds are the recorded ones, so that
     whatever is decided by them is decided alike. Safe to call from many threads.
     """
 
@@ -32,7 +32,7 @@ class Replay:
         return NAME
 
     def propose(self, request: Request) -> Reply:
-        """The recorded reply. Raises UserError where there is none, saying what differs from the recorded run."""
+        """Return the recorded reply. Raises UserError where there is none, saying how the runs differ."""
         found = self._by_content.get(content_hash(request.messages), [])
         if len(found) == 1:
             return found[0].reply
@@ -52,7 +52,7 @@ class Replay:
         )
 
     def close(self) -> None:
-        """Nothing is held open."""
+        """Do nothing: no resource is held."""
 
     def _difference(self, request: Request) -> str:
         before = self._by_place.get((request.proposal, request.turn))

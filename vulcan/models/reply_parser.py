@@ -1,9 +1,4 @@
-"""Takes the program out of a model's reply. Text is only read here, never run.
-
-A verdict on a reply: there is no program to be had from it.
-
-Changes to a program as blocks of lines to search for and lines to put in their place. Text is only read here.
-"""
+"""Extract the program from a model's reply: code blocks, or diffs of SEARCH/REPLACE blocks. Nothing is run here."""
 
 from __future__ import annotations
 
@@ -19,7 +14,7 @@ from vulcan.models.base import Reply
 
 
 class NoSource(Exception):
-    """The reply holds no program: `rule` names what is wrong, `hint` says what to do instead."""
+    """A reply without a usable program: `rule` names what is wrong, `hint` says what to do instead."""
 
     def __init__(self, rule: str, message: str, hint: str) -> None:
         super().__init__(f"{rule}: {message}; {hint}")
@@ -37,19 +32,19 @@ _WHOLE = "or give the complete module in one Python code block"
 
 @dataclass(frozen=True, slots=True)
 class DiffBlock:
-    """One block: lines that are in the program, and those that take their place."""
+    """A SEARCH/REPLACE block: lines of the program, and their replacement."""
 
     search: tuple[str, ...]
     replace: tuple[str, ...]
 
 
 def has_diff(text: str) -> bool:
-    """Whether a reply holds the beginning of a block."""
+    """Check whether a reply contains the start of a diff block."""
     return any(_SEARCH.match(line) for line in text.split("\n"))
 
 
 def parse_diff(text: str) -> tuple[DiffBlock, ...]:
-    """The blocks of a reply, in their order. Raises NoSource with the rule `diff-malformed`."""
+    """Parse the diff blocks of a reply, in order. Raises NoSource with the rule `diff-malformed`."""
     found: list[DiffBlock] = []
     search: list[str] = []
     replace: list[str] = []
@@ -74,10 +69,10 @@ def parse_diff(text: str) -> tuple[DiffBlock, ...]:
 
 
 def apply_diff(source: str, changes: Sequence[DiffBlock]) -> str:
-    """The program after all changes, made one after the other.
+    """Apply diff blocks to a program, one after the other.
 
-    A change's lines must occur exactly once. Where they do not, lines that differ in their white space only are taken,
-    and the new lines are indented as those are. Raises NoSource with the rule `diff-empty-search`, `diff-no-match`,
+    A block's lines must occur exactly once. Failing that, lines that differ in white space alone match, and the new
+    lines are re-indented accordingly. Raises NoSource with the rule `diff-empty-search`, `diff-no-match`,
     `diff-ambiguous` or `diff-no-change`.
     """
     before = source.rstrip("\n").split("\n")
@@ -106,7 +101,7 @@ def _changed(lines: list[str], change: DiffBlock, number: int) -> list[str]:
 
 
 def _loosely_changed(lines: list[str], change: DiffBlock, number: int) -> list[str]:
-    """As `_changed`, by lines that agree but for their white space; empty ones at either end do not count."""
+    """Apply as `_changed` does, matching lines up to white space and ignoring empty lines at either end."""
     search, replace = _trimmed(change.search), _trimmed(change.replace)
     places = _places([_plain(line) for line in lines], [_plain(line) for line in search])
     if not places:
@@ -138,7 +133,7 @@ def _indent(line: str) -> str:
 
 
 def _indented(lines: Sequence[str], old: str, new: str) -> list[str]:
-    """The lines with another indentation than the old one; one that lies further left stays where it can."""
+    """Re-indent lines; one that lies further left than the old indentation stays where it can."""
     moved: list[str] = []
     for line in lines:
         if not line.strip():
@@ -151,7 +146,7 @@ def _indented(lines: Sequence[str], old: str, new: str) -> list[str]:
 
 
 def _no_match(lines: Sequence[str], search: Sequence[str], number: int) -> NoSource:
-    """Names the first line that is not in the program, with the one most like it, or else that the order differs."""
+    """Name the first line that is not in the program and its closest match, or else say that the order differs."""
     known = {_plain(line) for line in lines}
     missing = next((line for line in search if _plain(line) and _plain(line) not in known), None)
     if missing is None:
@@ -192,7 +187,7 @@ def _malformed(number: int, what: str) -> NoSource:
 __all__ = ["MAX_REPLY", "NoSource", "extract_source"]
 
 MAX_REPLY = 256 * 1024
-"""Bytes of UTF-8; a policy's source is bounded to a sixteenth of it."""
+"""In bytes of UTF-8; a policy's source is limited to a sixteenth of it."""
 
 _MAX_BARE_SOURCE = 64 * 1024
 _FENCE = re.compile(r"([ \t]*)(`{3,}|~{3,})(.*)\Z")
@@ -209,11 +204,11 @@ class _Block:
 
 
 def extract_source(reply: Reply, function: str, parent: str | None = None, others: Sequence[str] = ()) -> str:
-    """The source of the program in the reply that defines `function`, and where there are `others` these too.
+    """Extract the program that defines `function`, and `others` where there are any, from a reply.
 
-    That is the only code block, or the last of several that defines the functions, or else the main one; blocks of
-    another language count only where there is none of Python or without a language. A reply with no code block may be
-    the program itself. Reasoning in `<think>` tags is passed over. A name that begins with a capital is a class's.
+    That is the last code block that defines all of them, or else the last that defines `function`, or the only one;
+    blocks of another language count only where none is Python or unlabelled. A reply without a code block may be the
+    program itself. Reasoning in `<think>` tags is passed over. A name that begins with a capital is a class's.
 
     With the source of a `parent` the reply may instead be a diff against it, in blocks of SEARCH and REPLACE.
 
@@ -248,7 +243,7 @@ def _check_length(text: str) -> None:
 
 
 def _without_thoughts(text: str) -> tuple[str, bool]:
-    """The text without its reasoning, and whether the reasoning never ended."""
+    """Strip the reasoning from the text, and say whether it was left unclosed."""
     # The opening tag is missing where the server's chat template ends the prompt with it
     first = text.find("</think>")
     if first >= 0 and text.find("<think>", 0, first) < 0:
@@ -270,7 +265,7 @@ def _without_thoughts(text: str) -> tuple[str, bool]:
 
 
 def _blocks(text: str) -> list[_Block]:
-    """The fenced code blocks (CommonMark section 4.5, at any indentation); only the last can be unclosed."""
+    """Find fenced code blocks (CommonMark section 4.5, at any indentation); only the last can be unclosed."""
     blocks: list[_Block] = []
     indent = fence = language = ""
     lines: list[str] = []
@@ -296,7 +291,7 @@ def _language(info: str) -> str:
 
 
 def _unindented(lines: list[str], indent: str) -> str:
-    """The lines without the fence's indentation, and without one that they all share."""
+    """Remove the fence's indentation from the lines, and any that they all share."""
     return textwrap.dedent("\n".join(line.removeprefix(indent) for line in lines))
 
 
@@ -306,7 +301,7 @@ def _defines(source: str, function: str) -> bool:
 
 
 def _is_class(name: str) -> bool:
-    """Whether that is what the reply is to define: functions have no capitals."""
+    """Check whether the name is that of a class: functions have no capitals."""
     return name[:1].isupper()
 
 

@@ -1,4 +1,4 @@
-"""When a call that failed for a passing reason is made again."""
+"""Retries with exponential backoff after transient errors."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 Wait = Callable[[float], bool]
-"""Waits that many seconds; True where nobody wants the result any more. `threading.Event().wait` is one."""
+"""A function that waits that many seconds and returns True if cancelled, such as `threading.Event().wait`."""
 
 
 class PassingFault(Exception):
-    """A call failed for a reason that may pass; the server asked to wait `retry_after` seconds."""
+    """A transient error; the server asked to wait `retry_after` seconds."""
 
     def __init__(self, message: str, retry_after: float | None = None) -> None:
         super().__init__(message)
@@ -32,7 +32,7 @@ class PassingFault(Exception):
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """At most `attempts` calls, with waits in seconds between them.
+    """Exponential backoff: at most `attempts` calls, with waits in seconds between them.
 
     The wait after the n-th failure is drawn from the upper half of `first_wait * 2**(n - 1)`, at most
     `longest_wait`. Where the server names a wait (Retry-After, RFC 9110 section 10.2.3) it is at least that
@@ -52,7 +52,7 @@ class RetryPolicy:
             raise UserError("the waits between attempts cannot be negative")
 
     def wait_after(self, failures: int, asked: float | None, jitter: random.Random) -> float:
-        """Seconds to wait after that many failures in a row (1 or more)."""
+        """Return the seconds to wait after that many consecutive failures (1 or more)."""
         backoff = min(self.first_wait * 2.0 ** min(failures - 1, 60), self.longest_wait)
         backoff *= jitter.uniform(0.5, 1.0)
         if asked is None:
@@ -61,7 +61,7 @@ class RetryPolicy:
 
 
 def with_retries(call: Callable[[], T], policy: RetryPolicy, *, what: str, jitter: random.Random, wait: Wait) -> T:
-    """The result of `call`, made again after each PassingFault. Raises ModelUnavailable when giving up."""
+    """Call `call`, retrying after each PassingFault. Raises ModelUnavailable when giving up."""
     for attempt in range(1, policy.attempts + 1):
         try:
             return call()
@@ -84,7 +84,7 @@ def with_retries(call: Callable[[], T], policy: RetryPolicy, *, what: str, jitte
 
 
 def seconds_asked(value: str | None, now: datetime | None = None) -> float | None:
-    """The wait that a Retry-After header asks for: a number of seconds, or a date; None for anything else."""
+    """Parse a Retry-After header: a number of seconds, or a date; None for anything else."""
     if value is None:
         return None
     try:
