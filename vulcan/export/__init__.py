@@ -1,4 +1,4 @@
-"""A policy as a module that runs without Vulcan.
+"""Export of policies to files that run without Vulcan.
 
     files = find_exporter("python").export(policy, provenance)
 

@@ -1,4 +1,4 @@
-"""The winner of a run, or another of its candidates, ready to be exported."""
+"""Candidates of a run, with their provenance, for export."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from vulcan.store.runs import open_store
 
 @dataclass(frozen=True, slots=True)
 class ExportCandidate:
-    """A candidate of a run, ready to be exported."""
+    """A candidate of a run, with its policy and provenance, ready for export."""
 
     number: int
     policy: AnyPolicy
@@ -26,7 +26,7 @@ class ExportCandidate:
 
 
 def find_candidate(run: Path, candidate: int | None = None) -> ExportCandidate:
-    """The candidate of that number, or the winner, with what its run tells of it. Raises UserError."""
+    """Return the candidate of that number, or the winner, with its provenance. Raises UserError."""
     with closing(open_store(run)) as store:
         record, date = RunRecord.of(store.events()), store.begun()
         chosen = _chosen(record, run, candidate)
@@ -56,7 +56,7 @@ def _author(chosen: CandidateJudged, writer: str) -> str:
 
 
 def _chosen(record: RunRecord, run: Path, candidate: int | None) -> CandidateJudged:
-    """The candidate of that number, the winner, or the best so far of a run that has none yet."""
+    """Return the candidate of that number, else the winner, else the best of a run without a winner yet."""
     named = shlex.quote(str(run))
     if candidate is None:
         ranked = record.ranked()

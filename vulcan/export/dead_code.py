@@ -1,4 +1,4 @@
-"""Leaves out what a function computes and never uses; expressions have no effects, so nothing else changes."""
+"""Dead-code elimination; safe because expressions have no side effects."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from vulcan.anvil import ir
 
 
 def without_unused(function: ir.Function) -> ir.Function:
-    """The function without assignments to names that it never reads, and without what is empty then."""
+    """Remove assignments to names that are never read, and the branches and loops that become empty."""
     while True:
         body = _block(function.body, _read_names(function.body))
         if body == function.body:
@@ -35,7 +35,7 @@ def _statement(statement: ir.Statement, read: frozenset[str]) -> ir.Statement | 
             return ir.If(test, then, otherwise) if then else None
         case ir.Loop():
             body = _block(statement.body, read)
-            # a loop that assigns its counter for later use stays
+            # a loop whose counter is read later stays
             return replace(statement, body=body) if statement.trips and (body or statement.name in read) else None
         case _:
             return statement

@@ -1,31 +1,26 @@
-"""A policy as a BPF program for the kernel of Linux: its header in integers, and what the task pack makes of it.
+"""Export formats: the `Exporter` interface, Vulcan's own formats, and those that a task pack adds.
 
-A pack that has such a use for its policies has a folder `export/bpf` of text files: the program, named `*.bpf.c`, which
-includes `policy.h` (see `vulcan.export.c.fixed_header` for what is in it), a Makefile, notes. They are written beside
-`policy.h`, with these replaced:
+The BPF format is a program for the Linux kernel. A pack that supports it has a folder `export/bpf` of text files: the
+program, named `*.bpf.c`, which includes `policy.h` (documented in `vulcan.export.c.fixed_header`), a Makefile, notes.
+They are written next to `policy.h`, with these placeholders replaced:
 
-    @NAME@      a name of at most 15 characters, made of the policy's fingerprint
-    @POLICY@    where the policy comes from, in a few words
-    @VERSION@   that of Vulcan
-    @SETTINGS@  `#define SETTING_NAME_VALUE` for each setting of the task that has choices, by what was chosen
+    @NAME@      a name of at most 15 characters, derived from the policy's fingerprint
+    @POLICY@    the policy's origin, in a few words
+    @VERSION@   the version of Vulcan
+    @SETTINGS@  `#define SETTING_NAME_VALUE` for each setting of the task that has choices, with the value chosen
 
-The contract of an exporter, and the exporters there are: Vulcan's own, and those that a task pack adds.
-
-Formats that a task pack adds to those of Vulcan: an exported Python module with more behind it.
-
-A pack may have a file `export/formats.toml`, with a table for each such format, by its name:
+A format added by a pack is an exported Python module with more code after the policy. The pack declares it in a file
+`export/formats.toml`, with a table per format:
 
     [mine]
-    summary = "a plug-in of Mine"        what it is, in a few words
-    needs = "mine"                       the package that it takes to run it, besides Python
-    modules = ["mine_cache.plug_in"]     Python modules that are written behind the policy, in this order
+    summary = "a plug-in of Mine"        a short description
+    needs = "mine"                       the package required to run it, in addition to Python
+    modules = ["mine_cache.plug_in"]     Python modules written after the policy, in this order
     use = "from {module} import ..."     one line on how to use it; {module} is the name of the exported module
 
-Of each of these modules goes into the export what stands below the line that divides templates (see
-`vulcan.export.template`); it may use whatever the pack's `export/python.py` defines. What is above the line makes the
-file work as it is. `import NAME` there, at the start of a line, is written at the head of the exported module.
-
-A policy in every format that it can be written in.
+The part of each of these modules below the line that divides templates (see `vulcan.export.template`) goes into the
+export; it may use whatever the pack's `export/python.py` defines. The part above the line makes the file work on its
+own; `import NAME` there, at the start of a line, is written at the head of the exported module.
 """
 
 from __future__ import annotations
@@ -52,19 +47,19 @@ from vulcan.python_policy.policy import ProgramPolicy
 from vulcan.task import Task
 
 MAX_BYTES = 4_096
-"""Of statistics: what Linux keeps for a program and a socket ends below 8 KiB."""
+"""Maximum size of statistics; Linux limits the storage per program and socket to just under 8 KiB."""
 _PLACE = re.compile(r"@([A-Z]+)@")
 
 
 class BpfExporter:
-    """A program for the kernel, to be compiled by clang."""
+    """An exporter to a BPF program for the Linux kernel, to be compiled by clang."""
 
     format = "bpf"
     summary = "a program for the kernel of Linux"
     takes_programs = False
 
     def export(self, policy: Policy, provenance: Provenance) -> dict[str, str]:
-        """See `Exporter`: the program, `policy.h`, and what else the pack adds."""
+        """See `Exporter`: the program, `policy.h`, and the other files of the pack."""
         templates = _templates(policy.task)
         header = fixed_header(policy, provenance, MAX_BYTES)
         told = {
@@ -115,7 +110,7 @@ _KEYS = (*_TEXTS, "modules")
 
 @dataclass(frozen=True, slots=True)
 class PackFormat:
-    """An exporter of a format that a task pack declares."""
+    """An exporter to a format that a task pack declares."""
 
     format: str
     summary: str
@@ -149,7 +144,7 @@ class PackFormat:
 
 
 def pack_formats(task: Task) -> dict[str, PackFormat]:
-    """The formats that the task's pack adds, by name. Raises UserError where they cannot be read."""
+    """Return the formats that the task's pack adds, by name. Raises UserError if they cannot be read."""
     path = task.directory / "export" / "formats.toml"
     if not path.is_file():
         return {}
@@ -178,7 +173,7 @@ def _format(name: str, table: object, path: Path) -> PackFormat:
 
 
 def _divided(module: str, task: Task, format: str) -> tuple[list[str], str]:
-    """What a module imports by itself, and what of it goes into exports."""
+    """Split a module into its imports and the part that goes into exports. Raises UserError."""
     where = f"task {task.name!r}: the module {module} of its format {format}"
     try:
         found = importlib.util.find_spec(module)
@@ -199,29 +194,29 @@ def _imported(text: str) -> Iterator[str]:
 
 
 class Exporter(Protocol):
-    """Turns a policy into files that run without Vulcan."""
+    """An exporter of policies to files that run without Vulcan."""
 
     @property
     def format(self) -> str:
-        """The name that the exporter is chosen by."""
+        """The name of the format."""
 
     @property
     def summary(self) -> str:
-        """What it writes, in a few words."""
+        """A short description of the format."""
 
     @property
     def takes_programs(self) -> bool:
-        """Whether policies that are free Python can be exported too."""
+        """True if policies in free Python can be exported too."""
 
     def export(self, policy: Policy, provenance: Provenance) -> dict[str, str]:
-        """The text of each file, by file name; the main one first. Raises UserError."""
+        """Return the text of each file by name, the main one first. Raises UserError."""
 
     def how_to_use(self, file: str) -> str:
-        """One line on how the main file, of that name, is used."""
+        """Return one line on how to use the main file, which has that name."""
 
 
 class PythonExporter:
-    """One Python module that imports nothing but `math`; of a program, nothing but modules of Python's own."""
+    """An exporter to one Python module that imports only `math`, or only the standard library for free Python."""
 
     format = "python"
     summary = "a Python module"
@@ -239,7 +234,7 @@ class PythonExporter:
 
 
 class CExporter:
-    """One C header that computes in doubles."""
+    """An exporter to one C header that computes in doubles."""
 
     format = "c"
     summary = "a C header in doubles"
@@ -255,7 +250,7 @@ class CExporter:
 
 
 class FixedCExporter:
-    """One C header that computes in 64-bit integers."""
+    """An exporter to one C header that computes in 64-bit integers."""
 
     format = "c-fixed"
     summary = "a C header in 64-bit integers"
@@ -276,7 +271,7 @@ EXPORTERS: dict[str, Exporter] = {
 
 
 def exporters_of(task: Task) -> dict[str, Exporter]:
-    """Every exporter for policies of a task, by format. Raises UserError where those of its pack cannot be read."""
+    """Return all exporters for a task, by format. Raises UserError if its pack's formats are invalid."""
     added = pack_formats(task)
     for format in added:
         if format in EXPORTERS or format == "json":
@@ -287,9 +282,9 @@ def exporters_of(task: Task) -> dict[str, Exporter]:
 
 
 def find_exporter(format: str, task: Task | None = None, others: Mapping[str, Exporter] | None = None) -> Exporter:
-    """The exporter of a format: Vulcan's own, or one of the task's pack, or one of `others`.
+    """Return the exporter to a format: Vulcan's own, one of the task's pack, or one of `others`.
 
-    Raises UserError where there is none.
+    Raises UserError if there is none.
     """
     known = {**(EXPORTERS if task is None else exporters_of(task)), **(others or {})}
     if format not in known:
@@ -302,10 +297,10 @@ def find_exporter(format: str, task: Task | None = None, others: Mapping[str, Ex
 def export_policy(
     policy: AnyPolicy, format: str, provenance: Provenance, others: Mapping[str, Exporter] | None = None
 ) -> dict[str, str]:
-    """The text of each file, by file name; the main one first.
+    """Export a policy: the text of each file by name, the main one first.
 
-    `others` are exporters besides those of the task. Raises UserError, also for a policy that is free Python where the
-    format takes none.
+    `others` are exporters in addition to those of the task. Raises UserError, also for a policy in free Python if the
+    format does not support it.
     """
     exporter = find_exporter(format, policy.task, others)
     if isinstance(policy, ProgramPolicy) and not exporter.takes_programs:
@@ -313,12 +308,12 @@ def export_policy(
             f"task {policy.task.name!r}: its policies are free Python, which cannot be exported as {format}; "
             "use --format python"
         )
-    return exporter.export(policy, provenance)  # type: ignore[arg-type]  # programs, where it takes them
+    return exporter.export(policy, provenance)  # type: ignore[arg-type]  # free Python, where it takes that
 
 
 @dataclass(frozen=True, slots=True)
 class FormatResult:
-    """A format, and the policy's files in it, by name and the main one first; or else why there are none."""
+    """The result of exporting to one format: the files by name, the main one first, or the reason for refusal."""
 
     exporter: Exporter
     files: Mapping[str, str] = field(default_factory=dict)
@@ -330,14 +325,14 @@ class FormatResult:
 
     @property
     def use(self) -> str:
-        """One line on how it is used; empty where it was refused."""
+        """One line on how to use it; empty if it was refused."""
         return "" if self.refusal else self.exporter.how_to_use(next(iter(self.files)))
 
 
 def every_format(
     policy: AnyPolicy, provenance: Provenance, others: Mapping[str, Exporter] | None = None
 ) -> list[FormatResult]:
-    """What comes of each format of the policy's task, and of `others`. Raises UserError where the pack is broken."""
+    """Export to every format of the policy's task and to `others`. Raises UserError if the pack is broken."""
     return [
         _attempt(policy, exporter, provenance, others)
         for exporter in {**exporters_of(policy.task), **(others or {})}.values()
@@ -354,7 +349,7 @@ def _attempt(
 
 
 def files_of(attempts: Sequence[FormatResult], provenance: Provenance) -> dict[str, str]:
-    """The files of all formats, each format's in a folder of its name, by path; and a README.md that lists them."""
+    """Return the files of all formats by path, each format in its own folder, with a README.md that lists them."""
     readme = "\n".join(_readme(attempts, provenance)) + "\n"
     return {
         "README.md": readme,

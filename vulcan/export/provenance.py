@@ -1,4 +1,4 @@
-"""Where an exported policy comes from."""
+"""Provenance of an exported policy."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from vulcan.task import Json
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """What the docstring of an exported module says of the policy's origin.
+    """The policy's origin, as stated in the docstring or first comment of an export.
 
-    `proposer` is the model that wrote it, or the generator. `scores` are its scores by split (`train`, `validation`,
-    `test`), `instances` the names of what they were measured on. `settings` are the task's, as they were in the
-    search. `date` is that of the search or the export, in ISO 8601. Of a policy that no run knows, `run` is the name of
-    its file, and `candidate`, `proposer` and `date` are empty.
+    `proposer` is the model or generator that wrote it. `scores` are its scores by split (`train`, `validation`,
+    `test`), `instances` the names of the instances they were measured on. `settings` are the task's settings in the
+    search. `date` is that of the search or the export, in ISO 8601. For a policy that belongs to no run, `run` is the
+    name of its file, and `candidate`, `proposer` and `date` are empty.
     """
 
     task: str
@@ -32,10 +32,10 @@ class Provenance:
     version: str = vulcan.__version__
 
     def lines(self, needs: str = "It needs Python alone.") -> Iterator[str]:
-        """One fact a line; `needs` says in the first what it takes to run the export.
+        """Yield one fact per line; `needs` in the first states what is required to run the export.
 
-        A line that differs between two runs of one seed has the word `run`, `date` or `time` in it, so that
-        exports can be compared without such lines.
+        A line that differs between two runs of one seed contains the word `run`, `date` or `time`, so that exports can
+        be compared without such lines.
         """
         facts = {
             "Run": f"{self.run}, candidate {self.candidate}" if self.candidate else "",

@@ -1,4 +1,4 @@
-"""Any text as a Python string literal that reads well and evaluates to exactly that text."""
+"""Readable Python string literals that evaluate to exactly the given text."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ _BEFORE = len("POLICY = ")
 
 
 def quoted(text: str) -> str:
-    """A literal of the text: in triple quotes as it stands where that is the same text, else escaped.
+    """Return a literal of the text: verbatim in triple quotes where that is exact, else escaped.
 
-    A marker for linters stands behind it where its lines are untidy, for they have to stay as they are.
+    A `noqa` comment follows it where its lines are too long or have trailing spaces, as they must not be changed.
     """
     literal = _literal(text)
     lines = literal.split("\n")
@@ -31,7 +31,7 @@ def _literal(text: str) -> str:
 
 
 def docstring(text: str, indent: str = "") -> str:
-    """The lines of a docstring, joined: every line but an empty one starts with `indent`."""
+    """Return a docstring of the text, its non-empty lines indented by `indent`."""
     lines = [line.rstrip() for line in text.strip().split("\n")]
     plain = "\n".join([lines[0], *(indent + line if line else line for line in lines[1:])])
     plain = plain.replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
@@ -45,7 +45,7 @@ def docstring(text: str, indent: str = "") -> str:
 def _means(literal: str, text: str) -> bool:
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("error")  # a doubtful escape would be a warning to everyone who imports the module
+            warnings.simplefilter("error")  # an invalid escape would warn everyone who imports the module
             return bool(ast.literal_eval(literal) == text)
-    except (SyntaxError, ValueError):  # not a literal, or one that holds what no source file can
+    except (SyntaxError, ValueError):  # not a literal, or one with characters no source file can contain
         return False

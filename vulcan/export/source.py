@@ -1,7 +1,4 @@
-"""The Anvil source of a policy, with the parameters that it has now.
-
-Reads the policy's source out of what was exported, without running it.
-"""
+"""The Anvil source of a policy with its current parameters, and its recovery from exports without running them."""
 
 from __future__ import annotations
 
@@ -15,7 +12,7 @@ from vulcan.anvil import Policy
 
 
 def source_text(policy: Policy) -> str:
-    """The policy's source, verbatim but for the numbers of parameters that were tuned after it was written."""
+    """Return the policy's source, verbatim except for the values of parameters tuned after it was written."""
     tree = ast.parse(policy.source)
     starts = [0, *(match.end() for match in re.finditer(b"\r\n|\r|\n", policy.source.encode()))]
     text = policy.source.encode()
@@ -38,13 +35,14 @@ MARKER = "VULCAN_EXPORT"
 POLICY = "POLICY"
 CARD = "vulcan_evidence_card"
 HEADING = "The policy as it was searched, in the language Anvil:"
-"""In the first comment of C, the source stands below this line."""
+"""The line above the source in the first comment of exported C."""
 
 
 def policy_source(text: str) -> str:
-    """The source that an exported Python module, a C header or an evidence card carries; any other text as it is.
+    """Extract the source from an exported Python module, C header or evidence card; return any other text as is.
 
-    From a comment of C it comes back with the same meaning: what C would misread in its comments is spelled otherwise.
+    A source from a C comment has the same meaning but may differ in text: sequences that C would misread in a comment
+    are spelled differently there.
     """
     if MARKER in text:
         return _in_module(text)
@@ -61,7 +59,7 @@ def _in_module(text: str) -> str:
             warnings.simplefilter("ignore")
             tree = ast.parse(text)
     except (SyntaxError, ValueError, MemoryError, RecursionError):
-        return text  # whoever reads it as Anvil says where it is wrong
+        return text  # parsing it as Anvil will report the error
     constants = {
         node.targets[0].id: node.value.value
         for node in tree.body

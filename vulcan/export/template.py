@@ -1,36 +1,36 @@
-"""The part of an exported module that a task pack writes: how a policy is used at run time.
+"""Templates: the part of an exported module that a task pack writes, which uses the policy at run time.
 
 A pack may have a file `export/python.py`: an ordinary Python module that has, above the line
-`# --- exported modules have the policy above this line ---`, stand-ins for what the exporter writes:
+`# --- exported modules have the policy above this line ---`, stand-ins for the code that the exporter writes:
 
-    def FUNCTION(ARGUMENTS) -> float     the policy, with the task's arguments; annotate them with (quoted) classes of
-                                         the template, and the policy written in its place is annotated likewise;
-                                         where the task declares several functions, each of them. One whose
-                                         arguments lack the one that statistics of the whole system are read of (see
-                                         _Statistics) may take it behind them, and then always is written with it
-    class _Entity                        base class of the entity argument, with what its statistics keep; to be
+    def FUNCTION(ARGUMENTS) -> float     the policy, with the task's arguments; if they are annotated with (quoted)
+                                         classes of the template, the exported policy has the same annotations; one for
+                                         each function that the task declares. A function without the argument that
+                                         statistics of the whole system are read from (see _Statistics) may take it as
+                                         an additional last one, and is then always exported with it
+    class _Entity                        base class of the entity argument, with the state of its statistics;
                                          initialised without arguments
-    class _Statistics                    base class of the argument that statistics of the whole system are read of
-                                         (the population's, else the first group of features); to be initialised
-                                         without arguments. It has enter(...) and update(...), to be called when an
-                                         entity, a new object each time, has entered (with its features set) and when
-                                         it was touched, and leave(entity). The former two take the policy's arguments
-                                         but for histories and the one that they belong to: enter(now, obj); of several
-                                         functions all arguments, those of the main one first. Where the task has no
-                                         entity there is observe(...) in their place, for every event.
-                                         For each occasion at which features are observed there is one more method:
-                                         observe_ROUND_TRIP(...) takes the groups of features observed then, but for the
-                                         one that these statistics belong to
-    _USES                                a frozenset of the features that the policy reads as numbers and of the
-                                         queries that it asks of a history: {"now", "obj.size", "ghost.contains"}; an
-                                         entity's key is in it unless all that counts is whether two are equal
-    NAME = ...                           for settings of the task, in capitals: written with their values in the
-                                         search that the policy comes from, or as they stand
+    class _Statistics                    base class of the argument that statistics of the whole system are read from
+                                         (the population's, else the first group of features); initialised without
+                                         arguments. Call enter(...) when an entity, a new object each time, has entered
+                                         (with its features set), update(...) when it was touched, and leave(entity).
+                                         The first two take the policy's arguments except histories and the argument of
+                                         this class: enter(now, obj); with several functions the arguments of all, those
+                                         of the main one first. A task without an entity has observe(...) instead, to be
+                                         called on every event.
+                                         Each occasion on which features are observed has another method:
+                                         observe_ROUND_TRIP(...) takes the groups of features observed then, except the
+                                         argument of this class
+    _USES                                a frozenset of the features that the policy reads as numbers and of its
+                                         history queries: {"now", "obj.size", "ghost.contains"}; it includes an entity's
+                                         key unless keys are only compared for equality
+    NAME = ...                           settings of the task, in capitals: written with their values in the policy's
+                                         search, or left as they are
 
-So the file works, can be linted and can be tested as it is. What is below the line goes into the exported module
-unchanged. What several templates share they import: apart from `math` an imported module is written, whole, before the
-rest. It may import further ones, and again nothing else. All numbers that the policy reads must be floats, within the
-ranges that the task declares.
+So the file works, can be linted and can be tested as it is. Everything below the line goes into the exported module
+unchanged. Shared code is imported: every imported module except `math` is inlined whole before the rest, and may import
+further ones under the same rule. All numbers that the policy reads must be floats within the ranges that the task
+declares.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ CUT = "# --- exported modules have the policy above this line ---"
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """`text` is what goes into the module; the rest is what the stand-ins above it say.
+    """A task pack's template: `text` goes into the module, the other fields come from the stand-ins above it.
 
-    `with_state` are the functions that take the state behind the task's arguments.
+    `with_state` are the functions that take the state after the task's arguments.
     """
 
     text: str = ""
@@ -61,7 +61,7 @@ class Template:
 
     @property
     def names(self) -> frozenset[str]:
-        """The names that the text defines at its top level."""
+        """The names that the text defines at top level, and those of settings."""
         names: set[str] = set(self.settings)
         for node in ast.parse(self.text).body:
             match node:
@@ -77,7 +77,7 @@ class Template:
 
 
 def load_template(task: Task) -> Template:
-    """The task's template; an empty one where it has none. Raises UserError where it cannot be used."""
+    """Load the task's template; an empty one if it has none. Raises UserError if it is unusable."""
     path = task.directory / "export" / "python.py"
     if not path.is_file():
         return Template()
@@ -99,7 +99,7 @@ def load_template(task: Task) -> Template:
 
 
 def _imported(tree: ast.Module) -> Iterator[str]:
-    """The modules that the text imports, but for `math` and `__future__`."""
+    """Yield the modules that the text imports, except `math` and `__future__`."""
     for node in tree.body:
         match node:
             case ast.Import(names=aliases):
@@ -111,7 +111,7 @@ def _imported(tree: ast.Module) -> Iterator[str]:
 
 
 def _add_shared(module: str, shared: dict[str, str], task: Task, importer: Path) -> None:
-    """Add the text of a module without its imports, behind those that it imports. Raises UserError."""
+    """Add the text of a module without its imports, after the modules it imports. Raises UserError."""
     if module in shared:
         return
     try:
@@ -133,7 +133,7 @@ def _add_shared(module: str, shared: dict[str, str], task: Task, importer: Path)
 
 
 def _is_preamble(node: ast.stmt) -> bool:
-    """Whether it is the module's docstring or an import: those come first, and are not written."""
+    """Check whether a statement is an import or a docstring, which come first and are not written."""
     return isinstance(node, ast.Import | ast.ImportFrom) or (
         isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
     )

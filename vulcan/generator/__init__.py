@@ -1,4 +1,4 @@
-"""The offline generator: writes and recombines Anvil programs by typed mutation and crossover. No language model."""
+"""The offline generator: Anvil programs by typed mutation and crossover, without a language model."""
 
 from vulcan.generator.proposer import OfflineEvolve
 

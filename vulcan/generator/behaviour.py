@@ -1,4 +1,4 @@
-"""Tells whether two expressions behave differently, by what they give for random features, before any scoring."""
+"""Behavioural comparison of expressions, by their results on random features, before any scoring."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _GROUPS = 16
 _MEMBERS = 6
 _MAX = 1e7
 _EDGES = ("one", "other")
-"""Between these two made-up numbers each statistic of a feature has its place."""
+"""Keys of two made-up numbers per feature and scope, between which each statistic's value lies."""
 
 Behaviour = tuple[tuple[int, ...] | float, ...]
-"""For a RANK, the order of the entities in each group; for a VALUE, the clamped results."""
+"""The order of the entities in each group for a RANK, the clamped results for a VALUE."""
 
 _Function = Callable[[Mapping[str, float]], float]
 
@@ -35,9 +35,9 @@ _COMPARE = {
 
 
 class Probe:
-    """Groups of entities in made-up situations, the same ones for every expression of the task.
+    """Groups of entities in made-up situations, the same for every expression of the task.
 
-    An entity's features are drawn log-uniformly from their ranges, those of the whole system once a group.
+    An entity's features are drawn log-uniformly from their ranges, those of the whole system once per group.
     """
 
     def __init__(self, words: Vocabulary) -> None:
@@ -59,7 +59,7 @@ class Probe:
         return tuple(found)
 
     def is_flat(self, behaviour: Behaviour) -> bool:
-        """Whether it tells nothing apart: an order without any order, or one result for everything."""
+        """Check whether the behaviour is constant: all entities tied, or one result for everything."""
         if self._words.ranks:
             return not any(any(order) for order in behaviour if isinstance(order, tuple))
         return len(set(behaviour)) == 1
@@ -81,7 +81,7 @@ class Probe:
         for atom in self._words.of("entity", "instant", "flag"):
             made[_key(atom)] = self._entity_value(rng, atom, shared)
         for name, feature in self._words.task.signature.features():
-            if name not in made:  # an identity, or what a property rules out: a parent may read it all the same
+            if name not in made:  # an identity, or excluded by a property; a parent may still read it
                 made[name] = _any_value(rng, feature)
             for edge in _EDGES:
                 made[f"{name}.entity.{edge}"] = made[name] * rng.uniform(0.5, 1.0)
@@ -122,7 +122,7 @@ def _drawn(rng: random.Random, atom: Atom) -> float:
 
 
 def _compiled(e: ir.Expression, parameters: Mapping[str, float]) -> _Function:
-    """The expression as nested Python functions of the features: it is evaluated a hundred times."""
+    """Compile the expression to nested Python closures over the features, as it is evaluated a hundred times."""
     match e:
         case ir.Number(value):
             return lambda _: value
@@ -133,7 +133,7 @@ def _compiled(e: ir.Expression, parameters: Mapping[str, float]) -> _Function:
             return operator.itemgetter(name)
         case ir.Statistic(kind, scope, name, arguments):
             one, other = (f"{name}.{scope}.{edge}" for edge in _EDGES)
-            weight = random.Random(f"{kind} {arguments}").random()  # so that each of them is seen to matter
+            weight = random.Random(f"{kind} {arguments}").random()  # so that each statistic makes a difference
             return lambda features: features[one] + weight * (features[other] - features[one])
         case ir.Occurrences(statistic):
             return _found(statistic)

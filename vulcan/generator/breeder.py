@@ -1,8 +1,7 @@
-"""Generate and verify: from parents to one new valid policy that does not behave as they do.
+"""Generate-and-verify breeding: one new valid policy from parents, behaving differently from each of them.
 
-The expression of a program that is worked on, and the way back to a whole program.
-
-Turns an expression into a readable function body: repeated parts get names, outer choices become branches.
+A `Focus` is the expression of a program that is being changed, and rebuilds the program around it. `arrange` turns an
+expression into a readable function body: repeated parts become locals, outer choices become branches.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ _MIN_NAMED = 3
 
 
 def arrange(e: ir.Expression, parameters: dict[str, float], signature: Signature, documentation: str) -> ir.Module:
-    """The program that returns the expression; parameters it does not use are left out."""
+    """Build the program that returns the expression, without the parameters it does not use."""
     taken = {*parameters, *grammar.BUILT_IN_NAMES, signature.function, *(a.name for a in signature.arguments)}
     body: list[ir.Statement] = []
     while (part := _most_repeated(e)) is not None:
@@ -54,7 +53,7 @@ def _returned(e: ir.Expression) -> tuple[ir.Statement, ...]:
 
 
 def _most_repeated(e: ir.Expression) -> ir.Expression | None:
-    """The smallest part worth a name of its own, so that larger ones can use the name; the first of equals."""
+    """Return the smallest repeated part worth a local, for larger ones to use; the first on a tie."""
     counts = Counter(part for _, part in places(e))
     found = [
         part for part, n in counts.items() if n > 1 and expression_size(part) >= _MIN_NAMED and not is_constant(part)
@@ -98,7 +97,7 @@ def _short(feature: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Focus:
-    """One expression: of the whole program where `program` is None, else of its entry's statement number `index`."""
+    """The expression being changed: a whole program if `program` is None, else number `index` in its entry."""
 
     expression: ir.Expression
     program: ir.Module | None = None
@@ -107,7 +106,7 @@ class Focus:
     def rebuilt(
         self, e: ir.Expression, parameters: dict[str, float], signature: Signature, documentation: str
     ) -> ir.Module:
-        """The program with another expression in this place, and as it was written everywhere else."""
+        """Return the program with this expression replaced and the rest as it was written."""
         if self.program is None:
             return arrange(e, parameters, signature, documentation)
         entry = self.program.entry
@@ -119,13 +118,13 @@ class Focus:
 
 
 def parts_of(program: ir.Module) -> list[Focus]:
-    """Each expression that a statement of the entry holds."""
+    """Return a focus for each expression in the statements of the entry."""
     held = enumerate(_held(program.entry.body))
     return [Focus(e, program, index) for index, e in held]
 
 
 def names_of(program: ir.Module) -> frozenset[str]:
-    """Locals, arguments and functions: what a new parameter may not be called."""
+    """Return the names of locals, arguments and functions, which a new parameter may not take."""
     names: set[str] = set()
     for function in program.functions:
         names |= {function.name, *function.arguments, *ir.assigned_names(function.body)}
@@ -173,15 +172,17 @@ class _Replacer:
 
 _TRIES = 40
 _MAX = 60
-"""Nodes of an expression that are welcome; a parent that has more may keep as many."""
+"""Maximum nodes of a new expression; children of a larger parent may be as large as it is."""
 
 _FRESH_RANK = 0.03
 _FRESH_VALUE = 0.25
 _FRESH_AT_FIRST = 0.4
 _FRESH_HALVES = 20
-"""The share of new programs. It starts high, for the first parents may be poor, and half of what it has above its
-floor is gone 20 proposals on. For a VALUE the floor is higher: its scale counts, so that a wrong form rarely becomes
-the right one in steps that each improve it."""
+"""The share of new programs: a floor, plus an excess that halves every 20 proposals.
+
+It starts high because the first parents may be poor. The floor is higher for a VALUE: its scale counts, so a wrong form
+rarely becomes the right one in steps that each improve it.
+"""
 
 _STEERED = frozenset({"fresh", "mutate", "crossover"})
 
@@ -191,7 +192,7 @@ _FROM_BEST = 0.6
 
 @dataclass(frozen=True, slots=True)
 class Genome:
-    """A parent: its policy, and its expression and behaviour where it has one; `label` is for descriptions."""
+    """A parent: its policy, and its expression and behaviour if it has them; `label` is for descriptions."""
 
     policy: Policy
     expression: ir.Expression | None
@@ -211,7 +212,7 @@ class BredPolicy:
 
 @dataclass(frozen=True, slots=True)
 class _Attempt:
-    """A new expression in its place, and how it came about; `excused` clashes of units are its parent's already."""
+    """A new expression, its focus and origin; `excused` counts the unit clashes that its parent already has."""
 
     focus: Focus
     expression: ir.Expression
@@ -221,7 +222,7 @@ class _Attempt:
 
 
 class Breeder:
-    """Writes policies of one task."""
+    """A generator of policies for one task."""
 
     def __init__(self, words: Vocabulary) -> None:
         self._words = words
@@ -229,17 +230,17 @@ class Breeder:
         self._guards = guards(words.task)
 
     def genome(self, source: str) -> Genome:
-        """What there is to work on in a policy's source. Raises Rejected."""
+        """Parse a policy's source into a genome. Raises Rejected."""
         policy = check(source, self._words.task)
         e = flatten(policy.program)
         return Genome(policy, e, None if e is None else self._probe.behaviour(e, policy.parameters))
 
     def write(self, rng: random.Random, parents: Sequence[Genome], proposal: int, operator: str = "") -> BredPolicy:
-        """A valid policy, unlike each of the parents, of which there may be none.
+        """Write a valid policy unlike each of the parents, if there are any.
 
-        `operator` says how: "fresh" (a new program), "mutate" (change the only parent) or "crossover" (the first two);
-        for anything else the generator chooses, by `proposal`, which counts the proposals of the search from 0; then
-        `parents` has the best first.
+        `operator` is "fresh" (a new program), "mutate" (change the only parent) or "crossover" (combine the first two).
+        For any other value the generator chooses, by `proposal`, the index of the proposal in the search from 0, and
+        `parents` is sorted best first.
         """
         if not parents:
             operator = "fresh"
@@ -248,7 +249,7 @@ class Breeder:
         prints = {g.policy.fingerprint for g in parents}
         for tried in range(_TRIES):
             if operator == "crossover" and tried == _TRIES // 2:
-                operator = "mutate"  # the two have nothing to give to one another
+                operator = "mutate"  # no crossover of the two worked
             attempt = self._attempt(rng, [] if operator == "fresh" else parents, operator)
             if attempt is None or not self._is_welcome(attempt, parents):
                 continue
@@ -262,7 +263,7 @@ class Breeder:
         return written
 
     def _chosen(self, rng: random.Random, proposal: int) -> str:
-        """New programs at first, and then more and more often something that is made of the parents."""
+        """Choose "fresh" with a probability that decays over the search, else leave the choice open."""
         floor = _FRESH_RANK if self._words.ranks else _FRESH_VALUE
         share = floor + _FRESH_AT_FIRST * 0.5 ** (proposal / _FRESH_HALVES)
         return "fresh" if rng.random() < share else ""
@@ -321,7 +322,7 @@ class Breeder:
         return focus, PolicyDraft(rng, self._words, genome.parameters, names_of(genome.policy.program))
 
     def _is_welcome(self, attempt: _Attempt, parents: Sequence[Genome]) -> bool:
-        """Whether it is small enough, mixes no more units than its parents, and does something of its own."""
+        """Check that it is small enough, mixes no more units than its parent, and behaves differently."""
         e, draft = attempt.expression, attempt.draft
         sizes = [expression_size(g.expression) for g in parents if g.expression is not None]
         if attempt.focus.program is None and is_larger(e, max([_MAX, *sizes])):
@@ -334,7 +335,7 @@ class Breeder:
         return not self._probe.is_flat(behaviour) and behaviour not in [g.behaviour for g in parents]
 
     def _checked(self, attempt: _Attempt) -> BredPolicy | None:
-        """The policy, guarded where the task requires what it is not certain to keep; None where it is invalid."""
+        """Return the policy, guarded where it may break a required property; None if it is invalid."""
         written = self._written(attempt)
         if written is None or attempt.focus.program is not None:
             return written

@@ -21,10 +21,10 @@ class PolicyDraft:
     words: Vocabulary
     parameters: dict[str, float] = field(default_factory=dict)
     taken: frozenset[str] = frozenset()
-    """Names that a new parameter may not have: the locals and helpers of a program that is being edited."""
+    """Names that a new parameter may not take: the locals and helpers of the program being edited."""
 
     def parameter(self, stem: str, value: float) -> ir.Parameter:
-        """A new parameter, of three digits, called as the stem says or that with a number."""
+        """Add a parameter, rounded to three digits, named by the stem, with a number if that is taken."""
         name, number = stem, 1
         while name in self.parameters or name in self.taken:
             number += 1
@@ -33,7 +33,7 @@ class PolicyDraft:
         return ir.Parameter(name)
 
     def adopt(self, e: ir.Expression, parameters: Mapping[str, float]) -> ir.Expression:
-        """The expression of another program, its parameters taken over under names that are free here."""
+        """Import an expression of another program, renaming its parameters where a name is taken."""
         from vulcan.anvil.rewrite.traversal import with_children
 
         match e:
@@ -55,14 +55,14 @@ class PolicyDraft:
         return self.rng.random() < probability
 
     def pick(self, weighted: Sequence[tuple[float, T]]) -> T:
-        """One of them, by weight."""
+        """Draw one item by weight."""
         return self.rng.choices([item for _, item in weighted], [weight for weight, _ in weighted])[0]
 
     def lognormal(self, sigma: float) -> float:
         return math.exp(self.rng.gauss(0.0, sigma))
 
     def within(self, low: float, high: float) -> float:
-        """A number at a plausible scale of the range: log-uniform where it spans more than a factor of 100."""
+        """Draw a number of the range: log-uniformly where it spans more than a factor of 100, else uniformly."""
         low, high = max(low, -1e12), min(high, 1e12)
         start = max(low, 1e-3 * min(high, 1.0)) if high > 0.0 else low
         if low >= 0.0 and high > 0.0 and high / start > 100.0:

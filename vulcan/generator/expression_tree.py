@@ -1,4 +1,4 @@
-"""Expressions as trees: what of them the generator may change (see `vulcan.anvil.rewrite.traversal` for how)."""
+"""Expressions as trees of changeable parts (`vulcan.anvil.rewrite.traversal` replaces them)."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from vulcan.anvil.rewrite.traversal import Path
 
 
 def places(e: ir.Expression, path: Path = ()) -> Iterator[tuple[Path, ir.Expression]]:
-    """Every part with its path, outer ones before their own parts.
+    """Yield every part with its path, in pre-order.
 
-    What a statistic looks for is not a part on its own: nothing else fits in its place.
+    The value that a statistic looks for is not a part: nothing else fits there.
     """
     yield path, e
     if isinstance(e, ir.Occurrences):
@@ -21,7 +21,7 @@ def places(e: ir.Expression, path: Path = ()) -> Iterator[tuple[Path, ir.Express
 
 
 def is_larger(e: ir.Expression, most: int) -> bool:
-    """Whether it has more than `most` nodes, at no more work than counting to that."""
+    """Check whether the expression has more than `most` nodes, without counting further than that."""
     return any(index >= most for index, _ in enumerate(places(e)))
 
 

@@ -1,7 +1,7 @@
-"""Guards what the generator writes, so that it keeps the properties that the task requires: clamps, caps, exceptions.
+"""Guards (clamps, caps, exceptions) that make generated programs satisfy the properties a task requires.
 
-A search rejects what breaks a required property, and the generator, unlike a language model, learns nothing from the
-counterexample. Without guards nine of ten programs that it writes for a queue or a congestion window are rejected.
+A search rejects programs that break a required property, and the generator, unlike a language model, learns nothing
+from the counterexample. Without guards nine of ten generated programs for a queue or a congestion window are rejected.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Guard = Callable[[ir.Expression], ir.Expression]
 
 
 def guards(task: Task) -> list[tuple[Property, Guard]]:
-    """Each required property of the task's only function, and what makes an expression keep it, where that is known."""
+    """Return each required property of the task's only function with a guard, where one is known."""
     found: list[tuple[Property, Guard]] = []
     for declared in task.properties:
         if declared.required and declared.kind == "bounded":
@@ -37,7 +37,7 @@ def guards(task: Task) -> list[tuple[Property, Guard]]:
 
 
 def broken(policy: Policy, known: list[tuple[Property, Guard]]) -> list[Guard]:
-    """The guards of what the policy is not certain to keep."""
+    """Return the guards of the properties that the policy is not certain to satisfy."""
     return [guard for declared, guard in known if not is_certain(policy, declared)]
 
 
@@ -50,7 +50,10 @@ def _at_most(high: ir.Expression) -> Guard:
 
 
 def _of_claim(task: Task, declared: Property) -> Guard | None:
-    """For `result <= X` the smaller of both; else, where the claim fails, the least result. None for a RANK."""
+    """Return a guard for a claim; None for a RANK, or if the claim cannot be flattened.
+
+    For `result <= X` it takes the smaller of both; any other claim gives the lowest result where it fails.
+    """
     signature = task.signature
     when, claim = (None if each is None else flatten(each.program) for each in conditions(task, declared))
     if claim is None or not isinstance(signature, Value):

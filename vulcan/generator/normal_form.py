@@ -1,6 +1,7 @@
-"""Turns a program into the one expression it computes: assignments put in, branches made choices, helpers inlined.
+"""Flattening of a program into the one expression it computes, and simplification of that expression.
 
-Leaves out what says nothing: constants among themselves, powers of powers, the scale of a RANK.
+Flattening substitutes assignments, unrolls short loops, inlines helpers and turns branches into choices.
+Simplification folds constants and powers of powers, and drops the positive scale of a RANK.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ _MAX_STEPS = 2_000
 
 
 class _NotFlat(Exception):
-    """The program has a long loop, or one that breaks off, or would become too large."""
+    """The program has a long loop or one with an early exit, or its expression would become too large."""
 
 
 def flatten(program: ir.Module) -> ir.Expression | None:
-    """The expression; None where the program has none of a size worth working on."""
+    """Return the expression a program computes; None if it cannot be flattened to a workable size."""
     try:
         return _Flattener(program).result(program.entry, {})
     except _NotFlat:
@@ -45,11 +46,11 @@ class _Flattener:
     def block(
         self, body: tuple[ir.Statement, ...], names: Mapping[str, ir.Expression]
     ) -> tuple[ir.Expression | None, dict[str, ir.Expression]]:
-        """What the statements return, if they do on every path, and else what the names stand for behind them."""
+        """Return the value the statements return, None if not on every path, and the names' values after them."""
         known = dict(names)
         for index, statement in enumerate(body):
             self.steps += 1
-            if self.steps > _MAX_STEPS:  # what follows a branch is walked once for each of its ways
+            if self.steps > _MAX_STEPS:  # the code after a branch is walked once per arm
                 raise _NotFlat
             match statement:
                 case ir.Return(value):
@@ -105,7 +106,7 @@ class _Flattener:
 
 
 def _returns(body: tuple[ir.Statement, ...]) -> bool:
-    """Whether there is a `return` on any path."""
+    """Check whether any path contains a `return`."""
     return any(
         isinstance(s, ir.Return)
         or (isinstance(s, ir.If) and (_returns(s.then) or _returns(s.otherwise)))
@@ -115,7 +116,7 @@ def _returns(body: tuple[ir.Statement, ...]) -> bool:
 
 
 def _leaves(body: tuple[ir.Statement, ...]) -> bool:
-    """Whether the body of a loop may end it, or a pass of it, early."""
+    """Check whether a loop body may end the loop, or an iteration, early."""
     return _returns(body) or any(
         isinstance(s, ir.Break | ir.Continue) or (isinstance(s, ir.If) and (_leaves(s.then) or _leaves(s.otherwise)))
         for s in body
@@ -130,7 +131,7 @@ _IDLE = frozenset({"subtract", "divide", "floor_divide", "modulo", "min", "max",
 
 
 def tidy(draft: PolicyDraft, e: ir.Expression) -> ir.Expression:
-    """The expression in fewer words; new constants become parameters of the draft."""
+    """Simplify an expression; folded constants become new parameters of the draft."""
     e = _tidied(draft, e)
     while draft.words.ranks:
         match e:
@@ -144,7 +145,7 @@ def tidy(draft: PolicyDraft, e: ir.Expression) -> ir.Expression:
 
 
 def has_idle_part(e: ir.Expression) -> bool:
-    """Whether something is compared with, divided by or taken from itself."""
+    """Check whether an idle operation (comparison, division, subtraction, ...) has two equal operands."""
     return any(
         part.operands[0] == part.operands[1]
         for _, part in places(e)

@@ -1,8 +1,6 @@
-"""Changes to one expression. Each gives the changed one, or None where it does not apply.
+"""Mutations and crossovers of expressions. Each returns a new expression, or None where it does not apply.
 
-A mutation that treats one part of the population apart.
-
-One expression out of two. The first's parameters are the draft's; the second's are taken over.
+In a crossover the first expression's parameters are those of the draft; the second's are imported into it.
 """
 
 from __future__ import annotations
@@ -23,9 +21,9 @@ _WHOLE = 0.75
 
 
 def split_population(draft: PolicyDraft, e: ir.Expression) -> ir.Expression | None:
-    """The whole, or a part, times a constant for entities above or below some percentile of a feature.
+    """Scale the whole or a part by a constant for entities above or below a percentile of a feature.
 
-    A percentile needs no knowledge of the feature's scale, which the declaration does not tell.
+    A percentile needs no knowledge of the feature's scale, which the declaration does not give.
     """
     if not draft.words.ranked:
         return None
@@ -46,7 +44,7 @@ Mutation = Callable[[PolicyDraft, ir.Expression], ir.Expression | None]
 
 
 def adjust_constants(draft: PolicyDraft, e: ir.Expression) -> ir.Expression | None:
-    """One or two constants by log-normal steps; now and then a sign."""
+    """Change one or two constants by log-normal steps, occasionally flipping the sign."""
     found = [(path, c) for path, c in places(e) if isinstance(c, ir.Parameter) or _is_tunable(e, path, c)]
     if not found:
         return None
@@ -62,7 +60,7 @@ def adjust_constants(draft: PolicyDraft, e: ir.Expression) -> ir.Expression | No
 
 
 def free_exponent(draft: PolicyDraft, e: ir.Expression) -> ir.Expression | None:
-    """A factor of a product, as it stands or under a root or logarithm, to a power of its own."""
+    """Raise a factor of a product to a free power, which replaces a root or logarithm around it."""
     found = [path for path, part in places(e) if path and _role(e, path) in ("multiply", "divide")]
     found = [path for path in found if not is_constant(at(e, path)) and _operation(at(e, path)) != "power"]
     if not found:
@@ -75,7 +73,7 @@ def free_exponent(draft: PolicyDraft, e: ir.Expression) -> ir.Expression | None:
 
 
 def replace_part(draft: PolicyDraft, e: ir.Expression) -> ir.Expression | None:
-    """A part, or the whole of a VALUE, by a new one of the same unit."""
+    """Replace a part, or the whole of a VALUE, by a new one of the same unit."""
     path: Path | None = () if not draft.words.ranks and draft.chance(0.4) else _any_part(draft, e)
     if path is None:
         return None
@@ -88,7 +86,7 @@ def replace_part(draft: PolicyDraft, e: ir.Expression) -> ir.Expression | None:
 
 
 def insert_factor(draft: PolicyDraft, e: ir.Expression) -> ir.Expression | None:
-    """Another factor: a power of an amount for a whole RANK, a number without a unit elsewhere."""
+    """Insert a factor: mostly a power of a quantity for a whole RANK, else a unitless number."""
     if draft.words.ranks and draft.chance(0.7):
         term = quantity(draft)
         if term is not None and draft.unit(e) is not None and not _is_additive(e):
@@ -105,7 +103,7 @@ def insert_factor(draft: PolicyDraft, e: ir.Expression) -> ir.Expression | None:
 
 
 def insert_term(draft: PolicyDraft, e: ir.Expression) -> ir.Expression | None:
-    """A weighted amount of the same unit, added to a part or taken from it."""
+    """Add a weighted term of the same unit to a part, or subtract it."""
     path: Path | None = () if draft.chance(0.3) else _any_part(draft, e)
     unit = draft.unit(at(e, path)) if path is not None else None
     if path is None or unit is None:
@@ -120,7 +118,7 @@ def insert_term(draft: PolicyDraft, e: ir.Expression) -> ir.Expression | None:
 
 
 def delete_part(draft: PolicyDraft, e: ir.Expression) -> ir.Expression | None:
-    """A term, a factor, a function or a branch is left out."""
+    """Delete a term, a factor, a function or a branch."""
     found = [path for path, part in places(e) if isinstance(part, ir.Operate | ir.Choose) and not is_constant(part)]
     if not found:
         return None
@@ -131,7 +129,7 @@ def delete_part(draft: PolicyDraft, e: ir.Expression) -> ir.Expression | None:
 
 
 def wrap(draft: PolicyDraft, e: ir.Expression) -> ir.Expression | None:
-    """A part under a root, a logarithm or a power."""
+    """Put a part under a root, a logarithm or a power."""
     path = _any_part(draft, e)
     if path is None or isinstance(at(e, path), ir.Compare):
         return None
@@ -143,7 +141,7 @@ def wrap(draft: PolicyDraft, e: ir.Expression) -> ir.Expression | None:
 
 
 def insert_branch(draft: PolicyDraft, e: ir.Expression) -> ir.Expression | None:
-    """Another result, of the whole or a part, where a condition holds."""
+    """Give the whole or a part another result where a condition holds."""
     path: Path | None = () if draft.chance(0.7) else _any_part(draft, e)
     if path is None or isinstance(at(e, path), ir.Compare):
         return None
@@ -152,7 +150,7 @@ def insert_branch(draft: PolicyDraft, e: ir.Expression) -> ir.Expression | None:
 
 
 def swap_feature(draft: PolicyDraft, e: ir.Expression) -> ir.Expression | None:
-    """A feature by another of its unit."""
+    """Replace a feature by another of its unit."""
     found = [(path, leaf) for path, leaf in places(e) if isinstance(leaf, ir.Read | ir.Statistic | ir.Query)]
     if not found:
         return None
@@ -166,7 +164,7 @@ def swap_feature(draft: PolicyDraft, e: ir.Expression) -> ir.Expression | None:
 
 
 def change_statistic(draft: PolicyDraft, e: ir.Expression) -> ir.Expression | None:
-    """A statistic by the feature itself or with other arguments or of another kind; a feature by a statistic of it."""
+    """Change a statistic's kind or arguments, or swap a feature and its statistic."""
     words = draft.words
     statistics = [(path, leaf) for path, leaf in places(e) if isinstance(leaf, ir.Statistic | ir.Occurrences)]
     plain = [(path, leaf) for path, leaf in places(e) if isinstance(leaf, ir.Read) and leaf.feature in words.streamed]
@@ -187,7 +185,7 @@ def change_statistic(draft: PolicyDraft, e: ir.Expression) -> ir.Expression | No
 
 
 def add_scale(draft: PolicyDraft, e: ir.Expression) -> ir.Expression | None:
-    """A feature on the result's own scale, added to the whole."""
+    """Add a feature on the result's own scale to the whole."""
     used = [leaf for _, leaf in places(e)]
     scale = [a.expression for a in draft.words.of("scale") if a.expression not in used]
     return operate("add", draft.rng.choice(scale), e) if scale else None
@@ -210,18 +208,18 @@ MUTATIONS: tuple[tuple[float, str, Mutation], ...] = (
 
 
 def _any_part(draft: PolicyDraft, e: ir.Expression) -> Path | None:
-    """The place of a random part that is not a constant."""
+    """Return the path of a random part that is not a constant."""
     found = [path for path, part in places(e) if not is_constant(part)]
     return draft.rng.choice(found) if found else None
 
 
 def _is_tunable(e: ir.Expression, path: Path, c: ir.Expression) -> bool:
-    """Whether a bare number is more than the 1 of a `+ 1` or of a `1 /`."""
+    """Check for a number other than 0 and the 1 of a `+ 1` or a `1 /`."""
     return isinstance(c, ir.Number) and (c.value not in (0.0, 1.0) or _role(e, path) == "power")
 
 
 def _role(e: ir.Expression, path: Path) -> str:
-    """The operation that the part at the path is an operand of; empty at the root."""
+    """Return the operation that the part at the path is an operand of; empty at the root."""
     return _operation(at(e, path[:-1])) if path else ""
 
 
@@ -240,7 +238,7 @@ _MAX_GRAFT = 25
 
 
 def graft(draft: PolicyDraft, one: ir.Expression, other: ir.Expression, parameters: Parameters) -> ir.Expression | None:
-    """A part of the one is replaced by a part of the other that has the same unit."""
+    """Replace a part of the first by a part of the second that has the same unit."""
     donors: dict[tuple[str, Unit | None], list[ir.Expression]] = {}
     for path, part in places(other):
         if path and not is_constant(part) and not is_larger(part, _MAX_GRAFT) and not _is_open(part):
@@ -261,7 +259,7 @@ def graft(draft: PolicyDraft, one: ir.Expression, other: ir.Expression, paramete
 def insert_graft(
     draft: PolicyDraft, one: ir.Expression, other: ir.Expression, parameters: Parameters
 ) -> ir.Expression | None:
-    """A factor or divisor of the other becomes one of the whole of the one, to a power."""
+    """Multiply or divide the whole first by a factor or divisor of the second."""
     factors = [
         (parent.operation, part)
         for _, parent in places(other)
@@ -279,7 +277,7 @@ def insert_graft(
 def blend_product(
     draft: PolicyDraft, one: ir.Expression, other: ir.Expression, parameters: Parameters
 ) -> ir.Expression | None:
-    """One times a power of the other."""
+    """Multiply the first by a power of the second."""
     if _is_open(other):
         return None
     exponent = draft.parameter("EXPONENT", draft.lognormal(0.5))
@@ -289,7 +287,7 @@ def blend_product(
 def blend_sum(
     draft: PolicyDraft, one: ir.Expression, other: ir.Expression, parameters: Parameters
 ) -> ir.Expression | None:
-    """A weighted sum, where the units agree."""
+    """Add the second, weighted, to the first, where the units agree."""
     if _is_open(other) or draft.unit(one) != unit_of(other, draft.words.units, parameters):
         return None
     weight = draft.parameter("WEIGHT", draft.lognormal(1.0))
@@ -299,7 +297,7 @@ def blend_sum(
 def blend_choice(
     draft: PolicyDraft, one: ir.Expression, other: ir.Expression, parameters: Parameters
 ) -> ir.Expression | None:
-    """The one or the other by a condition, where the units agree."""
+    """Choose between the first and the second by a condition, where the units agree."""
     if _is_open(other) or draft.unit(one) != unit_of(other, draft.words.units, parameters):
         return None
     return ir.Choose(condition(draft), one, draft.adopt(other, parameters))
@@ -308,7 +306,7 @@ def blend_choice(
 def average_constants(
     draft: PolicyDraft, one: ir.Expression, other: ir.Expression, parameters: Parameters
 ) -> ir.Expression | None:
-    """The constants that both have under one name, each on a random point of the line through its two values."""
+    """Move each constant that both share by name to a random point on the line through its two values."""
     shared = [part.name for _, part in places(one) if isinstance(part, ir.Parameter)]
     differing = [n for n in dict.fromkeys(shared) if n in parameters and parameters[n] != draft.parameters[n]]
     if not differing:
@@ -334,5 +332,5 @@ def _kind(e: ir.Expression) -> str:
 
 
 def _is_open(e: ir.Expression) -> bool:
-    """Whether it names locals or helpers of the program it comes from."""
+    """Check whether the expression refers to locals or helpers of its program."""
     return isinstance(e, ir.Local | ir.Call) or any(_is_open(part) for part in ir.children(e))

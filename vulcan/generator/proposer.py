@@ -1,8 +1,7 @@
 """The proposer `offline/evolve`: the offline generator, which is not a language model.
 
-Policies of several functions: one of them is worked on at a time, and the others stay as they are.
-
-Takes a program of several functions apart, and puts one together.
+A policy of several functions is split into one program per function and joined again; one function is changed at a
+time, and the others stay as they are.
 """
 
 from __future__ import annotations
@@ -26,17 +25,17 @@ from vulcan.task import Signature, Task
 
 
 def part_of(program: ir.Module, name: str) -> ir.Module:
-    """The program of one of its functions: with the helpers and the parameters that it uses. Raises KeyError."""
+    """Extract one function's program, with the helpers and parameters it uses. Raises KeyError."""
     part = program.of(name)
     used = {e.name for f in part.functions for e in ir.expressions(f.body) if isinstance(e, ir.Parameter)}
     return replace(part, parameters=tuple((name, value) for name, value in part.parameters if name in used))
 
 
 def join(parts: Sequence[ir.Module], named: Sequence[str], interface: Signature, documentation: str) -> ir.Module:
-    """One program with the functions of all parts, in the order of `named`.
+    """Join the functions of all parts into one program, in the order of `named`.
 
-    Parameters and helpers that are the same in two parts are there once. Other names that two parts use for different
-    things are changed in the later one.
+    Parameters and helpers that are the same in two parts are merged. Other names that two parts use for different
+    things are renamed in the later one.
     """
     arguments = {argument.name for argument in interface.arguments}
     parameters: dict[str, float] = {}
@@ -61,7 +60,7 @@ def _renamed(
     helpers: Mapping[str, ir.Function],
     locals_: set[str],
 ) -> ir.Module:
-    """The part with names of its own where those before it mean something else by them."""
+    """Return the part with names changed where earlier parts use them for something else."""
     of_module = {*reserved, *parameters, *helpers}
     changed: dict[str, str] = {}
     for name in sorted(_locals(part) & of_module):
@@ -83,7 +82,7 @@ def _renamed(
 
 
 def _with_names(function: ir.Function, changed: Mapping[str, str]) -> ir.Function:
-    """The function with other names of parameters, helpers, arguments and locals."""
+    """Return the function with parameters, helpers, arguments and locals renamed."""
 
     def change(e: ir.Expression) -> ir.Expression:
         match e:
@@ -100,7 +99,7 @@ def _with_names(function: ir.Function, changed: Mapping[str, str]) -> ir.Functio
 
 
 def _with_targets(body: tuple[ir.Statement, ...], changed: Mapping[str, str]) -> tuple[ir.Statement, ...]:
-    """The statements with other names of what they assign."""
+    """Return the statements with their assignment targets renamed."""
     made: list[ir.Statement] = []
     for statement in body:
         match statement:
@@ -118,7 +117,7 @@ def _with_targets(body: tuple[ir.Statement, ...], changed: Mapping[str, str]) ->
 
 
 def _locals(part: ir.Module) -> set[str]:
-    """Locals of all functions, and the arguments of helpers."""
+    """Return the locals of all functions and the arguments of helpers."""
     assigned = {name for function in part.functions for name in ir.assigned_names(function.body)}
     return assigned | {name for helper in part.helpers for name in helper.arguments}
 
@@ -129,7 +128,7 @@ def _all(part: ir.Module) -> set[str]:
 
 
 def _free(name: str, taken: Iterable[str]) -> str:
-    """The name, with a number behind it that none of those taken has."""
+    """Return the name, with a numeric suffix if it is taken."""
     reserved = set(taken)
     stem = name.rstrip("0123456789").rstrip("_") or name
     number, free = 2, name
@@ -141,12 +140,12 @@ def _free(name: str, taken: Iterable[str]) -> str:
 
 _TRIES = 20
 _WHOLE_FUNCTION = 0.3
-"""How often a crossover takes a whole function of the second parent, instead of mixing the two parents' one."""
+"""Probability that a crossover takes a whole function of the second parent, instead of mixing two."""
 
 
 @dataclass(frozen=True, slots=True)
 class Genomes:
-    """A parent, and each of its functions as a parent of a policy that has no other one, by name."""
+    """A parent, and by name each of its functions as a genome of its own."""
 
     policy: Policy
     parts: dict[str, Genome]
@@ -154,16 +153,16 @@ class Genomes:
 
 
 class SeveralBreeder:
-    """Writes policies of one task that declares several functions."""
+    """A generator of policies for one task that declares several functions."""
 
     def __init__(self, task: Task) -> None:
-        """Raises ValueError for a task that has a function which is shown nothing."""
+        """Prepare a breeder per function. Raises ValueError if a function of the task has nothing to read."""
         self._task = task
         self._alone = {declared.function: task.alone(declared.function) for declared in task.functions}
         self._breeders = {name: Breeder(vocabulary(alone)) for name, alone in self._alone.items()}
 
     def genome(self, source: str) -> Genomes:
-        """What there is to work on in a policy's source. Raises Rejected."""
+        """Parse a policy's source into genomes, one per function. Raises Rejected."""
         policy = check(source, self._task)
         parts = {name: breeder.genome(self._written(policy, name)) for name, breeder in self._breeders.items()}
         return Genomes(policy, parts)
@@ -172,7 +171,7 @@ class SeveralBreeder:
         return emit_source(part_of(policy.program, name), self._alone[name].signature)
 
     def write(self, rng: random.Random, parents: Sequence[Genomes], proposal: int, operator: str = "") -> BredPolicy:
-        """A valid policy, unlike each of the parents, of which there may be none; `operator` as `Breeder` has it."""
+        """Write a valid policy unlike each of the parents, if any; `operator` as for `Breeder.write`."""
         prints = {parent.policy.fingerprint for parent in parents}
         for _ in range(_TRIES if parents and operator != "fresh" else 0):
             written = self._changed(rng, parents, proposal, operator)
@@ -206,9 +205,9 @@ class SeveralBreeder:
         return self._put(one, name, written.policy.program, f"in {name}: {_done(written.description)}{kept}")
 
     def _put(self, parent: Genomes, name: str, new: ir.Module, said: str) -> BredPolicy | None:
-        """The parent with another program in place of one of its functions."""
+        """Return the parent with one of its functions replaced."""
         parts = [new if other == name else part.policy.program for other, part in parent.parts.items()]
-        # the others first: their names stay
+        # the new one last: the names of the others stay
         order = sorted(range(len(parts)), key=lambda index: parts[index] is new)
         return self._checked([parts[index] for index in order], said)
 
@@ -223,7 +222,7 @@ class SeveralBreeder:
 
 
 def _done(description: str) -> str:
-    """What the generator of one function says that it did."""
+    """Return the action part of a single function's description."""
     return description.partition("not a language model) ")[2].rstrip(".")
 
 
@@ -233,15 +232,15 @@ log = logging.getLogger(__name__)
 
 
 class OfflineEvolve:
-    """Writes Anvil programs by itself, by typed mutation and crossover over a task's declared features.
+    """A proposer of Anvil programs, by typed mutation and crossover over a task's declared features.
 
-    It reads the task's signature and the request's parents and operator, and no messages. A reply follows from
-    `seed`, `proposal`, `turn`, `parents` and `operator` of its request alone. Safe to call from many threads.
+    It reads the task's signature and the request's parents and operator, but no messages. A reply is determined by
+    the `seed`, `proposal`, `turn`, `parents` and `operator` of its request. Safe to call from many threads.
     """
 
     def __init__(self, task: Task) -> None:
         self._breeder: _Breeder = SeveralBreeder(task) if task.others else Breeder(vocabulary(task))
-        self._genome = functools.lru_cache(maxsize=64)(self._breeder.genome)  # a round's proposals share their parents
+        self._genome = functools.lru_cache(maxsize=64)(self._breeder.genome)  # proposals of a round share parents
 
     @property
     def name(self) -> str:
@@ -255,10 +254,10 @@ class OfflineEvolve:
         return Reply(text, NAME, "stop", None, None, 0.0, time.perf_counter() - started)
 
     def close(self) -> None:
-        """Nothing is held open."""
+        """Do nothing: there are no resources to release."""
 
     def _genomes(self, request: Request) -> list[Any]:
-        """The parents that are programs of this task: in their order for an operator that tells them apart."""
+        """Return the parents that are valid for this task: in request order for a crossover, else best first."""
         found: list[Any] = []
         for parent in _in_order(request):
             try:
@@ -271,7 +270,7 @@ class OfflineEvolve:
 
 
 class _Breeder(Protocol):
-    """What both breeders do; a genome is their own view of a parent, with a `label`."""
+    """The interface of both breeders; each has its own type of genome, with a `label`."""
 
     def genome(self, source: str) -> Any: ...
     def write(self, rng: random.Random, parents: Sequence[Any], proposal: int, operator: str = "") -> BredPolicy: ...

@@ -1,4 +1,4 @@
-"""Random expressions for a whole policy, from nothing but the task's declaration."""
+"""Random expressions for a whole policy, drawn from the task's declaration alone."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ def fresh(draft: PolicyDraft) -> ir.Expression:
 
 
 def simplest(draft: PolicyDraft) -> ir.Expression:
-    """The first atom that can be read, those of the ranked entity first: valid for every task."""
+    """Return the first atom, preferring those of the entity; valid for every task."""
     own = draft.words.of("entity", "instant") or list(draft.words.atoms)
     return own[0].expression
 
 
-# RANK: only the order counts, so that forms differ by shape and not by scale
+# RANK: only the order counts, so the forms differ in shape, not in scale
 
 
 def _rank(draft: PolicyDraft) -> ir.Expression:
@@ -49,7 +49,7 @@ def _rank(draft: PolicyDraft) -> ir.Expression:
 
 
 def _product(draft: PolicyDraft) -> ir.Expression:
-    """Powers of one to four amounts, multiplied and divided."""
+    """Draw a product of powers of up to four quantities."""
     made: ir.Expression | None = None
     used: list[ir.Expression] = []
     for _ in range(draft.pick(((1.0, 1), (3.0, 2), (3.0, 3), (1.0, 4)))):
@@ -62,7 +62,7 @@ def _product(draft: PolicyDraft) -> ir.Expression:
 
 
 def _sum_of_alike(draft: PolicyDraft) -> ir.Expression:
-    """Amounts or instants of one unit, weighted and added."""
+    """Draw a weighted sum of quantities or instants of one unit."""
     words = draft.words
     start = [a for a in words.of("entity", "instant", "history") if a.unit is not None]
     if not start:
@@ -99,7 +99,7 @@ def _sum_of_logarithms(draft: PolicyDraft) -> ir.Expression:
     return made if made is not None else simplest(draft)
 
 
-# VALUE: the scale counts, so that forms start from what lies in the result's range
+# VALUE: the scale counts, so the forms start from values in the result's range
 
 
 def _value(draft: PolicyDraft) -> ir.Expression:
@@ -116,7 +116,7 @@ def _value(draft: PolicyDraft) -> ir.Expression:
 
 
 def alternative(draft: PolicyDraft, made: ir.Expression) -> ir.Expression:
-    """Another result of the same unit, for the other way of a branch."""
+    """Draw another result for the other arm of a branch, mostly of the same unit."""
     unit = draft.unit(made)
     form = draft.pick(((4.0, "factor"), (2.0, "unit"), (1.0, "constant")))
     if form == "unit" and unit is not None:
@@ -158,7 +158,7 @@ def _scaled_ratio(draft: PolicyDraft) -> ir.Expression:
 
 
 def _converted(draft: PolicyDraft) -> ir.Expression:
-    """What comes to the unit of the features in the result's range, such as a rate times a time."""
+    """Draw an expression in the unit of a feature near the result's range, such as a rate times a time."""
     anchor = _anchor(draft)
     unit = None if anchor is None else draft.unit(anchor)
     made = of_unit(draft, unit) if unit is not None else None

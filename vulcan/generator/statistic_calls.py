@@ -1,4 +1,4 @@
-"""Derived statistics that make sense: drawn with their arguments, and changed."""
+"""Random draws and mutations of plausible derived statistics, with their arguments."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ _OF_SYSTEM = (
     (2.0, "min"), (2.0, "max"), (1.5, "avg"), (1.5, "window_percentile"), (1.0, "window_avg"), (0.5, "recent"),
     (0.2, "latest"),
 )  # fmt: skip
-"""Weights of the kinds beside the moving average."""
+"""Weights of the kinds other than the moving average."""
 
 _RARELY = 0.4
-"""How often another kind is drawn, to one moving average."""
+"""Probability of drawing another kind, relative to a moving average."""
 
 _EARLIEST = 4
 _MIN, _MAX = 4, 64
-"""Windows that are drawn; what is looked for among the keys may be so far back that it left the system."""
+"""Range of drawn window lengths; a search among keys may reach back to entities that left the system."""
 
 
 def average(draft: PolicyDraft, e: ir.Expression, probability: float) -> ir.Expression:
-    """The feature, or with the probability its moving average where there is one, or more rarely another statistic."""
+    """Return the feature, or with that probability its moving average if it has one, rarely another statistic."""
     if isinstance(e, ir.Read) and e.feature in draft.words.streamed:
         scope = draft.words.streamed[e.feature]
         if draft.chance(probability):
@@ -41,7 +41,7 @@ def average(draft: PolicyDraft, e: ir.Expression, probability: float) -> ir.Expr
 
 
 def stream(draft: PolicyDraft, feature: str, scope: Scope) -> ir.Statistic:
-    """A statistic of the observations of a feature that is not its moving average."""
+    """Draw a statistic of a feature's observations other than the moving average."""
     kinds = _OF_SYSTEM if scope == "system" else _OF_INSTANT if feature in draft.words.units.points else _OWN
     kind = draft.pick(kinds)
     return ir.Statistic(kind, scope, feature, _arguments(draft, kind))
@@ -52,7 +52,7 @@ def percentile(draft: PolicyDraft, feature: str) -> ir.Statistic:
 
 
 def occurrence(draft: PolicyDraft) -> ir.Occurrences | None:
-    """Whether, or how often, the value at hand was observed lately; None where there is nothing to look for."""
+    """Draw a test or count of recent observations of the current value; None if no feature is suitable."""
     words = draft.words
     places: list[tuple[str, Scope]] = [*words.streamed.items(), *((name, "system") for name in words.ranked)]
     places = [(name, scope) for name, scope in places if _recurs(draft, name)]
@@ -67,7 +67,7 @@ def occurrence(draft: PolicyDraft) -> ir.Occurrences | None:
 
 
 def _recurs(draft: PolicyDraft, feature: str) -> bool:
-    """Whether it may have a value that it had before: neither a time nor a measured quantity."""
+    """Check whether the feature's values may recur, unlike a time or a measured quantity."""
     atom = draft.words.atom(ir.Read(feature))
     return atom is not None and atom.whole and feature not in draft.words.units.points
 
@@ -78,7 +78,7 @@ def alpha(draft: PolicyDraft) -> float:
 
 
 def changed(draft: PolicyDraft, old: ir.Statistic) -> ir.Statistic:
-    """The statistic with other arguments, or of another kind."""
+    """Return the statistic with another argument or of another kind."""
     others = [name for name, kind in grammar.STATISTICS.items() if old.scope in kind.scopes and not kind.looks_for]
     others = [name for name in others if name != old.kind]
     if others and (not old.arguments or draft.chance(0.25)):
@@ -88,7 +88,7 @@ def changed(draft: PolicyDraft, old: ir.Statistic) -> ir.Statistic:
 
 
 def changed_occurrence(draft: PolicyDraft, old: ir.Occurrences) -> ir.Occurrences:
-    """The same value looked for among more or fewer observations, or counted instead of found."""
+    """Return it over more or fewer observations, or with `count` and `contains` swapped."""
     if draft.chance(0.3):
         return replace(old, statistic=replace(old.statistic, kind=_OTHER[old.statistic.kind]))
     return replace(old, statistic=replace(old.statistic, arguments=_moved(draft, old.statistic)))
@@ -111,12 +111,12 @@ def _earlier(draft: PolicyDraft) -> float:
 
 
 def _length(draft: PolicyDraft, shortest: int = _MIN, longest: int = _MAX) -> float:
-    """As many as some power of two, for one scale is as plausible as another."""
+    """Draw a power of two, as all scales are equally plausible."""
     return float(2 ** draft.rng.randint(int(math.log2(shortest)), int(math.log2(longest))))
 
 
 def _kept(draft: PolicyDraft, old: ir.Statistic, kind: str) -> tuple[float, ...]:
-    """Arguments of the other kind: those that both kinds have stay."""
+    """Draw arguments of another kind; those that both kinds have stay the same."""
     names = [argument.name for argument in grammar.STATISTICS[old.kind].arguments]
     have = dict(zip(names, old.arguments, strict=True))
     drawn = zip(grammar.STATISTICS[kind].arguments, _arguments(draft, kind), strict=True)
@@ -124,11 +124,11 @@ def _kept(draft: PolicyDraft, old: ir.Statistic, kind: str) -> tuple[float, ...]
 
 
 def _moved(draft: PolicyDraft, old: ir.Statistic) -> tuple[float, ...]:
-    """The arguments with one of them moved by a step."""
+    """Return the arguments with one of them changed by a random step."""
     arguments = grammar.STATISTICS[old.kind].arguments
     index = draft.rng.randrange(len(arguments))
     argument, value = arguments[index], old.arguments[index]
-    if argument.name == "p":  # steps in its odds keep it inside
+    if argument.name == "p":  # steps in log-odds keep it between 0 and 1
         share = min(max(value, 0.005), 0.995)
         odds = math.log(share / (1.0 - share)) + draft.rng.gauss(0.0, 1.0)
         value = rounded(1.0 / (1.0 + math.exp(-odds)))

@@ -1,4 +1,4 @@
-"""Terms that make sense by their units: quantities, powers, ratios, factors, conditions."""
+"""Random terms with consistent units: quantities, powers, ratios, factors and conditions."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from vulcan.generator.vocabulary import Atom
 from vulcan.task import History
 
 _MOSTLY = 0.85
-"""How often a term goes the way that the task's properties say."""
+"""Probability that a term follows the direction given by the task's properties."""
 
 ONE = ir.Number(1.0)
 
 
 @dataclass(frozen=True, slots=True)
 class UnitExpression:
-    """An expression with what is known of it; `unit` is never None."""
+    """An expression with its unit (never None), range, integrality and direction."""
 
     expression: ir.Expression
     unit: Unit
@@ -31,7 +31,7 @@ class UnitExpression:
 
 
 def quantity(draft: PolicyDraft, unit: Unit | None = None, *, varying: bool = True) -> UnitExpression | None:
-    """A random amount, of the unit where one is given; `varying` prefers what differs from call to call of a RANK."""
+    """Draw a quantity, of `unit` if given; `varying` prefers what differs between the calls of a RANK."""
     made = [(weight, maker) for weight, maker in _makers(draft, varying) if unit is None or maker.unit == unit]
     if not made:
         return None
@@ -40,7 +40,7 @@ def quantity(draft: PolicyDraft, unit: Unit | None = None, *, varying: bool = Tr
 
 @dataclass(frozen=True, slots=True)
 class _Maker:
-    """How to make an amount: an atom alone, or its distance from another."""
+    """A recipe for a quantity: an atom alone, or its distance from another."""
 
     atom: Atom
     unit: Unit
@@ -103,7 +103,7 @@ def _made(draft: PolicyDraft, maker: _Maker) -> UnitExpression:
 
 
 def _repeats(draft: PolicyDraft, remembered: Atom, atom: Atom) -> bool:
-    """Whether the history's answer is the entity's own feature as it was on leaving."""
+    """Check whether the history's answer is the entity's own feature as of when it left."""
     if not isinstance(remembered.expression, ir.Query) or remembered.expression.query != "count":
         return False
     return any(
@@ -114,13 +114,13 @@ def _repeats(draft: PolicyDraft, remembered: Atom, atom: Atom) -> bool:
 
 
 def _unknown(draft: PolicyDraft, atom: Atom) -> float:
-    """What a statistic of the atom is before there are enough observations."""
+    """Return the value of a statistic of the atom before there are enough observations."""
     declared = dict(draft.words.task.signature.features())
     return declared[atom.expression.feature].unknown if isinstance(atom.expression, ir.Read) else 0.0
 
 
 def safe(draft: PolicyDraft, term: UnitExpression) -> ir.Expression:
-    """The term kept above zero, so that dividing by it, its logarithm and its powers make sense."""
+    """Return the term bounded above zero, so that division by it, its logarithm and its powers make sense."""
     if term.low > 0.0:
         return term.expression
     if term.low == 0.0 and term.whole:
@@ -132,14 +132,14 @@ def safe(draft: PolicyDraft, term: UnitExpression) -> ir.Expression:
 
 
 def sign(draft: PolicyDraft, direction: int) -> int:
-    """+1 or -1: mostly the direction, or a coin where there is none."""
+    """Draw +1 or -1: mostly the direction, or a coin flip if it is 0."""
     if direction:
         return direction if draft.chance(_MOSTLY) else -direction
     return draft.rng.choice((1, -1))
 
 
 def magnitude(draft: PolicyDraft, base: ir.Expression) -> ir.Expression:
-    """The base to a positive power, which is mostly 1."""
+    """Return the base, mostly as it is, else under a positive power, root or logarithm."""
     form = draft.pick(((6.0, "plain"), (1.5, "root"), (1.0, "log"), (0.5, "square"), (3.0, "free")))
     match form:
         case "root":
@@ -155,7 +155,7 @@ def magnitude(draft: PolicyDraft, base: ir.Expression) -> ir.Expression:
 
 
 def multiplied(draft: PolicyDraft, e: ir.Expression | None, term: UnitExpression) -> ir.Expression:
-    """The expression times or over a power of the term."""
+    """Return the expression multiplied or divided by a power of the term."""
     power = magnitude(draft, safe(draft, term))
     if sign(draft, term.direction) > 0:
         return power if e is None else operate("multiply", e, power)
@@ -163,7 +163,7 @@ def multiplied(draft: PolicyDraft, e: ir.Expression | None, term: UnitExpression
 
 
 def yardstick(draft: PolicyDraft, term: UnitExpression) -> ir.Expression:
-    """Something that the term may be compared with: a percentile, another amount of its unit, or a constant."""
+    """Draw a value to compare the term with: a statistic, another quantity of its unit, or a constant."""
     for feature in draft.words.ranked:
         if term.expression == ir.Read(feature) and draft.chance(0.6):
             return percentile(draft, feature)
@@ -182,7 +182,7 @@ def yardstick(draft: PolicyDraft, term: UnitExpression) -> ir.Expression:
 
 
 def condition(draft: PolicyDraft) -> ir.Expression:
-    """A random test: a flag, or an amount against a yardstick."""
+    """Draw a test: a flag, an occurrence, or a quantity compared with a yardstick."""
     flags = draft.words.of("flag")
     term = quantity(draft)
     if draft.chance(0.08) and (found := occurrence(draft)) is not None:
@@ -194,7 +194,7 @@ def condition(draft: PolicyDraft) -> ir.Expression:
 
 
 def ratio(draft: PolicyDraft) -> ir.Expression:
-    """A number without a unit: one amount over another of the same unit, or the logarithm of an amount."""
+    """Draw a unitless number, mostly a ratio of two quantities of one unit or the logarithm of a quantity."""
     flags = draft.words.of("flag")
     if draft.chance(0.06) and (found := occurrence(draft)) is not None:
         return operate("add", ONE, operate("multiply", draft.parameter("BONUS", draft.lognormal(1.0)), found))
@@ -213,7 +213,7 @@ def ratio(draft: PolicyDraft) -> ir.Expression:
 
 
 def factor(draft: PolicyDraft) -> ir.Expression:
-    """A positive number without a unit that varies around 1, or a constant."""
+    """Draw a unitless factor: a constant, 1 plus a weighted ratio, or a power of a ratio."""
     form = draft.pick(((2.0, "constant"), (2.0, "power"), (2.0, "bonus")))
     if form == "constant":
         return draft.parameter("FACTOR", draft.lognormal(0.8))
@@ -224,9 +224,9 @@ def factor(draft: PolicyDraft) -> ir.Expression:
 
 
 def of_unit(draft: PolicyDraft, unit: Unit, depth: int = 2) -> ir.Expression | None:
-    """A random expression of that unit; None where the task's features make none.
+    """Draw an expression of that unit; None if the task's features allow none.
 
-    It is an amount of the unit, or a product that comes to it, such as a rate times a time.
+    It is a quantity of the unit or a product that has it, such as a rate times a time.
     """
     if unit == UNITLESS:
         return ratio(draft)
@@ -238,7 +238,7 @@ def of_unit(draft: PolicyDraft, unit: Unit, depth: int = 2) -> ir.Expression | N
 
 
 def _converted(draft: PolicyDraft, unit: Unit, depth: int) -> ir.Expression | None:
-    """An amount whose unit has one in common with `unit`, times or over what is missing."""
+    """Draw a quantity that shares a base unit with `unit`, multiplied or divided by the missing unit."""
     term = quantity(draft)
     shared = {name for name, _ in unit}
     for _ in range(6):

@@ -1,4 +1,4 @@
-"""The units of expressions, and where a program mixes them."""
+"""Unit inference for expressions, and detection of unit clashes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from vulcan.anvil import ir
 from vulcan.task import Entity, Feature, History, Signature
 
 Unit = tuple[tuple[str, float], ...]
-"""Names of units with their exponents, in alphabetical order: bytes a request are (("bytes", 1), ("requests", -1))."""
+"""Unit names (singular) with exponents, sorted by name: bytes per request is (("byte", 1), ("request", -1))."""
 
 UNITLESS: Unit = ()
 
@@ -25,16 +25,18 @@ _TRUTHS = frozenset({"and", "or", "not", "truth"})
 
 @dataclass(frozen=True, slots=True)
 class Units:
-    """The unit of everything a program can read, by the name it is read by; None where any unit fits.
+    """The unit of everything a program can read, by name; None where any unit fits.
 
-    Any unit fits a feature on the result's own scale, such as the priority of what was evicted last: what the unit
-    of the result is, the program itself decides.
+    Any unit fits a feature on the result's own scale, such as the priority of the last evicted object: the program
+    itself decides the unit of the result.
     """
 
     read: Mapping[str, Unit | None]
     points: frozenset[str] = frozenset()
-    """Features whose zero means nothing, such as the time of an access: to be compared, subtracted and weighted by
-    constants, but not to be multiplied with anything or put under a root."""
+    """Features with an arbitrary zero, such as the time of an access.
+
+    They may be compared, subtracted and weighted by constants, but not multiplied by anything else or put under a root.
+    """
 
 
 def declared_units(signature: Signature) -> Units:
@@ -49,7 +51,7 @@ def declared_units(signature: Signature) -> Units:
 
 
 def on_result_scale(feature: Feature, signature: Signature) -> bool:
-    """Whether the feature is declared in the unit of the result, which is named as the function is."""
+    """Check whether the feature is declared in the unit of the result, which has the function's name."""
     return feature.unit == signature.function
 
 
@@ -58,7 +60,7 @@ def _declared(feature: Feature, signature: Signature) -> Unit | None:
 
 
 def named_unit(name: str) -> Unit:
-    """The unit that a declaration spells: `bytes`, `packets a second`, `bytes/s`, `packets per round`."""
+    """Parse a declared unit: `bytes`, `packets a second`, `bytes/s`, `packets per round`."""
     over, *under = _PER.split(name.strip().lower())
     made = times(UNITLESS, _single(over))
     for part in under:
@@ -74,7 +76,7 @@ def _single(name: str) -> Unit:
 
 
 def times(a: Unit, b: Unit, exponent: float = 1.0) -> Unit:
-    """a * b ** exponent."""
+    """Return a * b ** exponent."""
     made = dict(a)
     for name, power in b:
         made[name] = round(made.get(name, 0.0) + exponent * power, 6)
@@ -166,7 +168,7 @@ class _Inference:
 
 
 def constant(e: ir.Expression, parameters: Mapping[str, float]) -> float | None:
-    """The value of a number or a parameter, perhaps with a sign; None for anything else."""
+    """Return the value of a number or parameter, possibly negated; None for anything else."""
     match e:
         case ir.Number(value):
             return value
@@ -180,12 +182,12 @@ def constant(e: ir.Expression, parameters: Mapping[str, float]) -> float | None:
 
 
 def unit_of(e: ir.Expression, units: Units, parameters: Mapping[str, float]) -> Unit | None:
-    """The unit of an expression; None where any unit fits, as with a constant, or where it cannot be told."""
+    """Return the unit of an expression; None if any fits, as for a constant, or it cannot be inferred."""
     return _Inference(units, parameters).of(e)
 
 
 def clashes(e: ir.Expression, units: Units, parameters: Mapping[str, float]) -> list[ir.Expression]:
-    """The sums, comparisons, choices, powers and the like that take quantities of units that do not go together."""
+    """Return the sums, comparisons, choices, powers etc. whose operands have incompatible units."""
     inference = _Inference(units, parameters)
     inference.of(e)
     return inference.clashes

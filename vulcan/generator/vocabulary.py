@@ -1,4 +1,4 @@
-"""What a task's declaration offers to build terms of: atoms with their units, ranges and directions."""
+"""The vocabulary of a task's declaration: atoms with their units, ranges and directions."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ Kind = Literal["entity", "global", "clock", "instant", "history", "scale", "flag
 class Atom:
     """One readable quantity.
 
-    `kind` tells what it is good for: a `clock` and the `instant`s on it (same unit and range) make sense as
-    differences; `scale` is on the result's own scale; `flag` is 0 or 1; `entity` and `history` differ between the
-    entities that are ranked, `global` does not. `direction` is +1 or -1 where a declared property says that the
-    result should not fall, or not rise, with it, else 0.
+    `kind` determines its use: a `clock` and the `instant`s on it (same unit and range) are used as differences; `scale`
+    is on the result's own scale; `flag` is 0 or 1; `entity` and `history` differ between the ranked entities, `global`
+    does not. `direction` is +1 or -1 where a declared property says that the result should not fall, or not rise, with
+    it, else 0.
     """
 
     expression: ir.Read | ir.Query
@@ -36,10 +36,10 @@ class Atom:
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """The atoms of a task, and what statistics may be asked of.
+    """The atoms of a task, and the features that have statistics.
 
-    `streamed` are the features whose observations are worth following, each with the scope in which the statistic
-    stands for the feature as it is now; `ranked` are those that all live entities can be compared by. `key` is the
+    `streamed` maps features whose observations are worth tracking to the scope in which a statistic can stand in for
+    the feature's current value; `ranked` are the features by which all live entities can be compared. `key` is the
     feature that identifies an entity, where it can be looked for among those observed.
     """
 
@@ -60,7 +60,7 @@ class Vocabulary:
         return [a for a in self.of("instant") if a is not instant and _same_axis(a, instant)]
 
     def atom(self, e: ir.Expression) -> Atom | None:
-        """The atom that the expression is, or is a statistic of."""
+        """Return the atom that the expression reads, or is a statistic of."""
         name = ir.Read(e.feature) if isinstance(e, ir.Statistic) else e
         return next((atom for atom in self.atoms if atom.expression == name), None)
 
@@ -70,13 +70,13 @@ class Vocabulary:
 
     @property
     def result_range(self) -> tuple[float, float] | None:
-        """The bounds of a VALUE's result; a RANK has none, for only the order of its results counts."""
+        """The bounds of a VALUE's result; None for a RANK, where only the order of results counts."""
         signature = self.task.signature
         return (signature.low, signature.high) if isinstance(signature, Value) else None
 
 
 def vocabulary(task: Task) -> Vocabulary:
-    """Raises ValueError for a task whose signature declares nothing to read."""
+    """Build the vocabulary of a task. Raises ValueError if its signature declares nothing to read."""
     signature = task.signature
     units = declared_units(signature)
     entity = signature.entity
@@ -98,7 +98,7 @@ def vocabulary(task: Task) -> Vocabulary:
     own = [f"{entity.name}.{f.name}" for f in entity.features] if entity is not None else []
     readable = tuple(name for name in own if name in declared and kinds[name] != "flag")
     streamed: dict[str, Scope] = dict.fromkeys(readable, "entity")
-    if not isinstance(signature, Rank):  # among ranked entities, what they share tells nothing apart
+    if not isinstance(signature, Rank):  # values shared by the ranked entities do not distinguish them
         streamed |= dict.fromkeys(
             (name for name, kind in kinds.items() if name not in own and kind == "global"), "system"
         )
@@ -153,7 +153,7 @@ def _answers(history: History, declared: Mapping[str, Feature], units: Units) ->
 
 
 def near_result_range(atom: Atom, bounds: tuple[float, float]) -> bool:
-    """Whether the atom's range looks like the result's, as that of the present window does for the next window."""
+    """Check whether the atom's range resembles the result's, as the current window's does the next one's."""
     if atom.kind == "scale":
         return True
     if atom.kind not in ("global", "entity"):

@@ -1,1 +1,1 @@
-"""Policies as C: `double_header` computes in doubles as the reference does, `fixed_header` in 64-bit integers."""
+"""C code generation: `double_header` in doubles, as in the reference, `fixed_header` in 64-bit integers."""

@@ -1,6 +1,6 @@
-"""A policy's functions as C in doubles, bit for bit what the reference computes.
+"""C code in doubles for a policy's functions, bit-identical to the reference.
 
-Guards of total arithmetic stand only where the analysis of the program's values cannot show that they are needless.
+Guards of total arithmetic are omitted where value analysis of the program proves them redundant.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ _FOLDED = {"min": "policy_min", "max": "policy_max", "and": "policy_both", "or":
 
 
 def number(value: float) -> str:
-    """A double in C, exactly."""
+    """Return the exact C literal of a double."""
     return repr(value)
 
 
 class Doubles:
-    """What the functions of one program share."""
+    """The context shared by the functions of one program."""
 
     def __init__(self, program: ir.Module, signature: Signature, groups: tuple[Group, ...]) -> None:
         self.program = program
@@ -39,8 +39,10 @@ class Doubles:
         self.values: Mapping[int, Interval] = follow(program, signature, keep_values=True).values or {}
 
     def functions(self, openings: Mapping[str, str], taken: Sequence[str]) -> Iterator[str]:
-        """The text of each function; `openings` are the first lines of those that the task names, by their names, and
-        `taken` the names of their arguments."""
+        """Yield the text of each parameter and function.
+
+        `openings` are the first lines of the entry functions by name, and `taken` the names of their arguments.
+        """
         for name, value in self.program.parameters:
             yield f"static const double {self.parameters[name]} = {number(value)};"
         for function in self.program.functions:

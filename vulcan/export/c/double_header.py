@@ -1,7 +1,4 @@
-"""What exported C keeps in doubles for a policy's statistics, and the functions that keep it up to date.
-
-A policy as one C header that computes in doubles.
-"""
+"""A policy as one C header that computes in doubles, with the state and update code of its statistics."""
 
 from __future__ import annotations
 
@@ -20,7 +17,7 @@ _WORDS = ("observations", "bucket", "population")
 
 
 class DoubleStatistics:
-    """Writes the members of the structs and the bodies of the functions for one group."""
+    """A writer of struct members and function bodies for one group."""
 
     def __init__(self, group: Group, signature: Signature, shapes: Mapping[str, PopulationShape]) -> None:
         self.group = group
@@ -43,7 +40,7 @@ class DoubleStatistics:
         return f"features->{member_of(part.feature)}"
 
     def initialised(self) -> Iterator[str]:
-        """Behind a memset to 0."""
+        """Yield the initialisation that follows a memset to 0."""
         for part, length in self.group.parts.items():
             unknown = number(self.declared[part.feature].unknown) if part.kind not in _WORDS else "0.0"
             if unknown in ("0.0",):
@@ -55,7 +52,7 @@ class DoubleStatistics:
                 yield f"{self.place(part)} = {unknown};"
 
     def observed(self) -> Iterator[str]:
-        """An observation of every stream of the group."""
+        """Yield an observation of every stream of the group."""
         lines = list(self.changed())
         if any(self.before in line for line in lines):
             yield f"const int64_t {self.before} = {self.place(OBSERVATIONS)};"
@@ -112,7 +109,7 @@ class DoubleStatistics:
                 yield "}"
 
     def left(self) -> Iterator[str]:
-        """The entity leaves the populations."""
+        """Yield the removal of an entity from the populations."""
         for part in self.group.of_kind("bucket"):
             shape = self.shapes[part.feature]
             yield f"policy_population_move({self.population(part)}, {shape.buckets}, {self.place(part)}, 0);"
@@ -127,7 +124,7 @@ class DoubleStatistics:
         return f"{self.place(ring)}[{back}]"
 
     def renewed(self, part: Part) -> Iterator[str]:
-        """Every n observations the sum of n is computed anew, so that rounding errors do not add up."""
+        """Yield a recomputation of the sum of n every n observations, so that rounding errors do not accumulate."""
         ring, window = Part("ring", part.feature), int(part.argument)
         length, after = self.group.parts[ring], f"{self.before} + 1"
         start = f"policy_back({after}, {window}, {length})"
@@ -135,7 +132,7 @@ class DoubleStatistics:
         yield f"    {self.place(part)} = policy_ring_sum({self.place(ring)}, {start}, {window}, {length});"
 
     def percentiles(self) -> Iterator[str]:
-        """The functions that answer percentiles over all live entities."""
+        """Yield the functions that compute percentiles over all live entities."""
         for part in self.group.of_kind("population"):
             shape, feature = self.shapes[part.feature], self.declared[part.feature]
             first = log_buckets.first_bucket(shape.resolution)
@@ -172,7 +169,7 @@ Set the features that a function reads, and at an event those of all of them."""
 
 
 def double_header(policy: Policy, provenance: Provenance) -> str:
-    """The text of `policy.h`. Any policy in Anvil can be written so."""
+    """Generate the text of `policy.h`; every Anvil policy can be exported to it."""
     return "\n\n".join(_Header(policy).parts(provenance)) + "\n"
 
 
@@ -225,7 +222,7 @@ class _Header:
 
     @property
     def openings(self) -> dict[str, str]:
-        """The first line of each function that the task names."""
+        """Return the first line of each entry function."""
         main = self.policy.task.signature.function
         called = {f.function: "" if f.function == main else f"_{f.function}" for f in self.policy.task.functions}
         shown = f"(const struct policy_state *state, {self.seen})"

@@ -1,6 +1,6 @@
-"""A policy's functions as C in scaled 64-bit integers: see `scale` for what stands for what.
+"""A policy as one C header that computes in scaled 64-bit integers, for platforms without floating point.
 
-A policy as one C header that computes in scaled 64-bit integers, for where there is no floating point.
+`vulcan.export.c.fixed_point` defines the scales.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ from vulcan.export.provenance import Provenance
 from vulcan.task import Feature
 
 RESULT_SCALE = 16
-"""The scale of what `policy_score` returns."""
+"""Scale of the result of `policy_score`."""
 _UNIT = 60
 _FACTORS = {"log": 799144290325165979, "log1p": 799144290325165979, "log2": 1 << 60, "log10": 347063955532709821}
-"""Of the binary logarithm to each other one, at scale 60."""
+"""Factors that convert the binary logarithm to each of the others, at scale 60."""
 _FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
 _REFUSED = {"sin": "math.sin", "cos": "math.cos", "atan": "math.atan"}
 
 
 @dataclass(frozen=True, slots=True)
 class Fixed:
-    """An expression of C that holds a value times 2**scale; `constant` is the value itself where it is a number."""
+    """A C expression that holds a value times 2**scale; `constant` is the value itself if it is a number."""
 
     text: str
     scale: int
@@ -51,7 +51,7 @@ class Fixed:
     constant: float | None = None
 
     def at(self, scale: int) -> str:
-        """The same at another scale."""
+        """Return the expression at another scale."""
         if self.constant is not None:
             return integer(quantised(self.constant, scale), self.constant if scale else None)
         return self.text if scale == self.scale else f"policy_scaled({self.text}, {scale - self.scale})"
@@ -64,7 +64,7 @@ def integer(value: int, meaning: float | None = None) -> str:
 
 
 class FixedProgram:
-    """What the functions of one program share."""
+    """The context shared by the functions of one program."""
 
     def __init__(self, program: ir.Module, kinds: NumberFormats, statistics: FixedStatistics) -> None:
         self.program = program
@@ -73,7 +73,10 @@ class FixedProgram:
         self.parameters = parameter_names(program)
 
     def functions(self, opening: str, taken: Sequence[str]) -> Iterator[str]:
-        """The text of each function; `opening` is the first line of the entry, `taken` the names of its arguments."""
+        """Yield the text of each parameter and function.
+
+        `opening` is the first line of the entry function, `taken` the names of its arguments.
+        """
         for name, value in self.program.parameters:
             made = self.number(value)
             held = integer(quantised(value, made.scale))
@@ -295,7 +298,7 @@ class _Function(Statements):
 
 
 def _finest(value: Fixed) -> int:
-    """The finest scale at which a value does not saturate where it did not before."""
+    """Return the finest scale at which a value does not saturate unless it already did."""
     return max(value.scale, BITS - integer_bits(value.kind.bounds.magnitude))
 
 
@@ -340,10 +343,9 @@ typedef unsigned long long policy_word;
 
 
 def fixed_header(policy: Policy, provenance: Provenance, most_bytes: int | None = None) -> str:
-    """The text of `policy.h`.
+    """Generate the text of `policy.h`.
 
-    Raises UserError where the policy cannot be written in bounded integers, or where it would remember more than
-    `most_bytes`.
+    Raises UserError if the policy cannot be written in bounded integers, or its state would exceed `most_bytes`.
     """
     require_one_function(policy)
     kinds = NumberFormats(policy.program, policy.task.signature)

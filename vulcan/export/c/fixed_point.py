@@ -1,13 +1,12 @@
-"""What is known of every value of a program that is to be computed in integers: bounds and typical magnitudes.
+"""Fixed-point number formats: the bounds, typical magnitude and binary scale of each value in a program.
 
-The binary scale of each value in a fixed-point program: how many of its 63 bits stand behind the point.
+A value x of scale s is stored as the integer nearest to x * 2**s; the scale is the number of its 63 bits after the
+binary point. It follows from the value's bounds and typical magnitude. If the bounds leave room for enough bits after
+the leading one of a typical value, the scale is the finest at which nothing saturates. Otherwise, as for the cube of a
+time whose declared range is years, it is the one that gives a typical value that many bits, and values many times the
+typical saturate. Values that are certainly whole stay whole.
 
-A value x of scale s is held as the integer nearest to x * 2**s. The bounds of the value and its typical magnitude
-decide. Where the bounds leave room for enough bits behind the leading one of a typical value, the scale is the finest
-with which nothing saturates. Else, as for the cube of a time whose declared range is years, it is the one that gives a
-typical value so many bits, and what is many times the typical saturates. What is certainly whole is kept whole.
-
-The typical magnitude of a feature is the geometric middle of its declared range; it follows the operations from there.
+The typical magnitude of a feature is the geometric mean of its declared range; operations propagate it.
 """
 
 from __future__ import annotations
@@ -23,19 +22,19 @@ from vulcan.errors import UserError
 from vulcan.task import Feature, Signature
 
 BITS = 62
-"""Of 64: one is the sign, and one is left for the rounding of bounds."""
+"""Usable bits of 64: one is the sign, and one is reserved for the rounding of bounds."""
 TYPICAL_BITS = 28
-"""Bits behind the leading one of a typical value, at least; they leave 2**34 times the typical before it saturates."""
+"""Minimum bits after the leading one of a typical value; it saturates at 2**34 times the typical."""
 MAX_SATURATING = 40
-"""The finest scale of what may saturate: however small it is taken to be, there is room up to 2**22."""
+"""Finest scale of a value that may saturate; however small its typical magnitude, there is room up to 2**22."""
 MIN, MAX = -60, 90
-"""Scales stay in between: coarser or finer ones are beyond 64-bit integers."""
+"""Range of scales; coarser or finer ones are beyond 64-bit integers."""
 _MIN_TYPICAL, _MAX_TYPICAL = -90.0, 90.0
 
 
 @dataclass(frozen=True, slots=True)
 class NumberFormat:
-    """Bounds of a value, and the binary logarithm of its typical magnitude."""
+    """The bounds of a value, and the binary logarithm of its typical magnitude."""
 
     bounds: Interval
     typical: float
@@ -53,7 +52,7 @@ class NumberFormat:
 
 
 def integer_bits(magnitude: float) -> int:
-    """Bits before the point of the largest value, rounding included; negative where they begin behind it."""
+    """Return the bits before the binary point of the largest value, with rounding; negative for small fractions."""
     return math.frexp(magnitude)[1] if magnitude > 0.0 else MIN
 
 
@@ -62,7 +61,7 @@ def limited(typical: float) -> float:
 
 
 def typical_of_feature(feature: Feature) -> float:
-    """The middle, on a logarithmic scale, of the magnitudes from the lowest (at least 1, if any are) to the highest."""
+    """Return the logarithmic midpoint of the lowest (at least 1, if any is) and highest magnitudes of a feature."""
     highest = max(abs(feature.low), abs(feature.high))
     if highest == 0.0:
         return 0.0
@@ -72,11 +71,11 @@ def typical_of_feature(feature: Feature) -> float:
 
 
 def typical_of_number(value: float) -> float:
-    return limited(math.log2(abs(value))) if value != 0.0 else 0.0  # which says nothing of what it will become
+    return limited(math.log2(abs(value))) if value != 0.0 else 0.0  # 0 does not predict the values that follow
 
 
 def typical_of_operation(operation: str, operands: list[NumberFormat], bounds: Interval) -> float:
-    """The typical magnitude of a result; `bounds` are those of the result."""
+    """Return the typical magnitude (log2) of a result; `bounds` are those of the result."""
     first, last = operands[0].typical, operands[-1].typical
     match operation:
         case "multiply":
@@ -108,20 +107,20 @@ def typical_of_operation(operation: str, operands: list[NumberFormat], bounds: I
 
 
 def _middle(bounds: Interval) -> float:
-    """Of a result that may lie anywhere between 2**-20 and 2**20 as far as is known, but for its bounds."""
+    """Return the typical magnitude (log2) of a result within its bounds and 2**-20 to 2**20, if no more is known."""
     low, high = (math.log2(b) if b > 0.0 else -20.0 for b in (bounds.low, bounds.high))
     return (max(low, -20.0) + min(high, 20.0)) / 2.0
 
 
 def quantised(value: float, scale: int) -> int:
-    """The integer that stands for a number; never 0 where the number is not, for it may guard a division."""
+    """Return the scaled integer of a number; never 0 for a nonzero number, which may guard a division."""
     scaled = round(math.ldexp(value, scale))
     limit = 2**63 - 1
     return min(max(scaled, -limit), limit) or (0 if value == 0.0 else int(math.copysign(1, value)))
 
 
 def scale_of_number(value: float) -> int:
-    """The finest scale that holds a number, less the zeros at its end; exact for what a double can say."""
+    """Return the least scale from 0 that represents a number exactly, or the finest it fits if that is less."""
     if value == 0.0:
         return 0
     numerator, denominator = abs(value).as_integer_ratio()
@@ -132,7 +131,7 @@ def scale_of_number(value: float) -> int:
 
 
 def beyond(bounds: Interval) -> bool:
-    """Whether no value of it, but 0, could be held by 63 bits at any scale there is."""
+    """Check whether the bounds exceed what 63 bits can hold at any scale."""
     return bounds.magnitude > 2.0 ** (BITS - MIN) or bounds == ANYTHING
 
 
@@ -147,10 +146,10 @@ def refusal(why: str, at: ir.Position = (0, 0)) -> UserError:
 
 
 class NumberFormats:
-    """`of(e, function)` is the kind of an expression in a function; `locals` and `results` those of names.
+    """The number formats of a program: `of(e, function)` for an expression, `locals` and `results` for names.
 
-    A local has one kind throughout its function, the union of what is assigned to it, and so has an argument of a
-    helper, whatever calls it.
+    A local has one format throughout its function, the union over its assignments; so has an argument of a helper, over
+    all calls.
     """
 
     def __init__(self, program: ir.Module, signature: Signature) -> None:
@@ -162,12 +161,12 @@ class NumberFormats:
         self.locals: dict[tuple[str, str], NumberFormat] = {}
         self.results: dict[str, NumberFormat] = {}
         self.functions = {f.name: f for f in program.functions}
-        for _ in range(_ROUNDS):  # in which what is typical goes round loops and from callers to helpers
+        for _ in range(_ROUNDS):  # typical magnitudes propagate round loops and from callers to helpers
             for function in program.functions:
                 self._block(function.body, function.name)
 
     def feature(self, name: str) -> NumberFormat:
-        """A feature, or what a history answers."""
+        """Return the format of a feature, or of a history query."""
         bounds = self.ranges.features[name]
         if name not in self.declared:
             return NumberFormat(bounds, 0.0 if bounds.high <= 1.0 else 13.0)
@@ -176,7 +175,7 @@ class NumberFormats:
         return NumberFormat(bounds | self.ranges.unknown[name], typical_of_feature(self.declared[name]))
 
     def statistic(self, statistic: ir.Statistic) -> NumberFormat:
-        """What a statistic answers; of the same scale as the feature where it repeats an observation."""
+        """Return the format of a statistic, whose scale is the feature's where it repeats an observation."""
         return NumberFormat(self.ranges.statistic(statistic), self.feature(statistic.feature).typical)
 
     def local(self, name: str, function: str) -> NumberFormat:
@@ -215,7 +214,7 @@ class NumberFormats:
     def number(self, value: float) -> NumberFormat:
         return NumberFormat(point(value), typical_of_number(value))
 
-    # What is assigned
+    # Assignments
 
     def _block(self, body: tuple[ir.Statement, ...], function: str) -> None:
         for e in ir.expressions(body):
@@ -245,7 +244,7 @@ class NumberFormats:
                     pass
 
     def _assign(self, name: str, value: ir.Expression, owner: str, function: str) -> None:
-        if id(value) in self.values:  # else it is never reached
+        if id(value) in self.values:  # otherwise it is unreachable
             self._join((owner, name), self._evaluated(value, function))
 
     def _evaluated(self, value: ir.Expression, function: str) -> NumberFormat:

@@ -1,6 +1,6 @@
-"""What exported C keeps in scaled integers for a policy's statistics, and the functions that keep it up to date.
+"""State of a policy's statistics in scaled integers, and the C code that updates and reads it.
 
-A ring is a row that moves by one at each observation, the newest first: what a verifier of loops understands.
+A ring is an array that shifts by one at each observation, the newest first, which a loop verifier can follow.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _ALPHA_SCALE = 62
 
 
 class FixedStatistics:
-    """Writes the members of the struct, the functions that observe, and the answers."""
+    """A writer of struct members, observing code and expressions that read statistics."""
 
     def __init__(self, plan: Plan, signature: Signature, kinds: NumberFormats) -> None:
         self.plan = plan
@@ -38,7 +38,7 @@ class FixedStatistics:
         return sum(length for group in self.groups for length in group.parts.values())
 
     def scale(self, part: Part) -> int:
-        """The scale of a member."""
+        """Return the scale of a member."""
         of_feature = self.kinds.feature(part.feature)
         match part.kind:
             case "avg" | "ewma" as kind:
@@ -51,7 +51,7 @@ class FixedStatistics:
             case _:
                 return of_feature.scale
 
-    # What is kept
+    # State
 
     def members(self) -> list[str]:
         made = []
@@ -73,7 +73,7 @@ class FixedStatistics:
         return self.place(group, OBSERVATIONS)
 
     def initialised(self) -> Iterator[str]:
-        """Every member as it is before any observation."""
+        """Yield the initialisation of every member, before any observation."""
         for group in self.groups:
             for part, length in group.parts.items():
                 place = self.place(group, part)
@@ -90,7 +90,7 @@ class FixedStatistics:
                     yield f"{place} = {unknown}LL;"
 
     def observed(self, group: Group) -> Iterator[str]:
-        """An observation of every stream of the group."""
+        """Yield an observation of every stream of the group."""
         for part in group.parts:
             if part != OBSERVATIONS:
                 yield from self.part(group, part)
@@ -104,7 +104,7 @@ class FixedStatistics:
             yield f"{self.observations(group)} = policy_add({self.observations(group)}, 1);"
 
     def value(self, part: Part) -> str:
-        """The feature as the member takes it."""
+        """Return the feature's value at the scale of the member."""
         text, by = f"features->{member_of(part.feature)}", self.scale(part) - self.kinds.feature(part.feature).scale
         return f"policy_scaled({text}, {by})" if by else text
 
@@ -137,7 +137,7 @@ class FixedStatistics:
                 yield from self.sorted_(group, part, value)
 
     def sorted_(self, group: Group, part: Part, value: str) -> Iterator[str]:
-        """The oldest leaves where the window is full, and the value goes to its place; free places are at the end."""
+        """Yield the update of a sorted window: evict the oldest if full, insert the value; free slots are last."""
         window, place = int(part.argument), self.place(group, part)
         oldest = f"{self.place(group, Part('ring', part.feature))}[{window - 1}]"
         yield "{"
@@ -165,10 +165,10 @@ class FixedStatistics:
         yield "    }"
         yield "}"
 
-    # Answers
+    # Reads
 
     def functions(self) -> Iterator[str]:
-        """The functions that answer what takes more than a look."""
+        """Yield functions for the statistics that take more than one read."""
         for statistic in self.plan.statistics:
             group = group_of(statistic, self.groups, self.signature)
             if statistic.kind == "window_percentile":
@@ -177,7 +177,7 @@ class FixedStatistics:
                 yield self.counting(statistic, group)
 
     def answer_name(self, statistic: ir.Statistic) -> str:
-        """The function of a statistic, by its number in the plan."""
+        """Return the name of a statistic's function, with its number in the plan."""
         return f"policy_{flat(statistic.feature)}_{statistic.kind}_{self.plan.statistics.index(statistic)}"
 
     def percentile(self, statistic: ir.Statistic, group: Group) -> str:
@@ -218,7 +218,7 @@ class FixedStatistics:
         ))  # fmt: skip
 
     def answer(self, statistic: ir.Statistic) -> tuple[str, int]:
-        """The text of a statistic that looks for nothing, and its scale."""
+        """Return the expression and scale of a statistic that looks for no value."""
         group, feature = group_of(statistic, self.groups, self.signature), statistic.feature
         match statistic.kind:
             case "latest" | "avg" | "min" | "max" | "ewma" as kind:
@@ -236,7 +236,7 @@ class FixedStatistics:
                 return f"{self.answer_name(statistic)}(state)", self.kinds.feature(feature).scale
 
     def occurrences(self, statistic: ir.Statistic, wanted: str, scale: int, at: ir.Position) -> str:
-        """The text of a statistic that looks for a value of that scale."""
+        """Return the expression of a statistic that looks for a value of that scale."""
         if statistic.scope != "system":
             raise refusal(f"{statistic.feature}.{statistic.kind} is a statistic of each entity", at)
         own = self.kinds.feature(statistic.feature).scale
@@ -246,7 +246,7 @@ class FixedStatistics:
 
 
 def _each(count: int, statement: str) -> Iterator[str]:
-    """The statement for each i below the count."""
+    """Yield a loop of the statement over each i below the count."""
     yield f"for (int i = 0; i < {count}; i++) {{"
     yield "    POLICY_BARRIER;"
     yield f"    {statement}"

@@ -1,7 +1,4 @@
-"""What the headers of both arithmetics have in common: where the policy comes from, and what it is shown.
-
-The C functions that exported headers call, of which each header takes those it needs.
-"""
+"""Common parts of the headers of both arithmetics: origin comment, feature struct and required C functions."""
 
 from __future__ import annotations
 
@@ -22,7 +19,7 @@ WIDTH = 110
 
 
 def require_one_function(policy: Policy) -> None:
-    """Raises UserError where the task names several functions: a header holds one."""
+    """Raise UserError if the task declares several functions: a header in integers holds one."""
     if policy.task.others:
         named = ", ".join(signature.function for signature in (policy.task.signature, *policy.task.others))
         raise UserError(
@@ -32,13 +29,13 @@ def require_one_function(policy: Policy) -> None:
 
 
 def comment(text: str) -> str:
-    """A comment of these lines."""
+    """Return a C comment of the text."""
     lines = text.replace("*/", "* /").replace("/*", "/ *").split("\n")
     return "\n".join(("/*", *(f" * {line}".rstrip() for line in lines), " */"))
 
 
 def origin(policy: Policy, provenance: Provenance, needs: str, about: str) -> str:
-    """The first comment of a file: what it is, where it comes from, and the policy's source."""
+    """Return the first comment of a file: its description, provenance and the policy's source."""
     intent = policy.program.documentation or f"A policy of the task {provenance.task}."
     return comment(
         "\n".join((
@@ -50,24 +47,24 @@ def origin(policy: Policy, provenance: Provenance, needs: str, about: str) -> st
 
 
 def _printable(text: str) -> str:
-    """The text as a comment can hold it, so that it can be read back."""
+    """Escape the text for a comment, so that it can be read back."""
     text = "\n".join(text.splitlines()).expandtabs()
     return "".join(c if c == "\n" or c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def described(feature: Feature) -> str:
-    """What a feature is, in a remark."""
+    """Return the description of a feature for a comment."""
     whole = {"int": "whole, ", "bool": "0 or 1, ", "float": ""}[feature.type]
     meaning = feature.meaning.replace("*/", "* /").replace("/*", "/ *")
     return f"{feature.unit}, {whole}{feature.low:g} to {feature.high:g}: {meaning}"
 
 
 Member = Callable[[str, Feature], str | None]
-"""The member of a struct that holds a feature, read by that name; None where there is none."""
+"""A function from a feature and the name it is read by to its struct member; None if it has none."""
 
 
 def struct_of_features(policy: Policy, member: Member, query: Callable[[str, str], str | None]) -> str:
-    """What the policy is shown. `query` gives the member of a history's answer."""
+    """Return the struct of the policy's inputs; `query` gives the member for a history query."""
     lines = ["/* What the policy is shown. */", "struct policy_features {"]
     empty = True
     for argument in policy.task.interface.arguments:
@@ -109,7 +106,7 @@ def _group(name: str, meaning: str, told: list[tuple[str | None, str]]) -> Itera
 
 
 def struct(name: str, remark: str, members: list[str]) -> str:
-    """A struct of what is kept."""
+    """Return a struct of statistics state."""
     kept = members or ["char nothing; /* no statistics are kept here */"]
     return "\n".join((f"/* {remark} */", f"struct {name} {{", *(f"    {member}" for member in kept), "};"))
 
@@ -124,14 +121,14 @@ _CALLED = re.compile(r"\bpolicy_[a-z0-9_]+\b")
 
 @cache
 def functions_of(file: str) -> dict[str, str]:
-    """The text of each function by its name, in the order in which they have to stand."""
+    """Return the text of each function of a file by name, in the order of definition."""
     text = (Path(__file__).parent / file).read_text(encoding="utf-8")
     blocks = [block.strip("\n") for block in text.split("\n\n\n")]
     return {match.group(1): block for block in blocks if (match := _DEFINED.search(block))}
 
 
 def needed(file: str, code: str) -> str:
-    """The functions of a file that the code calls, and those that these call."""
+    """Return the functions of a file that the code calls, directly or indirectly."""
     functions = functions_of(file)
     wanted: set[str] = set()
     pending = [code]

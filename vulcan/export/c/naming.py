@@ -1,4 +1,4 @@
-"""Names in exported C: those of features and statistics, and a policy's own moved out of the way of C's."""
+"""Names in exported C: features, statistics, and a policy's own names, renamed where C reserves them."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ _OURS = frozenset({"features", "state", "entity"})
 
 
 def feature_name(name: str) -> str:
-    """What a feature, or a group of them, is called as a member of a struct."""
+    """Return the struct member name of a feature, or of a group of them."""
     return f"{name}_" if name in _KEYWORDS else name
 
 
 def member_of(feature: str) -> str:
-    """The place of a feature in the struct: `obj.size`."""
+    """Return the path of a feature in the struct: `obj.size`."""
     return ".".join(map(feature_name, feature.split(".")))
 
 
 def flat(feature: str) -> str:
-    """A feature in one word: `obj_size`."""
+    """Return a feature as one identifier: `obj_size`."""
     return feature.replace(".", "_")
 
 
@@ -38,7 +38,10 @@ def helper_name(name: str) -> str:
 
 
 def local_names(function: ir.Function) -> Mapping[str, str]:
-    """What each local and argument is called. Macros and constants of C's headers are spelled in capitals."""
+    """Map each local and argument to its C name.
+
+    Names with capitals are changed too: macros and constants of C's headers are spelled in capitals.
+    """
     chosen = sorted(ir.assigned_names(function.body) | set(function.arguments))
     made: dict[str, str] = {}
     taken = set(chosen)
@@ -58,11 +61,11 @@ def parameter_names(program: ir.Module) -> Mapping[str, str]:
 
 
 def part_names(parts: Mapping[Part, int], signature: Signature) -> Mapping[Part, str]:
-    """What each part of the statistics is called as a member of a struct."""
+    """Map each part of the statistics to its struct member name."""
     scalars = {a.name for a in signature.arguments if isinstance(a, Scalar)}
     made: dict[Part, str] = {}
     for part in parts:
-        # the feature `a_b` of none and the feature `b` of `a` may both be there
+        # the scalar feature `a_b` and the feature `b` of `a` may both exist
         feature = part.feature if part.feature in scalars else part.feature.replace(".", "__")
         name = "_".join(word for word in (feature, part.kind, spelled(part.argument)) if word)
         made[part] = name
@@ -70,7 +73,7 @@ def part_names(parts: Mapping[Part, int], signature: Signature) -> Mapping[Part,
 
 
 def spelled(argument: float) -> str:
-    """An argument of a statistic, in a name: 0.3 as `0_3`; nothing where there is none."""
+    """Spell a statistic's argument in a name: 0.3 as `0_3`; empty if there is none."""
     if argument == 0.0:
         return ""
     text = str(int(argument)) if argument == int(argument) else repr(argument)

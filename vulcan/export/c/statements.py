@@ -1,4 +1,4 @@
-"""The statements of a policy's functions as C; what an expression becomes is up to each kind of arithmetic."""
+"""C code for the statements of a policy's functions; each arithmetic translates the expressions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _INDENT = "    "
 
 
 class Statements(ABC):
-    """Writes one function. `names` are what its locals are called."""
+    """A writer of one function. `names` maps its locals and arguments to C names."""
 
     def __init__(self, function: ir.Function) -> None:
         self.function = without_unused(function)
@@ -24,27 +24,30 @@ class Statements(ABC):
 
     @abstractmethod
     def declaration(self, name: str) -> str:
-        """The declaration of a local, which is set before it is read."""
+        """Return the declaration of a local, which is set before it is read."""
 
     @abstractmethod
     def assigned(self, name: str, value: ir.Expression) -> str:
-        """The expression as the local takes it."""
+        """Return the expression in the format of the local."""
 
     @abstractmethod
     def turn(self, name: str, counter: str) -> str:
-        """A whole number of C's as the local takes it."""
+        """Return a C integer in the format of the local."""
 
     @abstractmethod
     def returned(self, value: ir.Expression) -> str:
-        """The expression as the function returns it."""
+        """Return the expression in the format of the function's result."""
 
     @abstractmethod
     def truth(self, test: ir.Expression) -> str:
-        """A condition of C that holds where the expression is not 0."""
+        """Return a C condition that holds if the expression is not 0."""
 
     def lines(self, opening: str, arguments: Sequence[str], first: Sequence[str] = ()) -> Iterator[str]:
-        """The whole function; `arguments` are what it is called with, which it may not read, and `first` lines to begin
-        its body with."""
+        """Yield the lines of the whole function.
+
+        `arguments` are its parameters, marked as unused if it does not read them; `first` are lines to begin its body
+        with.
+        """
         yield opening
         yield "{"
         body = list(self.block(self.function.body, _INDENT))

@@ -1,7 +1,7 @@
-"""What exported C keeps for the statistics of a plan: groups of parts that observe together.
+"""State of a plan's statistics in exported C, in groups of parts that observe together.
 
-An entity has a group of its own. The system has one for what it observes at every event, and one for each occasion
-on which some of its features are observed instead.
+The entity has one group. The system has one for observations at every event, and one for each occasion on which some
+of its features are observed instead.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from vulcan.task import Global, Signature
 
 @dataclass(frozen=True)
 class Group:
-    """Parts with their lengths, and the occasion on which they observe; None where at every event."""
+    """Parts with their lengths, and the occasion on which they observe (None: at every event)."""
 
     base: Base
     occasion: str | None
@@ -25,12 +25,12 @@ class Group:
 
     @property
     def prefix(self) -> str:
-        """Before the names of its members."""
+        """The prefix of its members' names."""
         return f"{self.occasion}__" if self.occasion else ""
 
     @property
     def owner(self) -> str:
-        """The argument of the C functions that holds it."""
+        """The argument of the C functions that holds the group."""
         return "entity" if self.base == "entity" else "state"
 
     def of_kind(self, *kinds: str) -> Iterator[Part]:
@@ -38,7 +38,7 @@ class Group:
 
 
 def occasions(signature: Signature) -> tuple[str, ...]:
-    """The occasions on which some statistics of the signature observe, in alphabetical order."""
+    """Return the occasions on which some statistics of the signature observe, in alphabetical order."""
     named = (occasion_of(a) for a in signature.arguments if isinstance(a, Global))
     return tuple(sorted({occasion for occasion in named if occasion is not None}))
 
@@ -49,7 +49,7 @@ def occasion_of(argument: Global) -> str | None:
 
 
 def groups_of(plan: Plan, signature: Signature) -> tuple[Group, ...]:
-    """The entity's group first where there is an entity, then the system's of every event, then those of occasions."""
+    """Return the entity's group, if any, then the system's for every event, then those for occasions."""
     groups = []
     if signature.entity is not None:
         groups.append(Group("entity", None, _parts(plan.statistics, "entity", plan, signature)))
@@ -60,7 +60,7 @@ def groups_of(plan: Plan, signature: Signature) -> tuple[Group, ...]:
 
 
 def group_of(statistic: ir.Statistic, groups: tuple[Group, ...], signature: Signature) -> Group:
-    """The group in which a statistic of a stream is kept."""
+    """Return the group that holds the state of a statistic."""
     occasion = _occasion_of_feature(statistic.feature, signature) if statistic.scope == "system" else None
     base = "entity" if statistic.scope == "entity" else "system"
     return next(group for group in groups if (group.base, group.occasion) == (base, occasion))
@@ -74,7 +74,7 @@ def _occasion_of_feature(feature: str, signature: Signature) -> str | None:
 
 def _parts(statistics: Iterable[ir.Statistic], base: Base, plan: Plan, signature: Signature) -> dict[Part, int]:
     parts = dict(block_of(statistics, base, plan.shapes(signature)).lengths)
-    parts = {part: length for part, length in parts.items() if part.kind != "table"}  # the ring is looked through
+    parts = {part: length for part, length in parts.items() if part.kind != "table"}  # the ring is searched instead
     if parts and any(part.kind not in ("bucket", "population") for part in parts):
         parts = {OBSERVATIONS: 1, **parts}
     return parts

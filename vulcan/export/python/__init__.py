@@ -1,1 +1,1 @@
-"""Python source of policies, for modules that run without Vulcan."""
+"""Python code generation, for modules that run without Vulcan."""

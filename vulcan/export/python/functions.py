@@ -1,15 +1,12 @@
-"""The functions of a policy as Python source, with Anvil's total arithmetic.
+"""Python source of a policy's functions, which compute on floats exactly what `vulcan.anvil.semantics` defines.
 
 The functions take the task's arguments. Plain features are read as attributes (`obj.size`), and so are statistics
-that are one number (`obj.count_ewma_0_3`); others are asked of a window, a tally or a population
-(`obj.size_last_8.mean()`, `cache.id_tally_512.contains(obj.id)`, `cache.size_percentile(0.9)`), and a history as it
-was in Anvil (`ghost.contains(obj.id)`). All of these have to be floats.
+that are one number (`obj.count_ewma_0_3`); others are methods of a window, a tally or a population
+(`obj.size_last_8.mean()`, `cache.id_tally_512.contains(obj.id)`, `cache.size_percentile(0.9)`), and a history is
+queried as in Anvil (`ghost.contains(obj.id)`). All of these must be floats.
 
-Expressions of a program as Python's: plain operators where bounds show them safe, small functions elsewhere.
-
-What is written computes, on floats, exactly what `vulcan.anvil.semantics` defines.
-
-Names of an exported module: a policy's own, moved out of the way of what the module needs for itself.
+Anvil's total arithmetic becomes plain operators where the bounds of values show them safe, and small runtime functions
+elsewhere. The policy's own names are changed where they collide with those that the module needs.
 """
 
 from __future__ import annotations
@@ -38,10 +35,10 @@ _ROUNDING = {"floor": "math.floor", "ceil": "math.ceil", "round": "round", "trun
 
 @dataclass
 class Expressions:
-    """Turns expressions into Python's syntax trees.
+    """A translator of expressions to Python syntax trees.
 
-    `names` are the program's own, as they are called in the module; `statistics` says how each statistic is
-    read. `runtime` collects the functions of `vulcan.export.python.runtime` that were needed.
+    `names` maps the program's own names to those in the module; `statistics` gives the spelling of each statistic.
+    `runtime` collects the required functions of `vulcan.export.python.runtime`.
     """
 
     signature: Signature
@@ -55,7 +52,7 @@ class Expressions:
         return self.bounds.of(e, self.environment)
 
     def value(self, e: ir.Expression) -> ast.expr:
-        """The expression where its value counts: always a float."""
+        """Translate an expression for its value, which is always a float."""
         match e:
             case ir.Number(value):
                 return _number(value)
@@ -83,7 +80,7 @@ class Expressions:
                 return _WRITERS[operation](self, [self.value(operand) for operand in operands], inner, result)
 
     def truth(self, e: ir.Expression) -> ast.expr:
-        """The expression where only counts whether it is 0."""
+        """Translate an expression for its truth (nonzero) only."""
         match e:
             case ir.Compare(operators, operands):
                 first, *others = map(self.value, operands)
@@ -111,7 +108,7 @@ class Expressions:
         return f"{asked.entity}.{entity.key if entity else ''}"
 
     def guarded(self, function: str, *operands: ast.expr) -> ast.expr:
-        """A call of a function of the runtime."""
+        """Return a call of a runtime function."""
         self.runtime.add(function)
         return _call(function, *operands)
 
@@ -153,7 +150,7 @@ def _plain(function: str) -> _Writer:
 
 
 def _above(function: str, least: float) -> _Writer:
-    """A function of `math` that is 0 at and below `least`."""
+    """Return the writer of a `math` function whose total version is 0 at and below `least`."""
     return lambda w, e, inner, _: (
         _call(f"math.{function}", *e) if inner[0].low > least else w.guarded(f"_{function}", *e)
     )
@@ -169,7 +166,7 @@ def _rounding(operation: str) -> _Writer:
     def write(w: Expressions, e: list[ast.expr], inner: list[Interval], result: Interval) -> ast.expr:
         if inner[0].whole:
             return e[0]
-        if inner[0].low > 0.0:  # Python's integers have no -0
+        if inner[0].low > 0.0:  # Python's integers have no -0.0
             return _call("float", _call(_ROUNDING[operation], *e))
         return w.guarded({"trunc": "_truncate"}.get(operation, f"_{operation}"), *e)
 
@@ -223,16 +220,16 @@ _EASILY_MISREAD = frozenset({"l", "O", "I"})  # E741 of pycodestyle
 
 
 def renamed(program: ir.Module, taken: Collection[str]) -> Mapping[str, str]:
-    """What each name that the program chose (parameters, helpers, arguments of helpers, locals) is called.
+    """Map each name that the program chose (parameters, helpers, their arguments, locals) to its exported name.
 
-    A name that is Python's, easily misread, or in `taken` gets underscores behind it; every other one stays.
+    A name that is a Python builtin, easily misread, or in `taken` gets underscores appended; all others stay.
     """
     reserved = {*dir(builtins), *_EASILY_MISREAD, *taken}
     chosen = _chosen(program)
     result: dict[str, str] = {}
     for name in sorted(chosen):
         new = name
-        if name.startswith("__") and name.endswith("__"):  # it could mean something to Python
+        if name.startswith("__") and name.endswith("__"):  # it could have a special meaning in Python
             new = name.strip("_") + "_"
         while new in reserved or (new != name and new in chosen):
             new += "_"
@@ -255,7 +252,7 @@ _INDENT = "    "
 
 @dataclass(frozen=True, slots=True)
 class PythonSource:
-    """The text of a policy's functions, and the names of the runtime's functions that they call."""
+    """The text of a policy's parameters and functions, and the names of the runtime functions they call."""
 
     parameters: str
     functions: tuple[str, ...]
@@ -271,11 +268,11 @@ def python_source(
     annotations: Mapping[str, str] | None = None,
     with_state: Collection[str] = (),
 ) -> PythonSource:
-    """The source of a checked program.
+    """Generate the source of a checked program.
 
     No name that the policy chose will be one of `taken`. `annotations` are types of the task's arguments, by name; the
-    signature has those of all functions. Where a function asks for statistics of the system, and these belong to none
-    of its arguments, it takes one more, behind them; so do the functions in `with_state`, whether they ask or not.
+    signature has the arguments of all functions. A function that reads statistics of the system which belong to none of
+    its arguments takes one more, as the last; so does every function in `with_state`.
     """
     types = {a.name: "float" for a in signature.arguments if isinstance(a, Scalar)} | dict(annotations or {})
     shown = [argument.name for argument in signature.arguments]
@@ -299,15 +296,17 @@ def python_source(
 
 
 def taken_by(entry: ir.Function, state: str, always: bool = False) -> list[str]:
-    """The arguments of a function that the task names, as it is exported: `state` is among them where it asks for
-    statistics of the system, which are read of that, or `always`."""
+    """Return the exported arguments of an entry function.
+
+    `state` is among them if the function reads statistics of the system, which belong to it, or if `always`.
+    """
     asked = (e.statistic if isinstance(e, ir.Occurrences) else e for e in ir.expressions(entry.body))
     asks = always or any(isinstance(e, ir.Statistic) and e.scope != "entity" for e in asked)
     return [*entry.arguments, *([state] if asks and state not in entry.arguments else [])]
 
 
 class _FunctionWriter:
-    """Writes one function; its walk keeps the bounds of the names, as the native compiler's does."""
+    """A writer of one function, which tracks the bounds of names on its walk, as the native compiler does."""
 
     def __init__(self, expressions: Expressions, function: ir.Function) -> None:
         self.expressions = expressions

@@ -1,4 +1,4 @@
-"""Breaks long expressions over lines, at their outermost operators first."""
+"""Line breaking of long expressions, at their outermost operators first."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PRODUCTS = (ast.Mult, ast.Div, ast.FloorDiv, ast.Mod)
 
 
 def fitted(before: str, expression: ast.expr, after: str = "") -> Iterator[str]:
-    """The lines of `before expression after`; `before` starts with its indentation."""
+    """Yield the lines of `before expression after`; `before` starts with its indentation."""
     line = before + ast.unparse(expression) + after
     if len(line) <= WIDTH:
         yield line
@@ -31,7 +31,7 @@ def fitted(before: str, expression: ast.expr, after: str = "") -> Iterator[str]:
 
 
 def _broken(expression: ast.expr, indent: str) -> Iterator[str]:
-    """The lines of an expression that stands in brackets already."""
+    """Yield the lines of an expression that is already inside brackets."""
     text = ast.unparse(expression)
     if len(indent + text) <= WIDTH:
         yield indent + text
@@ -61,7 +61,7 @@ def _broken(expression: ast.expr, indent: str) -> Iterator[str]:
 
 
 def _spine(expression: ast.BinOp) -> list[tuple[str, ast.expr]]:
-    """a + b - c as its terms, each with the sign before it; likewise products."""
+    """Split a + b - c into terms, each with the operator before it; likewise products."""
     group = next((g for g in (_SUMS, _PRODUCTS) if isinstance(expression.op, g)), ())
     terms: list[tuple[str, ast.expr]] = []
     left: ast.expr = expression
@@ -77,7 +77,7 @@ def _chain(parts: Sequence[tuple[str, ast.expr]], indent: str) -> Iterator[str]:
 
 
 def _enclosed(before: str, expression: ast.expr) -> Iterator[str]:
-    """A part of a broken expression, in parentheses where it could be misread without them."""
+    """Yield a part of a broken expression, parenthesised unless it is a call, a name or a constant."""
     if isinstance(expression, ast.Call):
         yield from fitted(before, expression)
     elif isinstance(expression, ast.Name | ast.Attribute | ast.Constant):

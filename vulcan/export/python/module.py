@@ -1,11 +1,9 @@
-"""The classes of an exported module that keep a policy's statistics.
+"""Assembly of an exported Python module, and its classes for a policy's statistics.
 
-`_Entity` is the base class of the entity, with what a policy's statistics keep of each; `_Statistics` is the base
-class of the argument that the system's statistics and the percentiles over all live entities belong to. It has
-`enter`, `update` and `leave` to be told of each entity, or `observe` where the task has none, and `observe_` with the
-name of each occasion at which features are observed.
-
-Puts an exported Python module together.
+`_Entity` is the base class of the entity, with the per-entity state of statistics. `_Statistics` is the base class of
+the argument that the system's statistics and the percentiles over all live entities belong to. It is notified of
+entities through `enter`, `update` and `leave`, or of events through `observe` if the task has no entity, and through
+`observe_OCCASION` on each occasion at which features are observed.
 """
 
 from __future__ import annotations
@@ -36,20 +34,20 @@ from vulcan.export.template import Template
 from vulcan.task import Feature, Global, History, Json, Scalar, Signature
 
 _FROM_TWO = ("avg", "min", "max", "ewma")
-"""What the first observation starts and later ones move."""
+"""Statistics that the first observation initialises and later ones update."""
 
 _Lines = Callable[[tuple[StatisticState, ...], str, str, str], Iterator[str]]
 
 
 def python_statistics(names: StatisticNames, signature: Signature, annotations: Mapping[str, str]) -> str:
-    """The source of the two classes. `annotations` are types of the task's arguments, by name."""
+    """Generate the source of the two classes. `annotations` are types of the task's arguments, by name."""
     writer = _Writer(names, signature, annotations, dict(signature.features()))
     classes = [writer.entity()] if signature.entity is not None else []
     return "\n\n\n".join("\n".join(lines) for lines in (*classes, writer.statistics()))
 
 
 def _population(feature: Feature) -> str:
-    """The arguments of a population of the feature's values."""
+    """Return the constructor arguments of a population of the feature's values."""
     lowest = log_buckets.bucket_of(feature.low, feature.resolution)
     count = log_buckets.bucket_of(feature.high, feature.resolution) - lowest + 1
     return f"lowest={lowest}, buckets={count}, resolution={feature.resolution}, unknown={feature.unknown!r}"
@@ -62,7 +60,7 @@ class _Writer:
     annotations: Mapping[str, str]
     declared: Mapping[str, Feature]
 
-    # What an entity keeps
+    # State of an entity
 
     def entity(self) -> Iterator[str]:
         kept, counts = self.names.kept["entity"], self.counts_observations
@@ -90,7 +88,7 @@ class _Writer:
         return any(k.what == "avg" for k in self.names.kept["entity"])
 
     def started(self, kept: tuple[StatisticState, ...]) -> Iterator[str]:
-        """Before the first observation."""
+        """Yield the initialisation, before the first observation."""
         for k in kept:
             unknown = repr(float(self.declared[k.feature].unknown))
             made = {
@@ -99,7 +97,7 @@ class _Writer:
             }.get(k.what, unknown)
             yield f"        self.{k.name} = {made}"
 
-    # What is told of events
+    # Event notifications
 
     def statistics(self) -> Iterator[str]:
         system = self.names.kept["system"]
@@ -131,12 +129,12 @@ class _Writer:
 
     @property
     def at_events(self) -> tuple[StatisticState, ...]:
-        """What is kept of the system and observes at every event."""
+        """The state of system statistics that observe at every event."""
         return tuple(k for k in self.names.kept["system"] if k.feature not in self.signature.occasions)
 
     @property
     def at_occasions(self) -> Mapping[str, tuple[StatisticState, ...]]:
-        """What observes at each occasion that the task names, by its name."""
+        """The state of system statistics by the occasion on which they observe."""
         system, occasions = self.names.kept["system"], self.signature.occasions
         return {
             occasion: tuple(k for k in system if occasions.get(k.feature) == occasion)
@@ -144,7 +142,7 @@ class _Writer:
         }
 
     def occasions(self) -> Iterator[str]:
-        """A method for each occasion; it takes the groups of features that are observed then."""
+        """Yield a method for each occasion, which takes the groups of features observed then."""
         for occasion, kept in self.at_occasions.items():
             observed = (a for a in self.signature.arguments if isinstance(a, Global) and a.observed == occasion)
             groups = [a.name for a in observed if a.name != self.names.state]
@@ -183,7 +181,7 @@ class _Writer:
 
     @property
     def arguments(self) -> list[str]:
-        """The function's, but for histories, which answer about what has left, and the state."""
+        """The function's arguments except the state and histories, which answer about entities that left."""
         return [a.name for a in self.signature.arguments if not isinstance(a, History) and a.name != self.names.state]
 
     def of_entity(self, lines: _Lines) -> Iterator[str]:
@@ -195,7 +193,7 @@ class _Writer:
             yield f"        self._observe({', '.join(self.arguments)})"
 
     def of_system(self, kept: tuple[StatisticState, ...], count: str) -> Iterator[str]:
-        """An observation of what is kept; `count` is the attribute that counts these observations."""
+        """Yield an observation of system state; `count` is the attribute that counts these observations."""
         moving = tuple(k for k in kept if k.what in _FROM_TWO)
         observations = f"self.{count}"
         if moving:
@@ -207,7 +205,7 @@ class _Writer:
         yield from self.later(tuple(k for k in kept if k.what not in _FROM_TWO), "self", observations, "        ")
 
     def first(self, kept: tuple[StatisticState, ...], owner: str, observations: str, indent: str) -> Iterator[str]:
-        """The first observation is taken in."""
+        """Yield the update for the first observation."""
         for k in kept:
             if k.what in _FROM_TWO:
                 yield f"{indent}{owner}.{k.name} = {self.observed(k.feature)}"
@@ -215,7 +213,7 @@ class _Writer:
                 yield from self.later((k,), owner, observations, indent)
 
     def later(self, kept: tuple[StatisticState, ...], owner: str, observations: str, indent: str) -> Iterator[str]:
-        """An observation that is not the first is taken in."""
+        """Yield the update for an observation that is not the first."""
         for k in kept:
             value, place = self.observed(k.feature), f"{owner}.{k.name}"
             match k.what:
@@ -243,7 +241,7 @@ def _fitted(before: str, expression: str) -> Iterator[str]:
 
 
 def _count_of(occasion: str) -> str:
-    """The attribute that counts how often the occasion has come."""
+    """Return the attribute that counts the occurrences of an occasion."""
     return f"_times_{occasion}"
 
 
@@ -264,10 +262,10 @@ def python_module(
     behind: str = "",
     needs: str = "It needs Python alone.",
 ) -> str:
-    """The text of a module that imports nothing but `math`: the policy, and what the template makes of it.
+    """Generate a module that imports only `math`: the policy, followed by the template's text.
 
-    With `behind`, that text follows, and the module imports besides what `imports` names; `needs` says what it takes
-    then. Raises UserError where the template cannot give a function of the policy the statistics that it asks for.
+    The text in `behind` follows, and the module also imports the modules in `imports`; `needs` then states the
+    requirements. Raises UserError if the template cannot give a function of the policy the statistics that it reads.
     """
     signature = policy.task.interface
     names = statistic_names(policy.plan, signature)
@@ -317,14 +315,14 @@ def _check_state(policy: Policy, state: str, template: Template) -> None:
 
 
 def _functions() -> Mapping[str, type]:
-    """The functions and classes of the runtime, in the order they are written in."""
+    """Return the functions and classes of the runtime, in the order they are written in."""
     return {
         name: value for name, value in vars(runtime).items() if getattr(value, "__module__", None) == runtime.__name__
     }
 
 
 def _imports(names: Collection[str]) -> Iterator[str]:
-    """The imports, those of Python's own modules first."""
+    """Yield the imports, the standard library first."""
     own = {name for name in names if name.partition(".")[0] in sys.stdlib_module_names}
     yield from ("\n".join(f"import {name}" for name in sorted(some)) for some in (own, {*names} - own) if some)
 
@@ -348,10 +346,9 @@ def _uses(policy: Policy) -> str:
 
 
 def _read(policy: Policy) -> set[str]:
-    """The features that are read as numbers, themselves or by statistics.
+    """Return the features that are read as numbers, directly or through statistics.
 
-    An entity's key is not where it is looked for among keys and nothing else is done with it, for that takes no more
-    than telling whether two are equal.
+    An entity's key is excluded if it is only looked for among keys, as that takes nothing but equality.
     """
     names = {*policy.plan.features, *(s.feature for s in policy.plan.statistics)}
     entity = policy.task.interface.entity

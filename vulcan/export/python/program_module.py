@@ -1,4 +1,4 @@
-"""Puts an exported Python module together, of a policy that is free Python."""
+"""Assembly of an exported Python module from a policy in free Python."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ FORMAT_VERSION = 1
 
 
 def program_module(policy: ProgramPolicy, provenance: Provenance) -> str:
-    """The text of a module that imports Python's own modules alone: the class, and what the task pack makes of it.
+    """Generate a module that imports only the standard library: the class, followed by the task pack's code.
 
-    Raises UserError where the pack's `export/python.py` lacks the line that divides it.
+    Raises UserError if the pack's `export/python.py` lacks the dividing line.
     """
     tree = ast.parse(policy.source)
     body = _without_imports(policy.source.replace("\r\n", "\n"), tree)
@@ -49,7 +49,7 @@ def _driver(task: Task) -> str:
 
 
 def _imports(code: str) -> Iterator[str]:
-    """What the code uses of the modules that a program is offered, as it is offered."""
+    """Yield imports of the modules and names that the code uses out of those offered to programs."""
     used = {node.id for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Name)}
     modules = sorted(name for name in MODULES if name in used and name != "random")
     yield from (f"import {module}" for module in modules)
@@ -63,7 +63,7 @@ def _imports(code: str) -> Iterator[str]:
 
 
 def _without_imports(source: str, tree: ast.Module) -> str:
-    """The source without its docstring, and with assignments where it imports."""
+    """Return the source without its docstring and with imports replaced by assignments."""
     lines = source.split("\n")
     changed: list[ast.stmt] = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
     if tree.body and ast.get_docstring(tree) is not None:

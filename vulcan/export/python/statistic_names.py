@@ -1,7 +1,7 @@
-"""How an exported module spells the statistics of a plan.
+"""Names of a plan's statistics in an exported module.
 
-What each entity keeps are attributes of the entity (`obj.count_ewma_0_3`); what is kept of the whole system, and the
-percentiles over the live entities, belong to one argument of the function, its state (`cache.size_avg`).
+Per-entity statistics are attributes of the entity (`obj.count_ewma_0_3`); those of the whole system, and percentiles
+over the live entities, belong to one argument of the function, its state (`cache.size_avg`).
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from vulcan.task import Global, Signature
 WINDOW = "_Window"
 TALLY = "_Tally"
 POPULATION = "_Population"
-"""The classes of the runtime that statistics are kept in."""
+"""Runtime classes that hold the state of statistics."""
 
 _METHODS = {"window_avg": "mean", "window_percentile": "percentile"}
-"""What windows and tallies call the statistics that they do not call as the language does."""
+"""Method names of windows and tallies that differ from the name of the statistic in Anvil."""
 
 
 @dataclass(frozen=True, slots=True)
 class StatisticState:
-    """What is kept of a feature's observations, in an attribute called `name`.
+    """The state of a statistic of a feature, stored in an attribute called `name`.
 
-    `what` is `latest`, `avg`, `min`, `max`, `ewma`, or the class of the runtime that it is kept in. `argument` is the
-    alpha of an average, the length of a window or tally, and 0 elsewhere.
+    `what` is `latest`, `avg`, `min`, `max`, `ewma`, or the runtime class that holds it. `argument` is the alpha of a
+    moving average, the length of a window or tally, and 0 elsewhere.
     """
 
     feature: str
@@ -39,7 +39,7 @@ class StatisticState:
 
 @dataclass(frozen=True, slots=True)
 class Spelling:
-    """How the policy reads a statistic: `attribute` of an argument, or a call of it, with the numbers that it takes."""
+    """The expression that reads a statistic: `attribute` of an argument, or a call of it with `arguments`."""
 
     attribute: str
     is_call: bool = False
@@ -48,11 +48,11 @@ class Spelling:
 
 @dataclass(frozen=True, slots=True)
 class StatisticNames:
-    """The names in an exported module of what a plan's statistics need.
+    """The names that a plan's statistics need in an exported module.
 
-    `state` is the argument that the system's statistics belong to. `kept` is what each entity and the system keep.
-    By feature, `buckets` are the attributes of the entity that say where its population counts it, `percentiles` the
-    methods of the state that ask that population. `observations` counts an entity's.
+    `state` is the argument that the system's statistics belong to. `kept` is the state of each entity and of the
+    system. By feature, `buckets` are the entity's attributes for its bucket in the population, and `percentiles` the
+    methods of the state that query that population. `observations` is the attribute that counts an entity's.
     """
 
     state: str
@@ -64,21 +64,20 @@ class StatisticNames:
 
     @property
     def has_state(self) -> bool:
-        """Whether anything is kept of the system or its population."""
+        """True if there is any state of the system or its populations."""
         return bool(self.kept["system"] or self.percentiles)
 
     @property
     def runtime(self) -> frozenset[str]:
-        """The classes of the runtime that are needed."""
+        """The runtime classes that are needed."""
         kept = {k.what for scope in self.kept for k in self.kept[scope]} & {WINDOW, TALLY}
         return frozenset(kept | ({POPULATION} if self.percentiles else set()))
 
 
 def state_argument(signature: Signature) -> str:
-    """The argument that the system's statistics belong to.
+    """Return the argument that the system's statistics belong to.
 
-    It is the population's where it is a group of features, else the first such group, else one that the task's
-    function does not have.
+    It is the population's if that is a group of features, else the first such group, else a new argument.
     """
     groups = [argument.name for argument in signature.arguments if isinstance(argument, Global)]
     population = signature.entity.population if signature.entity is not None else None
@@ -88,7 +87,7 @@ def state_argument(signature: Signature) -> str:
 
 
 def statistic_names(plan: Plan, signature: Signature) -> StatisticNames:
-    """The names for a plan; none is that of a feature."""
+    """Choose the names for a plan; none is that of a feature."""
     state = state_argument(signature)
     owners = {"entity": signature.entity.name if signature.entity is not None else "", "system": state}
     taken = {name.rpartition(".")[2] for name, _ in signature.features()}
@@ -119,7 +118,7 @@ def statistic_names(plan: Plan, signature: Signature) -> StatisticNames:
 
 
 def _longest_recents(statistics: tuple[ir.Statistic, ...]) -> Mapping[str, float]:
-    """For each feature the earliest of the recent observations asked for: one window serves them all."""
+    """Return the furthest lookback of `recent` per feature, as one window serves all of them."""
     longest: dict[str, float] = {}
     for statistic in statistics:
         if statistic.kind == "recent":
@@ -128,7 +127,7 @@ def _longest_recents(statistics: tuple[ir.Statistic, ...]) -> Mapping[str, float
 
 
 def _key(statistic: ir.Statistic, recents: Mapping[str, float]) -> tuple[str, str, float]:
-    """The feature, what is kept of it, and the argument of that."""
+    """Return the feature, kind and argument of the state that a statistic needs."""
     match statistic.kind:
         case "recent":
             return statistic.feature, WINDOW, recents[statistic.feature]
@@ -155,7 +154,7 @@ def _name(key: tuple[str, str, float], signature: Signature, state: str) -> str:
 
 
 def _short(feature: str, signature: Signature, state: str) -> str:
-    """A feature without its owner where that is plain from where the statistic stands."""
+    """Return a feature without its owner if that is clear from the context, else with both joined."""
     owner, _, name = feature.partition(".")
     plain = {state, signature.entity.name if signature.entity is not None else state}
     return name if owner in plain and name else feature.replace(".", "_")
