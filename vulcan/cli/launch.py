@@ -1,4 +1,4 @@
-"""Code shared by `vulcan search` and `vulcan resume`: read options, run the search, print the result and next steps."""
+"""Code shared by `vulcan search` and `vulcan resume`: options, the search itself, results and next steps."""
 
 from __future__ import annotations
 
