@@ -1,6 +1,6 @@
 """Input and output of commands: results go to standard output, everything else to standard error.
 
-Control characters are escaped, except in JSON, so that text of models and servers cannot control the terminal.
+Control characters are escaped, so that text of models and servers cannot control the terminal.
 """
 
 from __future__ import annotations

@@ -1,16 +1,16 @@
-"""Writes a library as one Python module that runs without Vulcan.
+"""Export of a library as one Python module that runs without Vulcan.
 
-The task's pack says how it is used, in a file `export/selector.py`: an ordinary Python module whose text below the line
-`# --- exported modules have the library above this line ---` goes into the module. Above it are stand-ins for what is
-written in their place:
+The template is the task's file `export/selector.py`: a Python module whose text below the line
+`# --- exported modules have the library above this line ---` is copied into the module. Above it are stand-ins for what
+the exporter writes:
 
     CLASS = "Cache"          the class of `export/python.py` that a policy is used by (see `vulcan.export.template`)
-    FIRST, BASELINE          how many events a fingerprint is of; the name of the fallback, one of POLICIES
-    POLICIES                 for each policy by name a function that gives its class
+    FIRST, BASELINE          the number of events per fingerprint; the name of the fallback, one of POLICIES
+    POLICIES                 a function for each policy, by name, that returns its class
     TABLE                    a `vulcan.portfolio.decide.Table`, whose choices are names of POLICIES
     everything that the evaluator's `fingerprint_source` defines
 
-The module imports what these texts import, which must be of the standard library.
+The module imports what these texts import, which must be in the standard library.
 """
 
 from __future__ import annotations

@@ -164,7 +164,7 @@ class JsonLinesDisplay:
         self._line("Ended", summary)
 
     def _line(self, kind: str, data: Any) -> None:
-        """Write a line. Non-finite numbers, such as a score of a task, become null."""
+        """Write a line. Non-finite numbers, for example a score of a task, become null."""
         standing = self._tally.standing()
         document: ProgressLine = {
             "kind": kind,

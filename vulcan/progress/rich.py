@@ -1,4 +1,4 @@
-"""A few lines that are kept up to date on a terminal, or in a notebook."""
+"""A display that redraws a few lines on a terminal or in a notebook."""
 
 from __future__ import annotations
 
