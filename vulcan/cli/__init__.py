@@ -1,1 +1,1 @@
-"""The command line: one file a command. Nothing heavy is imported before a command runs."""
+"""The command line. Heavy modules are imported only when a command runs."""

@@ -1,9 +1,4 @@
-"""`vulcan check`
-
-`vulcan verify`
-
-`vulcan prompt`
-"""
+"""The commands `vulcan check`, `vulcan verify` and `vulcan prompt`."""
 
 from __future__ import annotations
 
@@ -76,7 +71,7 @@ def check(
 
 
 def _tell_of_program(path: Path, checked: ProgramPolicy, *, as_json: bool) -> None:
-    """What is known of free Python before it runs."""
+    """Print the static checks of free Python."""
     hooks = [hook.name for hook in checked.interface.hooks if hook.name in checked.hooks]
     if as_json:
         document: CheckDocument = {
@@ -122,7 +117,7 @@ def _explain(source: str, findings: Sequence[Located]) -> None:
 
 
 def _total(memory: Sequence[StatisticMemory]) -> tuple[int, int]:
-    """Bytes an entity, and of the system."""
+    """Return the bytes per entity, and those of the system."""
     return sum(used.entity for used in memory), sum(used.system for used in memory)
 
 

@@ -1,7 +1,7 @@
-"""What the shell may complete: names of tasks, models, runs and so on.
+"""Shell completion: names of tasks, models, runs and so on.
 
-A shell waits for these, so nothing heavy is loaded, and nothing that goes wrong is told: it would stand in the middle
-of the line that is being typed.
+The shell blocks on these functions, so nothing heavy is imported. Errors are suppressed, as a message would appear in
+the middle of the line being typed.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from typing import Any
 
 import typer
 
-_PRICES = "model_prices_and_context_window_backup.json"  # litellm's table, which takes seconds through litellm itself
+_PRICES = "model_prices_and_context_window_backup.json"  # litellm's table; importing litellm takes seconds
 
 Completions = list[str]
 
 
 def tasks(incomplete: str) -> Completions:
-    """Tasks by name; a directory of the user's own is for the shell to complete."""
+    """Complete tasks by name; paths of the user's own tasks are left to the shell."""
     from vulcan.registry import known_tasks
 
     return _beginning(incomplete, sorted(known_tasks()))
 
 
 def runs(context: typer.Context, incomplete: str) -> Completions:
-    """The runs in --runs-dir, the latest first."""
+    """Complete the runs in --runs-dir, latest first."""
     from vulcan.store.runs import run_directories
 
     places = run_directories(Path(context.params.get("runs_dir") or os.environ.get("VULCAN_RUNS_DIR") or "runs"))
@@ -40,9 +40,9 @@ def _begun(run: Path) -> float:
 
 
 def models(incomplete: str) -> Completions:
-    """What answers without a key, and the chat models of litellm's price table as litellm names them.
+    """Complete models that need no key, and the chat models in litellm's price table, under litellm's names.
 
-    There are thousands: before anything is typed, their providers alone.
+    As there are thousands, only their providers are listed before anything is typed.
     """
     known = chat_models()
     named = known if incomplete else sorted({f"{name.partition('/')[0]}/" for name in known})
@@ -50,7 +50,7 @@ def models(incomplete: str) -> Completions:
 
 
 def chat_models() -> list[str]:
-    """Every chat model of a known price, as `provider/name`; none where litellm has no table."""
+    """Return every chat model with a known price, as `provider/name`; empty where litellm has no table."""
     package = find_spec("litellm")
     folder = next(iter(package.submodule_search_locations or ()), None) if package else None
     if folder is None:
@@ -69,7 +69,7 @@ def chat_models() -> list[str]:
 
 
 def among(choices: Iterable[str]) -> Callable[[str], Completions]:
-    """Complete one of the choices of an option."""
+    """Make a completion of the choices of an option."""
 
     def complete(incomplete: str) -> Completions:
         return _beginning(incomplete, choices)
@@ -78,7 +78,7 @@ def among(choices: Iterable[str]) -> Callable[[str], Completions]:
 
 
 def objectives(context: typer.Context, incomplete: str) -> Completions:
-    """The objectives of the task that stands before in the line."""
+    """Complete the objectives of the task given earlier on the line."""
     from vulcan.errors import UserError
     from vulcan.registry import find_task
 
@@ -89,7 +89,7 @@ def objectives(context: typer.Context, incomplete: str) -> Completions:
 
 
 def formats(incomplete: str) -> Completions:
-    """What a policy of some task can be exported as."""
+    """Complete the export formats of all tasks."""
     from vulcan.errors import UserError
     from vulcan.export.formats import EXPORTERS, exporters_of
     from vulcan.registry import find_task, known_tasks
@@ -98,7 +98,7 @@ def formats(incomplete: str) -> Completions:
     for name in known_tasks():
         try:
             known |= exporters_of(find_task(name))
-        except UserError:  # a task that cannot be read adds none
+        except UserError:  # skip a task that cannot be read
             continue
     return _beginning(incomplete, known)
 

@@ -1,4 +1,4 @@
-"""`vulcan doctor`"""
+"""The command `vulcan doctor`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`vulcan search --dry-run`"""
+"""The dry run of a search: `vulcan search --dry-run`."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from vulcan.task import Task
 
 
 def show_dry_run(task: Task, config: SearchConfig, evidence: EvaluationSet, form: str, *, as_json: bool) -> None:
-    """Print what a search will measure on, about what it will cost, and its first prompt. No model is called.
+    """Print the instances, estimated cost and first prompt of a search, without calling a model.
 
-    Baselines and the task's own policies are measured, for the prompt has their scores. Raises UserError.
+    Baselines and the task's own policies are measured, as the prompt has their scores. Raises UserError.
     """
     with open_display(form) as display:
         planned, messages = _first_prompt(task, config, evidence, display)
@@ -40,7 +40,7 @@ def show_dry_run(task: Task, config: SearchConfig, evidence: EvaluationSet, form
 def _first_prompt(
     task: Task, config: SearchConfig, evidence: EvaluationSet, display: Display
 ) -> tuple[int, tuple[Message, ...]]:
-    """How many proposals are planned, and the first as the search will make it."""
+    """Return the number of planned proposals, and the search's first prompt."""
     with open_study(task, config, MemoryStore(), evidence, ExecutionConfig("local", 1), display) as study:
         proposal = study.ask()
         assert proposal is not None, "a search makes at least one proposal"

@@ -1,4 +1,4 @@
-"""`vulcan eval`"""
+"""The command `vulcan eval`."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def _print(rows: Sequence[Mapping[str, Any]], columns: list[str], objective: str
 
 
 def _mean(name: str, kind: str, rows: list[EvalRow]) -> PolicyMean:
-    """The mean of the scores, and of each metric that all instances have."""
+    """Return the mean of the scores, and of each metric that all instances have."""
     from statistics import fmean
 
     plain: list[Mapping[str, Any]] = [*rows]
@@ -150,7 +150,7 @@ def _mean(name: str, kind: str, rows: list[EvalRow]) -> PolicyMean:
 
 
 def _check_plot(plot: Path, task: Task) -> None:
-    """What would be found out only after everything is measured."""
+    """Check the arguments of the plot before anything is measured."""
     if not task.pictures:
         raise UserError(f"task {task.name!r} declares no picture to plot")
     if not plot.parent.is_dir():

@@ -1,4 +1,4 @@
-"""`vulcan export`"""
+"""The command `vulcan export`."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def export(
 
 @dataclass(frozen=True)
 class _Subject:
-    """What is exported: a policy, where it comes from, and the exporters besides those of its task."""
+    """The policy to export, its provenance, and the exporters other than its task's."""
 
     policy: AnyPolicy
     provenance: Provenance
@@ -122,7 +122,7 @@ class _Subject:
 
 
 def _check_format(format: str, task: str) -> None:
-    """Before a policy is looked at, which may be wrong in other ways. Raises UserError."""
+    """Check the format before the policy, which may have errors of its own. Raises UserError."""
     from vulcan.export.formats import find_exporter
     from vulcan.registry import find_task
     from vulcan.results.evidence_card import CardExporter
@@ -161,7 +161,7 @@ def _subject(
 def _of_task(
     context: typer.Context, file: str | None, name: str, candidate: int | None, seconds: float, *, listed: bool
 ) -> _Subject:
-    """A policy's file, or for a list the first policy of the task's pack. Raises UserError, or Exit if rejected."""
+    """Return a policy's file, or for --list the first policy of the task. Raises UserError, or Exit if rejected."""
     from vulcan.anvil import Rejected
     from vulcan.export import Provenance
     from vulcan.python_policy.dispatch import check_policy

@@ -1,7 +1,4 @@
-"""What `vulcan search` and `vulcan resume` share: run it, show it, say what to type next.
-
-What a search is to be, by the command line.
-"""
+"""Code shared by `vulcan search` and `vulcan resume`: options, the search itself, results and next steps."""
 
 from __future__ import annotations
 
@@ -23,7 +20,7 @@ from vulcan.task import Task
 
 
 def progress_form(progress: str | None, *, quiet: bool, as_json: bool) -> str:
-    """How progress is shown: not at all with --quiet, nor with --json unless it is asked for. Raises UserError."""
+    """Return the form of progress; default: none with --quiet or --json, else auto. Raises UserError."""
     if progress is None:
         return "none" if quiet or as_json else "auto"
     check_form(progress)
@@ -36,7 +33,7 @@ def progress_form(progress: str | None, *, quiet: bool, as_json: bool) -> str:
 
 
 def search_in(running: RunSession, form: str, *, as_json: bool) -> None:
-    """Search in a run's directory to the end. Raises UserError; an interruption leaves the run to be resumed."""
+    """Run a search to the end. Raises UserError; an interrupted run can be resumed."""
     named = shlex.quote(str(running.place))
     try:
         record, costs = running.search(open_display(form))
@@ -61,7 +58,7 @@ _BESIDE_REPLAY = {"replay", "runs_dir", "quiet", "progress", "as_json", *EXECUTI
 
 
 def configured(context: typer.Context, file: Path | None, replay: str | None, runs: Path) -> SearchRequest:
-    """The search that the options of the command line ask for, and below them those of a file. Raises UserError."""
+    """Return the search given by command-line options, which override those of a file. Raises UserError."""
     given = {name: value for name, value in context.params.items() if is_given(context, name)}
     machines = {name: given[name] for name in EXECUTION_OPTIONS if name in given}
     if replay is not None:
@@ -82,7 +79,7 @@ def _plain(value: Any) -> Any:
 
 
 def is_given(context: typer.Context, name: str) -> bool:
-    """Whether an option was given, on the command line or by the environment."""
+    """Check whether an option was given on the command line or in the environment."""
     return _source(context, name) in ("COMMANDLINE", "ENVIRONMENT")
 
 

@@ -1,4 +1,4 @@
-"""`vulcan library`: build, show, select, export"""
+"""The commands `vulcan library build`, `show`, `select` and `export`."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def build(
 
 
 def _build_config(context: typer.Context, file: Path | None, runs: Path) -> BuildConfig:
-    """Raises UserError."""
+    """Make the build configuration from the command line. Raises UserError."""
     from vulcan.cli.launch import is_given
     from vulcan.cli.output import read_policy
     from vulcan.errors import UserError, did_you_mean
@@ -344,7 +344,7 @@ def _print_document(library: Library) -> None:
 
 
 def _show(library: Library, objective: str) -> None:
-    """For people."""
+    """Print a library in readable form."""
     matrix, fallback = library.matrix[objective], library.fallbacks[objective]
     tried = ", ".join(f"{n}: {s:.3f}" for n, s in library.clustering.tried)
     say(f"task {library.task}, objective {objective}, fingerprints of the first {library.first:,} events")

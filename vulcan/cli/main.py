@@ -1,12 +1,12 @@
-"""Command groups that other installed packages contribute, by the entry-point group `vulcan.commands`.
+"""The `vulcan` application: all commands, error handling, and command groups of other packages.
+
+Installed packages contribute command groups through the entry-point group `vulcan.commands`:
 
     [project.entry-points."vulcan.commands"]
     mine = "my_package.command:app"  # a typer.Typer
 
-makes `vulcan mine ...`. Such a package is imported when its command runs, not before: the help shows the first line of
-the module's docstring, which is read from the source. A command of Vulcan's own name comes first.
-
-`vulcan`: every command, and what becomes of errors.
+adds `vulcan mine ...`. Such a package is imported only when its command runs: the help shows the first line of the
+module's docstring, which is read from the source. Vulcan's own commands take precedence.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ ENTRY_POINT_GROUP = "vulcan.commands"
 
 @dataclass(frozen=True)
 class Contributed:
-    """A command group of another package: `vulcan <name>` is the `typer.Typer` called `attribute` in `module`."""
+    """A command group of another package: `vulcan <name>` is the `typer.Typer` `attribute` in `module`."""
 
     name: str
     module: str
     attribute: str
 
     def help(self) -> str:
-        """The first line of the module's docstring, without importing it."""
+        """Return the first line of the module's docstring, without importing it."""
         for place in sys.path:
             path = Path(place, *self.module.split("."))
             for source in (path.with_suffix(".py"), path / "__init__.py"):
@@ -50,7 +50,7 @@ class Contributed:
         return ""
 
     def load(self) -> Any:
-        """The command. Raises UserError where the package does not give one."""
+        """Import the command. Raises UserError where the entry point is invalid."""
         from importlib import import_module
 
         place = f"{self.module}:{self.attribute}"
@@ -60,7 +60,7 @@ class Contributed:
             raise UserError(f"command {self.name!r}: its entry point {place!r} does not load: {error}") from error
         if not isinstance(app, typer.Typer):
             raise UserError(f"command {self.name!r}: its entry point {place!r} is no typer.Typer")
-        if not app.registered_callback:  # without one, typer makes a group of one command into that command
+        if not app.registered_callback:  # without one, typer collapses a group of one command
             app.callback()(lambda: None)
         command = typer.main.get_command(app)
         command.help = command.help or self.help()
@@ -68,7 +68,7 @@ class Contributed:
 
 
 def contributed() -> dict[str, Contributed]:
-    """The command groups of all installed packages, by name; the first place of `sys.path` to have a name has it."""
+    """Return the command groups of all installed packages by name; earlier entries of `sys.path` win."""
     found: dict[str, Contributed] = {}
     for name, value in _entry_points():
         module, _, attribute = value.partition(":")
@@ -77,7 +77,7 @@ def contributed() -> dict[str, Contributed]:
 
 
 class CommandsAndContributed(typer.core.TyperGroup):
-    """A command group whose own commands are joined by those of other packages."""
+    """A command group that also lists and loads the commands of other packages."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         self._add_contributed()
@@ -97,7 +97,7 @@ class CommandsAndContributed(typer.core.TyperGroup):
 
 
 class _NotLoaded(typer.core.TyperCommand):
-    """Stands for a contributed command in lists of commands."""
+    """A placeholder for a contributed command that is not imported yet."""
 
     def __init__(self, entry: Contributed) -> None:
         super().__init__(entry.name, help=entry.help(), callback=None, rich_markup_mode=None)
@@ -105,9 +105,9 @@ class _NotLoaded(typer.core.TyperCommand):
 
 
 def _entry_points() -> Iterator[tuple[str, str]]:
-    """Names and values of the group, in every installed distribution.
+    """Yield names and values of the entry points, in every installed distribution.
 
-    importlib.metadata reads the same files, but importing it takes longer than all the rest of `vulcan --help`.
+    importlib.metadata reads the same files, but importing it takes longer than the rest of `vulcan --help`.
     """
     for place in sys.path:
         for file in sorted(Path(place or ".").glob("*.*-info/entry_points.txt")):
@@ -127,7 +127,7 @@ def _first_line(source: Path) -> str:
 
 
 INTERRUPTED = 130
-"""The exit code of a command that Ctrl-C ended."""
+"""Exit code of a command that was interrupted by Ctrl-C."""
 
 app = typer.Typer(
     name="vulcan",
@@ -181,32 +181,32 @@ def options(
 
 
 class _Ends:
-    """Takes SIGTERM for Ctrl-C, and keeps the exit code that an interruption is to have."""
+    """A SIGTERM handler that acts as Ctrl-C, and stores the exit code of the interruption."""
 
     code = INTERRUPTED
 
     def __call__(self, _number: int, _frame: object) -> None:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)  # a second one does not wait for an orderly end
-        signal.alarm(0)  # Ray sees SIGTERM first, and would abort what has not come to its end in three seconds
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)  # a second SIGTERM kills at once
+        signal.alarm(0)  # Ray handles SIGTERM first, and would abort after three seconds
         self.code = 128 + signal.SIGTERM
         raise KeyboardInterrupt
 
 
-# Of click, or of typer's own copy of it: a command, option or argument that is wrong
+# UsageError of click, or of typer's bundled copy
 _Misuse: Any = typer.BadParameter.__base__
 
 
 class _Line(logging.Formatter):
-    """A message may quote a server."""
+    """A log formatter that escapes control characters, as messages may quote a server."""
 
     def format(self, record: logging.LogRecord) -> str:
         return printable(super().format(record))
 
 
 def run() -> None:
-    """The console script. A mistake of the user's is one line and exit code 2.
+    """Run the command line. A user error is printed as one line, with exit code 2.
 
-    An interruption is exit code 130, or 143 where it is by SIGTERM.
+    An interruption has exit code 130, or 143 for SIGTERM.
     """
     signal.signal(signal.SIGTERM, ends := _Ends())
     handler = logging.StreamHandler()
@@ -224,13 +224,13 @@ def run() -> None:
     except (KeyboardInterrupt, typer.Abort):
         _fail("interrupted", ends.code)
     except BrokenPipeError:
-        sys.stderr.close()  # the reader has what it wanted; Python would complain on exit
+        sys.stderr.close()  # the reader closed the pipe; avoids an error on exit
         sys.exit(1)
 
 
 def _fail_misused(misuse: Any) -> None:
     message = misuse.format_message()
-    if message.startswith("Usage:"):  # nothing at all was asked for: the message is the help
+    if message.startswith("Usage:"):  # no arguments: the message is the help
         typer.echo(message, err=True)
         sys.exit(2)
     command = misuse.ctx.command_path if misuse.ctx else "vulcan"

@@ -1,4 +1,4 @@
-"""Options that commands share, and those that a task adds."""
+"""Options shared by commands, and those declared by a task."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from vulcan.task import Json, Setting, Task
 
 TASK_OPTIONS: dict[str, Any] = {"allow_extra_args": True, "ignore_unknown_options": True}
-"""The context of a command that takes the options of a task as well."""
+"""Context settings of a command that also accepts a task's options."""
 
 TaskName = Annotated[
     str,
@@ -51,7 +51,7 @@ _Command = TypeVar("_Command", bound=Callable[..., None])
 
 
 def declare(option: Option) -> Any:
-    """The type of a parameter that is an option of a search or of where it runs."""
+    """Return the parameter type of an option of a search or of its execution."""
     return Annotated[
         list[str] if option.repeatable else option.kind if option.default is not None else option.kind | None,
         typer.Option(
@@ -65,7 +65,7 @@ def declare(option: Option) -> Any:
 
 
 def takes_options(options: Iterable[Option], *, after: str) -> Callable[[_Command], _Command]:
-    """Give a command options in place of its `**options`, listed after one of its own parameters."""
+    """Replace a command's `**options` by these options, listed after its parameter `after`."""
 
     def decorate(command: _Command) -> _Command:
         take_options(command, map(_parameter, options), after)
@@ -83,9 +83,9 @@ AllowUnsandboxed = declare(EXECUTION_OPTIONS["allow_unsandboxed"])
 
 
 def task_settings(task: Task, context: typer.Context) -> dict[str, Json]:
-    """The settings of a task that stand in the arguments which the command itself does not know.
+    """Parse a task's settings from the arguments unknown to the command.
 
-    Raises UserError for an option that the task has not, naming the nearest, and for a value that does not fit.
+    Raises UserError for an unknown option, with the closest match, and for an invalid value.
     """
     from vulcan.errors import UserError, did_you_mean
 
@@ -137,7 +137,7 @@ def _parsed(setting: Setting, value: str) -> Json:
 
 
 def describe_settings(task: Task) -> list[tuple[str, str, str]]:
-    """For each setting of a task its option, meaning and default."""
+    """Return option, meaning and default of each setting of a task."""
     rows = []
     for setting in task.settings:
         meaning = setting.meaning

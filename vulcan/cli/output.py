@@ -1,6 +1,6 @@
-"""How commands speak: results to standard output, all else to standard error; nothing that a terminal would obey.
+"""Input and output of commands: results go to standard output, everything else to standard error.
 
-Reading and writing the user's files.
+Control characters are escaped, so that text of models and servers cannot control the terminal.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ from vulcan.terminal_text import printable
 
 
 def print_json(document: Any) -> None:
-    """One JSON document, and nothing else, on standard output."""
+    """Print a JSON document to standard output."""
     json.dump(document, sys.stdout, indent=2, allow_nan=False)
     sys.stdout.write("\n")
 
 
 def say(text: str = "") -> None:
-    """A line of a result."""
+    """Print a line of a result to standard output."""
     sys.stdout.write(printable(text) + "\n")
 
 
 def tell(text: str) -> None:
-    """A line about what is going on."""
+    """Print a status line to standard error."""
     sys.stderr.write(printable(text) + "\n")
     sys.stderr.flush()
 
 
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], highlight: Sequence[bool] = ()) -> None:
-    """A table on standard output: numbers to the right, words to the left."""
+    """Print a table to standard output: numbers right-aligned, text left-aligned."""
     from rich import box
     from rich.console import Console
     from rich.table import Table
@@ -64,7 +64,7 @@ _MAX_POLICY = 16 << 20
 
 
 def read_policy(path: Path) -> str:
-    """The source of the policy in a file; of the one inside, where the file is an exported module. Raises UserError."""
+    """Read a policy's source; from an exported module, that of the policy inside. Raises UserError."""
     from vulcan.export.source import policy_source
 
     try:

@@ -1,11 +1,4 @@
-"""`vulcan runs`
-
-`vulcan show`
-
-`vulcan repair`
-
-`vulcan report`
-"""
+"""The commands `vulcan runs`, `vulcan show`, `vulcan repair` and `vulcan report`."""
 
 from __future__ import annotations
 
@@ -46,7 +39,7 @@ def runs(runs_dir: RunsDirectory = RUNS, as_json: AsJson = False) -> None:
         try:
             with closing(open_store(place)) as store:
                 record, begun = RunRecord.of(store.events()), store.begun()
-        except UserError as error:  # one damaged run does not hide the others
+        except UserError as error:  # a damaged run must not hide the others
             tell(f"vulcan: {error}")
             continue
         ranked = record.ranked()
@@ -243,7 +236,7 @@ def _show_repair(one: RepairReport) -> None:
 
 
 class Form(StrEnum):
-    """What a report is written as."""
+    """Formats of a report."""
 
     html = "html"
     md = "md"

@@ -1,4 +1,4 @@
-"""`vulcan search` and `vulcan resume`."""
+"""The commands `vulcan search` and `vulcan resume`."""
 
 from __future__ import annotations
 

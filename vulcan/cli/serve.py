@@ -1,9 +1,4 @@
-"""`vulcan ask`, `vulcan tell` and `vulcan finish`: somebody else is the model.
-
-`vulcan ui`
-
-`vulcan mcp`
-"""
+"""The commands `vulcan ask`, `vulcan tell` and `vulcan finish` (external model), `vulcan ui` and `vulcan mcp`."""
 
 from __future__ import annotations
 
@@ -151,7 +146,7 @@ def _read(file: Path) -> str:
 
 
 def _show(place: Path, given: Proposal, name: str) -> None:
-    """The prompt on standard output, which may be piped on; what to do with the reply beside it."""
+    """Print the prompt to standard output, which can be piped, and instructions for the reply to standard error."""
     if len(given.messages) == 1:
         say(given.messages[0].content.rstrip())
     else:
@@ -187,7 +182,7 @@ def ui(
 
 def _tell(address: str) -> None:
     say(f"The live page is at {address}\nCtrl-C ends it; searches go on without it.")
-    sys.stdout.flush()  # whoever reads it through a pipe waits for it
+    sys.stdout.flush()  # a reader on a pipe is waiting for it
 
 
 def mcp(runs_dir: RunsDirectory = RUNS, allow_unsandboxed: AllowUnsandboxed = False) -> None:

@@ -1,4 +1,4 @@
-"""What a run came to, as a command prints it."""
+"""The summary of a run, as commands print it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _WORST = -9e99
 
 
 def print_run(run: Path, record: RunRecord, costs: Costs, *, as_json: bool) -> None:
-    """The summary of a run, as one JSON document or for people. Raises UserError where its task is not to be found."""
+    """Print the summary of a run, as JSON or as tables. Raises UserError where its task is not found."""
     if as_json:
         print_json(run_document(run, record, costs))
     else:
@@ -37,7 +37,7 @@ def print_run(run: Path, record: RunRecord, costs: Costs, *, as_json: bool) -> N
 
 
 def print_summary(record: RunRecord, costs: Costs) -> None:
-    """The scores of the winner beside every baseline, instance by instance too, and what the search took."""
+    """Print the scores of the winner and every known policy, overall and per instance, and the search's cost."""
     scorer = scorer_of(record)
     shown = [split for split in SPLITS if any(i.split == split for i in record.instances)]
     _print_scores(record, shown)
@@ -70,7 +70,7 @@ def _print_scores(record: RunRecord, shown: list[SplitName]) -> None:
 
 
 def _print_winner(record: RunRecord, scorer: Scorer | None, winner: int, shown: list[SplitName]) -> None:
-    """The winner's mean on each split, how sure it is, and how much of it was lost on what the search did not see."""
+    """Print the winner's mean, confidence interval and generalization gap on each split."""
     rows = []
     for split in shown:
         interval = interval_of(record, scorer, winner, split)

@@ -1,7 +1,4 @@
-"""`vulcan task show`, `vulcan task new` and `vulcan task validate`
-
-`vulcan tasks`
-"""
+"""The commands `vulcan tasks`, `vulcan task show`, `vulcan task new` and `vulcan task validate`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A command that takes the options of a task as well: the shell completes those too."""
+"""Shell completion of a task's options."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ import typer.core
 
 
 class TakesTaskOptions(typer.core.TyperCommand):
-    """Its own options are typer's; those of a task are read by `vulcan.cli.options.task_settings`."""
+    """A command with a task's options too, which `vulcan.cli.options.task_settings` parses."""
 
     def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
-        """What may stand next, the options of the task named before and their choices among it."""
+        """Complete the command's options, and those of the task given earlier, with their choices."""
         found = super().shell_complete(ctx, incomplete)
         item = _item()
         return [*found, *(item(value, help=meaning) for value, meaning in _of_task(ctx, incomplete))]
 
 
 def _of_task(context: Any, incomplete: str) -> list[tuple[str, str]]:
-    """The options, or the values of the one that stands last, and what they mean."""
+    """Return the completions (options, or choices of the last option) with their meanings."""
     from vulcan.errors import UserError
     from vulcan.registry import find_task
 
@@ -41,6 +41,6 @@ def _of_task(context: Any, incomplete: str) -> list[tuple[str, str]]:
 
 
 def _item() -> Any:
-    """The class of what is completed: of typer's own copy of click, or of click where typer has none."""
+    """Return the CompletionItem class: of typer's bundled click, else of click itself."""
     own = getattr(typer.core, "CompletionItem", None)
     return own or import_module("click.shell_completion").CompletionItem

@@ -1,1 +1,1 @@
-"""The live page: runs, and a search while it goes on, in a browser on the same machine."""
+"""The dashboard: runs and live searches in a browser on the same machine."""

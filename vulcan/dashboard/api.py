@@ -1,11 +1,4 @@
-"""What the page's scripts ask for: JSON, read from the runs; and what they have done to them.
-
-What happens in a run as server-sent events, from any row on.
-
-The table of candidates: filtered, sorted and cut into pages where the candidates are.
-
-What the chart of a run draws: the best score over candidates, every score, and one candidate's line of descent.
-"""
+"""The JSON API of the dashboard: run data, charts, server-sent events, and actions on runs."""
 
 from __future__ import annotations
 
@@ -40,16 +33,16 @@ from vulcan.results.candidate import lineage
 from vulcan.store import RunRecord
 
 _BETWEEN_LOOKS = 0.4
-"""Seconds. A look costs two calls of stat where nothing was written."""
+"""Polling interval in seconds. A poll costs two calls of stat where nothing was written."""
 
 _SIGN_OF_LIFE = 15.0
-"""Seconds after which something is sent, so that a connection that is dead is noticed."""
+"""Heartbeat interval in seconds, so that a dead connection is noticed."""
 
 
 async def log_lines(run: LiveRun, after: int) -> AsyncIterator[str]:
-    """Messages `rows`, each with the id of its last row, and `status` when the run starts or stops; without end.
+    """Stream `rows` messages, each with the id of its last row, and `status` when the run starts or stops; endless.
 
-    A browser that lost its connection sends the id of the last message that it got, and is told what came since.
+    A browser that reconnects sends the id of the last message that it got, and receives everything since.
     """
     status: StatusDocument | None = None
     quiet = 0.0
@@ -64,7 +57,7 @@ async def log_lines(run: LiveRun, after: int) -> AsyncIterator[str]:
             after = new[-1].row
             yield _message("rows", {"rows": [one.document() for one in new]}, after)
             sent = True
-            await asyncio.sleep(0)  # whoever has gone away is noticed here
+            await asyncio.sleep(0)  # lets a disconnect cancel the stream
         now = (await run_in_threadpool(run.status)).document()
         if now != status:
             status = now
@@ -78,19 +71,19 @@ async def log_lines(run: LiveRun, after: int) -> AsyncIterator[str]:
 
 
 def _message(event: str, data: Mapping[str, Any], row: int | None = None) -> str:
-    """JSON has no line breaks of its own, so that it is one line of a message."""
+    """Format a server-sent event; JSON has no raw line breaks, so the data is one line."""
     number = "" if row is None else f"id: {row}\n"
     return f"event: {event}\n{number}data: {json.dumps(data)}\n\n"
 
 
 COLUMNS = ("candidate", "verdict", "score", "origin", "operator", "parents", "size", "operations", "model")
 PAGE = 25
-"""Candidates on a page."""
+"""Candidates per page."""
 
 
 @dataclass(frozen=True, slots=True)
 class TableQuery:
-    """Which candidates, and in what order. `words` all have to be in a line; pages count from 1."""
+    """Filter, order and page of the table of candidates. A line must contain all `words`; pages count from 1."""
 
     words: tuple[str, ...] = ()
     sort: str = "candidate"
@@ -99,7 +92,7 @@ class TableQuery:
 
     @classmethod
     def of(cls, parameters: Mapping[str, str]) -> TableQuery:
-        """Raises UserError for a column or a page that there is not."""
+        """Parse query parameters. Raises UserError for an unknown column or order, or an invalid page."""
         sort, page = parameters.get("sort", "candidate"), parameters.get("page", "1")
         if sort not in COLUMNS:
             raise UserError(f"no column {sort!r}{did_you_mean(sort, COLUMNS)} (known: {', '.join(COLUMNS)})")
@@ -113,7 +106,7 @@ class TableQuery:
 
 
 def page_of(lines: Sequence[Mapping[str, Any]], query: TableQuery) -> CandidatesPage:
-    """One page of the candidates that fit. What has no value in the column comes last, whichever the order."""
+    """Return one page of the matching candidates; those without a value in the column sort last in either order."""
     found = list(lines)
     for word in query.words:
         found = [line for line in found if word in line["text"]]
@@ -135,11 +128,11 @@ def page_of(lines: Sequence[Mapping[str, Any]], query: TableQuery) -> Candidates
 
 
 MAX_POINTS = 1500
-"""Scores that are drawn; of more, evenly spread ones."""
+"""Maximum number of scores to draw; longer series are sampled evenly."""
 
 
 def chart(record: RunRecord, candidate: int | None) -> ChartDocument:
-    """Points are a candidate's number and its mean score on train; `lineage` is of the candidate, if one is named."""
+    """Return the chart's points (candidate number, mean train score), and the lineage of `candidate` if given."""
     scored: list[Point] = [
         (c.candidate, c.score) for c in record.candidates.values() if c.verdict == "scored" and c.score is not None
     ]
@@ -166,7 +159,7 @@ def _improvements(scored: Sequence[Point]) -> list[Point]:
 
 
 def _descent(record: RunRecord, candidate: int) -> list[tuple[Point, Point]]:
-    """Each pair of parent and child, among those with a score, that leads to a candidate."""
+    """Return the parent-child edges, between candidates with a score, that lead to a candidate."""
     line = {candidate, *(number for generation in lineage(record, candidate) for number in generation)}
     edges = []
     for child in sorted(line):
@@ -182,7 +175,7 @@ def _ends(edges: Sequence[tuple[Point, Point]]) -> list[float]:
 
 
 def _range(scores: Sequence[float], marked: Sequence[float]) -> tuple[float, float] | None:
-    """Where the axis begins and ends: it leaves out the worst tenth, which may be far from all others."""
+    """Return the limits of the axis, without the worst tenth of the scores, which may be far from the others."""
     if not scores and not marked:
         return None
     shown = [quantiles(scores, n=10)[0], max(scores)] if len(scores) > 10 else list(scores)
@@ -192,14 +185,14 @@ def _range(scores: Sequence[float], marked: Sequence[float]) -> tuple[float, flo
 
 
 LATEST = 30
-"""Lines of the log that a page begins with."""
+"""Number of log lines on a newly loaded page."""
 
 Change = Callable[["AppState", LiveRun, dict[str, Any]], Mapping[str, Any]]
 
 
 @dataclass(frozen=True)
 class AppState:
-    """What the answers are made from."""
+    """The state shared by all request handlers."""
 
     runs: Runs
     playground: Playground = field(default_factory=Playground)
@@ -211,7 +204,7 @@ class AppState:
 
 
 def error_line(error: UserError) -> str:
-    """A mistake in one line."""
+    """Return an error on one line."""
     return " ".join(str(error).split())
 
 
@@ -221,12 +214,12 @@ def desk_of(request: Request) -> AppState:
 
 
 def run_of(request: Request) -> LiveRun:
-    """The run of an address. Raises UserError."""
+    """Return the run named in the request's path. Raises UserError."""
     return desk_of(request).runs.get(request.path_params["run"])
 
 
 def number_of(text: str) -> int:
-    """A row or a candidate by its number; 0 for what is none."""
+    """Parse the number of a row or candidate; 0 if it is not one."""
     return int(text) if text.isdecimal() and len(text) < 16 else 0
 
 
@@ -300,7 +293,7 @@ def _text(given: dict[str, Any], name: str) -> str:
 
 
 def _change(change: Change) -> Callable[[Request], Any]:
-    """An address that takes a JSON object; the work is done in a thread of its own."""
+    """Make an endpoint that takes a JSON object and does its work in a thread."""
 
     async def endpoint(request: Request) -> Response:
         try:
@@ -315,7 +308,7 @@ def _change(change: Change) -> Callable[[Request], Any]:
 
 
 def failed(error: UserError) -> Response:
-    """A mistake as JSON."""
+    """Return an error as a JSON response."""
     return JSONResponse({"error": error_line(error)}, 409 if isinstance(error, Busy) else 400)
 
 
@@ -336,4 +329,4 @@ ROUTES = [
         )
     ),
 ]
-"""The addresses below `/api`."""
+"""Routes below `/api`."""

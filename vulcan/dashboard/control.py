@@ -1,4 +1,4 @@
-"""What the page can do to a run: stop it, go on with it, and raise its budgets."""
+"""Actions on a run: stop it, resume it, and raise its budgets."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from vulcan.store.events import RunStarted
 from vulcan.store.runs import lock_run, open_store
 
 LOG = "resume.log"
-"""What a search that the page went on with has printed, in the run's directory."""
+"""Output of a search resumed from the dashboard, in the run's directory."""
 
 BUDGETS: Mapping[str, str] = {
     "budget_candidates": "proposals in all",
@@ -31,10 +31,10 @@ BUDGETS: Mapping[str, str] = {
     "budget_tokens": "tokens of models",
     "budget_minutes": "minutes of each session",
 }
-"""The budgets of a search, with their units."""
+"""Budgets of a search, with their units."""
 
 _REPEATS = "repeats"
-"""A file in a run that repeats another one: recorded replies answer its prompts."""
+"""Marker file of a run that replays another one: recorded replies answer its prompts."""
 
 _MAX = sys.float_info.max
 
@@ -43,10 +43,10 @@ _RUN = "from vulcan.cli.main import run; run()"
 
 @dataclass(frozen=True, slots=True)
 class RunStatus:
-    """Whether a run is searched in, how it ended if it did, and what can be done to it.
+    """The state of a run, and the actions it allows.
 
-    `state` is `running`, `finished`, `interrupted`, `error`, `asked` (it waits for replies to its prompts), or `left`:
-    its process is gone and did not say why. `message` is that of an error.
+    `state` is `running`, `finished`, `interrupted`, `error`, `asked` (it waits for replies to its prompts), or `left`
+    (its process is gone, and no exit was recorded). `message` is that of an error.
     """
 
     state: str
@@ -72,7 +72,7 @@ class RunStatus:
 
 
 def run_status(run: Path, record: RunRecord, holder: LockOwner | None) -> RunStatus:
-    """How a run stands, by its events and by who holds it."""
+    """Return the status of a run, from its events and its lock owner."""
     if holder is not None:
         return RunStatus("running", pid=holder.pid)
     stopped = record.stopped
@@ -86,21 +86,21 @@ def run_status(run: Path, record: RunRecord, holder: LockOwner | None) -> RunSta
 
 
 class Resumed:
-    """The searches that were gone on with from here. They live on when this process ends."""
+    """The searches resumed from this process, which they outlive."""
 
     def __init__(self) -> None:
         self._processes: dict[Path, subprocess.Popen[bytes]] = {}
         self._lock = threading.Lock()
 
     def start(self, run: Path, record: RunRecord, executor: str, workers: int) -> int:
-        """Start `vulcan resume` in a session of its own; its process id. Raises UserError where it cannot be."""
+        """Start `vulcan resume` in a new session and return its process id. Raises UserError."""
         EXECUTION_OPTIONS["executor"].check(executor)
         with self._lock:
             status = run_status(run, record, lock_owner(run))
             if not status.can_resume:
                 raise UserError(f"{run.name} is {status.state}: only a search that was stopped can be gone on with")
             begun = self._processes.get(run)
-            if begun is not None and begun.poll() is None:  # and has not got as far as to lock the run
+            if begun is not None and begun.poll() is None:  # started, but has not locked the run yet
                 raise UserError(f"{run.name} is gone on with already, by process {begun.pid}")
             options = ["--executor", executor, "--workers", str(workers)]
             try:
@@ -115,7 +115,7 @@ class Resumed:
             return process.pid
 
     def error(self, run: Path) -> str:
-        """Why the search that was started last in this run ended; empty where it goes on, or ended well."""
+        """Say why the search last resumed in this run failed; empty while it runs, or if it succeeded."""
         process = self._processes.get(run)
         if process is None or process.poll() in (None, 0):
             return ""
@@ -127,7 +127,7 @@ class Resumed:
 
 
 def raise_budget(run: Path, record: RunRecord, name: str, value: object) -> float:
-    """Write a higher budget into a run that is not searched in; it counts once it is resumed. Raises UserError."""
+    """Write a higher budget into a stopped run, to apply once it is resumed. Raises UserError."""
     if name not in BUDGETS:
         raise UserError(f"no budget {name!r}{did_you_mean(name, BUDGETS)} (known: {', '.join(BUDGETS)})")
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= _MAX:
@@ -154,18 +154,18 @@ def raise_budget(run: Path, record: RunRecord, name: str, value: object) -> floa
 
 
 def budgets_of(config: SearchConfig) -> dict[str, float | None]:
-    """The limits of a search by name; None where it has none. Its plan is a limit of its proposals."""
+    """Return the limits of a search by name; None for no limit. Its plan limits its proposals."""
     return {**{name: getattr(config, name) for name in BUDGETS}, "budget_candidates": planned(config)}
 
 
 def planned(config: SearchConfig) -> int:
-    """How many proposals a search makes, by its plan and its budget of them."""
+    """Return the number of proposals a search makes, by its plan and its budget of candidates."""
     total = make_strategy(config, config.offline).total()
     return total if config.budget_candidates is None else min(total, config.budget_candidates)
 
 
 def _raised(config: SearchConfig, name: str, value: float) -> SearchConfig:
     raised = {**config.to_json(), name: value}
-    if name == "budget_candidates":  # the plan is a limit too
+    if name == "budget_candidates":  # the plan limits proposals too
         raised["rounds"] = max(config.rounds, -(-int(value) // config.samples))
     return SearchConfig.from_json(raised)

@@ -1,7 +1,4 @@
-"""A run that is read while somebody writes it: what its events amount to so far, and what is new.
-
-What an event says in one line, for the list of what happens.
-"""
+"""A run read incrementally while it is written: its record so far, its new log lines and its summary."""
 
 from __future__ import annotations
 
@@ -44,7 +41,7 @@ from vulcan.store.runs import FILE, open_store
 
 
 def log_line(event: Event) -> str:
-    """Empty for an event that is only a step to the next one."""
+    """Describe an event in one line; empty for intermediate events."""
     match event:
         case RunStarted(config):
             return f"search of {config.get('task')} opened"
@@ -81,18 +78,18 @@ def _scored(score: float | None) -> str:
 
 
 _RECENT = 60
-"""Candidates that the pace is taken over."""
+"""Number of latest candidates that the pace is measured over."""
 
 _MAX_AT_ONCE = 200
-"""Lines of the log in one message."""
+"""Maximum number of log lines in one message."""
 
 Stamp = tuple[int, ...]
-"""Of a run's files: where it is the same, nothing was written."""
+"""State of a run's files; equal stamps mean that nothing was written."""
 
 
 @dataclass(frozen=True, slots=True)
 class LogLine:
-    """One row of the table `events`, for people."""
+    """One row of the table `events`, in readable form."""
 
     row: int
     time: str
@@ -104,19 +101,19 @@ class LogLine:
 
 
 class LiveRun:
-    """Reads what is new whenever it is asked to `refresh`. May be used from several threads."""
+    """A run that is read incrementally on `refresh`. Thread-safe."""
 
     def __init__(self, place: Path) -> None:
         self.place = place
         self.name = place.name
         self.lock = threading.RLock()
-        """To be held while more than one thing is read that have to agree."""
+        """Hold it to read several values that must be consistent."""
         self._forget()
 
     def _forget(self) -> None:
         self.record = RunRecord()
         self.lines: list[dict[str, Any]] = []
-        """The candidates in short, in their order; `text` is what a filter looks at."""
+        """Candidate rows in order; `text` is what the filter searches."""
         self.log: list[LogLine] = []
         self.begun = self.last = ""
         self.row = 0
@@ -129,18 +126,18 @@ class LiveRun:
         self._summary: tuple[object, LiveRunDocument] | None = None
 
     def refresh(self) -> None:
-        """Take in what was written since the last time. Raises UserError where the run cannot be read."""
+        """Read what was written since the last call. Raises UserError where the run cannot be read."""
         with self.lock:
             stamp = stamp_of(self.place)
             if stamp == self._stamp:
                 return
-            if self._stamp and stamp[:1] != self._stamp[:1]:  # another file, as after a repair
+            if self._stamp and stamp[:1] != self._stamp[:1]:  # the file was replaced, as by a repair
                 self._forget()
             with closing(open_store(self.place)) as store:
                 known = len(self.lines)
                 for row, time, event in store.numbered(self.row):
                     self._add(row, time, event)
-                if new := self.lines[known:]:  # an answer is stored before what is read of it
+                if new := self.lines[known:]:  # a reply is stored before the candidate parsed from it
                     _name_models(new, store.answered_by(min(line["proposal"] for line in new)))
                 self.costs = Costs(*store.spent())
             self._stamp = stamp
@@ -167,23 +164,23 @@ class LiveRun:
             self._best = judged if best is None or judged.score > best else self._best
 
     def status(self) -> RunStatus:
-        """How the run stands now."""
+        """Return the current status of the run."""
         return run_status(self.place, self.record, lock_owner(self.place))
 
     def after(self, row: int) -> list[LogLine]:
-        """The next lines of the log after a row, the oldest first: no more than a message can take."""
+        """Return the next log lines after a row, oldest first, at most one message's worth."""
         with self.lock:
             first = bisect_right(self.log, row, key=lambda line: line.row)
             return self.log[first : first + _MAX_AT_ONCE]
 
     def best(self) -> CandidateJudged | None:
-        """The winner, or as long as there is none the candidate of the highest score."""
+        """Return the winner, or the best-scoring candidate until there is one."""
         if self.record.chosen is not None:
             return self.record.candidates[self.record.chosen.candidate]
         return self._best
 
     def summary(self) -> LiveRunDocument:
-        """The run as the page shows it."""
+        """Return the run as its page shows it."""
         status = self.status()
         with self.lock:
             key = (self.row, self.costs.calls, status)
@@ -227,18 +224,18 @@ class LiveRun:
         }
 
     def _limits(self) -> SearchLimits:
-        """Of how much there is to do how much is done."""
+        """Return the budgets, and the number of completed and planned proposals."""
         done = proposals(self.record)
         try:
             config = SearchConfig.from_json(self.record.config)
             limits, total = budgets_of(config), planned(config)
-        except UserError:  # nothing is written down yet, or a newer Vulcan wrote it
+        except UserError:  # no configuration yet, or one written by a newer Vulcan
             return {"budgets": {}, "proposals": done, "planned": None}
         over = self.record.chosen is not None or bool(self.record.confirmed)
         return {"budgets": limits, "proposals": done, "planned": done if over else total}
 
     def _policies(self, best: CandidateJudged | None) -> list[PolicyLine]:
-        """The best candidate among the known policies, by their scores on train, the highest first."""
+        """Return the known policies and the best candidate, by score on train, highest first."""
         record = self.record
         known: dict[str, PolicyLine] = {}
         for (policy, split), measured in record.baselines.items():
@@ -258,7 +255,7 @@ class LiveRun:
         return sorted(lines, key=lambda line: -(line["scores"].get("train") or 0.0))
 
     def _pace(self) -> float | None:
-        """Candidates a minute, over the latest ones; None for too few."""
+        """Return candidates per minute, over the latest ones; None for too few."""
         recent = self._judged_at[-_RECENT:]
         if len(recent) < 2:
             return None
@@ -266,31 +263,31 @@ class LiveRun:
         return 60 * (len(recent) - 1) / seconds if seconds > 0 else None
 
     def judged(self, candidate: int) -> CandidateJudged:
-        """Raises UserError for a candidate that there is not."""
+        """Return a candidate. Raises UserError if there is none of this number."""
         with self.lock:
             if candidate not in self.record.candidates:
                 raise UserError(f"{self.name} has no candidate {candidate}: they go from 1 to {len(self.lines)}")
             return self.record.candidates[candidate]
 
     def reply_to(self, judged: CandidateJudged) -> CallRecord | None:
-        """What the model answered that a candidate was read from; None for one that the search made itself."""
+        """Return the reply that a candidate was parsed from; None for one that no model wrote."""
         if judged.origin != "model":
             return None
         with closing(open_store(self.place)) as store:
             return store.call(judged.proposal, judged.turn)
 
     def children_of(self, candidate: int) -> list[int]:
-        """The candidates that were made from one."""
+        """Return the children of a candidate."""
         with self.lock:
             return [line["candidate"] for line in self.lines if candidate in line["parents"]]
 
     def line_of(self, candidate: int) -> Mapping[str, Any]:
-        """A candidate in short."""
+        """Return the table row of a candidate."""
         return self.lines[candidate - 1]
 
 
 def _name_models(lines: Iterable[dict[str, Any]], models: Mapping[tuple[int, int], str]) -> None:
-    """Who wrote each candidate, and with that all that a filter looks at."""
+    """Set the model of each candidate row, and the text that the filter searches."""
     for line in lines:
         line["model"] = models.get((line["proposal"], line["turn"])) if line["origin"] == "model" else None
         words = (line["candidate"], line["verdict"], line["operator"], line["origin"], line["model"] or "")
@@ -298,7 +295,7 @@ def _name_models(lines: Iterable[dict[str, Any]], models: Mapping[tuple[int, int
 
 
 def stamp_of(place: Path) -> Stamp:
-    """Of the run's file, and of the log of what is not yet in it. The first number is the file's own."""
+    """Return inode, size and mtime of the run's file and of its write-ahead log; the file's inode is first."""
     found: list[int] = []
     for name in (FILE, f"{FILE}-wal"):
         try:

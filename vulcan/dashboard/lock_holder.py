@@ -1,4 +1,4 @@
-"""Which process searches in a run, and how to have it end as Ctrl-C would."""
+"""The lock owner of a run: find its process, and interrupt it as Ctrl-C would."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ _PROCESSES = Path("/proc")
 
 @dataclass(frozen=True, slots=True)
 class LockOwner:
-    """A process of this host that has the lock of a run."""
+    """The process on this host that holds the lock of a run."""
 
     pid: int
 
 
 def lock_owner(run: Path) -> LockOwner | None:
-    """The process of this host that searches in a run; None where there is none, or nothing shows it.
+    """Return the process on this host that holds a run's lock; None if there is none, or it cannot be verified.
 
-    The number that stands in the lock's file is not believed alone: its process may be gone, and the number given to
-    another one. It counts where the kernel says that this very process holds the file open and locked.
+    The pid in the lock file is not trusted alone, as its process may be gone and the pid reused: it counts only if the
+    kernel reports that this process has the file open and locked.
     """
     lock = run / LOCK
     try:
@@ -39,10 +39,10 @@ def lock_owner(run: Path) -> LockOwner | None:
 
 
 def interrupt(run: Path) -> int:
-    """Have the process that searches in a run end as after Ctrl-C; its process id. Raises UserError for none.
+    """Interrupt the process that searches in a run, as Ctrl-C would, and return its pid. Raises UserError for none.
 
-    The signal goes to a handle of the process that is taken before the process is looked at, so that it cannot reach
-    another one which was given the same number meanwhile.
+    The signal is sent through a pidfd that is opened before the lock owner is verified again, so that it cannot reach
+    another process with a reused pid.
     """
     first = lock_owner(run)
     if first is None:
@@ -65,7 +65,7 @@ def interrupt(run: Path) -> int:
 
 
 def _holds(pid: int, file: tuple[int, int]) -> bool:
-    """Whether a process has the file open, and the file is locked."""
+    """Check whether a process has the file open and locked."""
     place = _PROCESSES / str(pid) / "fd"
     try:
         numbers = list(place.iterdir())
@@ -74,7 +74,7 @@ def _holds(pid: int, file: tuple[int, int]) -> bool:
     for number in numbers:
         try:
             opened = number.stat()
-        except OSError:  # closed meanwhile
+        except OSError:  # closed in the meantime
             continue
         if (opened.st_dev, opened.st_ino) == file:
             return _locked(_PROCESSES / str(pid) / "fdinfo" / number.name)
@@ -82,7 +82,7 @@ def _holds(pid: int, file: tuple[int, int]) -> bool:
 
 
 def _locked(described: Path) -> bool:
-    """Whether the kernel's description of an open file says that a lock is held through it."""
+    """Check whether the kernel's description of an open file (fdinfo) lists a lock held through it."""
     try:
         return any(line.startswith("lock:") and "FLOCK" in line for line in described.read_text().splitlines())
     except OSError:
@@ -90,7 +90,7 @@ def _locked(described: Path) -> bool:
 
 
 def _signal_for(pid: int) -> signal.Signals:
-    """SIGINT, or SIGTERM for a process that was begun with SIGINT ignored, as a shell's background jobs are."""
+    """Return SIGINT, or SIGTERM for a process that ignores SIGINT, as a shell's background jobs do."""
     try:
         status = (_PROCESSES / str(pid) / "status").read_text()
     except OSError:

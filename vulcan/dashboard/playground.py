@@ -1,6 +1,6 @@
-"""Tries a policy that somebody writes by hand: what the checker says of it, and what it scores.
+"""The playground: check and score a hand-written policy.
 
-The checker is the search's own. What scores is a jailed child as the search has it: no policy runs in this process.
+The checker is the search's own. Policies are scored in a sandboxed child, as in a search, never in this process.
 """
 
 from __future__ import annotations
@@ -33,31 +33,31 @@ from vulcan.store.events import InstanceMetrics
 from vulcan.task import Task
 
 SECONDS = 30.0
-"""The most that a policy may take on an instance, where the search itself gives no less."""
+"""Time limit in seconds to score a policy on an instance; a search's own limit applies if it is lower."""
 
 SETUP_SECONDS = 120.0
-"""The most that reading the instance may take."""
+"""Time limit in seconds to load the instance."""
 
 MAX_SOURCE = 64 << 10
-"""Characters of a program that are looked at; the checker itself takes less."""
+"""Maximum characters of a program that is checked; the checker itself accepts fewer."""
 
 
 class Busy(UserError):
-    """One policy is scored at a time."""
+    """The error of a request to score a policy while another one is being scored."""
 
 
 class Playground:
-    """Checks at once, scores one policy at a time. May be used from several threads."""
+    """A checker and scorer that scores one policy at a time. Thread-safe."""
 
     def __init__(self) -> None:
         self._checking = threading.Lock()
         self._scoring = threading.Lock()
-        # a child dies with the thread that started it: the thread lasts
+        # a child dies with the thread that started it: keep one thread
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="vulcan-playground")
         self._evaluator: JailedEvaluator | None = None
 
     def check(self, record: RunRecord, source: str) -> PlaygroundCheck:
-        """Whether the policy is in the language, what a call may take, and what to doubt in it. Raises UserError."""
+        """Check whether a policy is in the language; return its operation bounds and warnings. Raises UserError."""
         _refuse_large(source)
         task = find_task(record.config["task"])
         with self._checking:
@@ -79,10 +79,10 @@ class Playground:
         }
 
     def score(self, record: RunRecord, source: str, instance: str) -> PlaygroundScore:
-        """What the policy scores on one of the run's training instances, beside what is known of others there.
+        """Score a policy on one of the run's training instances, and compare it with known policies there.
 
-        One that the checker rejects is not scored, as in a search. Raises UserError, and Busy where another policy is
-        being scored.
+        A policy that the checker rejects is not scored, as in a search. Raises UserError, and Busy where another policy
+        is being scored.
         """
         chosen = instance_of(record, instance)
         checked = self.check(record, source)
@@ -110,7 +110,7 @@ class Playground:
             raise Busy("another policy is being scored: one at a time")
         try:
             return self._thread.submit(self._scored, setup, job).result()
-        except (CancelledError, RuntimeError) as error:  # the pool's, once it is closed
+        except (CancelledError, RuntimeError) as error:  # the pool is closed
             raise UserError("the page's process is ending") from error
         finally:
             self._scoring.release()
@@ -126,7 +126,7 @@ class Playground:
             raise UserError(f"scoring failed by no fault of the policy: {error}; try again") from error
 
     def close(self) -> None:
-        """End what is being scored, and take no more."""
+        """Interrupt the evaluation in progress, and accept no more."""
         self._thread.shutdown(wait=False, cancel_futures=True)
         if self._evaluator is not None:
             self._evaluator.interrupt()
@@ -136,19 +136,19 @@ class Playground:
 
 
 def instances_for(record: RunRecord) -> list[InstanceChoice]:
-    """What a policy can be tried on: what the search itself sees, cheaper versions first. Nothing that is held out."""
+    """List the instances to try a policy on: the cheaper versions first, then train; no held-out ones."""
     cheaper: list[InstanceChoice] = [
         {"name": i.name, "description": f"cheaper version {rung.name}"} for rung in record.rungs for i in rung.instances
     ]
     full: list[InstanceChoice] = [
         {"name": i.name, "description": "training instance"} for i in record.instances if i.split == "train"
     ]
-    known = {line["name"]: line for line in (*cheaper, *full)}  # a rung may have the instance itself
+    known = {line["name"]: line for line in (*cheaper, *full)}  # a rung may contain the instance itself
     return list(known.values())
 
 
 def instance_of(record: RunRecord, name: str) -> Instance:
-    """One of these by its name. Raises UserError."""
+    """Return one of these instances by name. Raises UserError."""
     known = {i.name: i for rung in record.rungs for i in rung.instances}
     known |= {i.name: i for i in record.instances if i.split == "train"}
     if name not in known:
@@ -157,7 +157,7 @@ def instance_of(record: RunRecord, name: str) -> Instance:
 
 
 def seed_of(record: RunRecord, candidate: int | None) -> str:
-    """What the editor begins with: a candidate's program, or the best one, or the task's first policy."""
+    """Return the editor's initial source: the candidate's, else the best one's, else the task's first policy."""
     if candidate is not None and candidate in record.candidates:
         return record.candidates[candidate].source
     ranked = record.ranked()
@@ -167,7 +167,7 @@ def seed_of(record: RunRecord, candidate: int | None) -> str:
 
 
 def _comparison(record: RunRecord, scorer: Scorer, instance: str) -> list[ComparedPolicy]:
-    """What known policies, and the best candidate, score on an instance: the highest first."""
+    """Return the scores of known policies and the best candidate on an instance, highest first."""
     measured: list[tuple[str, str, InstanceMetrics]] = [
         (b.policy, b.kind, b.metrics) for (_, split), b in record.baselines.items() if split == "train"
     ]
@@ -182,7 +182,7 @@ def _comparison(record: RunRecord, scorer: Scorer, instance: str) -> list[Compar
 
 
 def _operations(policy: AnyPolicy, task: Task) -> list[OperationsDocument]:
-    """The bound of each function; none of free Python, which has none before it runs."""
+    """Return the operation bound of each function; empty for free Python, which has no static bound."""
     if not isinstance(policy, Policy):
         return []
     return [
@@ -205,7 +205,7 @@ def _verdict(verdict: str, violations: Sequence[ExcerptDocument]) -> PlaygroundC
 
 
 def _finding(source: str, finding: Located) -> ExcerptDocument:
-    """A violation or a warning, with the line that it is about."""
+    """Return a violation or warning with its source line."""
     text, _ = excerpt(source, finding.line, finding.column)
     (plain,) = findings_document([finding])
     return {**plain, "excerpt": text.strip()}

@@ -1,4 +1,4 @@
-"""The runs that the page shows, and a short line about each."""
+"""The list of runs, with a summary line for each."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from vulcan.store import RunRecord
 from vulcan.store.runs import run_directories
 
 _KEPT = 16
-"""Runs that are held in memory: those used last."""
+"""Number of runs cached in memory: the most recently used."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """What was read of a run, and of which state of its files."""
+    """A cached summary line of a run, with the stamp of the files that it was read from."""
 
     stamp: Stamp
     record: RunRecord
@@ -31,7 +31,7 @@ class _Read:
 
 
 class Runs:
-    """The runs in a directory, and one more that may lie elsewhere. May be used from several threads."""
+    """The runs in a directory, and optionally one from elsewhere. Thread-safe."""
 
     def __init__(self, directory: Path, one: Path | None = None) -> None:
         self.directory = directory
@@ -43,14 +43,14 @@ class Runs:
         self._reader = ThreadPoolExecutor(1, thread_name_prefix="vulcan-reader")
 
     def places(self) -> dict[str, Path]:
-        """Every run by the name of its directory."""
+        """Return the path of every run by the name of its directory."""
         found = {place.name: place for place in run_directories(self.directory)}
         if self._one is not None:
             found[self._one.name] = self._one
         return found
 
     def get(self, name: str) -> LiveRun:
-        """A run, read as far as it is written. Raises UserError for one that there is not, or cannot be read."""
+        """Return a run, read up to date. Raises UserError for an unknown or unreadable run."""
         places = self.places()
         if name not in places:
             raise UserError(f"no run {name[:80]!r} in {self.directory}{did_you_mean(name, places)}")
@@ -64,7 +64,7 @@ class Runs:
         return run
 
     def lines(self) -> list[RunLine]:
-        """A line about every run, the newest first. What is not read yet is read meanwhile, for the next time."""
+        """Return a line for every run, newest first. Unread runs are read in the background, for the next call."""
         found = [self._line(name, place) for name, place in self.places().items()]
         return sorted(found, key=lambda line: (line["begun"] or "9", line["run"]), reverse=True)
 
@@ -77,7 +77,7 @@ class Runs:
                 self._reader.submit(self._take, name, stamp)
         if known is None:
             return _about(name, None, _unread("reading"))
-        if known.line["status"] is not None:  # one that cannot be read
+        if known.line["status"] is not None:  # unreadable
             return known.line
         return {**known.line, "status": run_status(place, known.record, lock_owner(place)).document()}
 
@@ -87,19 +87,19 @@ class Runs:
             with run.lock:
                 small = RunRecord(config=run.record.config, stopped=run.record.stopped)
                 read = _Read(stamp, small, _about(name, run, None))
-        except UserError as error:  # one damaged run does not hide the others
+        except UserError as error:  # a damaged run must not hide the others
             read = _Read(stamp, RunRecord(), _about(name, None, _unread("damaged", str(error))))
         with self._lock:
             self._read[name] = read
             self._asked.discard(name)
 
     def close(self) -> None:
-        """Wait until nothing is read any more."""
+        """Cancel pending reads, and wait for the one in progress."""
         self._reader.shutdown(wait=True, cancel_futures=True)
 
 
 def _unread(state: str, message: str = "") -> StatusDocument:
-    """The status of a run of which nothing is known."""
+    """Return the status of a run that has not been read, or cannot be."""
     return {"state": state, "message": message, "pid": None, "can_stop": False, "can_resume": False}
 
 

@@ -1,15 +1,10 @@
-"""Who is let in: only a browser on this machine that was given the token, and only from the page itself.
+"""The dashboard's web server: access control, HTML pages and the application.
 
-Against other users of this machine: the token. Against pages of other sites in the same browser: a cookie that is not
-sent from there (SameSite=Strict), a secret in a header for whatever changes something, the name by which the server was
-called (Host; DNS rebinding), and where a request says it comes from. Against text that a model wrote: a
-Content-Security-Policy under which no script but the page's own files runs and nothing is asked from elsewhere.
-
-The pages that a person opens. What a model wrote is text in them, and never markup.
-
-The server of the live page: on this machine alone, at an address with a token in it.
-
-The application: its addresses, behind the guard.
+Only a browser on this machine that was given the token gets access, and only from the page itself. Against other users
+of this machine: the token. Against pages of other sites in the same browser: a cookie that is not sent from there
+(SameSite=Strict), a secret header for requests that change something, a check of the Host header (DNS rebinding), and a
+check of Origin. Against text that a model wrote: pages escape it, and a Content-Security-Policy allows only the page's
+own script files and no requests to other hosts.
 """
 
 from __future__ import annotations
@@ -50,13 +45,13 @@ from vulcan.results.report.html_page import MEANINGS, diff_kind, figure_text
 from vulcan.results.run import compare_instances, scorer_of
 
 NAMES = ("127.0.0.1", "localhost", "[::1]")
-"""What the server may be called. Any port: it may be reached through a tunnel."""
+"""Host names that the server answers to. Any port: it may be reached through a tunnel."""
 
 CHANGES = "x-vulcan-token"
-"""The header of requests that change something."""
+"""Header required for requests that change something."""
 
 MAX_BODY = 256 << 10
-"""Bytes of a request."""
+"""Maximum size of a request body in bytes."""
 
 HEADERS = {
     "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
@@ -76,17 +71,17 @@ def _secret() -> str:
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """The secrets of one server: the token of its address, what the cookie holds, and what changes are asked with."""
+    """The secrets of one server: its URL token, the cookie's value, and the header value for changes."""
 
     token: str = field(default_factory=_secret)
     session: str = field(default_factory=_secret)
     changes: str = field(default_factory=_secret)
     cookie: str = field(default_factory=lambda: f"vulcan_{secrets.token_hex(4)}")
-    """The cookie's name: cookies of one host are shared by all of its ports."""
+    """Name of the cookie: unique, because all ports of a host share cookies."""
 
 
 class Guard:
-    """Lets through what may pass, refuses the rest with 403, and gives every answer its headers."""
+    """Middleware that rejects unauthorized requests (with 403, or 413) and adds the security headers."""
 
     def __init__(self, app: ASGIApp, keys: Keys) -> None:
         self._app = app
@@ -107,7 +102,7 @@ class Guard:
         await answer(scope, receive, send_guarded)
 
     def _refused(self, scope: Scope) -> Response | None:
-        """The answer in place of the application's; None for a request that may pass."""
+        """Return the response in place of the application's; None for a request that may pass."""
         headers = Headers(scope=scope)
         host = headers.get("host", "")
         if _without_port(host) not in NAMES:
@@ -134,7 +129,7 @@ class Guard:
         return None
 
     def _welcome(self, path: str, given: dict[str, str]) -> Response:
-        """Sets the cookie, and has the page itself go on: a link from elsewhere would not send a strict cookie."""
+        """Set the cookie, and reload through the page: a strict cookie is not sent after a link from elsewhere."""
         rest = urlencode({name: value for name, value in given.items() if name != "token"})
         there = html.escape(quote("/" + path.lstrip("/")) + (f"?{rest}" if rest else ""), quote=True)
         answer = HTMLResponse(
@@ -154,7 +149,7 @@ def _same(given: str, secret: str) -> bool:
 
 
 def _without_port(host: str) -> str:
-    """The name in a Host header."""
+    """Return the name in a Host header."""
     name, colon, port = host.rpartition(":")
     return name.lower() if colon and port.isdecimal() else host.lower()
 
@@ -197,13 +192,13 @@ def _candidate(request: Request) -> Response:
 
 
 def _beside(run: LiveRun) -> dict[tuple[str, str], Any]:
-    """The best baseline and bound on each instance."""
+    """Return the comparison with the best baseline and bound on each instance."""
     record = run.record
     return {(row.split, row.instance): row for row in compare_instances(record, scorer_of(record))}
 
 
 def _ancestors(run: LiveRun, number: int) -> list[tuple[int, list[Any]]]:
-    """What a candidate was made from, by how many steps back."""
+    """Return the ancestors of a candidate by generation, nearest first."""
     return [
         (steps, [run.line_of(candidate) for candidate in generation])
         for steps, generation in enumerate(lineage(run.record, number), 1)
@@ -227,7 +222,7 @@ def _playground(request: Request) -> Response:
 
 
 def failed(request: Request, error: UserError) -> Response:
-    """A mistake as a page of one line."""
+    """Render an error as a page."""
     return _page(request, "error.html.j2", 404, error=error_line(error))
 
 
@@ -241,11 +236,11 @@ ROUTES = [
     Route("/runs/{run}/candidates/{candidate}", _candidate),
     Route("/runs/{run}/playground", _playground),
 ]
-"""The addresses that are pages."""
+"""Routes of the HTML pages."""
 
 
 def make_app(desk: AppState, keys: Keys) -> Starlette:
-    """The application over a desk, which it closes when it ends."""
+    """Make the application over `desk`, which it closes on shutdown."""
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
@@ -263,7 +258,7 @@ def make_app(desk: AppState, keys: Keys) -> Starlette:
 
 
 def _failed(request: Request, error: Exception) -> Response:
-    """A mistake, as whoever asked can show it."""
+    """Return an error as JSON for the API, and as a page elsewhere."""
     assert isinstance(error, UserError)
     return api.failed(error) if request.url.path.startswith("/api/") else failed(request, error)
 
@@ -272,9 +267,9 @@ _HOST = "127.0.0.1"
 
 
 def serve(runs: Path, run: Path | None, port: int, told: Callable[[str], None], *, browser: bool) -> None:
-    """Serve until interrupted. `told` gets the address. Raises UserError where the port is taken.
+    """Serve until interrupted. `told` is called with the address. Raises UserError where the port is taken.
 
-    Port 0 is any that is free. A run that is named is read before its address is told: its page is there at once.
+    Port 0 picks any free one. A run that is named is read before its address is reported: its page loads at once.
     """
     keys, desk = Keys(), AppState(Runs(runs, run))
     if run is not None:
@@ -285,13 +280,13 @@ def serve(runs: Path, run: Path | None, port: int, told: Callable[[str], None], 
         config = uvicorn.Config(
             make_app(desk, keys),
             log_level="warning",
-            access_log=False,  # addresses have the token in them
+            access_log=False,  # URLs contain the token
             server_header=False,
-            timeout_graceful_shutdown=1,  # live connections have no end of their own
+            timeout_graceful_shutdown=1,  # event streams never end by themselves
             ws="none",
         )
         told(address)
-        desk.runs.lines()  # begins to read what is there
+        desk.runs.lines()  # start reading the runs in the background
         if browser:
             webbrowser.open(address)
         uvicorn.Server(config).run(sockets=[listening])
@@ -302,7 +297,7 @@ def _listening(port: int) -> socket.socket:
     opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         opened.bind((_HOST, port))
-        opened.listen()  # before its address is told: who comes at once waits, and is not turned away
+        opened.listen()  # before the address is reported: early connections wait instead of being refused
     except (OSError, OverflowError) as error:
         opened.close()
         why = getattr(error, "strerror", None) or error

@@ -1,1 +1,1 @@
-"""Models of the JSON documents that Vulcan prints: the schema and docs/json.md are made from them."""
+"""Models of the JSON documents that Vulcan prints, from which the schema and docs/json.md are generated."""

@@ -1,4 +1,4 @@
-"""Documents of the dashboard: what its pages ask for, which is no public interface."""
+"""Documents of the dashboard, served to its own pages only; not a public interface."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ChartPoint = tuple[int, float]
 
 
 class StatusDocument(TypedDict):
-    """The state of a run, and what can be done to it."""
+    """The state of a run, and the actions it allows."""
 
     state: str
     message: str
@@ -22,7 +22,7 @@ class StatusDocument(TypedDict):
 
 
 class LogLineDocument(TypedDict):
-    """One row of the table `events`, for people."""
+    """One row of the table `events`, in readable form."""
 
     row: int
     time: str
@@ -48,7 +48,7 @@ class PolicyLine(TypedDict):
 
 
 class DashboardCost(TypedDict):
-    """What models have cost so far."""
+    """The cost of model calls so far."""
 
     calls: int
     tokens: int
@@ -57,7 +57,7 @@ class DashboardCost(TypedDict):
 
 
 class SearchLimits(TypedDict):
-    """How much there is to do, and how much is done."""
+    """The budgets of a search, and the number of completed and planned proposals."""
 
     budgets: dict[str, float | None]
     proposals: int
@@ -123,7 +123,7 @@ class CandidatesPage(TypedDict):
 
 
 class ChartDocument(TypedDict):
-    """What the chart of a run draws."""
+    """The data of a run's chart."""
 
     last: int
     points: list[ChartPoint]
@@ -134,20 +134,20 @@ class ChartDocument(TypedDict):
 
 
 class ExcerptDocument(FindingDocument):
-    """A violation or a warning with the line that it is about."""
+    """A violation or a warning, with its source line."""
 
     excerpt: str
 
 
 class OperationsDocument(TypedDict):
-    """The bound of a function."""
+    """The operation bound of a function."""
 
     function: str
     operations: int
 
 
 class PlaygroundCheck(TypedDict):
-    """What the checker says of a policy that somebody writes."""
+    """The checker's result for a hand-written policy."""
 
     verdict: str
     violations: list[ExcerptDocument]
@@ -160,7 +160,7 @@ class PlaygroundCheck(TypedDict):
 
 
 class ComparedPolicy(TypedDict):
-    """What another policy scores on the same instance."""
+    """The score of another policy on the same instance."""
 
     policy: str
     kind: str
@@ -168,7 +168,7 @@ class ComparedPolicy(TypedDict):
 
 
 class PlaygroundScore(TypedDict):
-    """What a policy scores on an instance."""
+    """The score of a policy on an instance."""
 
     status: str
     message: str

@@ -1,4 +1,4 @@
-"""Documents of a host: its defences, its resources and the attacks on it."""
+"""Documents of a host: its sandbox defences, resources and attack results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The document of a library of policies: its `library.json`."""
+"""The document of a library of policies, `library.json`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Documents of policies and tasks: what checks, proofs, measurements and declarations print."""
+"""Documents of policies and tasks: checks, proofs, evaluations and declarations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The document of a report: a run with all evidence behind it."""
+"""The document of a report: a run with the evidence behind it."""
 
 from __future__ import annotations
 

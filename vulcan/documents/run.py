@@ -1,4 +1,4 @@
-"""Documents of a run: its summary, its candidates, its report, and its progress line by line."""
+"""Documents of a run: its summary, candidates, prompts, exports and progress lines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The catalogue of JSON documents, and their JSON Schema, made from the models."""
+"""The catalogue of JSON documents, and the JSON Schema generated from their models."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ from vulcan.documents.run import (
 Schema = dict[str, Any]
 
 SCHEMA_FILE = Path(__file__).with_name("schema.json")
-"""The schema as it is shipped."""
+"""Path of the shipped schema."""
 
 DOCUMENTS: tuple[type, ...] = (
     RunDocument,
@@ -80,10 +80,10 @@ DOCUMENTS: tuple[type, ...] = (
     InterfaceDocument,
     ExportedFiles,
 )
-"""Every document that has a model."""
+"""All documents with a model."""
 
 _OPEN: tuple[type, ...] = (EvalRow, PolicyMean)
-"""Models of documents that have other keys too: the metrics of the task."""
+"""Models of documents with additional keys: the task's metrics."""
 
 _SIMPLE: dict[Any, Schema] = {
     str: {"type": "string"},
@@ -96,9 +96,9 @@ _SIMPLE: dict[Any, Schema] = {
 
 
 def make_schema(*, closed: bool = False) -> Schema:
-    """A schema of any of the documents; each model is under `$defs` by its name.
+    """Return a JSON Schema that accepts any of the documents; each model is under `$defs` by its name.
 
-    A document may have other keys, which later versions add; `closed` refuses them.
+    A document may have additional keys, as later versions add some; `closed` forbids them.
     """
     models = {model.__name__: model for document in DOCUMENTS for model in models_of(document)}
     return {
@@ -110,32 +110,32 @@ def make_schema(*, closed: bool = False) -> Schema:
 
 
 def schema_text() -> str:
-    """The schema as it is shipped."""
+    """Return the text of the schema file."""
     return json.dumps(make_schema(), indent=1) + "\n"
 
 
 @cache
 def keys_of(model: type) -> dict[str, Any]:
-    """The keys of a model: each with its type, its meaning and whether it may be missing."""
+    """Return the type hints of a model's keys, which hold type, meaning and optionality."""
     return get_type_hints(model, include_extras=True)
 
 
 def meaning_of(hint: Any) -> str:
-    """The meaning of a key."""
+    """Return the meaning of a key from its type hint."""
     if get_origin(hint) is NotRequired:
         hint = get_args(hint)[0]
     return str(hint.__metadata__[0])
 
 
 def type_of(hint: Any) -> Any:
-    """The type of a key, without its meaning."""
+    """Return the type of a key, without its meaning and optionality."""
     while get_origin(hint) in (NotRequired, Annotated):
         hint = get_args(hint)[0]
     return hint
 
 
 def models_of(model: type) -> Iterator[type]:
-    """A model and those that it is made of, each once, in order of their first use."""
+    """Yield a model and all nested ones, each once, in order of first use."""
     found: dict[type, None] = {}
 
     def visit(hint: Any) -> None:

@@ -1,1 +1,1 @@
-"""Searches for an agent, over the Model Context Protocol: the agent writes the policies."""
+"""A Model Context Protocol (MCP) server: an agent acts as the model and writes the policies."""

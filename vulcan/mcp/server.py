@@ -1,11 +1,7 @@
-"""What an agent can do: the tools, each with what it tells the agent of itself.
+"""The MCP server: its tools over standard input and output, with one-line errors.
 
-Mistakes raise UserError. Every call opens the run anew, so that the command line, or another client, may go on with the
-same run between two of them.
-
-The options of a study as JSON Schema, made from what declares them.
-
-The server: tools over standard input and output, and mistakes told in one line.
+Tools raise UserError. Every call opens the run again, so that the command line, or another client, can work on the same
+run between two calls.
 """
 
 from __future__ import annotations
@@ -40,11 +36,11 @@ from vulcan.store import RunRecord
 from vulcan.store.runs import create_store, find_run, lock_run, new_run, open_store
 
 STUDY_OPTIONS = tuple(name for name, option in OPTIONS.items() if name != "model" and not option.models_only)
-"""The options of a search that mean something where an agent answers its prompts."""
+"""Options of a search that apply where an agent answers its prompts."""
 
 
 def options_schema() -> dict[str, Any]:
-    """Describe the options of a study as JSON Schema."""
+    """Return the options of a study as JSON Schema."""
     properties = {name: OPTIONS[name].schema() for name in STUDY_OPTIONS}
     return {"type": "object", "properties": properties, "additionalProperties": False}
 
@@ -63,8 +59,8 @@ Settings = Annotated[
 class Tools:
     """The tools over the runs in one directory.
 
-    With `allow_unsandboxed`, free Python is run also where the host cannot hold it. It is for whoever starts the server
-    to say, and no argument of a tool: an agent does not grant itself what its programs may do.
+    With `allow_unsandboxed`, free Python runs even where the host cannot sandbox it. Whoever starts the server decides
+    that; it is not an argument of a tool, so that an agent cannot grant it to itself.
     """
 
     def __init__(self, runs: Path, *, allow_unsandboxed: bool = False) -> None:
@@ -208,7 +204,7 @@ _WRITES = ("open_study", "ask", "tell", "finish")
 
 
 class _Server(MCPServer[Any]):
-    """Its tools fail with one line that the agent can act on: a UserError's, or what is wrong with an argument."""
+    """A server whose tools fail with one actionable line: a UserError's, or the error in an argument."""
 
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
@@ -225,7 +221,7 @@ class _Server(MCPServer[Any]):
             raise
 
     def _check_names(self, name: str, arguments: Mapping[str, Any]) -> None:
-        """An argument that a tool does not have would be left out of account without a word."""
+        """Reject arguments that the tool does not have, which would otherwise be ignored silently."""
         schema = self._tool_input_schema(name)
         known = schema.get("properties", {}) if schema is not None else arguments
         for given in arguments:
@@ -241,7 +237,7 @@ def _first_fault(tool: str, invalid: ValidationError) -> str:
 
 
 def make_server(runs: Path, *, allow_unsandboxed: bool = False) -> MCPServer[Any]:
-    """The server over the runs in a directory; see `vulcan.mcp.server.Tools`."""
+    """Make the server over the runs in a directory; see `vulcan.mcp.server.Tools`."""
     server = _Server("vulcan", instructions=INSTRUCTIONS, version=__version__, log_level="WARNING")
     tools = Tools(runs, allow_unsandboxed=allow_unsandboxed)
     for name in (*_READS, *_WRITES):
@@ -253,5 +249,5 @@ def make_server(runs: Path, *, allow_unsandboxed: bool = False) -> MCPServer[Any
 
 
 def serve(runs: Path, *, allow_unsandboxed: bool = False) -> None:
-    """Answer one client on standard input and output until it hangs up; nothing else is written there."""
+    """Serve one client on standard input and output until it disconnects; nothing else is written there."""
     make_server(runs, allow_unsandboxed=allow_unsandboxed).run("stdio")

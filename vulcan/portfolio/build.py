@@ -1,7 +1,4 @@
-"""Builds a library: fingerprints, clusters, a search a cluster, what every policy scores everywhere, and who stays.
-
-Which candidates earn a place in a library.
-"""
+"""The building of a library: fingerprint, cluster, search each cluster, measure every policy, and prune."""
 
 from __future__ import annotations
 
@@ -53,12 +50,12 @@ from vulcan.task import Json, Metrics
 def prune(
     scores: Mapping[str, Scores], fallbacks: Mapping[str, Sequence[float]], margin: float, most: int
 ) -> list[str]:
-    """The names of the members, in the order of the candidates.
+    """Return the names of the candidates that become members, in the order of the candidates.
 
     `scores` are the candidates' and `fallbacks` those of the task's own policy that they would replace, by objective. A
-    candidate's gain on an instance is how much more it scores than every other that is left and than that policy. As
-    long as one gains no more than `margin` on any instance, the one with the smallest mean gain goes, of equals the
-    last; and then until `most` are left.
+    candidate's gain on an instance is its lead over that policy and every other remaining candidate. While some
+    candidate gains no more than `margin` on any instance, the one of these with the smallest mean gain is removed (of
+    equals the last); then the one with the smallest mean gain of all, until `most` are left.
     """
     left = list(next(iter(scores.values())))
     while left:
@@ -76,7 +73,7 @@ def earned(
     name: str, members: Sequence[str], scores: Mapping[str, Scores], fallbacks: Mapping[str, Sequence[float]],
     instances: Sequence[str], margin: float,
 ) -> tuple[Contribution, ...]:  # fmt: skip
-    """The instances on which a member gains more than the margin, the largest gain first."""
+    """Return the instances on which a member gains more than the margin, largest gain first."""
     gains = _gains(name, members, scores, fallbacks)
     places = [(objective, instance) for objective in scores for instance in instances]
     found = [Contribution(*place, by=gain) for place, gain in zip(places, gains, strict=True) if gain > margin]
@@ -86,7 +83,7 @@ def earned(
 def _gains(
     name: str, left: Sequence[str], scores: Mapping[str, Scores], fallbacks: Mapping[str, Sequence[float]]
 ) -> list[float]:
-    """On each instance under each objective: 0 where another one is as good."""
+    """Return a candidate's gain on each instance under each objective: 0 where another one is as good."""
     gains: list[float] = []
     for objective, by_name in scores.items():
         others = [by_name[other] for other in left if other != name]
@@ -96,7 +93,7 @@ def _gains(
 
 
 FOLDER = "build"
-"""Inside the library's directory: the searches, and what was measured. It may be deleted when the library is done."""
+"""Build directory inside the library's: searches and cached measurements. Safe to delete after the build."""
 
 FIRST = 100_000
 MARGIN = 0.002
@@ -106,12 +103,12 @@ PER_SEARCH = 3
 
 @dataclass(frozen=True)
 class BuildConfig:
-    """What a library is made from.
+    """The configuration of a library build.
 
-    `search` has the options of the searches, and the task's settings; `workloads` are as `find_workloads` gives them.
+    `search` has the options of the searches, and the task's settings; `workloads` are as `find_workloads` returns them.
     With `searching` false there are no searches, and `policies` (texts as `FILE@key=value`, with their sources) and
-    `runs` are the only candidates. `per_search` is how many policies of a search become candidates. `clusters` and
-    `method` are chosen by what the library is built from where they are None.
+    `runs` are the only candidates. `per_search` is the number of candidates taken from each search. `clusters` and
+    `method` are chosen from the data where they are None.
     """
 
     search: SearchConfig
@@ -144,7 +141,7 @@ class BuildConfig:
             raise UserError("there is nothing to build from: no search, no --policy and no --run")
 
     def plan(self) -> dict[str, Any]:
-        """All that decides what comes out."""
+        """Return everything that determines the result of the build."""
         return {
             "version": __version__,
             "search": self.search.to_json(),
@@ -165,9 +162,9 @@ class BuildConfig:
 def build_library(
     config: BuildConfig, place: Path, machines: ExecutionConfig, displays: Displays, told: Callable[[str], None]
 ) -> Library:
-    """Build a library in a directory, or go on with one whose building was stopped. Raises UserError.
+    """Build a library in a directory, or resume an interrupted build there. Raises UserError.
 
-    `told` hears what is going on. The same configuration gives the same library.
+    `told` receives progress messages. The same configuration gives the same library.
     """
     folder = place / FOLDER
     _begin(config, folder, write=False)
@@ -183,7 +180,7 @@ def build_library(
 
 
 def _begin(config: BuildConfig, folder: Path, *, write: bool) -> None:
-    """Write down what is to be built, where it makes sense so far. Raises UserError where something else was begun."""
+    """Check the stored plan, and write it if `write`. Raises UserError where it is of another build."""
     plan = json.loads(json.dumps(config.plan()))
     file = folder / "plan.json"
     try:
@@ -205,7 +202,7 @@ def _begin(config: BuildConfig, folder: Path, *, write: bool) -> None:
 
 
 class _Build:
-    """A build after its fingerprints and clusters."""
+    """A build with its fingerprints and clusters computed."""
 
     def __init__(
         self, config: BuildConfig, folder: Path, machines: ExecutionConfig, told: Callable[[str], None]
@@ -235,7 +232,7 @@ class _Build:
         return [f for f, number in zip(self.found, self._clusters, strict=True) if number == cluster]
 
     def search(self, cluster: int, objective: str, displays: Displays) -> None:
-        """The search of a cluster, as far as it is not done yet."""
+        """Run or resume the search of a cluster, unless it is finished."""
         members = self._of_cluster(cluster)
         workloads: list[Json] = list(dict.fromkeys(each.workload for each in members))
         config = replace(
@@ -248,7 +245,7 @@ class _Build:
         search_cluster(self._run(cluster, objective), config, names, self._machines, displays)
 
     def _candidates(self, taken: Sequence[str]) -> list[LibraryMember]:
-        """Ready policies and runs come first: of equal policies the first is kept."""
+        """Return all candidates: given policies and runs first, as the first of equal policies is chosen."""
         found: list[LibraryMember] = []
         for text, source in self.config.policies:
             found.append(of_file(text, source, self.config.search.task))
@@ -263,7 +260,7 @@ class _Build:
         return distinct(found, taken)
 
     def _instances_of(self, member: LibraryMember) -> tuple[Instance, ...]:
-        """The training instances as the member's own task and settings have them."""
+        """Return the training instances under the member's own task and settings."""
         key = json.dumps([member.task, dict(member.settings)], sort_keys=True)
         if key not in self._others:
             names = [instance.name for instance in self._instances]
@@ -284,7 +281,7 @@ class _Build:
         )
 
     def finish(self) -> Library:
-        """Measure every candidate on every instance, and keep those that earn it."""
+        """Measure every candidate on every instance, and make the library of those that remain after pruning."""
         config = self.config
         own = self._own_policies()
         known = list(load_evaluator(self._task).baselines())
@@ -303,7 +300,7 @@ class _Build:
         fallbacks = {o: Fallback(_best(baselines[o]), _best(own_scores[o])) for o in config.objectives}
         safe = {o: baselines[o][fallbacks[o].baseline] for o in config.objectives}
         names = [i.name for i in self._instances]
-        # what a member has to be better than is what could be deployed in its place
+        # a member must beat the policy that could be deployed in its place
         instead = {o: own_scores[o][fallbacks[o].policy] for o in config.objectives}
         stay = prune(scores, instead, config.margin, config.most)
         members = tuple(
@@ -351,7 +348,7 @@ class _Build:
         )  # fmt: skip
 
     def _own_policies(self) -> list[LibraryMember]:
-        """The policies shipped with the task: what a fallback can be where baselines cannot run."""
+        """Return the policies shipped with the task: the fallbacks where baselines cannot run."""
         found = []
         for name, source in self._task.seed_policies().items():
             try:
@@ -366,7 +363,7 @@ class _Build:
         return found
 
     def _trials(self, members: Sequence[LibraryMember], fallbacks: Mapping[str, str]) -> dict[str, Scores]:
-        """What members and fallbacks score on the openings of the instances, by objective."""
+        """Return the scores of members and fallbacks on the openings of the instances, by objective."""
         openings = tuple(self._evaluator.opening(i, self.config.first) for i in self._instances)
         needed = {*fallbacks.values(), *(r for o in fallbacks for r in self._task.objective(o).references)}
         evaluator = load_evaluator(self._task)
@@ -378,12 +375,12 @@ class _Build:
 
 
 def _given(settings: Mapping[str, Json]) -> list[str]:
-    """The settings that say what instances there are: those that may be repeated."""
+    """Return the names of the list-valued settings, which determine the instances."""
     return [name for name, value in settings.items() if isinstance(value, list)]
 
 
 def _best(scores: Scores) -> str:
-    """The highest mean; of equals the first."""
+    """Return the name with the highest mean score; of equals the first."""
     return max(scores, key=lambda name: fmean(scores[name]))
 
 

@@ -1,4 +1,4 @@
-"""Policies that may become members: of files, and of runs."""
+"""Candidates for membership in a library, from files and from runs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from vulcan.task import Json, Task
 
 @dataclass(frozen=True, slots=True)
 class PolicySpec:
-    """`FILE@key=value,...`: a policy's file, and the settings that it runs under, `task` among them."""
+    """A policy as `FILE@key=value,...`: its file, and the settings that it runs under (`task` is allowed too)."""
 
     text: str
 
@@ -31,7 +31,7 @@ class PolicySpec:
         return Path(self.text.partition("@")[0])
 
     def options(self) -> dict[str, str]:
-        """Raises UserError for what is not of the form key=value."""
+        """Parse the options. Raises UserError for one that is not of the form key=value."""
         options: dict[str, str] = {}
         for part in self.text.partition("@")[2].split(",") if "@" in self.text else []:
             key, equals, value = part.partition("=")
@@ -42,7 +42,7 @@ class PolicySpec:
 
 
 def of_file(text: str, source: str, task_name: str) -> LibraryMember:
-    """The policy of a file, whose source was read already. Raises UserError where it is rejected."""
+    """Return the policy of a file whose source was read already. Raises UserError where it is rejected."""
     wanted = PolicySpec(text)
     options = wanted.options()
     task_name = options.pop("task", task_name)
@@ -54,7 +54,7 @@ def of_file(text: str, source: str, task_name: str) -> LibraryMember:
 
 
 def read_settings(task: Task, options: Mapping[str, str], where: str) -> dict[str, Json]:
-    """Settings of a task that were written as text. Raises UserError."""
+    """Parse settings of a task that are given as text. Raises UserError."""
     typed: dict[str, Json] = {}
     known = {setting.name: setting for setting in task.settings}
     for name, value in options.items():
@@ -82,11 +82,11 @@ def of_run(
     best: int = 1,
     workloads: Sequence[str] | None = None,
 ) -> list[LibraryMember]:
-    """The winner of a run, and the next best up to so many policies in all.
+    """Return the winner of a run and its runners-up, `best` policies at most.
 
-    Of the task's settings in that run those are kept that are not as in `against`, the library's own, without
-    `left_out`, such as the workloads. `workloads` are the names of what was searched on, where the caller knows them.
-    Raises UserError for a run that has nothing to offer.
+    Each carries the settings of its run that differ from `against`, the library's own, except those in `left_out` (the
+    workloads, for example). `workloads` are the names of what was searched on, where the caller knows them. Raises
+    UserError for a run without a scored candidate.
     """
     with closing(open_store(place)) as store:
         record = RunRecord.of(store.events())
@@ -131,13 +131,13 @@ def _checked(
 
 
 def identifier(text: str) -> str:
-    """A name that a file and a function may have."""
+    """Turn a text into a name that is valid for a file and a function."""
     name = re.sub(r"\W+", "_", text, flags=re.ASCII).strip("_").lower() or "policy"
     return f"p_{name}" if name[0].isdigit() else name
 
 
 def distinct(members: Sequence[LibraryMember], taken: Collection[str]) -> list[LibraryMember]:
-    """Each policy once, and each under a name of its own, which is none of `taken`."""
+    """Remove duplicate policies, and give each a unique name that is not in `taken`."""
     seen: set[str] = set()
     names = set(taken)
     found: list[LibraryMember] = []
@@ -154,6 +154,6 @@ def distinct(members: Sequence[LibraryMember], taken: Collection[str]) -> list[L
 
 
 def digest(member: LibraryMember) -> str:
-    """Equal for the same policy under the same settings."""
+    """Return a hash of a policy and its settings."""
     text = json.dumps([member.source, member.task, dict(member.settings)], sort_keys=True)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,4 +1,4 @@
-"""One search for each cluster of a library's training instances."""
+"""The search for each cluster of a library's training instances."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from vulcan.store import RunRecord, Store
 from vulcan.store.runs import CONTROL, FILE, create_store, lock_run, open_store
 
 Displays = Callable[[str], AbstractContextManager[RunDisplay]]
-"""Opens a display for a search, which is told in words."""
+"""Factory of the display of a search, which it gets the title of."""
 
 
 def search_cluster(
     place: Path, config: SearchConfig, instances: Sequence[str], machines: ExecutionConfig, displays: Displays
 ) -> None:
-    """Search on the instances of these names, in the directory `place`; go on with a search that was stopped there.
+    """Search on the named instances in the directory `place`, or resume an interrupted search there.
 
-    A search that came to its end is not repeated. Raises UserError, ModelRefused or WorkerLost.
+    A finished search is not repeated. Raises UserError, ModelRefused or WorkerLost.
     """
     task = find_task(config.task)
     evidence = _only(check_config(task, config), instances, config)
@@ -43,7 +43,7 @@ def search_cluster(
 
 
 def _store(place: Path) -> Store:
-    """The store of the search, made where there is none: whole, or not at all where that is killed."""
+    """Open the store of the search, created atomically if there is none."""
     if not (place / FILE).is_file():
         unfinished = place.with_name(f"{place.name}.new")
         try:
@@ -57,7 +57,7 @@ def _store(place: Path) -> Store:
 
 
 def _only(evidence: EvaluationSet, names: Sequence[str], config: SearchConfig) -> EvaluationSet:
-    """The instances of the cluster: its workloads may have others under the same settings."""
+    """Select the instances of the cluster, as its workloads may have others under the same settings."""
     instances = tuple(i for i in evidence.instances if i.name in names)
     if not evidence.rungs:
         return replace(evidence, instances=instances)

@@ -1,16 +1,16 @@
-"""Writes a library as one Python module that runs without Vulcan.
+"""Export of a library as one Python module that runs without Vulcan.
 
-The task's pack says how it is used, in a file `export/selector.py`: an ordinary Python module whose text below the line
-`# --- exported modules have the library above this line ---` goes into the module. Above it are stand-ins for what is
-written in their place:
+The template is the task's file `export/selector.py`: a Python module whose text below the line
+`# --- exported modules have the library above this line ---` is copied into the module. Above it are stand-ins for what
+the exporter writes:
 
     CLASS = "Cache"          the class of `export/python.py` that a policy is used by (see `vulcan.export.template`)
-    FIRST, BASELINE          how many events a fingerprint is of; the name of the fallback, one of POLICIES
-    POLICIES                 for each policy by name a function that gives its class
+    FIRST, BASELINE          the number of events per fingerprint; the name of the fallback, one of POLICIES
+    POLICIES                 a function for each policy, by name, that returns its class
     TABLE                    a `vulcan.portfolio.decide.Table`, whose choices are names of POLICIES
     everything that the evaluator's `fingerprint_source` defines
 
-The module imports what these texts import, which must be of the standard library.
+The module imports what these texts import, which must be in the standard library.
 """
 
 from __future__ import annotations
@@ -39,8 +39,10 @@ CUT = "# --- exported modules have the library above this line ---"
 
 @dataclass(frozen=True, slots=True)
 class SelectorModule:
-    """The text, the members that are in it, those that are not because their task has no class of that name for
-    policies, and the name of the fallback."""
+    """An exported selector: its text, its members, those left out, and the name of the fallback.
+
+    Members are left out where their task has no policy class of the required name.
+    """
 
     text: str
     members: tuple[str, ...]
@@ -49,7 +51,7 @@ class SelectorModule:
 
 
 def selector_module(library: Library, objective: str) -> SelectorModule:
-    """The module for one objective. Raises UserError where the task or its evaluator does not support it."""
+    """Export the module for one objective. Raises UserError where the task or its evaluator cannot."""
     task = find_task(library.task)
     used_by, template = _template(task)
     evaluator = load_evaluator(task)
@@ -78,7 +80,7 @@ def selector_module(library: Library, objective: str) -> SelectorModule:
 
 
 def _template(task: Task) -> tuple[str, str]:
-    """The class that policies are used by, and the text of the template. Raises UserError."""
+    """Return the class that policies are used by, and the text of the template. Raises UserError."""
     path = task.directory / "export" / "selector.py"
     if not path.is_file():
         raise UserError(f"task {task.name!r} cannot export libraries: it has no file {path}")
@@ -102,7 +104,7 @@ def _template(task: Task) -> tuple[str, str]:
 
 
 def _policy(library: Library, member: LibraryMember | None, name: str) -> str:
-    """The module that `vulcan export` writes for a policy: a member's, or one of the task's own. Raises UserError."""
+    """Return the Python export of a member, or of one of the task's own policies. Raises UserError."""
     task = find_task(library.task if member is None else member.task)
     source = task.seed_policies()[name] if member is None else member.source
     settings: dict[str, Json] = {**library.settings, **({} if member is None else member.settings)}
@@ -126,12 +128,12 @@ def _function(name: str) -> str:
 
 
 def _factory(name: str, module: str, used_by: str) -> str:
-    """A function that gives the class of a policy's module, whose names stay its own."""
+    """Wrap a policy's module in a function that returns its class, so that its names stay local."""
     return f"def {_function(name)}():\n{indented(module)}\n    return {used_by}\n"
 
 
 def indented(text: str) -> str:
-    """The lines of a module four columns to the right, but for those that a literal goes on in."""
+    """Indent a module by four columns, except for continuation lines of string literals."""
     inside: set[int] = set()
     start = 0
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
@@ -147,7 +149,7 @@ def indented(text: str) -> str:
 
 
 def _part(text: str) -> tuple[list[str], str]:
-    """The imports at the top of a text, and the text without them and without its docstring."""
+    """Split a text into its top-level imports and the rest, without its docstring."""
     tree = ast.parse(text)
     imports: list[str] = []
     gone: set[int] = set()
@@ -174,7 +176,7 @@ def _constants(library: Library, baseline: str, table: decide.Table) -> str:
 
 
 def _literal(value: object) -> str:
-    """A value, a list's lists and a mapping's values a line each."""
+    """Format a value, with one line per entry of a mapping or of a list of lists."""
     if isinstance(value, dict):
         return "{\n" + "".join(f"        {key!r}: {each!r},\n" for key, each in value.items()) + "    }"
     if isinstance(value, list) and value and isinstance(value[0], list):

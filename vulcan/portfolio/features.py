@@ -1,7 +1,4 @@
-"""What a library is trained on: instances, what each of them is like, and which are alike.
-
-The workloads of a library: files of a directory, single files, and texts that describe one.
-"""
+"""The training data of a library: workloads, instances, their fingerprints and clusters."""
 
 from __future__ import annotations
 
@@ -24,19 +21,19 @@ from vulcan.task import Json, Task
 
 MAX_CLUSTERS = 8
 MIN_SILHOUETTE = 0.1
-"""Below it the best division is hardly better than none, and everything is one cluster."""
+"""Minimum silhouette: below it clustering is hardly better than none, and there is one cluster."""
 
 
 @dataclass(frozen=True, slots=True)
 class TrainingInstance:
-    """An instance, all of it, and the workload that it is of as it was given."""
+    """An instance, not split, and the workload it belongs to, as that was given."""
 
     workload: str
     instance: Instance
 
 
 def offering(task: Task, evaluator: Evaluator) -> OffersFingerprints:
-    """The evaluator, as one that offers fingerprints. Raises UserError where it does not."""
+    """Return the evaluator as one that offers fingerprints. Raises UserError where it does not."""
     if not isinstance(evaluator, OffersFingerprints):
         raise UserError(
             f"task {task.name!r}: its evaluator offers no fingerprints (vulcan.evaluator.OffersFingerprints), which a "
@@ -48,7 +45,7 @@ def offering(task: Task, evaluator: Evaluator) -> OffersFingerprints:
 def find_training(
     task_name: str, settings: Mapping[str, Json], workloads: Sequence[str]
 ) -> tuple[TrainingInstance, ...]:
-    """The instances of each workload under these settings of the task. Raises UserError."""
+    """Return the instances of each workload under these settings of the task. Raises UserError."""
     task = find_task(task_name)
     evaluator = load_evaluator(task)
     workload_setting = offering(task, evaluator).workload_setting()
@@ -69,7 +66,7 @@ def find_training(
 
 
 def shared_settings(task_name: str, settings: Mapping[str, Json]) -> dict[str, Json]:
-    """The settings of a library as far as another task has them."""
+    """Return the settings of a library that another task has too."""
     known = {setting.name: setting for setting in find_task(task_name).settings}
     return {
         name: value
@@ -81,7 +78,7 @@ def shared_settings(task_name: str, settings: Mapping[str, Json]) -> dict[str, J
 def instances_of_member(
     member: LibraryMember, settings: Mapping[str, Json], workloads: Sequence[str], names: Sequence[str]
 ) -> tuple[Instance, ...]:
-    """The instances of these names as the member's own task and settings have them. Raises UserError."""
+    """Return the named instances under the member's own task and settings. Raises UserError."""
     found = find_training(member.task, {**shared_settings(member.task, settings), **member.settings}, workloads)
     by_name = {each.instance.name: each.instance for each in found}
     if not set(names) <= set(by_name):
@@ -90,7 +87,7 @@ def instances_of_member(
 
 
 def openings_of_member(member: LibraryMember, instances: Sequence[Instance], first: int) -> tuple[Instance, ...]:
-    """The first events of these instances, which are the member's own."""
+    """Return the openings (the first events) of these instances, which are the member's own."""
     task = find_task(member.task)
     evaluator = offering(task, load_evaluator(task))
     return tuple(evaluator.opening(instance, first) for instance in instances)
@@ -99,7 +96,7 @@ def openings_of_member(member: LibraryMember, instances: Sequence[Instance], fir
 def measure_fingerprints(
     task: Task, instances: Sequence[Instance], first: int
 ) -> tuple[tuple[str, ...], npt.NDArray[np.float64]]:
-    """The names of the fingerprint's values, and an instance a row. Raises UserError for what is no fingerprint."""
+    """Return the fingerprint's names, and one row per instance. Raises UserError for an invalid fingerprint."""
     evaluator = offering(task, load_evaluator(task))
     names: tuple[str, ...] = ()
     rows = []
@@ -113,17 +110,18 @@ def measure_fingerprints(
 
 
 def standard(rows: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """What centres and scales the columns: mean and standard deviation, 1 for a column that does not vary."""
+    """Return each column's mean and standard deviation; 1 for the latter where a column is constant."""
     scale = rows.std(axis=0)
     return rows.mean(axis=0), np.where(scale > 1e-9, scale, 1.0)
 
 
 def clusters_of(points: npt.NDArray[np.float64], wanted: int | None, seed: int) -> tuple[tuple[int, ...], Clustering]:
-    """The cluster of each standardised fingerprint, numbered in order of first appearance.
+    """Cluster standardised fingerprints; numbers are in order of first appearance.
 
-    k-means, the best of ten starts. The number is the one from 2 to 8 whose mean silhouette is the highest (Rousseeuw,
-    Journal of Computational and Applied Mathematics 20, 1987); 1 where that is below 0.1, or where there are fewer
-    than three different fingerprints. `wanted` says it instead. Raises UserError where there are not as many.
+    k-means, the best of ten starts. The number of clusters is the one from 2 to 8 with the highest mean silhouette
+    (Rousseeuw, Journal of Computational and Applied Mathematics 20, 1987); 1 where that is below 0.1, or where there
+    are fewer than three distinct fingerprints. `wanted` sets it instead. Raises UserError where that exceeds the number
+    of distinct fingerprints.
     """
     from sklearn.cluster import KMeans  # slow to load
     from sklearn.metrics import silhouette_score
@@ -155,9 +153,9 @@ def _numbered(labels: Any) -> tuple[int, ...]:
 
 
 def find_workloads(given: Sequence[str]) -> tuple[str, ...]:
-    """Every file below the directories that are given, in the order of their paths, and all else as it stands.
+    """Expand directories to the files below them, sorted by path; anything else is unchanged.
 
-    Hidden files are left out. Raises UserError for a directory without files, and for what is given twice.
+    Hidden files are skipped. Raises UserError for a directory without files, and for duplicates.
     """
     found: list[str] = []
     for text in given:
@@ -182,7 +180,7 @@ def _is_hidden(path: Path) -> bool:
 
 
 def identify(text: str) -> Workload:
-    """The workload by its name and the checksum of its file. Raises UserError for a file that cannot be read."""
+    """Return the workload's name and the checksum of its file. Raises UserError for an unreadable file."""
     path = Path(text)
     if not path.is_file():
         return Workload(text, None)

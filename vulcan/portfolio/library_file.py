@@ -34,7 +34,7 @@ _MAX = 64 << 20
 
 
 def read_library(place: Path) -> Library:
-    """The library in a directory. Raises UserError, in one line, where there is none or it makes no sense."""
+    """Read the library in a directory. Raises UserError where there is none or it is invalid."""
     path = place / FILE
     try:
         if path.stat().st_size > _MAX:
@@ -63,7 +63,7 @@ def read_library(place: Path) -> Library:
 
 
 def write_library(library: Library, place: Path) -> None:
-    """Whole or not at all. Raises UserError where the directory cannot be written."""
+    """Write a library; an interrupted write leaves no partial `library.json`. Raises UserError where it cannot."""
     try:
         folder = place / POLICIES
         folder.mkdir(parents=True, exist_ok=True)
@@ -82,7 +82,7 @@ def write_library(library: Library, place: Path) -> None:
 
 
 def to_json(library: Library) -> LibraryDocument:
-    """The document; a member's source is in a file of its own."""
+    """Return the library as JSON; members' sources are in files of their own."""
     return {
         "format": FORMAT,
         "version": library.version or __version__,
@@ -235,7 +235,7 @@ def _numbers(values: object, where: str) -> tuple[float, ...]:
 
 
 def _check(library: Library, path: Path) -> None:
-    """Raises UserError where the parts do not fit together."""
+    """Raise UserError where the parts are inconsistent."""
     problem = next(_problems(library), None)
     if problem is not None:
         raise UserError(f"the library {path} makes no sense: {problem}")

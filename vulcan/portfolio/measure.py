@@ -1,4 +1,4 @@
-"""What policies score on instances, kept beside the library while it is built."""
+"""Measurements of policies on instances, cached during a build."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 
 @dataclass
 class MeasurementCache:
-    """Measurements in a file, a line each, so that a build that was stopped goes on. Without a file nothing is kept."""
+    """A cache of measurements in a JSON-lines file, which lets a build resume; without a file, in memory."""
 
     file: Path | None = None
     _known: dict[str, list[Metrics]] = field(default_factory=dict)
@@ -35,7 +35,7 @@ class MeasurementCache:
             try:
                 plain = json.loads(line)
             except ValueError:
-                continue  # the line that was being written when the build was stopped
+                continue  # a line truncated when the build was interrupted
             self._known[plain["key"]] = plain["metrics"]
 
     def get(self, key: str) -> list[Metrics] | None:
@@ -60,9 +60,10 @@ def measure_members(
     limit: float,
     told: Callable[[str], None] = lambda _: None,
 ) -> dict[str, list[Metrics]]:
-    """The metrics of each member on each instance; those that fail on one have none at all, and are told of.
+    """Return the metrics of each member on each instance, without members that fail on one (these are logged).
 
-    Instances depend on the member's task and settings. `limit` is the seconds a member may take on all of them.
+    Instances depend on the member's task and settings. `limit` is the time limit in seconds per member, for all
+    instances.
     """
     found: dict[str, list[Metrics]] = {}
     waiting: dict[str, list[tuple[LibraryMember, str]]] = {}
@@ -112,7 +113,7 @@ class ReferenceScores:
         return cls(task, tuple(instances), dict(evaluator.baselines()), by_name)
 
     def scores(self, objective: str, measured: Mapping[str, Sequence[Metrics]]) -> dict[str, tuple[float, ...]]:
-        """The score on each instance, by policy. Raises UserError."""
+        """Return each policy's score on each instance. Raises UserError."""
         chosen = find_objective(self.task, objective)
         scorer = Scorer(chosen, self.instances)
         for policy in chosen.references:
@@ -126,5 +127,5 @@ class ReferenceScores:
         }
 
     def known(self, objective: str, kind: str) -> dict[str, tuple[float, ...]]:
-        """The scores of the baselines, or of the bounds."""
+        """Return the scores of the known policies of a kind: baselines or bounds."""
         return self.scores(objective, {n: m for n, m in self.metrics.items() if self.kinds[n] == kind})

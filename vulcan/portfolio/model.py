@@ -1,4 +1,4 @@
-"""What a library is: policies, what each scored on the training instances, and how one of them is chosen."""
+"""The data model of a library: policies, their scores on the training instances, and the selection rule."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ METHODS: tuple[Method, ...] = get_args(Method)
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """What policies were trained on. `sha256` is the file's; None for a text that describes the workload, its name."""
+    """A training workload. `sha256` is its file's; None for a textual description, which is then its name."""
 
     name: str
     sha256: str | None
@@ -23,7 +23,7 @@ class Workload:
 
 @dataclass(frozen=True, slots=True)
 class FingerprintedInstance:
-    """A training instance: `fingerprint` are raw values, in the order of `Library.names`."""
+    """A training instance; `fingerprint` has raw values, in the order of `Library.names`."""
 
     name: str
     workload: str
@@ -33,8 +33,7 @@ class FingerprintedInstance:
 
 @dataclass(frozen=True, slots=True)
 class Contribution:
-    """Why a member is there: on this instance it scores `by` more than every other member and the best of the
-    task's own policies."""
+    """An instance on which a member leads all other members and the task's own best policy, by `by`."""
 
     objective: str
     instance: str
@@ -43,10 +42,10 @@ class Contribution:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a policy comes from.
+    """The provenance of a policy.
 
-    `proposer` is who wrote it: a model or a generator, or a person. `origin` is `model`, `seed`, `tuned`, `simplified`,
-    or `file` for one that no run knows. `workloads` are those that it was searched on, by name. `search` are all the
+    `proposer` is its author: a model, a generator or a person. `origin` is `model`, `seed`, `tuned`, `simplified`, or
+    `file` for a policy from no run. `workloads` are the names of those that it was searched on. `search` has all
     options of its search, None where there was none.
     """
 
@@ -61,7 +60,7 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class LibraryMember:
-    """A policy of the library. `task` and `settings` are what it runs under where they are not the library's own."""
+    """A policy of the library, with its own task and settings, where these differ from the library's."""
 
     name: str
     source: str
@@ -72,14 +71,16 @@ class LibraryMember:
 
     @property
     def file(self) -> str:
-        """Where its source lies in the library's directory."""
+        """Path of its source in the library's directory."""
         return f"policies/{self.name}.py"
 
 
 @dataclass(frozen=True, slots=True)
 class Fallback:
-    """The best single baseline by its mean over the training instances, and the best of the task's own policies, for
-    where a baseline cannot be run."""
+    """The fallbacks of a library: the best single baseline by mean score on the training instances, and `policy`.
+
+    `policy` is the best of the task's own policies, for use where a baseline cannot be run.
+    """
 
     baseline: str
     policy: str
@@ -87,7 +88,7 @@ class Fallback:
 
 @dataclass(frozen=True, slots=True)
 class Clustering:
-    """`tried` are numbers of clusters with their silhouettes (Rousseeuw, 1987), None where a number was given."""
+    """The number of clusters; `tried` has silhouettes (Rousseeuw, 1987) by number, empty if it was given."""
 
     clusters: int
     tried: tuple[tuple[int, float], ...] = ()
@@ -95,9 +96,9 @@ class Clustering:
 
 @dataclass(frozen=True, slots=True)
 class CrossValidation:
-    """What a rule comes to where each workload in turn is left out of the table: the mean score of what it chooses.
+    """The mean score of a selection method under leave-one-workload-out cross-validation.
 
-    Beside it, on the same instances: the fallback, the best single member, and the best member each time.
+    For comparison, on the same instances: the fallback, the best single member, and the best choice per instance.
     """
 
     method: Method
@@ -110,7 +111,7 @@ class CrossValidation:
 
 @dataclass(frozen=True, slots=True)
 class SelectionRule:
-    """How a member is chosen; see `vulcan.portfolio.decide.Table`."""
+    """The parameters of selection; see `vulcan.portfolio.decide.Table`."""
 
     method: Method
     nearest: int
@@ -120,7 +121,7 @@ class SelectionRule:
 
 
 Scores = Mapping[str, tuple[float, ...]]
-"""A score for each training instance, in their order, by policy."""
+"""Scores on the training instances, in order, by policy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,10 +137,10 @@ class Matrix:
 
 @dataclass(frozen=True)
 class Library:
-    """Everything that a library knows; `vulcan.portfolio.library_file` reads and writes it.
+    """A library of policies; `vulcan.portfolio.library_file` reads and writes it.
 
-    `settings` are the task's, but for the workloads. A fingerprint is of the first `first` events; `names` are its
-    values' names, and `centre` and `scale` standardise them. `margin` is what a member had to earn its place by.
+    `settings` are the task's, without the workloads. A fingerprint covers the first `first` events; `names` are the
+    names of its values, and `centre` and `scale` standardise them. `margin` is the minimum gain of a member.
     """
 
     task: str
@@ -162,17 +163,17 @@ class Library:
     notes: tuple[str, ...] = field(default=())
 
     def member(self, name: str) -> LibraryMember:
-        """Raises KeyError."""
+        """Return the member of that name. Raises KeyError."""
         for member in self.members:
             if member.name == name:
                 return member
         raise KeyError(name)
 
     def table(self, objective: str, *, deployable: bool = False) -> Table:
-        """The choices under an objective: the members and the fallback.
+        """Return the selection table of an objective: the members and the fallback.
 
-        The fallback is the best baseline; with `deployable` the best of the task's own policies in its place. Raises
-        KeyError for an objective that the library was not built for.
+        The fallback is the best baseline, or with `deployable` the best of the task's own policies. Raises KeyError for
+        an objective that the library was not built for.
         """
         matrix, fallback = self.matrix[objective], self.fallbacks[objective]
         scores = {name: list(values) for name, values in matrix.members.items()}
@@ -190,7 +191,7 @@ def make_table(
     fallback: str,
     rule: SelectionRule,
 ) -> Table:
-    """The table of some training instances and the scores of the choices on them."""
+    """Make the selection table of training instances and the choices' scores on them."""
     table = Table(
         list(names), list(centre), list(scale), [], [i.cluster for i in instances], scores, fallback,
         rule.method, rule.nearest, rule.reach, rule.least,

@@ -1,7 +1,4 @@
-"""Chooses a policy of a library for a workload.
-
-How a library chooses: by which method, and how far its knowledge reaches.
-"""
+"""Selection from a library: the choice of a policy for a workload, and of the method by cross-validation."""
 
 from __future__ import annotations
 
@@ -34,18 +31,17 @@ from vulcan.searches.config import complete_settings
 from vulcan.task import Json, Task
 
 SHIPPED = "library"
-"""The directory of a task's own library, in the task's directory."""
+"""Name of the directory of a task's bundled library, in the task's directory."""
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What a library chose for an instance.
+    """The choice of a library for an instance.
 
-    `kind` is `member`, or `baseline` for the fallback. `expected` are the scores expected of all choices, the best
-    first. `confidence` is 1 within the library's reach and reach / distance beyond it; where it is below what the
-    library asks for, the fallback is chosen and `trusted` is false. `nearest` is the training instance most like this
-    one, at that `distance` of standardised fingerprints. `tried` says whether the choices were tried on the first
-    events.
+    `kind` is `member`, or `baseline` for the fallback. `expected` are the expected scores of all choices, best first.
+    `confidence` is 1 within the library's reach and reach / distance beyond it; below the library's minimum, the
+    fallback is chosen and `trusted` is false. `nearest` is the most similar training instance, at that `distance`
+    between standardised fingerprints. `tried` says whether the choices were tried on the first events.
     """
 
     instance: str
@@ -62,7 +58,7 @@ class Choice:
 
 
 def shipped_library(task: Task) -> Path:
-    """Where the library lies that comes with the task. Raises UserError where none does."""
+    """Return the path of the task's bundled library. Raises UserError where it has none."""
     place = task.directory / SHIPPED
     if not (place / FILE).is_file():
         raise UserError(
@@ -72,7 +68,7 @@ def shipped_library(task: Task) -> Path:
 
 
 def only_shipped_library() -> Path:
-    """The library of the one task that comes with one. Raises UserError where none does, or several do."""
+    """Return the path of the only bundled library. Raises UserError for none or several."""
     places = {name: Path(place) / SHIPPED for name, place in known_tasks().items()}
     found = [name for name, place in places.items() if (place / FILE).is_file()]
     if not found:
@@ -83,7 +79,7 @@ def only_shipped_library() -> Path:
 
 
 def find_objective_of(library: Library, objective: str | None) -> str:
-    """The objective of that name, the library's first where none is named. Raises UserError."""
+    """Return the objective of that name, or the library's first where none is given. Raises UserError."""
     chosen = objective or library.objectives[0]
     if chosen not in library.matrix:
         raise UserError(
@@ -100,7 +96,7 @@ def select(
     instance: str = "",
     trials: Mapping[str, float] | None = None,
 ) -> Choice:
-    """The choice for what has this fingerprint. Raises UserError for a fingerprint with other names."""
+    """Choose a policy for a fingerprint. Raises UserError where the fingerprint lacks a name of the library's."""
     missing = [name for name in library.names if name not in fingerprint]
     if missing:
         raise UserError(
@@ -128,7 +124,7 @@ def select(
 def select_for(
     library: Library, workload: str, settings: Mapping[str, Json], objective: str, *, workers: int = 1
 ) -> tuple[Choice, ...]:
-    """The choice for each instance of a workload, by its first `library.first` events alone.
+    """Choose a policy for each instance of a workload, from its first `library.first` events alone.
 
     `settings` are the task's, where they differ from the library's. Raises UserError.
     """
@@ -160,7 +156,7 @@ def _trials(
     objective: str,
     workers: int,
 ) -> dict[str, dict[str, float]]:
-    """The score of every choice on the opening of each instance, by the instance's name; of what could be run."""
+    """Return the score of every choice on the opening of each instance; those that fail score below the worst."""
     if not instances:
         return {}
     evaluator = load_evaluator(task)
@@ -180,7 +176,7 @@ def _trials(
     worst = {n: min(values[n] for values in scores.values()) for n in range(len(instances))}
     return {
         instance.name: {
-            # what fails on the opening is not to be chosen
+            # a policy that fails on the opening must not be chosen
             name: scores[name][n] if name in scores else worst[n] - 1.0
             for name in (*(m.name for m in library.members), fallback)
         }
@@ -194,9 +190,9 @@ REACH_QUANTILE = 0.9
 
 
 def reach_of(points: np.ndarray, workloads: Sequence[str]) -> float:
-    """The 0.9 quantile, over the instances, of the distance to the nearest instance of another workload.
+    """Return the 0.9 quantile of the instances' distances to the nearest instance of another workload.
 
-    Where there is one workload alone, of that to the nearest other instance; 0 for a single instance.
+    With a single workload, of those to the nearest other instance; 0 for a single instance.
     """
     distances = np.sqrt(((points[:, None, :] - points[None, :, :]) ** 2).sum(axis=2))
     same = np.array([[one == other for other in workloads] for one in workloads])
@@ -215,11 +211,11 @@ def choose_rule(
     fallbacks: Mapping[str, str],
     wanted: Method | None,
 ) -> SelectionRule:
-    """The method that does best where each workload in turn is left out, by the mean score of what it chooses.
+    """Choose the method with the best mean score under leave-one-workload-out cross-validation.
 
-    `scores` and `trials` have, by objective, what each choice scores on each instance and on its opening; `fallbacks`
-    is the name of the fallback among them. Of equals the first of METHODS; `wanted` says it instead. Where there is one
-    workload alone nothing can be left out.
+    `scores` and `trials` have, by objective, each choice's scores on the instances and on their openings; `fallbacks`
+    names the fallback among them. Of equal methods the first in METHODS is chosen; `wanted` overrides the choice. There
+    is no cross-validation with a single workload.
     """
     rows = np.array([i.fingerprint for i in instances])
     workloads = [i.workload for i in instances]
@@ -247,7 +243,7 @@ def _left_out(
     names: tuple[str, ...], instances: tuple[FingerprintedInstance, ...], workload: str, scores: Scores, trials: Scores,
     fallback: str, rule: SelectionRule,
 ) -> list[tuple[int, float]]:  # fmt: skip
-    """For each instance of the workload its number, and the score of what is chosen by all the others alone."""
+    """Return number and score of each instance of the workload, by a table of the other workloads alone."""
     others = [n for n, i in enumerate(instances) if i.workload != workload]
     rows = np.array([instances[n].fingerprint for n in others])
     centre, scale = standard(rows)

@@ -1,4 +1,4 @@
-"""How a search is shown while it runs: listeners to its events, and nothing more.
+"""Progress displays: listeners to the events of a running search.
 
-`open_display` gives the one that fits: drawn on a terminal, plain lines elsewhere, JSON lines for programs, or nothing.
+`open_display` picks one: drawn on a terminal, plain lines elsewhere, JSON lines for programs, or none.
 """

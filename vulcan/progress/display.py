@@ -1,4 +1,4 @@
-"""Which display a search gets."""
+"""The protocol of progress displays, and the choice of one."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from vulcan.terminal_text import printable
 
 @runtime_checkable
 class Display(RunDisplay, Protocol):
-    """A display that is opened and closed, and is told how a run begins and ends."""
+    """A display that is opened and closed, and is notified of the start and end of a run."""
 
     def opened(self, opened: RunInfo) -> None:
-        """A run was opened, before anything happens in it."""
+        """Handle the opening of a run, before any of its events."""
 
     def ended(self, summary: Mapping[str, Any]) -> None:
-        """The run came to its end, and to this: the document of `vulcan show RUN --json`."""
+        """Handle the end of a run, with its summary: the document of `vulcan show RUN --json`."""
 
     def __enter__(self) -> Self: ...
 
@@ -38,10 +38,11 @@ def check_form(form: str) -> str:
 
 
 def open_display(form: str) -> Display:
-    """The display of a form: `auto`, `rich`, `plain`, `json` or `none`.
+    """Open the display of a form: `auto`, `rich`, `plain`, `json` or `none`.
 
-    All but `json` write to standard error. `auto` draws on a terminal, or in a notebook, and writes plain lines
-    elsewhere: into a file or a pipe, and where TERM is `dumb`. `rich` does too, and says so. Raises UserError.
+    All but `json` write to standard error. `auto` draws on a terminal or in a notebook, and writes plain lines
+    elsewhere (to a file or a pipe, or where TERM is `dumb`). `rich` does the same, but reports the fallback. Raises
+    UserError.
     """
     match check_form(form):
         case "none":

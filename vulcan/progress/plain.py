@@ -1,9 +1,4 @@
-"""Lines of text, where nothing can be drawn: at each improvement, and now and then.
-
-Nothing is shown.
-
-A JSON document a line, as things happen: for programs that follow a search while it runs.
-"""
+"""Displays that do not draw: plain text lines, JSON lines for programs, and none."""
 
 from __future__ import annotations
 
@@ -25,13 +20,13 @@ if TYPE_CHECKING:
 
 
 AT_MOST_EVERY = 2.0
-"""Seconds between two lines, at least: the beginning of a search improves many times a second."""
+"""Minimum seconds between two lines: early in a search, improvements come many times a second."""
 AT_LEAST_EVERY = 15.0
-"""Seconds after which a line is written though nothing improved."""
+"""Seconds after which a line is written even without an improvement."""
 
 
 class PlainDisplay:
-    """See `vulcan.searches.session.RunDisplay`. Each line goes to `write` when it is due."""
+    """A display that passes text lines to `write`; see `vulcan.searches.session.RunDisplay`."""
 
     def __init__(self, write: Callable[[str], None], clock: Callable[[], float] = time.monotonic) -> None:
         self._write = write
@@ -46,10 +41,10 @@ class PlainDisplay:
         self._write(opened.words())
 
     def ended(self, summary: Mapping[str, Any]) -> None:
-        """See `vulcan.progress.display.Display`: whoever wants to see the summary prints it."""
+        """See `vulcan.progress.display.Display`: nothing to do, the caller prints the summary."""
 
     def preparing(self, what: str) -> None:
-        """See `Display`: it says nothing worth a line."""
+        """See `Display`: not worth a line."""
 
     def begin(self, study: Study) -> None:
         """See `Display`."""
@@ -67,7 +62,7 @@ class PlainDisplay:
             self._say_standing()
 
     def _say_standing(self, *, at_once: bool = False) -> None:
-        """Write how the search stands, where it is time to, or `at_once`: then only if there is news."""
+        """Write a progress line if one is due, or, with `at_once`, if there is news."""
         standing = self._tally.standing()
         if standing is None or self._last is None:
             return
@@ -89,12 +84,12 @@ class PlainDisplay:
 
 
 def _news(standing: ProgressSnapshot) -> tuple[object, ...]:
-    """What a line is worth writing for: time goes by without that."""
+    """Return the values whose change is worth a line; elapsed time is not among them."""
     return standing.settled, standing.best
 
 
 def told(event: Event) -> str | None:
-    """A line about an event that has one of its own."""
+    """Return a line for an event that is worth its own; None for others."""
     match event:
         case CandidateRefined(candidate, by, _, result) if result is not None:
             return f"candidate {candidate} {by}: it became candidate {result}"
@@ -108,7 +103,7 @@ def told(event: Event) -> str | None:
 
 
 class NullDisplay:
-    """See `vulcan.searches.session.RunDisplay`."""
+    """A display that shows nothing; see `vulcan.searches.session.RunDisplay`."""
 
     def opened(self, opened: RunInfo) -> None:
         """See `vulcan.progress.display.Display`."""
@@ -133,14 +128,17 @@ class NullDisplay:
 
 
 KINDS = ("Opened", "Preparing", "Begun", "Ended", "Failed")
-"""Kinds of lines beside those of the run's events, which are in `vulcan.store.events.EVENTS`."""
+"""Kinds of lines in addition to the run's events, which are in `vulcan.store.events.EVENTS`."""
 
 
 class JsonLinesDisplay:
-    """See `vulcan.searches.session.RunDisplay`. Every line has the keys `kind`, `seconds`, `data` and `progress`."""
+    """A display of JSON lines, for programs that follow a search; see `vulcan.searches.session.RunDisplay`.
+
+    Every line has the keys `kind`, `seconds`, `data` and `progress`.
+    """
 
     def __init__(self, write: Callable[[str], None]) -> None:
-        """`write` is given each line without its end, and must pass it on at once."""
+        """Pass each line, without its line break, to `write`, which must flush it."""
         self._write = write
         self._tally = ProgressTracker()
 
@@ -166,7 +164,7 @@ class JsonLinesDisplay:
         self._line("Ended", summary)
 
     def _line(self, kind: str, data: Any) -> None:
-        """Write a line. A number that is not finite, such as a score that a task made so, is null."""
+        """Write a line. Non-finite numbers, for example a score of a task, become null."""
         standing = self._tally.standing()
         document: ProgressLine = {
             "kind": kind,

@@ -1,4 +1,4 @@
-"""A few lines that are kept up to date on a terminal, or in a notebook."""
+"""A display that redraws a few lines on a terminal or in a notebook."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 _BETWEEN = "   "
 _MIN_BAR, _MAX_BAR = 8, 30
 _A_SECOND = 4
-"""How often it is drawn."""
+"""Redraws per second."""
 
 
 class RichDisplay:
-    """A `vulcan.searches.session.RunDisplay`. Draws on a rich console, and takes away what it drew when it is left."""
+    """A display that draws on a rich console, and clears it on exit; see `vulcan.searches.session.RunDisplay`."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -43,10 +43,10 @@ class RichDisplay:
         self._say(opened.words())
 
     def ended(self, summary: Mapping[str, Any]) -> None:
-        """See `vulcan.progress.display.Display`: whoever wants to see the summary prints it."""
+        """See `vulcan.progress.display.Display`: nothing to do, the caller prints the summary."""
 
     def _say(self, text: str) -> None:
-        """A line that stays, above what is drawn."""
+        """Print a permanent line above the drawing."""
         self._console.print(printable(text), highlight=False, markup=False)
 
     def preparing(self, what: str) -> None:
@@ -97,7 +97,7 @@ class RichDisplay:
 
 
 def fitted(parts: list[str], width: int) -> str:
-    """The parts that fit into so many columns, earlier ones first; the first is cut off where it does not."""
+    """Join the parts that fit into `width` columns, in order of priority; the first is truncated if it does not."""
     line, *rest = parts
     if cell_len(line) > width:
         return set_cell_size(line, max(0, width - 1)) + "…" if width > 0 else ""
@@ -108,7 +108,7 @@ def fitted(parts: list[str], width: int) -> str:
 
 
 def can_be_drawn_on(console: Any) -> bool:
-    """Whether lines that are there can be written over: not in a file, nor on a terminal that can only go on.
+    """Check whether the console can redraw lines: not a file, nor a dumb terminal.
 
     In a notebook rich needs ipywidgets for it.
     """

@@ -1,4 +1,4 @@
-"""What a display is told of a run before anything happens in it."""
+"""The description of a run that displays get when it is opened."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from vulcan.documents.run import OpenedData
 
 @dataclass(frozen=True, slots=True)
 class RunInfo:
-    """A run, what it searches, on how many instances, and who answers: `models`, or the replies of the run `repeats`.
+    """A run with its task, its number of instances, and its models, or the run whose replies it `repeats`.
 
-    A run whose prompts somebody else answers has no models.
+    A run whose prompts are answered by hand (`--model ask`) has no models.
     """
 
     run: Path
@@ -22,14 +22,14 @@ class RunInfo:
     repeats: Path | None = None
 
     def words(self) -> str:
-        """For people."""
+        """Return the description as readable text."""
         answered = f", model {', '.join(self.models)}" if self.models else ""
         if self.repeats is not None:
             answered = f", the replies of {self.repeats}"
         return f"run {self.run}: task {self.task}, {self.instances} instances{answered}"
 
     def document(self) -> OpenedData:
-        """As JSON."""
+        """Return the description as JSON."""
         return {
             "run": str(self.run),
             "task": self.task,

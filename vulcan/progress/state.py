@@ -1,7 +1,4 @@
-"""How a search stands while it runs: what every display shows, counted as the events come in.
-
-How a search stands, in words for people.
-"""
+"""Progress of a running search: counted from its events, and put into words."""
 
 from __future__ import annotations
 
@@ -21,20 +18,20 @@ if TYPE_CHECKING:
 
 
 NO_FAILURES = ("scored", "stopped", "duplicate", "same-decisions")
-"""Verdicts that nothing is wrong with."""
+"""Verdicts that are not failures."""
 
 RECENT = 120.0
-"""Seconds that the pace is measured over: it changes as a search goes on."""
+"""Window in seconds that the pace is measured over, as it changes during a search."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProgressSnapshot:
-    """A search at one moment.
+    """A snapshot of a search's progress.
 
-    `best` is a candidate and its score on the split train, `baseline` the strongest known policy there, `gap` how much
-    the first is above the second, in units of the objective. `verdicts` and `rules` (those of the language that were
-    broken, once a candidate) have the most frequent first. `seconds` and `seconds_left` are of this session; the latter
-    is until the plan or the first budget is through, at the pace of the last two minutes.
+    `best` is a candidate and its score on the split train, `baseline` the strongest known policy there, `gap` the
+    difference between the two, in units of the objective. `verdicts` and `rules` (violated rules of the language,
+    counted once per candidate) are sorted by frequency, highest first. `seconds` and `seconds_left` are of this
+    session; the latter runs until the plan or the first budget is exhausted, at the pace of the last two minutes.
     """
 
     settled: int
@@ -56,7 +53,7 @@ class ProgressSnapshot:
         return None if self.best is None or self.baseline is None else self.best[1] - self.baseline[1]
 
     def document(self) -> Progress:
-        """The same as JSON."""
+        """Return the snapshot as JSON."""
         best, baseline = self.best, self.baseline
         return {
             "completed": self.settled,
@@ -83,10 +80,10 @@ class _Moment:
 
 
 class ProgressTracker:
-    """Counts what happens in a search. May be read by another thread than the one that counts."""
+    """A counter of a search's events, which another thread may read."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        """`clock` gives seconds."""
+        """Use `clock`, in seconds."""
         self._clock = clock
         self._lock = threading.Lock()
         self._study: Study | None = None
@@ -99,11 +96,11 @@ class ProgressTracker:
 
     @property
     def seconds(self) -> float:
-        """Since the display was opened."""
+        """Seconds since the display was opened."""
         return self._clock() - self._began
 
     def begin(self, study: Study) -> None:
-        """Take up what a run holds already."""
+        """Load the state of a run that may already hold candidates."""
         best, baseline = study.record.ranked()[:1], study.record.best_baseline("train")
         with self._lock:
             self._study = study
@@ -115,14 +112,14 @@ class ProgressTracker:
             self._moments.append(self._now(study))
 
     def add(self, event: Event) -> bool:
-        """Take an event in; whether it brought a new best candidate."""
+        """Count an event; return whether it brought a new best candidate."""
         with self._lock:
             if self._study is None or not isinstance(event, CandidateJudged):
                 return False
             self._verdicts[event.verdict] += 1
             self._rules.update(set(event.rules))
             now = self._now(self._study)
-            if now.settled == self._moments[0].settled:  # the task's own policies, which are no part of the pace
+            if now.settled == self._moments[0].settled:  # the task's own policies, which do not count for the pace
                 self._moments.clear()
             self._moments.append(now)
             if event.verdict != "scored" or event.score is None:
@@ -133,7 +130,7 @@ class ProgressTracker:
             return True
 
     def standing(self) -> ProgressSnapshot | None:
-        """How the search stands now; None before it has begun."""
+        """Return a snapshot of the search; None before it has begun."""
         with self._lock:
             study = self._study
             if study is None:
@@ -167,7 +164,7 @@ class ProgressTracker:
 
 
 def _seconds_left(study: Study, before: _Moment, now: _Moment, session: float) -> Iterator[float]:
-    """Until the plan is through, and until each budget is, as far as that can be told."""
+    """Yield the estimated seconds until the plan and each budget are exhausted, where they can be estimated."""
     elapsed = now.at - before.at
     config: SearchConfig = study.config
     used: list[tuple[float, float, float | None]] = [
@@ -183,11 +180,11 @@ def _seconds_left(study: Study, before: _Moment, now: _Moment, session: float) -
 
 
 MAX_RULES = 3
-"""Rules of the language that are named beside the number of rejections, the most frequent."""
+"""Number of violated rules to list, the most frequent, next to the number of rejections."""
 
 
 def progress_parts(standing: ProgressSnapshot) -> list[str]:
-    """How far it is, how fast, what it has cost and how long it will take, the most important first."""
+    """Return completion, pace, time left and cost as text, most important first."""
     parts = [f"{standing.settled}/{standing.total} candidates"]
     if standing.per_minute is not None:
         parts.append(f"{standing.per_minute:.0f} a minute")
@@ -201,7 +198,7 @@ def progress_parts(standing: ProgressSnapshot) -> list[str]:
 
 
 def score_parts(standing: ProgressSnapshot) -> list[str]:
-    """The best candidate beside the strongest baseline."""
+    """Return the best candidate, the strongest baseline and the gap as text."""
     parts = []
     if standing.best is not None:
         parts.append(f"best {standing.best[1]:.4f} (candidate {standing.best[0]})")
@@ -213,7 +210,7 @@ def score_parts(standing: ProgressSnapshot) -> list[str]:
 
 
 def failure_parts(standing: ProgressSnapshot) -> list[str]:
-    """What came to no score, the most frequent first, and the rules that the most rejections were for."""
+    """Return the failures by verdict, most frequent first, with the rules most often violated."""
     parts = []
     for verdict, count in standing.verdicts.items():
         if verdict in NO_FAILURES:
@@ -224,7 +221,7 @@ def failure_parts(standing: ProgressSnapshot) -> list[str]:
 
 
 def duration(seconds: float) -> str:
-    """Roughly, as `40 s`, `12 min` or `3 h 10 min`."""
+    """Format a duration roughly, as `40 s`, `12 min` or `3 h 10 min`."""
     if seconds < 99.5:
         return f"{seconds:.0f} s"
     minutes = round(seconds / 60)

@@ -1,1 +1,1 @@
-"""What a run came to, as plain documents: the command line, an MCP client and a page show the same."""
+"""Results of a run as plain documents, shared by the command line, MCP and the dashboard."""

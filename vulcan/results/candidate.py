@@ -1,4 +1,4 @@
-"""One candidate of a run: its program, where it comes from, and how it did."""
+"""One candidate of a run: its program, lineage and scores."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from vulcan.store.events import CallRecord, CandidateJudged, CandidateProposed
 
 
 def candidate_document(record: RunRecord, judged: CandidateJudged, call: CallRecord | None) -> CandidateDocument:
-    """A candidate in full; `call` is the reply that it was read from. Raises UserError."""
+    """Return a candidate in full; `call` is the reply that it was parsed from. Raises UserError."""
     return {
         "candidate": judged.candidate,
         "verdict": judged.verdict,
@@ -48,7 +48,7 @@ def _proposal(proposal: CandidateProposed) -> ProposalData:
 
 
 def candidate_row(record: RunRecord, judged: CandidateJudged) -> RankedCandidate:
-    """The same in short, for lists."""
+    """Return a short row about a candidate, for lists."""
     proposal = record.proposals[judged.proposal]
     return {
         "candidate": judged.candidate,
@@ -64,7 +64,7 @@ def candidate_row(record: RunRecord, judged: CandidateJudged) -> RankedCandidate
 
 
 def lineage(record: RunRecord, candidate: int) -> list[list[int]]:
-    """What a candidate was made from, what that was made from, and so on, as far as the task's own policies."""
+    """Return the ancestors of a candidate by generation, nearest first, back to the task's own policies."""
     generations: list[list[int]] = []
     parents = record.parents_of(candidate)
     seen: set[int] = set()
@@ -77,7 +77,7 @@ def lineage(record: RunRecord, candidate: int) -> list[list[int]]:
 
 
 def metric_rows(record: RunRecord, candidate: int) -> list[InstanceMetricsRow]:
-    """The score and the metrics of a candidate on each instance that it was measured on."""
+    """Return a candidate's score and metrics on each instance that it was measured on."""
     scorer = scorer_of(record)
     return [
         {

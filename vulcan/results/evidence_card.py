@@ -1,6 +1,6 @@
-"""The evidence card: a policy with all that is known of where it comes from and how good it is, as one JSON document.
+"""The evidence card: one JSON document with a policy, its provenance and its scores.
 
-The same run gives the same bytes on the same host: keys are sorted, and the only time in it is when the run began.
+The same run gives the same bytes on the same host: keys are sorted, and the only time in it is the start of the run.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _PACK = ("task.py", "prompt.md.j2", "*.py", "policies/*")
 
 @dataclass(frozen=True, slots=True)
 class CardExporter:
-    """Writes cards of the candidates of the run at `place`, or, without one, of policies of which nothing is known.
+    """An exporter of evidence cards for candidates of the run at `place`, or for policies without a run.
 
     Each property that the task declares gets `seconds` to be proved.
     """
@@ -65,14 +65,14 @@ class CardExporter:
 
 @dataclass(frozen=True, slots=True)
 class ExportedCandidate:
-    """A candidate, and the text of each file by its name, the main one first."""
+    """A candidate, and the text of each exported file by name, the main file first."""
 
     candidate: int
     files: dict[str, str]
 
 
 def export_candidate(run: Path, format: str, candidate: int | None = None) -> ExportedCandidate:
-    """A candidate of a run, the winner where none is named, in any format that there is. Raises UserError."""
+    """Export a candidate of a run (default: the winner) in any available format. Raises UserError."""
     chosen = find_candidate(run, candidate)
     card = CardExporter(run)
     return ExportedCandidate(
@@ -81,7 +81,7 @@ def export_candidate(run: Path, format: str, candidate: int | None = None) -> Ex
 
 
 def evidence_card(policy: AnyPolicy, provenance: Provenance, report: Report | None, seconds: float) -> dict[str, Any]:
-    """The card as docs/exports.md has it; what only a run can tell is None without one."""
+    """Return the card described in docs/exports.md; fields that need a run are None without one."""
     source = policy.source if isinstance(policy, ProgramPolicy) else source_text(policy)
     judged = None if report is None else report.record.candidates[int(provenance.candidate)]
     return {
@@ -167,7 +167,7 @@ def _score(report: Report, candidate: int, split: Any) -> dict[str, Any] | None:
 
 
 def _lineage(report: Report, candidate: int) -> Iterator[dict[str, Any]]:
-    """The candidate and what it was made from, the oldest first; who wrote each, by its server's name."""
+    """Yield the ancestors of a candidate, oldest first, then itself, each with the server's name of its model."""
     record = report.record
     wrote = {(call.proposal, call.turn): call.model for call in report.told.calls}
     line = [*(c for generation in reversed(lineage(record, candidate)) for c in generation), candidate]
@@ -182,7 +182,7 @@ def _lineage(report: Report, candidate: int) -> Iterator[dict[str, Any]]:
 
 
 def _licence(task: Task, source: str, report: Report | None, judged: CandidateJudged | None) -> dict[str, Any]:
-    """What is known of the terms of the policy's text."""
+    """Return what is known of the licence of the policy's source."""
     while report is not None and judged is not None and judged.derived_from is not None:
         judged = report.record.candidates[judged.derived_from]
     is_seed = judged.origin == "seed" if judged is not None else source in task.seed_policies().values()
@@ -208,7 +208,7 @@ def _notes(policy: AnyPolicy) -> list[str]:
 
 
 def _proofs(policy: AnyPolicy, seconds: float) -> Iterator[dict[str, Any]]:
-    """The verdict on each property, without the time that it took."""
+    """Yield the verdict on each property, without the time taken, so that cards are reproducible."""
     if isinstance(policy, ProgramPolicy):
         return
     for verdict in verify(policy, list(policy.task.properties), seconds):
@@ -231,12 +231,12 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _files(named: Mapping[str, None]) -> Iterator[dict[str, Any]]:
-    """The files among these texts, with checksums; None for one that is not there any more."""
+    """Yield the files named by these texts, with checksums; None for a file that no longer exists."""
     for text in named:
         path = Path(text)
         try:
             is_file = path.is_file()
-        except (OSError, ValueError):  # no name of a file
+        except (OSError, ValueError):  # not a file name
             continue
         if is_file:
             yield {"file": text, "bytes": path.stat().st_size, "sha256": _digest_of_file(path)}
@@ -266,7 +266,7 @@ def _versions() -> Iterator[tuple[str, str | None]]:
 
 
 def _processor() -> str:
-    """Its model, as Linux tells it."""
+    """Return the processor's model name from /proc/cpuinfo, else the machine type."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:

@@ -1,7 +1,4 @@
-"""A run as a whole: its winner on each split beside what there was before, and what the search took.
-
-How a run stands, and a candidate in it, as far as its events alone say.
-"""
+"""The summary of a run: its winner on each split compared with baselines and bounds, and the cost of the search."""
 
 from __future__ import annotations
 
@@ -35,12 +32,12 @@ if TYPE_CHECKING:
 
 
 def state_of(record: RunRecord) -> Literal["finished", "interrupted", "error", "open"]:
-    """`finished`, `interrupted`, `error`, or `open` where nothing says that it stopped."""
+    """Return `finished`, `interrupted`, `error`, or `open` where no stop is recorded."""
     return record.stopped.reason if record.stopped else "open"
 
 
 def score_of(record: RunRecord, candidate: int, split: SplitName) -> float | None:
-    """The mean objective of a candidate on a split; None where it was not measured there, or failed."""
+    """Return a candidate's mean objective on a split; None where it was not measured there, or failed."""
     if split == "train":
         return record.candidates[candidate].score
     confirmed = record.confirmed.get((candidate, split))
@@ -48,14 +45,14 @@ def score_of(record: RunRecord, candidate: int, split: SplitName) -> float | Non
 
 
 def metrics_of(record: RunRecord, candidate: int, split: SplitName) -> InstanceMetrics:
-    """What a candidate measured on each instance of a split; empty where it has no score there."""
+    """Return a candidate's metrics on each instance of a split; empty where it has no score there."""
     if score_of(record, candidate, split) is None:
         return ()
     return record.candidates[candidate].metrics if split == "train" else record.confirmed[candidate, split].metrics
 
 
 def gap(record: RunRecord, candidate: int | None, split: SplitName) -> float | None:
-    """How much worse a candidate is on a split that the search did not see than on `train`."""
+    """Return the generalization gap: the score on `train` minus that on a held-out split."""
     if candidate is None:
         return None
     seen, unseen = score_of(record, candidate, "train"), score_of(record, candidate, split)
@@ -63,24 +60,24 @@ def gap(record: RunRecord, candidate: int | None, split: SplitName) -> float | N
 
 
 def proposals(record: RunRecord) -> int:
-    """How many candidates, or pieces of advice, were asked for and settled."""
+    """Count the completed proposals (candidates or advice) of the search."""
     return sum(p.round > 0 for p in record.proposals.values())
 
 
 def refined(record: RunRecord, by: str) -> Refinement:
-    """How often the search refined a candidate itself, what that took, and how often something better came of it."""
+    """Count the candidates that the search refined itself, the evaluations this took, and the improvements."""
     done = [r for r in record.refined if r.by == by]
     improved = sum(r.result is not None for r in done)
     return {"candidates": len(done), "evaluations": sum(r.evaluations for r in done), "improved": improved}
 
 
 Named = tuple[str, float]
-"""A policy and its score."""
+"""A policy's name and its score."""
 
 
 @dataclass(frozen=True, slots=True)
 class InstanceComparison:
-    """The winner's score on one instance, beside the best of the baselines and of the bounds there."""
+    """The scores on one instance of the winner, the best baseline and the best bound."""
 
     instance: str
     split: SplitName
@@ -90,7 +87,7 @@ class InstanceComparison:
 
 
 def run_document(run: Path, record: RunRecord, costs: Costs) -> RunDocument:
-    """The summary of a run. Raises UserError where its task is not to be found."""
+    """Return the summary of a run. Raises UserError where its task is not found."""
     winner = record.chosen.candidate if record.chosen else None
     scorer = scorer_of(record)
     return {
@@ -113,7 +110,7 @@ def run_document(run: Path, record: RunRecord, costs: Costs) -> RunDocument:
 
 
 def model_cost(costs: Costs) -> ModelCost:
-    """The calls of models and what they cost."""
+    """Return the number and cost of model calls."""
     return {
         "calls": costs.calls,
         "tokens_in": costs.tokens_in,
@@ -124,7 +121,7 @@ def model_cost(costs: Costs) -> ModelCost:
 
 
 def scorer_of(record: RunRecord) -> Scorer | None:
-    """The scorer of a run; None before it has instances. Raises UserError where its task is not to be found."""
+    """Return the scorer of a run; None before it has instances. Raises UserError where its task is not found."""
     if not record.instances:
         return None
     return make_scorer(find_objective(find_task(record.config["task"]), record.config["objective"]), record)
@@ -133,17 +130,17 @@ def scorer_of(record: RunRecord) -> Scorer | None:
 def interval_of(
     record: RunRecord, scorer: Scorer | None, candidate: int, split: SplitName
 ) -> ConfidenceInterval | None:
-    """Where the mean objective lies, by the bootstrap over instances; None for too few of them."""
+    """Return the bootstrap interval of the mean objective over instances; None for too few of them."""
     metrics = metrics_of(record, candidate, split)
     if scorer is None or not metrics:
         return None
-    from vulcan.searches.bootstrap import mean_interval  # with numpy, which `vulcan runs` needs not
+    from vulcan.searches.bootstrap import mean_interval  # imports numpy, which `vulcan runs` does not need
 
     return mean_interval([scorer.on_instance(split, name, measured) for name, measured in metrics])
 
 
 def compare_instances(record: RunRecord, scorer: Scorer | None) -> Iterator[InstanceComparison]:
-    """The winner on every instance, split by split; without a winner what it has to beat."""
+    """Yield the winner, best baseline and best bound on every instance, split by split, winner or not."""
     for split in SPLITS if scorer is not None else ():
         assert scorer is not None
         winner = record.chosen.candidate if record.chosen else None
@@ -160,7 +157,7 @@ def compare_instances(record: RunRecord, scorer: Scorer | None) -> Iterator[Inst
 
 
 def _best_known(record: RunRecord, scorer: Scorer, split: SplitName, instance: str, kind: BaselineKind) -> Named | None:
-    """The highest score that a known policy of this kind has on an instance; of equals the first."""
+    """Return the best known policy of a kind on an instance, with its score; of equals the first."""
     known = [
         (policy, scorer.on_instance(split, instance, dict(event.metrics)[instance]))
         for (policy, where), event in record.baselines.items()
@@ -196,7 +193,7 @@ def _split(record: RunRecord, scorer: Scorer | None, split: SplitName, winner: i
 
 
 def interval_document(interval: ConfidenceInterval | None) -> IntervalDocument | None:
-    """An interval as JSON; None for none."""
+    """Return an interval as JSON, or None."""
     if interval is None:
         return None
     return {"low": interval.low, "high": interval.high, "confidence": interval.confidence}
@@ -228,7 +225,7 @@ def _control(record: RunRecord) -> ControlResult:
 
 
 def scores_by_split(record: RunRecord, candidate: int) -> ScoresBySplit:
-    """The mean objective of a candidate on each split."""
+    """Return a candidate's mean objective on each split."""
     return {
         "train": score_of(record, candidate, "train"),
         "validation": score_of(record, candidate, "validation"),

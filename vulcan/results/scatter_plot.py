@@ -1,4 +1,4 @@
-"""Two metrics of every policy against one another, as a page that opens without a network."""
+"""Scatter plots of two metrics of every policy, as a self-contained HTML page."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MEAN = "mean of all instances"
 
 @dataclass(frozen=True, slots=True)
 class PolicyMetrics:
-    """A policy's metrics on each instance, in the order of the instances; `kind` is candidate, baseline or bound."""
+    """A policy's metrics in the order of the instances; `kind` is candidate, baseline or bound."""
 
     policy: str
     kind: str
@@ -30,10 +30,10 @@ class PolicyMetrics:
 def write_pictures(
     place: Path, pictures: Sequence[Picture], instances: Sequence[str], measured: Sequence[PolicyMetrics], title: str
 ) -> None:
-    """A page with each picture: one point a policy, for the mean of the instances or for one that is chosen.
+    """Write a page with each picture: one point per policy, for the mean over instances or for a chosen one.
 
-    A mean is of the metric itself, not of a score. Raises UserError where there is no picture or the file cannot be
-    written, and where a metric of a picture was not measured.
+    Means are of the metric itself, not of a score. Raises UserError where there is no picture, the file cannot be
+    written, or a metric of a picture was not measured.
     """
     if not pictures:
         raise UserError("the task declares no picture to plot; give it pictures=(Picture(...),) in its task.py")
@@ -59,7 +59,7 @@ def write_pictures(
 
 
 def figure_of(picture: Picture, instances: Sequence[str], measured: Sequence[PolicyMetrics]) -> Any:
-    """The plotly figure of one picture, with a choice of the instance where there are several."""
+    """Return the plotly figure of one picture, with a menu of the instances where there are several."""
     from plotly import graph_objects as go
 
     views = _views(picture, instances, measured)
@@ -103,7 +103,7 @@ def figure_of(picture: Picture, instances: Sequence[str], measured: Sequence[Pol
 def _views(
     picture: Picture, instances: Sequence[str], measured: Sequence[PolicyMetrics]
 ) -> Mapping[str, list[tuple[float, float]]]:
-    """The points of all policies, by what they are of: the mean of several instances first."""
+    """Return the points of all policies by view: the mean (if there are several instances), then each instance."""
     for policy in measured:
         for name in (picture.x, picture.y):
             if any(name not in metrics for metrics in policy.metrics):
@@ -119,7 +119,7 @@ def _views(
 
 
 def _least(picture: Picture, views: Mapping[str, Sequence[tuple[float, float]]]) -> float:
-    """Where a point of 0 is drawn on a logarithmic axis: at half of the smallest number that is not."""
+    """Return where to draw 0 on a logarithmic axis: at half of the smallest positive value."""
     return min((x for points in views.values() for x, _ in points if x > 0), default=1.0) / 2
 
 

@@ -1,4 +1,4 @@
-"""A task's interface."""
+"""Task interfaces as documents."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from vulcan.task import Program, Rank, Task, Value
 
 
 def task_document(task: Task) -> TaskDocument:
-    """The interface of a task."""
+    """Return the interface of a task."""
     return {
         "task": task.name,
         "summary": task.summary,
@@ -44,7 +44,7 @@ def _function(declared: Rank | Value | Program) -> FunctionInterface:
 
 
 def tasks_document() -> TasksDocument:
-    """Every task that can be named, with where it comes from. Raises UserError where one does not load."""
+    """List every known task with its path. Raises UserError where one does not load."""
     return {
         "tasks": [
             {"name": name, "path": place, "summary": find_task(name).summary}

@@ -1,7 +1,7 @@
-"""The files of a new task, from the templates beside this module.
+"""The scaffold of a new task: its files, from the templates in `files`.
 
-A template is the file itself with `.txt` behind its name; `@name@`, `@Name@` and `@NAME@` stand for the task's name, in
-the three ways in which it is written. What both kinds have in common is in `files/common`.
+A template is a file with the suffix `.txt` added; `@name@`, `@Name@` and `@NAME@` are replaced by the task's name in
+snake case, camel case and with hyphens. Files common to both kinds are in `files/common`.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ _NAME = re.compile(r"[a-z][a-z0-9_]{0,49}\Z")
 
 
 def write_task(name: str, kind: str, directory: Path) -> tuple[Path, ...]:
-    """Write the task into `directory`, which must not be there yet. Returns the files, in alphabetical order.
+    """Write a new task to `directory`, which must not exist. Return its files, in alphabetical order.
 
-    `kind` is `rank` (which of several things is to be chosen) or `value` (a number is to be set). Raises UserError for
-    a name that cannot be one, or is taken, for another kind, and for a directory that is there or cannot be made.
+    `kind` is `rank` (choose one of several things) or `value` (set a number). Raises UserError for an invalid or taken
+    name, an unknown kind, and a directory that exists or cannot be written.
     """
     _check_name(name)
     if kind not in KINDS:

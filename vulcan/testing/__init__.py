@@ -1,13 +1,13 @@
-"""The conformance suite: what every task promises, tried on one. For the command line, and for pytest.
+"""The conformance suite for tasks, for the command line and for pytest.
 
-In a test file of one's own task:
+To test a task of your own:
 
     from vulcan.testing import TaskConformance
 
     class TestMine(TaskConformance):
         task = "./tasks/mine"
 
-`TaskConformance` has a test for each of `CHECKS`; `examine` runs them all and tells what to mend.
+`TaskConformance` has a test for each of `CHECKS`; `examine` runs them all and says what to fix.
 """
 
 from vulcan.testing.check import Check, CheckFailed, Finding, Subject

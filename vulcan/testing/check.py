@@ -1,7 +1,4 @@
-"""One thing that every task promises, and what became of trying it.
-
-The task under examination, with what several checks need of it.
-"""
+"""Conformance checks: the task under test, a check, and its result."""
 
 from __future__ import annotations
 
@@ -32,10 +29,10 @@ Measured = dict[str, float]
 
 @dataclass(frozen=True)
 class Subject:
-    """A task, by its name or directory, under some of its settings.
+    """A task under test: its name or directory, with some of its settings.
 
-    At most two instances to search on and one of each other split are measured, and at most three of the policies that
-    come with the task: settings that make an instance small make the examination short. `seconds` bounds each policy.
+    At most two train instances and one of each other split are measured, with at most three of the task's own policies:
+    settings that make instances small make the tests fast. `seconds` limits each policy in the sandbox.
     """
 
     reference: str
@@ -44,7 +41,7 @@ class Subject:
 
     @cached_property
     def task(self) -> Task:
-        """Raises UserError where there is none, or it does not load."""
+        """The task. Raises UserError where there is none, or it does not load."""
         return find_task(self.reference)
 
     @property
@@ -62,7 +59,7 @@ class Subject:
 
     @cached_property
     def instances(self) -> tuple[Instance, ...]:
-        """All of them, under the split that the task declares."""
+        """All instances, under the split that the task declares."""
         settings = copy.deepcopy(self.settings)
         return tuple(self.calling("instances", self.evaluator.instances, settings, self.task.split))
 
@@ -71,7 +68,7 @@ class Subject:
 
     @cached_property
     def measured(self) -> tuple[Instance, ...]:
-        """The few that are measured on, ready for it."""
+        """The few instances to measure on, prepared."""
         few = tuple(i for split, count in _FEW.items() for i in self.of(split)[:count])
         return self.ready(few)
 
@@ -80,18 +77,18 @@ class Subject:
         return tuple(instance for instance in self.measured if instance.split == "train")
 
     def ready(self, instances: Sequence[Instance]) -> tuple[Instance, ...]:
-        """The same instances, prepared; what is handed over is a copy, for `inputs` looks at what becomes of it."""
+        """Prepare copies of the instances, as the check `inputs` tests for changes; return the instances."""
         self.calling("prepare", self.evaluator.prepare, copy.deepcopy(list(instances)))
         return tuple(instances)
 
     @cached_property
     def sources(self) -> dict[str, str]:
-        """The first of the policies that come with the task, by name."""
+        """The first of the task's own policies, by name."""
         return dict(list(self.task.seed_policies().items())[:MAX_SEEDS])
 
     @cached_property
     def seeds(self) -> dict[str, Policy]:
-        """The same, checked. Raises Broken; for tasks whose policies are in the language alone."""
+        """The same policies, checked; only for tasks in the policy language. Raises CheckFailed."""
         found = {}
         for name, source in self.task.seed_policies().items():
             try:
@@ -108,18 +105,18 @@ class Subject:
         return dict(self.calling("baselines", self.evaluator.baselines))
 
     def evaluate(self, policy: Policy, instance: Instance) -> Measured:
-        """What the evaluator measures in this process. Raises Broken where it raises, or gives no finite numbers."""
+        """Evaluate a policy in this process. Raises CheckFailed for an exception or non-finite metrics."""
         where = f"evaluate, on {instance.name}"
         return self._plain(where, self.calling(where, self.evaluator.evaluate, policy, instance))
 
     def evaluate_baseline(self, name: str, instance: Instance) -> Measured:
-        """The same of a baseline."""
+        """Evaluate a baseline in this process. Raises CheckFailed likewise."""
         where = f"evaluate_baseline({name!r}), on {instance.name}"
         return self._plain(where, self.calling(where, self.evaluator.evaluate_baseline, name, instance))
 
     @cached_property
     def of_seeds(self) -> dict[str, dict[tuple[str, str], Measured]]:
-        """What each policy measured, by its name and the split and name of the instance."""
+        """Metrics of each policy by name, and by split and name of the instance."""
         return {
             name: {(i.split, i.name): self.evaluate(policy, i) for i in self.measured}
             for name, policy in self.seeds.items()
@@ -127,20 +124,20 @@ class Subject:
 
     @cached_property
     def of_baselines(self) -> dict[str, dict[tuple[str, str], Measured]]:
-        """The same of each baseline and bound."""
+        """Metrics of each baseline and bound by name, and by split and name of the instance."""
         return {
             name: {(i.split, i.name): self.evaluate_baseline(name, i) for i in self.measured} for name in self.baselines
         }
 
     def jailed(self, sources: Iterable[str], instances: Sequence[Instance], *, probe: bool = False) -> list[Outcome]:
-        """How each policy ends on the instances, in a child as of a search."""
+        """Run each policy on the instances in a sandboxed child, as a search does."""
         setup = Setup(task=task_reference(self.reference), instances=tuple(instances))
         with LocalExecutor(setup, 1) as executor:
             jobs = [Job(n, source, tuple(instances), self.seconds, probe) for n, source in enumerate(sources)]
             return [executor.submit(job).result() for job in jobs]
 
     def calling(self, what: str, step: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
-        """What the evaluator gives there. Raises Broken where it raises anything."""
+        """Call a method of the evaluator. Raises CheckFailed where it raises anything."""
         attempt = ForeignCall()
         made: list[T] = []
         with attempt:
@@ -166,7 +163,7 @@ Result = Literal["passed", "failed", "not tried"]
 
 
 class CheckFailed(Exception):
-    """A promise is not kept: what was seen, and what to do about it."""
+    """A failed check, with the problem and the remedy."""
 
     def __init__(self, problem: str, remedy: str) -> None:
         super().__init__(f"{problem}; {remedy}")
@@ -176,10 +173,9 @@ class CheckFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """`run` raises Broken, or returns a note: what it looked at, or why there was nothing to look at.
+    """A conformance check. `run` returns a note (what was tested, or why nothing was), or raises CheckFailed.
 
-    `needs` are checks without which this one makes no sense. `promise` completes the sentence "Every task promises
-    that ...".
+    `needs` are the checks that must pass first. `promise` completes the sentence "Every task promises that ...".
     """
 
     name: str
@@ -190,7 +186,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What became of a check. `problem` and `remedy` are empty unless it failed."""
+    """The result of a check. `problem` and `remedy` are empty unless it failed."""
 
     check: str
     promise: str
@@ -200,7 +196,7 @@ class Finding:
     remedy: str = ""
 
     def document(self) -> TaskCheck:
-        """The same as JSON."""
+        """Return the finding as JSON."""
         return {
             "check": self.check,
             "promise": self.promise,

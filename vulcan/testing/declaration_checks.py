@@ -1,4 +1,4 @@
-"""What is declared: settings, properties, policies to start from, and what a model is told."""
+"""Checks of declarations: settings, properties, policies to start from, and prompts."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ _COMMANDS_OWN = {
     *OPTIONS, *EXECUTION_OPTIONS, "task", "config", "replay", "runs_dir", "quiet", "json", "dry_run", "part", "plot",
     "help", "output", "policy", "property",
 }  # fmt: skip
-"""Options of the commands that also take a task's."""
+"""Options of the commands that also take a task's options."""
 
 _TYPES: dict[str, tuple[type, ...]] = {"text": (str,), "int": (int,), "float": (int, float), "flag": (bool,)}
 _SECONDS = 5.0
-"""For the proof of one property."""
+"""Timeout in seconds for the proof of one property."""
 
 
 def settings(subject: Subject) -> str:
-    """Every setting can be given, and its default is one that could be."""
+    """Check that no setting clashes with an option of a command, and that every default is valid."""
     for setting in subject.task.settings:
         if setting.name in _COMMANDS_OWN:
             raise CheckFailed(
@@ -54,7 +54,7 @@ def _check_default(setting: Setting, default: object) -> None:
 
 
 def seeds(subject: Subject) -> str:
-    """There is a policy to start from, the checker accepts all of them, and each decides something."""
+    """Check that there is a policy to start from, and that all are accepted and none is constant."""
     task = subject.task
     if not task.seed_policies():
         raise CheckFailed(
@@ -72,7 +72,7 @@ def seeds(subject: Subject) -> str:
 
 
 def properties(subject: Subject) -> str:
-    """Every property can be stated, and no policy that comes with the task breaks one that is required."""
+    """Check that every property can be stated, and that the task's own policies satisfy the required ones."""
     task = subject.task
     if not task.properties:
         return "the task declares none"
@@ -91,7 +91,7 @@ def properties(subject: Subject) -> str:
 
 
 def prompts(subject: Subject) -> str:
-    """What a model is told can be written for every objective and mechanism, and names all that a policy may read."""
+    """Check that prompts render for every objective and mechanism, and name everything a policy may read."""
     task = subject.task
     count = 0
     for mechanism in task.signature.mechanisms or (None,):
@@ -106,7 +106,7 @@ def prompts(subject: Subject) -> str:
 
 
 def _is_chosen(task: Task, mechanism: Mechanism | None) -> bool:
-    """Whether the task has a setting that chooses among mechanisms; every one must then be a choice."""
+    """Check whether a setting chooses among mechanisms; raise CheckFailed where it lacks this one."""
     setting = next((s for s in task.settings if s.name == "mechanism"), None)
     if setting is None or mechanism is None:
         return False

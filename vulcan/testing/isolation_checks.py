@@ -1,8 +1,7 @@
-"""That a score is the same in another process, and in the jail where searches make it.
+"""Checks that scores are the same in another process, and in the sandbox of searches.
 
-Measures in a process of its own, `python -m vulcan.testing.isolation_checks FILE`, given the request on standard input.
-
-It is no jail: what differs here from the process that asks differs because it is another process.
+`python -m vulcan.testing.isolation_checks FILE` reads a request from standard input and measures in its own process,
+which is not sandboxed: a difference there is due to the change of process alone.
 """
 
 from __future__ import annotations
@@ -23,17 +22,17 @@ from vulcan.scoring.evaluator_child import plain_metrics
 from vulcan.testing.check import NOT_IN_THIS_PROCESS, CheckFailed, Subject
 
 HASH_SEED = "4242"
-"""Sets and dictionaries of texts have another order there than here."""
+"""PYTHONHASHSEED of the other process, so that sets of strings iterate in another order there."""
 
 Table = dict[str, list[dict[str, float]]]
 
 
 class SubprocessMeasurement(Exception):
-    """The other process ended badly: the last that it said."""
+    """The failure of the other process, with the last line of its standard error."""
 
 
 def measure_in_subprocess(reference: str, sources: Mapping[str, str], instances: Sequence[Instance]) -> Table:
-    """What each policy measures on each instance in another process. Raises SubprocessMeasurement."""
+    """Measure each policy on each instance in another process. Raises SubprocessMeasurement."""
     wanted = {
         "task": task_reference(reference),
         "sources": dict(sources),
@@ -71,7 +70,7 @@ if __name__ == "__main__":
 
 
 def another_process(subject: Subject) -> str:
-    """What a policy measures is the same in another process, where texts hash otherwise."""
+    """Check that a policy measures the same in another process, with another hash seed."""
     if subject.is_program:
         return NOT_IN_THIS_PROCESS
     try:
@@ -94,7 +93,7 @@ def another_process(subject: Subject) -> str:
 
 
 def sandbox(subject: Subject) -> str:
-    """A policy's score survives the sandbox: the jailed child, which may open no file, measures the same."""
+    """Check that a policy measures the same in the sandboxed child, which may open no file."""
     instances = subject.measured
     outcomes = subject.jailed(subject.sources.values(), instances)
     for name, outcome in zip(subject.sources, outcomes, strict=True):

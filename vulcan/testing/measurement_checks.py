@@ -1,7 +1,4 @@
-"""That the evaluator measures, in this process: its instances, its baselines, and the same again.
-
-That policies decide: what they are shown, that their answers matter, and that better ones score higher.
-"""
+"""Checks of the evaluator, in this process: instances, baselines, metrics, determinism, features and objectives."""
 
 from __future__ import annotations
 
@@ -24,7 +21,7 @@ _SPLITS = ("train", "validation", "test")
 
 
 def instances(subject: Subject) -> str:
-    """There are instances of each split, with names of their own, that can travel to another process."""
+    """Check that every split has instances, uniquely named, reproducible and serializable as JSON."""
     found = subject.instances
     for split in _SPLITS:
         of = subject.of(split)
@@ -60,7 +57,7 @@ def instances(subject: Subject) -> str:
 
 
 def splits(subject: Subject) -> str:
-    """What is searched on is nowhere else: neither the same parameters in two splits, nor the same metrics."""
+    """Check that no two splits share an instance, by parameters or by metrics."""
     seen: dict[str, Instance] = {}
     for instance in subject.instances:
         key = json.dumps(dict(instance.parameters), sort_keys=True)
@@ -82,7 +79,7 @@ def splits(subject: Subject) -> str:
         by_content: dict[str, tuple[str, str]] = {}
         for place, measured in metrics.items():
             if not any(value != int(value) for value in measured.values()):
-                continue  # counts alone may well be the same twice
+                continue  # integer counts may coincide
             other_place = by_content.setdefault(json.dumps(measured, sort_keys=True), place)
             if other_place[0] != place[0]:
                 raise CheckFailed(
@@ -94,7 +91,7 @@ def splits(subject: Subject) -> str:
 
 
 def baselines(subject: Subject) -> str:
-    """Every baseline runs on every instance, twice alike, and measures what a candidate's run measures."""
+    """Check that every baseline runs on every instance, is deterministic and measures the objectives' metrics."""
     if not subject.baselines:
         raise CheckFailed("`baselines` names none", "name at least what is used today, so that a score means something")
     kinds = set(subject.baselines.values())
@@ -118,7 +115,7 @@ def baselines(subject: Subject) -> str:
 
 
 def metrics(subject: Subject) -> str:
-    """Every policy measures the same things, and those that objectives and pictures are about are among them."""
+    """Check that policies and baselines measure the metrics of the objectives and pictures."""
     if subject.is_program:
         return NOT_IN_THIS_PROCESS
     task = subject.task
@@ -147,7 +144,7 @@ def _check_metrics(who: str, needed: set[str], measured: Measured) -> None:
 
 
 def deterministic(subject: Subject) -> str:
-    """The same policy measures the same again, whatever ran in between and in whatever order."""
+    """Check that a policy measures the same again, whatever ran in between and in whatever order."""
     if subject.is_program:
         return NOT_IN_THIS_PROCESS
     for instance in reversed(subject.measured):
@@ -170,7 +167,7 @@ def _difference(before: Mapping[str, float], after: Mapping[str, float]) -> str:
 
 
 def inputs(subject: Subject) -> str:
-    """The evaluator changes nothing that it is handed."""
+    """Check that the evaluator does not modify its arguments."""
     settings = copy.deepcopy(subject.settings)
     evaluator = subject.evaluator
     subject.calling("instances", evaluator.instances, settings, subject.task.split)
@@ -194,7 +191,7 @@ def inputs(subject: Subject) -> str:
 
 
 def rungs(subject: Subject) -> str:
-    """Cheaper instances, where they are offered, are cheaper, have all that full ones have, and tell policies apart."""
+    """Check that rungs, if offered, are reproducible, sorted by cost and measure the objectives' metrics."""
     if not isinstance(subject.evaluator, OffersRungs):
         return "none are offered"
     searched = subject.searched
@@ -225,7 +222,7 @@ _TOLERANCE = 1e-9
 
 
 def features(subject: Subject) -> str:
-    """Every feature that a policy is shown lies in its declared range, and is whole where it is declared so."""
+    """Check that every feature shown to a policy is in its declared range, and integral where declared so."""
     if subject.is_program:
         return NOT_IN_THIS_PROCESS
     declared = dict(subject.task.interface.features())
@@ -255,7 +252,7 @@ def features(subject: Subject) -> str:
 
 
 def reading(subject: Subject) -> list[Policy]:
-    """Policies that read every feature, and differ in what they answer: some high, some low, some as it comes."""
+    """Return policies that read every feature, and return it in different ways: low, high, or as it is."""
     task = subject.task
     signature = task.signature
     answers = ["total", "-total"] if not isinstance(signature, Value) else ["total", "LOW", "HIGH"]
@@ -280,7 +277,7 @@ def reading(subject: Subject) -> list[Policy]:
 
 
 def decides(subject: Subject) -> str:
-    """What the policy returns decides something: not all policies measure the same."""
+    """Check that the policy's return value matters: not all policies measure the same."""
     if subject.is_program:
         return NOT_IN_THIS_PROCESS
     found = {
@@ -296,7 +293,7 @@ def decides(subject: Subject) -> str:
 
 
 def objective(subject: Subject) -> str:
-    """Scores are finite, compare with baselines that there are, and are higher for what is better."""
+    """Check that scores are finite, refer to existing baselines, and are higher for better policies."""
     known = subject.baselines
     for declared in subject.task.objectives:
         for reference in declared.references:
@@ -347,7 +344,7 @@ def _check_bounds(objective_name: str, scores: Mapping[str, float], bounds: list
 
 
 def decisions(subject: Subject) -> str:
-    """The digest of a policy's decisions, where it is offered, is the same again, and other for other decisions."""
+    """Check that the digest of decisions, if offered, is reproducible, and differs between policies."""
     if not isinstance(subject.evaluator, OffersDecisions):
         return "not offered"
     if subject.is_program:

@@ -1,7 +1,7 @@
-"""A policy that notes which features are shown to it outside of their declared ranges.
+"""A policy that records feature values outside their declared ranges.
 
-Of plain Python the callable is watched. Machine code is called through a few instructions of its own, which look at
-every slot that the layout has a feature in: an evaluator's kernel runs as fast as ever, and cannot tell.
+Plain Python policies are wrapped. Machine code is entered through a generated stub that checks every feature slot of
+the layout: an evaluator's kernel runs at full speed, and cannot notice.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _serial = itertools.count()
 
 @dataclass
 class Violations:
-    """For each feature, how often it was out of its range, and one value that was."""
+    """The range violations of each feature: their number, and one value."""
 
     count: dict[str, int] = field(default_factory=dict)
     value: dict[str, float] = field(default_factory=dict)
@@ -45,7 +45,7 @@ class Violations:
             self.value[name] = value
 
     def gather(self) -> None:
-        """Take in what machine code has noted."""
+        """Collect the violations recorded by machine code."""
         for watch in self.machine:
             self.looks += watch.take_looks()
             for i, name in enumerate(watch.names):
@@ -55,7 +55,7 @@ class Violations:
 
 
 def fits(feature: Feature, value: float) -> bool:
-    """Whether the feature may have that value: within its range, and whole where it is declared so."""
+    """Check whether a value is in the feature's range, and integral where declared so."""
     number = float(value)
     if not feature.low <= number <= feature.high:
         return False
@@ -66,7 +66,7 @@ def fits(feature: Feature, value: float) -> bool:
 
 @dataclass(frozen=True)
 class WatchedPolicy(Policy):
-    """A policy whose runs note what they are shown."""
+    """A policy whose runs record range violations."""
 
     seen: Violations = field(default_factory=Violations)
 
@@ -85,7 +85,7 @@ class WatchedPolicy(Policy):
         return WatchedFunction(alone.task, alone.signature, alone.program, alone.plan, self)
 
     def _watch_native(self, native: Native, layout: Layout) -> Native:
-        """The same machine code, entered through a watch."""
+        """Wrap the entry points of machine code in stubs that check features."""
         made = copy.copy(native)
         interface = self.task.interface
         declared, occasions = dict(interface.features()), interface.occasions
@@ -114,7 +114,7 @@ class WatchedPolicy(Policy):
 
 @dataclass(frozen=True)
 class WatchedFunction(PolicyFunction):
-    """One function of a watched policy alone."""
+    """A single function of a watched policy."""
 
     of: WatchedPolicy
 
@@ -126,7 +126,7 @@ class WatchedFunction(PolicyFunction):
 
 
 class WatchedReference(Reference):
-    """A policy as an ordinary callable, that notes what it is shown."""
+    """A policy as a Python callable that records range violations."""
 
     def __init__(self, program: ir.Module, plan: Plan, task: Task, seen: Violations) -> None:
         super().__init__(program, plan, task.interface)
@@ -158,22 +158,22 @@ class WatchedReference(Reference):
 
 
 class Machine:
-    """A function that looks at features in memory, and goes on to the one that it stands before."""
+    """A machine-code stub that checks features in memory, then calls its target."""
 
     def __init__(self, address: int, features: Mapping[str, Feature], layout: Layout, gives: str) -> None:
         from vulcan.anvil.native import jit
 
         placed = {name: feature for name, feature in features.items() if name in layout.features}
         self.names = list(placed)
-        self.counts = np.zeros(len(placed) + 1, np.int64)  # the last: how often it was called
+        self.counts = np.zeros(len(placed) + 1, np.int64)  # the last counts calls
         self.values = np.zeros(len(placed) + 1)
         self._taken = 0
-        name = f"watch{next(_serial)}"  # the linker wants a name of its own for each
+        name = f"watch{next(_serial)}"  # the linker needs unique names
         self._library = jit.link(self._text(name, address, placed, layout, gives), (name,))
         self.address: int = self._library[name]
 
     def take_looks(self) -> int:
-        """Features looked at since this was asked last."""
+        """Return the number of features checked since the last call."""
         fresh, self._taken = int(self.counts[-1]) - self._taken, int(self.counts[-1])
         return fresh * len(self.names)
 
@@ -206,7 +206,7 @@ class Machine:
 
 
 def _fits(i: int, feature: Feature) -> Iterable[str]:
-    """The same as `fits`, on %v."""
+    """Yield the LLVM IR of `fits` for the value %v."""
     yield f"%low{i} = fcmp oge double %v{i}, {_double(feature.low)}"
     yield f"%high{i} = fcmp ole double %v{i}, {_double(feature.high)}"
     yield f"%in{i} = and i1 %low{i}, %high{i}"
@@ -226,22 +226,22 @@ def _fits(i: int, feature: Feature) -> Iterable[str]:
 
 
 def _double(value: float) -> str:
-    """A constant, by its bits."""
+    """Format a double constant by its bits."""
     return f"0x{struct.unpack('>Q', struct.pack('>d', value))[0]:016X}"
 
 
 def _at(array: np.ndarray[Any, Any], index: int) -> str:
-    """The address of an element, as a constant pointer."""
+    """Return the address of an element, as a constant pointer."""
     address = ctypes.c_void_p(array.ctypes.data).value
     assert address is not None
     return f"inttoptr (i64 {address + 8 * index} to ptr)"
 
 
 def reading_everything(declared: Signature, answer: str) -> str:
-    """The text of a function that reads each of its features, and returns the answer (an expression in `total`)."""
+    """Return the source of a function that reads every feature and returns `answer`, an expression in `total`."""
     arguments = ", ".join(argument.name for argument in declared.arguments)
     lines = [f"def {declared.function}({arguments}):", "    total = 0.0"]
     lines += [f"    total = total + {name}" for name, _ in declared.features()]
-    # what is read must matter, or it would be left out
+    # reads must affect the result, or they are optimised away
     lines += ["    if total > 1e299:", "        return 0.5", f"    return {answer}"]
     return "\n".join(lines) + "\n"

@@ -1,4 +1,4 @@
-"""All checks in their order, for the command line and for pytest."""
+"""The list of all checks, and their runners for the command line and pytest."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ CHECKS: tuple[Check, ...] = (
           (*_MEASURED, "deterministic")),
     Check("sandbox", "the sandbox measures the same", isolation_checks.sandbox, (*_MEASURED, "deterministic")),
 )  # fmt: skip
-"""What every task promises, in the order in which it is tried."""
+"""All conformance checks, in the order in which they run."""
 
 
 def examine(subject: Subject) -> Iterator[Finding]:
-    """Every check's finding, as soon as there is one. Raises UserError where task or evaluator do not load."""
+    """Run every check, yielding findings as they come. Raises UserError where task or evaluator do not load."""
     assert subject.task is not None
     assert subject.evaluator is not None
     passed: set[str] = set()
@@ -69,9 +69,9 @@ def _subject(reference: str, settings: str) -> Subject:
 
 
 class TaskConformance:
-    """Tests for pytest, one for each check: subclass it in a test file, and name the task.
+    """A pytest class with a test for each check: subclass it, and name the task.
 
-    `settings` are the task's own, to make instances small. Relative paths are found from the working directory.
+    `settings` are the task's own, to make instances small. Relative paths start from the working directory.
     """
 
     task: ClassVar[str | Path]
@@ -79,7 +79,7 @@ class TaskConformance:
 
     @classmethod
     def subject(cls) -> Subject:
-        """The task under these settings; the same one for all tests of a process."""
+        """Return the task under these settings, cached for all tests of a process."""
         import json
 
         return _subject(str(cls.task), json.dumps(dict(cls.settings), sort_keys=True))

@@ -1,1 +1,1 @@
-"""A run as a report: its data, and pages of it in HTML and Markdown."""
+"""Run reports: their data, and the HTML, Markdown and JSON formats."""

@@ -1,6 +1,6 @@
-"""All that is known of a run, in one document: what the report shows in any of its forms.
+"""The data of a report, in every format: a run's results with the evidence behind them.
 
-Where in a run's store a number stands: the row of the table `events` that it was read from.
+Each number carries the row of the store's table `events` that it was read from.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ from vulcan.store.runs import CONTROL, FILE, open_store
 
 @dataclass(frozen=True, slots=True)
 class ReportRow:
-    """An event, the number of its row, and when it was appended, in ISO 8601."""
+    """An event, its row number, and the time it was appended, in ISO 8601."""
 
     number: int
     time: str
@@ -66,7 +66,7 @@ class ReportRow:
 
 @dataclass(frozen=True, slots=True)
 class ReportRows:
-    """All rows of a run, and which of them says what."""
+    """All rows of a run, indexed by the facts they record."""
 
     all: tuple[ReportRow, ...]
     started: int | None
@@ -100,13 +100,13 @@ class ReportRows:
         return cls(every, started, prepared, chosen, control, judged, confirmed, baselines)
 
     def of_candidate(self, candidate: int, split: SplitName) -> int | None:
-        """The row that holds a candidate's scores on a split."""
+        """Return the row that holds a candidate's scores on a split."""
         return self.judged.get(candidate) if split == "train" else self.confirmed.get((candidate, split))
 
 
 @dataclass(frozen=True, slots=True)
 class RunData:
-    """What a store tells of a search: its events by row, what they amount to, and the calls of models."""
+    """The contents of a store: its events by row, the record they add up to, and the model calls."""
 
     rows: ReportRows
     record: RunRecord
@@ -114,7 +114,7 @@ class RunData:
 
     @classmethod
     def of(cls, place: Path, file: str = FILE) -> RunData:
-        """Raises UserError where there is no run, or it cannot be read."""
+        """Read a store. Raises UserError where there is no run, or it cannot be read."""
         with closing(open_store(place, file)) as store:
             rows, calls = ReportRows.of(store.numbered()), tuple(store.calls())
         return cls(rows, RunRecord.of(row.event for row in rows.all), calls)
@@ -122,7 +122,7 @@ class RunData:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A run read back whole, with the search that it is compared with, where there is one."""
+    """A complete run, with its control search if there is one."""
 
     place: Path
     told: RunData
@@ -131,7 +131,7 @@ class Report:
 
     @classmethod
     def of(cls, place: Path) -> Report:
-        """Raises UserError where the run, or its task, cannot be read."""
+        """Read a run and its control. Raises UserError where the run, or its task, cannot be read."""
         told = RunData.of(place)
         control = RunData.of(place, CONTROL) if (place / CONTROL).is_file() else None
         return cls(place, told, control, scorer_of(told.record))
@@ -151,9 +151,9 @@ class Report:
 
 
 def report_document(report: Report, seconds: float) -> ReportDocument:
-    """The report as JSON; each property of the winner gets `seconds` to be proved.
+    """Return the report as JSON; each property of the winner gets `seconds` to be proved.
 
-    Raises UserError where the run's task is not to be found.
+    Raises UserError where the run's task is not found.
     """
     record = report.record
     return {
@@ -180,20 +180,20 @@ def report_document(report: Report, seconds: float) -> ReportDocument:
 
 
 def measured_on(record: RunRecord) -> Iterator[InstanceParameters]:
-    """Every instance, in the run's order."""
+    """Yield every instance, in the run's order."""
     for instance in record.instances:
         yield {"instance": instance.name, "split": instance.split, "parameters": dict(instance.parameters)}
 
 
 def every_candidate(told: RunData) -> Iterator[CandidateRow]:
-    """Every candidate in short, with the row of the store that says so."""
+    """Yield a short line for every candidate, with its row of the store."""
     for number, judged in told.record.candidates.items():
         row = told.rows.judged[number]
         yield {**candidate_row(told.record, judged), "operations": judged.operations, "row": row}
 
 
 def progress(told: RunData) -> Iterator[ProgressPoint]:
-    """The best score on train after each candidate, and the dollars that it had taken by then; unknown prices are 0."""
+    """Yield the best train score and the dollars spent up to each candidate; unknown prices count as 0."""
     price = {(call.proposal, call.turn): call.dollars or 0.0 for call in told.calls}
     spent = 0.0
     best: float | None = None
@@ -211,7 +211,7 @@ def progress(told: RunData) -> Iterator[ProgressPoint]:
 
 
 def scores_by_instance(report: Report) -> Iterator[PolicyInstanceScore]:
-    """The winner, every baseline and every bound on every instance, with the row of the store that says so."""
+    """Yield the scores of the winner, baselines and bounds on every instance, with their rows of the store."""
     record, scorer = report.record, report.scorer
     if scorer is None:
         return
@@ -240,7 +240,7 @@ def scores_by_instance(report: Report) -> Iterator[PolicyInstanceScore]:
 
 
 def history(report: Report) -> Iterator[Ancestor]:
-    """The winner and what it was made from, the oldest first, each with its difference to its first parent."""
+    """Yield the winner's ancestors, oldest first, then the winner, each with the diff to its first parent."""
     if report.winner is None:
         return
     number = report.winner.candidate
@@ -258,7 +258,7 @@ def history(report: Report) -> Iterator[Ancestor]:
 
 
 def difference(record: RunRecord, candidate: int) -> str:
-    """A candidate against its first parent, as a unified diff; empty where it has none."""
+    """Return the unified diff of a candidate to its first parent; empty where it has none."""
     parents = record.parents_of(candidate)
     if not parents:
         return ""
@@ -275,14 +275,14 @@ def difference(record: RunRecord, candidate: int) -> str:
 
 
 def failures(record: RunRecord) -> Failures:
-    """How many candidates came to each verdict that is no score, and how often each rule of the language was broken."""
+    """Count the candidates without a score by verdict, and the violations by rule of the language."""
     verdicts = Counter(c.verdict for c in record.candidates.values() if c.verdict not in ("scored", "stopped"))
     rules = Counter(rule for c in record.candidates.values() for rule in c.rules)
     return {"verdicts": dict(verdicts.most_common()), "rules": dict(rules.most_common())}
 
 
 def models(calls: tuple[CallRecord, ...]) -> list[ModelUsage]:
-    """What each model, by its server's name, was asked and took. `dollars` is None where a price is not known."""
+    """Return calls, tokens, dollars and seconds by the server's model name; `dollars` is None if a price is unknown."""
     found: list[ModelUsage] = []
     for name in sorted({call.model for call in calls}):
         own = [call for call in calls if call.model == name]
@@ -301,10 +301,10 @@ def models(calls: tuple[CallRecord, ...]) -> list[ModelUsage]:
 
 
 def _winner(winner: CandidateJudged, record: RunRecord, seconds: float) -> WinnerAnalysis:
-    """What the checker and the prover say of the winner."""
+    """Check the winner again and try to prove its properties."""
     try:
         policy = check(winner.source, find_task(record.config["task"]))
-    except Rejected as rejected:  # the task was changed since
+    except Rejected as rejected:  # the task has changed since
         return {
             "accepted": False,
             "violations": [asdict(violation) for violation in rejected.violations],

@@ -1,7 +1,4 @@
-"""A report as Markdown, for a README, an issue or a paper's appendix.
-
-A report as the text of a file: a page, Markdown, or JSON.
-"""
+"""Formats of a report: Markdown (for a README, an issue or an appendix), HTML and JSON."""
 
 from __future__ import annotations
 
@@ -17,7 +14,7 @@ from vulcan.searches.evidence import SPLITS
 
 
 def markdown(report: Report, document: Mapping[str, Any]) -> str:
-    """The report's tables and the winner's program; numbers in brackets are rows of the store's table `events`."""
+    """Render the tables and the winner's program; numbers in brackets are rows of the store's table `events`."""
     return "\n".join(_lines(report, document)) + "\n"
 
 
@@ -101,7 +98,7 @@ def _winner(document: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _fenced(text: str, kind: str) -> Iterator[str]:
-    """A block of code; its fence is longer than any inside."""
+    """Yield a code block whose fence is longer than any inside it."""
     fence = "```"
     while fence in text:
         fence += "`"
@@ -142,7 +139,7 @@ _SUFFIXES = {".html": "html", ".htm": "html", ".md": "md", ".json": "json"}
 
 
 def form_of(output: Path | None, form: str | None = None) -> str:
-    """What to write: what is asked for, else what the file's name says, else a page. Raises UserError."""
+    """Return the format asked for, else the one of the file's suffix, else HTML. Raises UserError."""
     if form is not None:
         if form not in FORMS:
             raise UserError(f"no form of report {form!r}{did_you_mean(form, FORMS)} (known: {', '.join(FORMS)})")
@@ -155,7 +152,7 @@ def form_of(output: Path | None, form: str | None = None) -> str:
 
 
 def report_text(report: Report, form: str, seconds: float) -> str:
-    """The report in a form; each property of the winner gets `seconds` to be proved. Raises UserError."""
+    """Render the report in a format; each property of the winner gets `seconds` to be proved. Raises UserError."""
     document = report_document(report, seconds)
     if form == "html":
         from vulcan.results.report.html_page import html_page

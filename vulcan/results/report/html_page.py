@@ -1,8 +1,6 @@
-"""The pictures of a report, as plotly figures. Each point carries the row of the store that it was read from.
+"""The HTML report: one self-contained page, with plotly.js inlined, that opens without a network.
 
-A report as one page that opens without a network.
-
-The library that draws the pictures of a page, to be put into it.
+Each point of a figure carries the row of the store that it was read from.
 """
 
 from __future__ import annotations
@@ -24,7 +22,7 @@ _WINNER, _BASELINE, _BOUND, _CONTROL, _PLAIN = "#c0392b", "#2c6fbb", "#7a7a7a", 
 
 
 def figures(report: Report, document: Mapping[str, Any]) -> dict[str, Any]:
-    """Each figure by its name; only those for which the run has something to show."""
+    """Return the plotly figures by name, without those that would be empty."""
     made = {
         "progress": _progress(report, document),
         "heat": _heat(document["scores"]),
@@ -50,7 +48,7 @@ def _figure(**layout: Any) -> Any:
 
 
 def _progress(report: Report, document: Mapping[str, Any]) -> Any:
-    """Best score on train so far, over candidates and, by a button, over dollars."""
+    """Plot the best train score so far over candidates and, switched by a button, over dollars."""
     points = document["progress"]
     if not any(point["best"] is not None for point in points):
         return None
@@ -116,7 +114,7 @@ def _switch(axes: Sequence[str], traces: int, *, with_control: bool) -> dict[str
 
 
 def _heat(scores: Sequence[Mapping[str, Any]]) -> Any:
-    """How much better the winner is than each baseline and bound on every instance."""
+    """Plot the winner's lead over each baseline and bound on every instance, as a heat map."""
     own = {(s["split"], s["instance"]): s["score"] for s in scores if s["kind"] == "candidate"}
     others = [s for s in scores if s["kind"] != "candidate" and (s["split"], s["instance"]) in own]
     if not others:
@@ -151,7 +149,7 @@ def _heat(scores: Sequence[Mapping[str, Any]]) -> Any:
 
 
 def _lineage(report: Report, document: Mapping[str, Any]) -> Any:
-    """Every scored candidate over the order of candidates, with a line from its parents; the winner's line in red."""
+    """Plot every scored candidate in order, with edges from its parents; the winner's line is red."""
     record = report.record
     scored = {
         c["candidate"]: c for c in document["all_candidates"] if c["verdict"] == "scored" and c["score"] is not None
@@ -185,7 +183,7 @@ def _lineage(report: Report, document: Mapping[str, Any]) -> Any:
 
 
 def _tradeoff(document: Mapping[str, Any]) -> Any:
-    """Score against the size of a program and against the bound of operations a call, with what is not dominated."""
+    """Plot score against program size and against operations per call, with the Pareto fronts."""
     scored = [c for c in document["all_candidates"] if c["verdict"] == "scored" and c["score"] is not None]
     if not scored:
         return None
@@ -213,7 +211,7 @@ def _tradeoff(document: Mapping[str, Any]) -> Any:
 
 
 def not_dominated(candidates: Sequence[Mapping[str, Any]], cost: str) -> list[Mapping[str, Any]]:
-    """Those that no other one is as good as at a lower cost, by cost; of equals the first."""
+    """Return the Pareto front of score over `cost`, sorted by cost; of equals the first."""
     front: list[Mapping[str, Any]] = []
     for candidate in sorted(candidates, key=lambda c: (c[cost], -c["score"])):
         if not front or candidate["score"] > front[-1]["score"]:
@@ -222,10 +220,10 @@ def not_dominated(candidates: Sequence[Mapping[str, Any]], cost: str) -> list[Ma
 
 
 def plotly_script() -> str:
-    """The text of plotly.js, for a `script` element.
+    """Return the text of plotly.js, for a `script` element.
 
-    Its credits of map services are links to pages outside; they are spelled so that whoever searches a page for
-    outside addresses finds none, and to JavaScript the spelling means the same.
+    Its credits of map services link to other hosts. Their slashes are escaped, which JavaScript reads alike, so that
+    a scan of the page for outside addresses finds none.
     """
     from plotly.offline import get_plotlyjs
 
@@ -261,11 +259,11 @@ MEANINGS = {
     "failed": "an error while it was scored",
     "no-reply": "never given: the model did not reply",
 }
-"""What became of a candidate, by verdict, for people."""
+"""Readable meaning of each verdict."""
 
 
 def html_page(report: Report, document: Mapping[str, Any]) -> str:
-    """The page; its pictures, data and scripts are inside. Whatever a model wrote is shown as text."""
+    """Render the page, with figures, data and scripts inlined; text written by a model is escaped."""
     drawn = figures(report, document)
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(_PLACE), autoescape=True, undefined=jinja2.StrictUndefined
@@ -291,9 +289,9 @@ def html_page(report: Report, document: Mapping[str, Any]) -> str:
 
 
 def standings(report: Report, document: Mapping[str, Any], splits: Sequence[SplitName]) -> list[dict[str, Any]]:
-    """The winner, the control, every baseline and bound with their scores by split, the best on the last split first.
+    """Return the winner, the control, the baselines and the bounds, sorted by score on the last split, best first.
 
-    Each has the rows that its scores were read from, by split.
+    Each has its scores, and the rows that they were read from, by split.
     """
     lines = []
     if document["best"] is not None:
@@ -313,12 +311,12 @@ def standings(report: Report, document: Mapping[str, Any], splits: Sequence[Spli
 
 
 def figure_text(value: float | int) -> str:
-    """A number for people: five significant digits, whole numbers with their thousands apart."""
+    """Format a number: floats to five significant digits, integers with thousands separators."""
     return f"{value:,}" if isinstance(value, int) else f"{value:.5g}"
 
 
 def diff_kind(line: str) -> str:
-    """The class of a line of a unified diff."""
+    """Return the CSS class of a line of a unified diff."""
     if line.startswith(("+++", "---", "@@")):
         return "place"
     return {"+": "added", "-": "removed"}.get(line[:1], "kept")
@@ -357,7 +355,7 @@ def _json(value: Any) -> str:
 
 
 def _embedded(report: Report, document: Mapping[str, Any], drawn: Mapping[str, Any]) -> Markup:
-    """What the page's script works on. No text in it can end the element that it stands in."""
+    """Return the data for the page's script as JSON that cannot close its `script` element."""
     record = report.record
     by_proposal = {(call.proposal, call.turn): call.model for call in report.told.calls}
     candidates = [
@@ -384,7 +382,7 @@ def _embedded(report: Report, document: Mapping[str, Any], drawn: Mapping[str, A
 
 
 def _harmless(text: str) -> str:
-    """JSON in which no character means anything to HTML; it is the same JSON."""
+    """Escape every character of JSON that has a meaning in HTML; the JSON value is unchanged."""
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
     return text
