@@ -185,7 +185,7 @@ class AnalysisResult:
 
     `result` is that of the main function, `results` those of each one that the task names; `doubts` are undefined
     operations, by their place, with the bounds of the operand; `outcomes` those of each condition; `reached` the
-    identities of statements; `values` the bounds of each expression by its identity, over all evaluations, if requested.
+    identities of statements; `values` the bounds of each expression by identity, over all evaluations, if requested.
     """
 
     result: AbstractValue | None = None
