@@ -5,7 +5,7 @@ A compiled policy is a C function
     double score(double *globals, double *entity, double *statistics, double key)
 
 `globals` holds the features of the whole system, followed by the state that the plan needs; `entity` is the record of
-the current entity; `statistics` are that entity's slots of derived statistics, initialized as in
+the current entity; `statistics` are that entity's slots of derived statistics, initialised as in
 `Native.new_statistics`. If the plan has statistics there are also `enter`, `update` and `leave`, with the same
 arguments and no result, to be called when an entity enters (its features set), is touched, and leaves; the address of
 an unneeded one is 0. In a task without an entity, an event of the system is an `update`.

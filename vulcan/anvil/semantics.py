@@ -120,7 +120,7 @@ def truth(x: float) -> float:
 
 
 def both(a: float, b: float) -> float:
-    """`a and b` gives an operand, as in Python."""
+    """Return a if it is 0, else b: an operand, as in Python."""
     return b if a != 0.0 else a
 
 

@@ -187,7 +187,7 @@ _TURNS_BEFORE_WIDENING = 3
 def follow(
     program: ir.Module, signature: Signature, any_parameters: bool = False, keep_values: bool = False
 ) -> AnalysisResult:
-    """Analyze a program for all inputs that the signature declares.
+    """Analyse a program for all inputs that the signature declares.
 
     The parameters have their values, or any value if `any_parameters`. With `keep_values` the result includes the
     bounds of every expression.

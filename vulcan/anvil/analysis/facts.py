@@ -120,7 +120,7 @@ class State:
         return met is not None
 
     def __or__(self, other: State) -> State:
-        """Join two states: keep what is known in both."""
+        """Join two states: retain facts that hold in both."""
         return State(
             {name: self.names[name] | other.names[name] for name in self.names.keys() & other.names.keys()},
             {

@@ -106,7 +106,7 @@ class Bounds:
         return clamped(known.low - slack, known.high + slack)
 
     def after_loop(self, loop: ir.Loop, environment: Environment) -> Environment:
-        """Widen the names that a loop's body assigns to any value, and its counter to its range."""
+        """Widen the names that a loop's body assigns to all values, but its counter only to its range."""
         widened = {**environment, **dict.fromkeys(ir.assigned_names(loop.body), ANYTHING)}
         if loop.name not in ir.assigned_names(loop.body) and loop.trips:
             values = range(loop.start, loop.stop, loop.step)

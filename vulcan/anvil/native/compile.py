@@ -119,6 +119,6 @@ _serial = itertools.count()
 def compile_native(
     program: ir.Module, plan: Plan, signature: Signature, layout: Layout, hurried: bool = False
 ) -> Native:
-    """Compile for the host CPU; `hurried` as in `jit.link`."""
+    """Compile for the host CPU; `hurried` is as in `jit.link`."""
     context = Context(program, plan, signature, layout, f"policy{next(_serial)}")
     return Native(module_text(context), context, hurried)

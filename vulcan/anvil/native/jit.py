@@ -87,7 +87,7 @@ def link(text: str, exported: tuple[str, ...], hurried: bool = False) -> Any:
 def _passes(hurried: bool) -> tuple[Any, Any]:
     """Return the passes that matter for straight-line arithmetic; LLVM's whole pipeline takes three times as long.
 
-    Hurried code gets only inlining: the fast code generator does nearly as well on unoptimized code.
+    Hurried code gets only inlining: the fast code generator does nearly as well on unoptimised code.
     """
     options = llvm.create_pipeline_tuning_options(speed_level=2)
     passes = llvm.newpassmanagers.create_new_module_pass_manager()

@@ -1,6 +1,6 @@
 """Runtime functions that compiled policies call by address: population percentiles and windows.
 
-Percentiles over all live entities are exact on log-linear buckets, at amortized constant cost. A population is a block
+Percentiles over all live entities are exact on log-linear buckets, at amortised constant cost. A population is a block
 of int64 words: a header, a cursor per percentile, two levels of bitmap over the non-empty buckets, and the count of
 each bucket. A cursor stores the number of values below its bucket; adding or removing a value moves the bucket that
 holds the wanted rank by at most one non-empty bucket, which the bitmaps find in a few steps.

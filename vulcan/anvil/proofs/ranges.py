@@ -17,7 +17,7 @@ from vulcan.task import MAX_EXACT_INTEGER
 
 _SUBNORMAL = 1e-300
 _FUZZ = 1e-320
-"""Bounds of library functions closer to 0 than the first are widened by the second: results there have fewer bits."""
+"""Bounds of library functions closer to 0 than the first are widened by the second: precision is lower there."""
 
 MAX_EXACT_FLOOR = 2.0**49
 """Magnitude below which CPython's floor division is the floor of the exact quotient.

@@ -1,4 +1,4 @@
-"""Optimizer: an equivalent program in fewer nodes, by constant folding, dead code removal and inlining.
+"""Optimiser: an equivalent program in fewer nodes, by constant folding, dead code removal and inlining.
 
 Only identities that hold exactly in float64 with total arithmetic are used: nothing is reassociated, and `x / x` is
 not 1, since it is 0 where x is 0. Only the sign of a zero may differ, and no operation of the language tells zeros
