@@ -1,9 +1,9 @@
 """Anvil, the policy language: safe by construction, total, and compiled to native code.
 
-policy = check(source, task)        # or Rejected, saying where and why
-policy.plan                         # what it needs
-policy.native(layout).score         # the address of its machine code
-policy.reference()                  # the same under CPython
+policy = check(source, task)        # or Rejected, with each violation's location and reason
+policy.plan                         # features, statistics and queries it uses
+policy.native(layout).score         # address of its machine code
+policy.reference()                  # reference interpreter under CPython
 policy.function("decide")           # one of several functions of a policy
 """
 

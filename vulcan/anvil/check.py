@@ -1,6 +1,6 @@
-"""The checker: a syntax tree becomes a Program, or a list of located violations.
+"""The checker: turns a syntax tree into a program, or rejects it with a list of located violations.
 
-It accepts by the grammar table and a task's signatures; what is not named there is rejected.
+It accepts by the grammar table and a task's signatures; everything else is rejected.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _MAX_VIOLATIONS = 10
 
 
 def check_tree(tree: ast.Module, signature: Signature, others: Sequence[Signature] = ()) -> ir.Module:
-    """The program of a syntax tree, which defines the signature's function and the `others`.
+    """Return the program of a syntax tree, which must define the signature's function and the `others`.
 
     Raises Rejected, with as many violations as could be found at once.
     """
@@ -79,7 +79,7 @@ class _Checker(ExpressionChecker):
         )
 
     def also_missing(self, declared: Signature) -> str | None:
-        """The hint where one of several functions is not there."""
+        """Return the hint for one missing function of several."""
         if len(self.signatures) == 1:
             return None
         wanted = ", ".join(map(_spelled, self.signatures.values()))
@@ -100,7 +100,7 @@ class _Checker(ExpressionChecker):
             try:
                 self.parameters[name] = sign * self.number(value)
             except Stop:
-                self.parameters[name] = 0.0  # so that its uses are not reported as well
+                self.parameters[name] = 0.0  # so that its uses are not reported too
         else:
             self.report("parameter", node, f"parameter {name!r} is not one number")
             self.parameters[name] = 0.0
@@ -167,7 +167,7 @@ class _Checker(ExpressionChecker):
         if name in self.parameters or name in self.helpers:
             self.report("shadowing", node, f"{name!r} is a name of the module")
 
-    # Statements: each gives what it becomes, and whether it never goes on to the next
+    # Statements: each returns its IR, and whether it never falls through to the next
 
     def block(self, nodes: list[ast.stmt], scope: Scope) -> tuple[tuple[ir.Statement, ...], bool]:
         done: list[ir.Statement] = []
@@ -176,8 +176,8 @@ class _Checker(ExpressionChecker):
             try:
                 statement, stops = self.statement(node, scope)
             except Stop:
-                scope.assigned |= stored_names(node)  # its uses are not at fault
-                ends = ends or may_leave(node)  # and no `return` is missing after it
+                scope.assigned |= stored_names(node)  # so that its uses are not reported too
+                ends = ends or may_leave(node)  # nor a missing `return` after it
                 continue
             if not ends:
                 done.extend(statement)
@@ -231,7 +231,7 @@ class _Checker(ExpressionChecker):
         scope.assigned = set(before)
         otherwise, otherwise_ends = self.block(orelse, scope)
         if then_ends:
-            pass  # only the other branch goes on
+            pass  # only the other branch falls through
         elif otherwise_ends:
             scope.assigned = after_then
         else:
@@ -280,7 +280,7 @@ class _Checker(ExpressionChecker):
     # The call graph
 
     def helper_order(self) -> list[str]:
-        """Helpers, those called before those that call them; reports recursion."""
+        """Return the helpers, callees before their callers; reports recursion."""
         order: list[str] = []
         state: dict[str, str] = {}
 

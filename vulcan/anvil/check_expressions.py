@@ -1,4 +1,4 @@
-"""The checker's half that reads expressions: by the grammar table, and by what the task's signature declares."""
+"""The checker's expression half: uses the grammar table and the declarations of the task's signature."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from vulcan.task import Feature, History, Scalar, Signature
 
 
 class Stop(Exception):
-    """This part of the tree cannot be understood; the violation is recorded already."""
+    """A part of the tree that cannot be understood; its violation is already recorded."""
 
 
 @dataclass
 class Scope:
-    """What one function knows: its names, and which of them hold a value on every path so far."""
+    """One function's names, and those that are assigned on every path so far."""
 
     function: str
     assigned: set[str]
@@ -31,7 +31,7 @@ class Scope:
 
 
 class ExpressionChecker:
-    """What is known of the module so far, the violations found in it, and how its expressions are read."""
+    """Checker of expressions, with the module's known names and the violations found so far."""
 
     def __init__(self, signature: Signature, others: Sequence[Signature] = ()) -> None:
         self.signatures = {declared.function: declared for declared in (signature, *others)}
@@ -43,7 +43,7 @@ class ExpressionChecker:
         self.look_from(signature)
 
     def look_from(self, signature: Signature) -> None:
-        """What is read from now on stands in this function of the task's, or in a helper."""
+        """Set the task's function whose arguments the following code (its body, or a helper's) can read."""
         self.signature = signature
         self.arguments = {argument.name: argument for argument in signature.arguments}
         self.features: dict[str, Feature] = dict(signature.features())
@@ -85,7 +85,7 @@ class ExpressionChecker:
                 raise self.stop("expression", node, f"{kind_of(node)} is not in the language")
 
     def each(self, nodes: tuple[ast.expr, ...], scope: Scope) -> tuple[ir.Expression, ...]:
-        """All of them, even after one has failed, so that one reply names every fault."""
+        """Check all of them, even after one has failed, so that one reply names every fault."""
         made: list[ir.Expression] = []
         for node in nodes:
             try:
@@ -163,7 +163,7 @@ class ExpressionChecker:
         raise self.stop("expression", node, f"`{snippet(node)}` is not in the language")
 
     def visible(self, name: str, node: ast.AST, scope: Scope) -> None:
-        """Raises Stop where a helper reaches for an argument of the function that the task names."""
+        """Raise Stop where a helper reads an argument of a function that the task names."""
         head = name.partition(".")[0]
         if head in self.every_argument and scope.function not in self.signatures:
             hint = f"give {scope.function!r} an argument for the number, and pass it when calling"
@@ -171,7 +171,7 @@ class ExpressionChecker:
         self.own(head, node, scope)
 
     def own(self, name: str, node: ast.AST, scope: Scope) -> None:
-        """Raises Stop where a function that the task names reaches for an argument that only another one has."""
+        """Raise Stop where a function that the task names reads an argument that only another one has."""
         if scope.function in self.signatures and name in self.every_argument and name not in self.arguments:
             hint = f"{scope.function!r} is shown {', '.join(self.arguments) or 'nothing'}, and no more"
             raise self.stop("name", node, f"{name!r} is not an argument of {scope.function!r}", hint)
@@ -260,7 +260,7 @@ class ExpressionChecker:
         return made
 
     def observed(self, owner: str, kind: grammar.StatisticKind) -> tuple[str, grammar.Scope] | None:
-        """The feature that a statistic on `owner` is of, and its scope; None where it is not offered there."""
+        """Return the feature of a statistic on `owner`, and its scope; None where it is not offered there."""
         entity = self.signature.entity
         head, _, name = owner.partition(".")
         if owner in self.features and (entity is None or head != entity.name):
@@ -268,7 +268,7 @@ class ExpressionChecker:
         if entity is None or name not in {f.name for f in entity.features}:
             return None
         feature = f"{entity.name}.{name}"
-        if name == entity.key:  # a number that means nothing but itself can only be looked for
+        if name == entity.key:  # an identifier can only be looked for
             return (feature, "system") if kind.looks_for and head == entity.population else None
         if head == entity.name:
             return (feature, "entity") if "entity" in kind.scopes else None
@@ -277,7 +277,7 @@ class ExpressionChecker:
         return None
 
     def offered(self) -> str:
-        """Every statistic, with what this task offers it on."""
+        """List every statistic, with the owners that this task offers it on."""
         kinds: dict[str, list[str]] = {}
         for kind in grammar.STATISTICS.values():
             if owners := self.owners(kind):
@@ -285,7 +285,7 @@ class ExpressionChecker:
         return "; ".join(f"{', '.join(names)} of {owners}" for owners, names in kinds.items())
 
     def owners(self, kind: grammar.StatisticKind) -> list[str]:
-        """On what this task offers the statistic, two of them at the most."""
+        """Return the owners that this task offers the statistic on, at most two."""
         entity = self.signature.entity
         scalars = [a.name for a in self.signature.arguments if isinstance(a, Scalar)]
         groups = {name.partition(".")[0] for name in self.features} - {*scalars} - ({entity.name} if entity else set())
@@ -300,7 +300,7 @@ class ExpressionChecker:
         return owners[:2]
 
     def literal(self, node: ast.expr, argument: grammar.StatisticArgument, scope: grammar.Scope) -> float | None:
-        """The number written for an argument of a statistic; None where it is not one, or out of its bounds."""
+        """Return a statistic's literal argument; None where it is not a number, or out of its bounds."""
         if (
             not isinstance(node, ast.Constant)
             or not isinstance(node.value, int | float)

@@ -1,4 +1,4 @@
-"""Shows violations and warnings where they stand in the source: for people, and for the model that is to mend it."""
+"""Violations and warnings shown in their source context, for people and for the model that has to fix them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Located(Protocol):
 
 
 def findings_document(findings: Sequence[Located]) -> list[FindingDocument]:
-    """Violations or warnings as JSON."""
+    """Return violations or warnings as JSON."""
     return [
         {
             "rule": finding.rule,
@@ -45,12 +45,12 @@ def findings_document(findings: Sequence[Located]) -> list[FindingDocument]:
 
 
 def explain(source: str, findings: Sequence[Located]) -> str:
-    """Each violation or warning with its line of the source, a caret under its column, and what to write instead."""
+    """Format each violation or warning with its source line, a caret under its column, and a hint."""
     return "\n".join(line for finding in findings for line in explained(source, finding))
 
 
 def explained(source: str, finding: Located) -> list[str]:
-    """The lines that explain one violation or warning."""
+    """Return the lines that explain one violation or warning."""
     made = [f"line {finding.line}, column {finding.column}: [{finding.rule}] {finding.message}"]
     text, caret = excerpt(source, finding.line, finding.column)
     if text.strip():
@@ -59,9 +59,9 @@ def explained(source: str, finding: Located) -> list[str]:
 
 
 def excerpt(source: str, line: int, column: int) -> tuple[str, int]:
-    """A line of the source, cut to what stands around the column, and how many cells of a terminal come before it.
+    """Return a source line, cut to the context of the column, and the terminal cells before the column.
 
-    Tabs become spaces, and what cannot be printed becomes a question mark.
+    Tabs become spaces, and unprintable characters become question marks.
     """
     text = _line(source, line)
     start = max(0, min(column - 1, len(text)) - _BEFORE)
@@ -74,7 +74,7 @@ def excerpt(source: str, line: int, column: int) -> tuple[str, int]:
 
 
 def _line(source: str, line: int) -> str:
-    """One line, without splitting the rest of a source that may be very large."""
+    """Return one line without splitting the rest of a source that may be very large."""
     start = 0
     for _ in range(line - 1):
         end = _END.search(source, start)

@@ -1,6 +1,6 @@
-"""The reference: a program run under CPython by the definitions of `semantics`, slowly and plainly.
+"""Reference interpreter: runs a program under CPython by the definitions of `semantics`, slowly and plainly.
 
-What every other back end computes is measured against this.
+Every other back end is tested against it.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ class _Continued(Exception):
 class Reference:
     """A policy with its statistics, for one run.
 
-    The evaluator tells it what happens to entities (`observe` when one enters and whenever it is touched, `forget`
-    when it leaves) and, where features are observed at occasions, of these (`observe_occasion`). It asks for numbers by
-    calling it, or by `ask` for those of another function than the main one.
+    The evaluator reports events of entities (`observe` when one enters and whenever it is touched, `forget` when it
+    leaves) and, where features are observed at occasions, these (`observe_occasion`). It gets numbers by calling the
+    object, or by `ask` for functions other than the main one.
     """
 
     def __init__(self, program: ir.Module, plan: Plan, signature: Signature) -> None:
@@ -75,9 +75,9 @@ class Reference:
         }
 
     def observe(self, key: Hashable, features: Features) -> None:
-        """An event: the entity entered or was touched, and its statistics and the system's take in the features.
+        """Record an event: the entity entered or was touched. Updates its statistics and the system's.
 
-        Where a task has no entity, every event of the system is one of the key None.
+        In a task without an entity, every event of the system has the key None.
         """
         if key not in self._entities:
             self._entities[key] = self._streams("entity")
@@ -93,7 +93,7 @@ class Reference:
             latest[feature] = bucket
 
     def observe_occasion(self, occasion: str, features: Features) -> None:
-        """The occasion has come: the statistics of the features that are observed then take them in.
+        """Record an occasion: update the statistics of the features observed at it.
 
         Raises KeyError for an occasion that the task does not name.
         """
@@ -101,17 +101,17 @@ class Reference:
             stream.observe(float(features[feature]))
 
     def forget(self, key: Hashable) -> None:
-        """The entity left; nothing of it stays, but what the system observed."""
+        """Record that the entity left, and drop its state; the system's observations remain."""
         self._entities.pop(key, None)
         for feature, bucket in self._latest.pop(key, {}).items():
             self._populations[feature].remove(bucket)
 
     def __call__(self, features: Features, key: Hashable = None) -> float:
-        """The policy's number for these features and, where it reads statistics of an entity, that entity."""
+        """Return the policy's number for these features and, where it reads statistics of an entity, that entity."""
         return self._run(self._program.entry, {}, features, key)
 
     def ask(self, function: str, features: Features, key: Hashable = None) -> float:
-        """The number of the function of that name. Raises KeyError for one that the task does not declare."""
+        """Return the number of the named function. Raises KeyError for one that the task does not declare."""
         if function not in self._entries:
             raise KeyError(function)
         return self._run(self._entries[function], {}, features, key)

@@ -1,4 +1,4 @@
-"""A checked program: expressions and statements in which every value is a float64."""
+"""IR of a checked program: expressions and statements in which every value is a float64."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Read:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Statistic:
-    """A derived statistic of a feature (`obj.count`), of the scope named in the grammar table, by literal arguments."""
+    """A derived statistic of a feature (`obj.count`), with its scope (see the grammar table) and literal arguments."""
 
     kind: str
     scope: Scope
@@ -47,7 +47,7 @@ class Statistic:
 
 @dataclass(frozen=True, slots=True)
 class Occurrences:
-    """The answer of a statistic that looks for a value among its observations (`count`, `contains`)."""
+    """A statistic that looks for a value among its observations (`count`, `contains`), with that value."""
 
     statistic: Statistic
     value: Expression
@@ -56,7 +56,7 @@ class Occurrences:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A question to a history (`ghost`, `contains`) about the entity at hand."""
+    """A query of a history (`ghost`, `contains`) about the current entity."""
 
     history: str
     query: str
@@ -64,7 +64,7 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Operate:
-    """An operation of the grammar table, by name. `at` is where it stands in the source."""
+    """An operation of the grammar table, by name. `at` is its position in the source."""
 
     operation: str
     operands: tuple[Expression, ...]
@@ -73,7 +73,7 @@ class Operate:
 
 @dataclass(frozen=True, slots=True)
 class Compare:
-    """A chain of comparisons: operators[i] stands between operands[i] and operands[i + 1]."""
+    """A chain of comparisons: operators[i] is between operands[i] and operands[i + 1]."""
 
     operators: tuple[str, ...]
     operands: tuple[Expression, ...]
@@ -90,7 +90,7 @@ class Choose:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call of one of the module's own helpers. `at` is where it stands in the source."""
+    """A call of one of the module's own helpers. `at` is its position in the source."""
 
     function: str
     arguments: tuple[Expression, ...]
@@ -117,7 +117,7 @@ class If:
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """`for name in range(start, stop, step)`."""
+    """A loop `for name in range(start, stop, step)`."""
 
     name: str
     start: int
@@ -152,7 +152,7 @@ Statement = Assign | If | Loop | Break | Continue | Return
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A helper, whose arguments are numbers; or the entry, whose arguments are the task's."""
+    """A helper, whose arguments are numbers; or an entry, whose arguments are the task's."""
 
     name: str
     arguments: tuple[str, ...]
@@ -162,9 +162,9 @@ class Function:
 
 @dataclass(frozen=True, slots=True)
 class Module:
-    """Helpers come before the functions that call them; behind them stand those that the task names, the main one last.
+    """A program: helpers, each before its callers, then the functions that the task names, the main one last.
 
-    `named` counts the functions that the task names: more than one where it declares others besides the main one.
+    `named` is the number of functions that the task names: more than one if it declares others besides the main one.
     """
 
     parameters: tuple[tuple[str, float], ...]
@@ -179,7 +179,7 @@ class Module:
 
     @property
     def entries(self) -> tuple[Function, ...]:
-        """Every function that the task names, the main one last."""
+        """All functions that the task names, the main one last."""
         return self.functions[-self.named :]
 
     @property
@@ -188,7 +188,7 @@ class Module:
         return self.functions[: -self.named]
 
     def of(self, name: str) -> Module:
-        """The program of one function that the task names, with the helpers that it comes to call. Raises KeyError."""
+        """Return the program of one function that the task names, with the helpers it reaches. Raises KeyError."""
         if self.named == 1 and name == self.entry.name:
             return self
         entry = next((function for function in self.entries if function.name == name), None)
@@ -218,7 +218,7 @@ def children(expression: Expression) -> tuple[Expression, ...]:
 
 
 def expressions(body: tuple[Statement, ...]) -> Iterator[Expression]:
-    """Every expression in the statements, outer ones before their parts."""
+    """Yield every expression in the statements, outer ones before their parts."""
     for statement in body:
         match statement:
             case Assign(_, value) | Return(value):

@@ -1,9 +1,7 @@
-"""What to doubt in a program that is accepted: by interval analysis over what the task declares, and by dependence.
+"""Lint of accepted programs: interval analysis over the task's declarations, dependence, unused and dead code.
 
-A warning is a help, not a verdict: arithmetic is total, so a program that is warned of still has a result for every
-input. Nothing is warned of that the analysis can show not to happen; but it may not see why something cannot happen.
-
-What a module says for nothing: names that are never used, and statements after the end of a block.
+A warning is a help, not a verdict: arithmetic is total, so the program still has a result for every input. Nothing is
+reported that the analysis can prove impossible; but it may fail to prove it.
 """
 
 from __future__ import annotations
@@ -25,7 +23,7 @@ from vulcan.task import Signature
 
 
 def unused_names(tree: ast.Module, named: Sequence[str]) -> Iterator[tuple[ast.AST, str]]:
-    """Where each name stands that is never used, and what it is. `named` are the functions that the task names."""
+    """Yield the location and description of each unused name. `named` are the functions that the task names."""
     names = {node.name: _names(node) for node in tree.body if isinstance(node, ast.FunctionDef)}
     called = _called(names, named)
     loaded = {name for function in called for name in _loaded(names[function])}
@@ -43,7 +41,7 @@ def unused_names(tree: ast.Module, named: Sequence[str]) -> Iterator[tuple[ast.A
 
 
 def unreachable_code(tree: ast.Module) -> Iterator[ast.stmt]:
-    """The first statement of each block behind one that never goes on."""
+    """Yield the first statement of each block after one that never falls through."""
     for block in _blocks(tree.body):
         yield from _behind(block)
 
@@ -102,7 +100,7 @@ def _counters(body: list[ast.stmt]) -> set[str]:
 
 
 def _called(functions: Mapping[str, list[ast.Name]], named: Sequence[str]) -> set[str]:
-    """The functions that a call of one that the task names can come to."""
+    """Return the functions reachable from those that the task names."""
     found, pending = set(named), list(named)
     while pending:
         for name in _loaded(functions[pending.pop()]) & functions.keys() - found:
@@ -117,7 +115,7 @@ _MAX_WARNINGS = 20
 
 @dataclass(frozen=True, slots=True)
 class PolicyWarning:
-    """A doubt about an accepted program. `rule` is its name in the table of warnings; line and column count from 1."""
+    """A warning about an accepted program. `rule` is its name in the warning table; line and column count from 1."""
 
     rule: str
     line: int
@@ -138,7 +136,7 @@ class LintResult:
 
 
 def lint(source: str, program: ir.Module, signature: Signature) -> LintResult:
-    """What to doubt in a checked program, in the order of its lines, at most 20 warnings.
+    """Lint a checked program: return warnings in line order, at most 20.
 
     The signature has the arguments of every function that the task names.
     """
@@ -153,7 +151,7 @@ class _Doubts:
         self.as_it_is = follow(program, signature)
         self.however_tuned = follow(program, signature, any_parameters=True) if program.parameters else self.as_it_is
         self.settled: set[int] = set()
-        """The identities of expressions in conditions that were warned of: no more is said of them."""
+        """Identities of expressions in conditions already warned of, which are not reported again."""
 
     def all(self) -> LintResult:
         constant = self.constant()
@@ -168,7 +166,7 @@ class _Doubts:
         return PolicyWarning(name, *at, message, grammar.WARNINGS[name].hint)
 
     def text(self, expression: ir.Expression) -> str:
-        """The expression as source."""
+        """Return the expression as source."""
         alone = ir.Module((), (ir.Function("f", (), (ir.Return(expression),)),))
         text = emit_source(alone, self.signature).rstrip().rpartition("    return ")[2]
         return text if len(text) <= _MAX_TEXT else text[: _MAX_TEXT - 3] + "..."
@@ -193,10 +191,10 @@ class _Doubts:
                     "outside-domain", at, f"`{operand}` is {_range(bounds)}: where {why} has no value, `{whole}` is 0"
                 )
 
-    # Conditions, and what they leave out
+    # Conditions and unreachable code
 
     def conditions(self) -> Iterator[PolicyWarning]:
-        """Of tests first; then of comparisons that are no part of what was warned of already."""
+        """Yield warnings of tests first, then of comparisons that are no part of an earlier warning."""
         constant = {place: seen for place, seen in self.however_tuned.outcomes.items() if len(seen) == 1}
         for tests in (True, False):
             for (at, e), (outcome,) in constant.items():
@@ -212,7 +210,7 @@ class _Doubts:
         )
 
     def compared(self, e: ir.Expression) -> str:
-        """The declared range of what a comparison with a number is about."""
+        """Return the declared range of a feature compared with a number."""
         features = dict(self.signature.features())
         for part in e.operands if isinstance(e, ir.Compare) else ():
             if isinstance(part, ir.Read):
@@ -232,7 +230,7 @@ class _Doubts:
         for number, statement in enumerate(body):
             if id(statement) not in reached:
                 at = getattr(statement, "at", None)
-                if number and at is not None:  # the first one's condition is warned of already
+                if number and at is not None:  # the first one's condition has its own warning
                     yield self.warning("unreachable", at, "the conditions before it let nothing go on to here")
                 return
             match statement:
@@ -247,7 +245,7 @@ class _Doubts:
                 case _:
                     pass
 
-    # Names and features without use
+    # Unused names and features
 
     def unused(self) -> Iterator[PolicyWarning]:
         for node, message in unused_names(self.tree, [entry.name for entry in self.program.entries]):
@@ -262,7 +260,7 @@ class _Doubts:
                 )
 
     def leaves(self, name: str) -> dict[ir.Expression, ir.Position]:
-        """Everything that a function that the task names reads, and where it does so first."""
+        """Return everything that a function named by the task reads, with the position of the first read."""
         found: dict[ir.Expression, ir.Position] = {}
         for function in self.program.of(name).functions:
             for e in ir.expressions(function.body):
@@ -287,10 +285,10 @@ class _Doubts:
         found = (node for node in self.tree.body if isinstance(node, ast.FunctionDef))
         return next(node for node in found if node.name == function)
 
-    # A result that is always the same
+    # Constant results
 
     def constant(self) -> str | None:
-        """Why nothing that the policy returns ever differs."""
+        """Return the reason why every function's result is constant; None where one may differ."""
         reasons = [(entry.name, self.constant_of(entry.name)) for entry in reversed(self.program.entries)]
         known = [(name, why) for name, why in reasons if why is not None]
         if len(known) < len(reasons):
@@ -315,7 +313,7 @@ def _constant(result: AbstractValue) -> str | None:
 
 
 def _place(e: ir.Expression) -> ir.Position | None:
-    """Where a comparison stands; None for what is not one."""
+    """Return a comparison's position; None for other expressions."""
     return e.at if isinstance(e, ir.Compare) else None
 
 

@@ -1,7 +1,7 @@
-"""How finely a population percentile sees its values.
+"""Log-linear buckets: the resolution of population percentiles.
 
-A value is kept with `resolution` bits behind its leading one, cut off towards zero: at most 2**-resolution of it
-is lost, and integers below 2**(resolution + 1) are exact. What is smaller than 2**-20 counts as 0.
+A value keeps `resolution` bits after its leading one and is truncated towards zero: at most 2**-resolution of it
+is lost, and integers below 2**(resolution + 1) are exact. Magnitudes below 2**-20 count as 0.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ MIN_EXPONENT = -20
 
 
 def bucket_of(value: float, resolution: int) -> int:
-    """The log-linear bucket of a value: 0 for what counts as 0, negative for negative values."""
+    """Return the log-linear bucket of a value: 0 for values that count as 0, negative for negative values."""
     magnitude = abs(value)
     if magnitude < 2.0**MIN_EXPONENT:
         return 0
@@ -22,12 +22,12 @@ def bucket_of(value: float, resolution: int) -> int:
 
 
 def first_bucket(resolution: int) -> int:
-    """Added to a bucket's number it gives the leading bits of its float64."""
+    """Return the offset that turns a bucket's number into the leading bits of its float64."""
     return ((MIN_EXPONENT + 1023) << resolution) - 1
 
 
 def value_of(bucket: int, resolution: int) -> float:
-    """The value in the bucket that is nearest to zero."""
+    """Return the value in the bucket that is nearest to zero."""
     if bucket == 0:
         return 0.0
     bits = (abs(bucket) + first_bucket(resolution)) << (52 - resolution)

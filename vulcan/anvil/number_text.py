@@ -1,4 +1,4 @@
-"""Numbers as people read them."""
+"""Human-readable numbers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ _PLAIN_NUMBERS_UP_TO = 1e6
 
 
 def format_number(value: float) -> str:
-    """3, 0.5, 123,456,789, 2^40 or 1e+300."""
+    """Format a number for display: 3, 0.5, 123,456,789, 2^40 or 1e+300."""
     if abs(value) >= _EXTREME or not value.is_integer() or abs(value) < _PLAIN_NUMBERS_UP_TO:
         return f"{value:g}"
     exponent = abs(value).as_integer_ratio()[0].bit_length() - 1

@@ -1,7 +1,4 @@
-"""Source text to Python's syntax tree, with every size bounded before anything walks it.
-
-Small questions to Python's syntax tree, and names for its nodes that people understand.
-"""
+"""Parsing of source text into Python's syntax tree, with size limits checked first, and helpers for its nodes."""
 
 from __future__ import annotations
 
@@ -19,7 +16,7 @@ _CARRIES_NO_MEANING = (ast.expr_context, ast.operator, ast.unaryop, ast.boolop, 
 
 
 def children(node: ast.AST) -> list[ast.AST]:
-    """The nodes right below, without those that only name an operator or a context; for trees are walked often."""
+    """Return the direct child nodes, except operators and contexts (trees are walked often)."""
     found: list[ast.AST] = []
     for name in node._fields:
         value = getattr(node, name, None)
@@ -31,15 +28,15 @@ def children(node: ast.AST) -> list[ast.AST]:
 
 
 def within(node: ast.AST) -> list[ast.AST]:
-    """The node and all below it."""
+    """Return the node and all its descendants."""
     found = [node]
-    for each in found:  # which grows as it is walked
+    for each in found:  # grows during the loop
         found += children(each)
     return found
 
 
 def stored_names(node: ast.stmt) -> set[str]:
-    """Every name that the statement, or a statement inside it, assigns."""
+    """Return every name that the statement, or a statement inside it, assigns."""
     return {n.id for n in within(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
 
 
@@ -52,7 +49,7 @@ def is_docstring(node: ast.stmt) -> bool:
 
 
 def dotted(node: ast.expr) -> str:
-    """`a.b.c` for a chain of attributes on a name; an empty string for anything else."""
+    """Return `a.b.c` for a chain of attributes on a name; an empty string for anything else."""
     parts: list[str] = []
     while isinstance(node, ast.Attribute):
         parts.append(node.attr)
@@ -67,7 +64,7 @@ def position(node: ast.AST) -> Position:
 def snippet(node: ast.AST) -> str:
     try:
         text = ast.unparse(node).partition("\n")[0]
-    except ValueError:  # an integer of more digits than Python prints, or an f-string that it cannot write back
+    except ValueError:  # an integer of more digits than Python prints, or an f-string that it cannot unparse
         return kind_of(node).strip("`")
     return text if len(text) <= 60 else text[:57] + "..."
 
@@ -102,7 +99,7 @@ def kind_of(node: ast.AST) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SizeLimits:
-    """The largest source, in bytes, and tree, in nodes and in levels."""
+    """Limits on the source, in bytes, and on the tree, in nodes and levels."""
 
     source: int = grammar.MAX_SOURCE_BYTES
     tree: int = grammar.MAX_TREE_NODES
@@ -113,13 +110,13 @@ ANVIL = SizeLimits()
 
 
 def parse(source: str, bounds: SizeLimits = ANVIL) -> ast.Module:
-    """The syntax tree of the source. Raises Rejected where it is too large, too deep or not Python."""
+    """Parse the source. Raises Rejected where it is too large, too deep or not Python."""
     size = len(source.encode("utf-8", errors="surrogatepass"))
     if size > bounds.source:
         raise Rejected((violation("too-long", 1, 1, f"the source has {size:,} bytes"),))
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # such as a doubtful escape in a docstring: not the user's problem
+            warnings.simplefilter("ignore")  # e.g. an invalid escape in a docstring: not the user's problem
             tree = ast.parse(source)
     except SyntaxError as error:
         raise Rejected((violation("syntax", error.lineno or 1, max(error.offset or 1, 1), error.msg),)) from None
@@ -134,7 +131,7 @@ def parse(source: str, bounds: SizeLimits = ANVIL) -> ast.Module:
 
 
 def _bound(tree: ast.Module, bounds: SizeLimits) -> None:
-    """Level by level, not by recursion, for the tree may be deeper than the interpreter's stack."""
+    """Check the limits level by level, not by recursion: the tree may be deeper than the interpreter's stack."""
     nodes = 0
     line, column = 1, 1
     level: deque[ast.AST] = deque([tree])
@@ -153,7 +150,7 @@ def _bound(tree: ast.Module, bounds: SizeLimits) -> None:
 
 
 def _count_columns_in_characters(tree: ast.Module, source: str) -> None:
-    """Python's trees count columns in bytes of UTF-8; whoever reads a violation counts characters."""
+    """Convert columns, which Python's trees count in bytes of UTF-8, to characters."""
     lines = [line.encode("utf-8") for line in re.split("\r\n|\r|\n", source)]
     for node in ast.walk(tree):
         if isinstance(node, ast.expr | ast.stmt | ast.arg):

@@ -1,4 +1,4 @@
-"""What a program needs: inferred from its code, so that nothing is attached by hand and nothing unused costs."""
+"""Resource plan of a program, inferred from its code: nothing is declared by hand, and nothing unused costs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from vulcan.task import Signature
 
 @dataclass(frozen=True, slots=True)
 class StatisticMemory:
-    """Bytes that a statistic takes: of each entity, and of the whole system."""
+    """Bytes that a statistic takes: per entity, and for the whole system."""
 
     statistic: ir.Statistic
     entity: int
@@ -36,8 +36,8 @@ class Plan:
     """The features, statistics and history queries that a program uses, and the bound on its work.
 
     `operations` bounds the operations of one call: each operation, comparison, choice, feature read, statistic and
-    assignment counts one, loops multiply, helpers count where they are called. `inlined_size` counts what would have
-    to be compiled if every helper were written out where it is called: both branches of an `if`, loops once.
+    assignment counts one, loops multiply, helpers count at each call. `inlined_size` counts the operations to compile
+    if every helper were inlined: both branches of an `if`, loops once.
     """
 
     features: tuple[str, ...]
@@ -55,20 +55,20 @@ class Plan:
 
     @property
     def populations(self) -> tuple[str, ...]:
-        """The entity features of which percentiles are asked, each kept in one histogram."""
+        """The entity features whose percentiles are requested, each stored in one histogram."""
         return tuple(sorted({s.feature for s in self.percentiles}))
 
     @property
     def entity_block(self) -> Block:
-        """Where the statistics of an entity lie."""
+        """Layout of an entity's statistics."""
         return block_of(self.statistics, "entity")
 
     def system_block(self, signature: Signature) -> Block:
-        """Where the statistics of the system lie, but for those that observe at an occasion."""
+        """Return the layout of the system's statistics, except those observed at an occasion."""
         return block_of(self.statistics, "system", self.shapes(signature), signature.occasions)
 
     def occasion_blocks(self, signature: Signature) -> Mapping[str, Block]:
-        """Where the statistics lie that observe at occasions, by the occasion; those that have any, in order."""
+        """Return the layouts of the statistics observed at occasions, by occasion, in order, without empty blocks."""
         occasions = signature.occasions
         blocks = {
             occasion: block_of(self.statistics, base_at(occasion), occasions=occasions)
@@ -81,7 +81,7 @@ class Plan:
 
     @property
     def entity_slots(self) -> int:
-        """Float64 slots of statistics an entity."""
+        """Float64 slots of statistics per entity."""
         return self.entity_block.slots
 
     @property
@@ -93,7 +93,7 @@ class Plan:
         return sum(block.slots for block in blocks) * BYTES_PER_SLOT
 
     def memory(self, signature: Signature) -> tuple[StatisticMemory, ...]:
-        """What each statistic takes. What several share is counted with the first of them, so the sums are right."""
+        """Return the memory of each statistic. Shared parts are counted with the first one, so the sums are right."""
         lengths = {"entity": self.entity_block.lengths, "system": self.system_block(signature).lengths}
         lengths |= {base_at(name): block.lengths for name, block in self.occasion_blocks(signature).items()}
         counted: set[tuple[Base, Part]] = set()
@@ -110,7 +110,7 @@ class Plan:
 
 
 def make_plan(program: ir.Module, limit: int) -> Plan:
-    """The plan of a program.
+    """Return the plan of a program.
 
     Raises Rejected where one call could take more than `limit` operations, or helpers nest too deeply.
     """
@@ -140,7 +140,7 @@ def make_plan(program: ir.Module, limit: int) -> Plan:
 
 
 def joined(plans: Sequence[Plan]) -> Plan:
-    """What several functions of one policy need together; `operations` are those of the one that takes the most."""
+    """Merge the plans of a policy's functions; `operations` is the largest of theirs."""
     if len(plans) == 1:
         return plans[0]
     queries = {query for plan in plans for query in plan.queries}
@@ -162,7 +162,7 @@ def _spelled(count: int) -> str:
 
 
 class _Counter:
-    """Counts operations: those that one call may take, or those `written` once helpers are put in place."""
+    """Counts operations: those that one call may take, or those `written` once helpers are inlined."""
 
     def __init__(self, program: ir.Module, written: bool = False) -> None:
         self.program = program
@@ -171,7 +171,7 @@ class _Counter:
         self.loops: list[tuple[int, ir.Loop]] = []
 
     def count(self) -> tuple[int, ir.Loop | None]:
-        """Operations of one call of the entry, and the outermost loop that takes the most of them."""
+        """Return the operations of one call of the entry, and the outermost loop that takes the most of them."""
         for function in self.program.functions:
             self.helpers[function.name] = self.block(function.body)
         _, heaviest = max(self.loops, key=lambda pair: pair[0], default=(0, None))
@@ -199,14 +199,15 @@ class _Counter:
         if isinstance(expression, ir.Call):
             own += self.helpers[expression.function]
         if isinstance(expression, ir.Occurrences) and expression.statistic.scope == "entity":
-            own += int(expression.statistic.arguments[-1])  # an entity's observations are looked through
+            own += int(expression.statistic.arguments[-1])  # an entity's observations are scanned
         return own + sum(self.expression(part) for part in ir.children(expression))
 
 
 class _Depth:
-    """How deeply statements, expressions and calls of helpers stand within one another.
+    """Nesting depth of statements, expressions and helper calls.
 
-    The tree is bounded before, but each helper starts a tree of its own; the reference walks them all by recursion.
+    The tree is already bounded, but each helper starts its own tree; the reference interpreter recurses through all of
+    them.
     """
 
     def __init__(self, program: ir.Module) -> None:

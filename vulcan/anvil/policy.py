@@ -1,7 +1,4 @@
-"""A checked policy, and what can be made of it.
-
-One function of a policy alone, and machine code made of it once for each layout.
-"""
+"""Checked policies and their functions, each with its native code, reference interpreter and warnings."""
 
 from __future__ import annotations
 
@@ -27,19 +24,19 @@ if TYPE_CHECKING:
 
 
 class Compiled:
-    """The machine code of a program, made when it is first asked for with a layout, and kept."""
+    """Machine code of a program, compiled on first use for each layout, and cached."""
 
     def __init__(self, program: ir.Module, plan: Plan, signature: Signature) -> None:
         self._program = program
         self._plan = plan
         self._signature = signature
         self._made: dict[tuple[int, bool], tuple[Layout, Native]] = {}
-        """By the identity of the layout, which is kept so that its identity stays its own, and by `hurried`."""
+        """Keyed by the identity of the layout, which is stored to keep that identity unique, and by `hurried`."""
 
     def native(self, layout: Layout, hurried: bool = False) -> Native:
         from vulcan.anvil.native.compile import compile_native  # loads numba, which checking a policy does not need
 
-        key = (id(layout), hurried and (id(layout), False) not in self._made)  # what there is need not be made again
+        key = (id(layout), hurried and (id(layout), False) not in self._made)  # reuse unhurried code if available
         if key not in self._made:
             made = compile_native(self._program, self._plan, self._signature, layout, hurried)
             self._made[key] = (layout, made)
@@ -48,11 +45,11 @@ class Compiled:
 
 @dataclass(frozen=True)
 class PolicyFunction:
-    """One of the functions that a task declares, as one policy defines it: with the helpers and the plan that it needs.
+    """One function that a task declares, as one policy defines it: with the helpers and the plan that it needs.
 
-    `native()` and `reference()` have a state of their own, with the statistics of this function alone. Whoever uses
-    several functions of a policy so tells each of them of every event, each with blocks of its own. The events are
-    the same for all: where the task has an entity, an event of it is one for a function that is shown none, too.
+    `native()` and `reference()` have their own state, with the statistics of this function alone. A caller that uses
+    several functions of a policy this way reports every event to each of them, with separate blocks. The events are the
+    same for all: in a task with an entity, its events also count for a function that is not shown the entity.
     """
 
     task: Task
@@ -65,9 +62,9 @@ class PolicyFunction:
         return self.signature.function
 
     def native(self, layout: Layout, hurried: bool = False) -> Native:
-        """Machine code that reads its features where the layout says; `score` is this function.
+        """Return machine code that reads its features at the layout's slots; `score` is this function.
 
-        For a short run, `hurried` makes it in half the time; it is a few percent slower, and its results are the same.
+        For a short run, `hurried` halves the compile time; the code is a few percent slower, its results are identical.
         """
         return self._compiled.native(layout, hurried)
 
@@ -76,12 +73,12 @@ class PolicyFunction:
         return Compiled(self.program, self.plan, self.task.interface)
 
     def reference(self) -> Reference:
-        """A fresh run of this function under CPython: an ordinary callable, with the statistics it needs."""
+        """Return a fresh reference run of this function under CPython: a callable with the statistics it needs."""
         return Reference(self.program, self.plan, self.task.interface)
 
 
 def check(source: str, task: Task) -> Policy:
-    """The policy that the source defines for the task. Raises Rejected, saying where and why."""
+    """Check the source against the task, and return its policy. Raises Rejected with locations and reasons."""
     program = check_tree(parse(source), task.signature, task.others)
     plans = [make_plan(program.of(declared.function), task.operations) for declared in task.functions]
     return Policy(source, task, program, joined(plans))
@@ -89,10 +86,10 @@ def check(source: str, task: Task) -> Policy:
 
 @dataclass(frozen=True)
 class Policy:
-    """A checked policy. `program` is the whole module, `plan` what all of its functions need together.
+    """A checked policy: `program` is the whole module, `plan` the combined plan of all of its functions.
 
-    Where the task declares several functions, they share one state: `native()` and `reference()` are told of events
-    once, and keep what any of the functions asks for. `function(name)` is one of them alone.
+    If the task declares several functions, they share one state: `native()` and `reference()` take each event once, and
+    store what any of the functions needs. `function(name)` is one of them alone.
     """
 
     source: str
@@ -101,7 +98,7 @@ class Policy:
     plan: Plan
 
     def function(self, name: str | None = None) -> PolicyFunction:
-        """One of the functions alone, the main one where none is named. Raises KeyError for one the task has not."""
+        """Return one function alone, by default the main one. Raises KeyError for one the task does not declare."""
         declared = self.task.function(name)
         if declared.function not in self._functions:
             program = self.program.of(declared.function)
@@ -120,9 +117,9 @@ class Policy:
         return dict(self.program.parameters)
 
     def with_parameters(self, values: Mapping[str, float]) -> Policy:
-        """The same policy with other parameters.
+        """Return the same policy with other parameters.
 
-        Raises KeyError for a name it has not, ValueError for a value that is not a finite number.
+        Raises KeyError for an unknown name, ValueError for a value that is not a finite number.
         """
         if unknown := values.keys() - self.parameters.keys():
             raise KeyError(", ".join(sorted(unknown)))
@@ -133,7 +130,7 @@ class Policy:
 
     @property
     def operations(self) -> int:
-        """The most operations that one call may take."""
+        """Maximum number of operations of one call."""
         return self.plan.operations
 
     @property
@@ -142,9 +139,9 @@ class Policy:
         return program_size(self.program)
 
     def native(self, layout: Layout, hurried: bool = False) -> Native:
-        """Machine code that reads its features where the layout says.
+        """Return machine code that reads its features at the layout's slots.
 
-        For a short run, `hurried` makes it in half the time; it is a few percent slower, and its results are the same.
+        For a short run, `hurried` halves the compile time; the code is a few percent slower, its results are identical.
         """
         return self._compiled.native(layout, hurried)
 
@@ -153,20 +150,20 @@ class Policy:
         return Compiled(self.program, self.plan, self.task.interface)
 
     def reference(self) -> Reference:
-        """A fresh run of the policy under CPython: an ordinary callable, with the statistics it needs."""
+        """Return a fresh reference run of the policy under CPython: a callable with the statistics it needs."""
         return Reference(self.program, self.plan, self.task.interface)
 
     @property
     def warnings(self) -> tuple[PolicyWarning, ...]:
-        """What to doubt in the policy: divisors that may be 0, conditions that are constant, what is read in vain."""
+        """Lint warnings: divisors that may be 0, constant conditions, unused reads."""
         return self._doubts.warnings
 
     @property
     def constant(self) -> str | None:
-        """Why the result is the same for every input; None where it may differ.
+        """The reason why the result is the same for every input; None if it may differ.
 
         Such a policy decides nothing, and need not be scored. The reason says whether other parameters could help.
-        Of several functions every one has to be so.
+        If there are several functions, all of them must be constant.
         """
         return self._doubts.constant
 
@@ -176,12 +173,12 @@ class Policy:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Equal for programs that differ only in comments, layout and the names of locals, parameters and helpers."""
+        """A hash of the program apart from comments, layout and the names of locals, parameters and helpers."""
         return hashlib.sha256(repr(_Canonical(self.program).functions()).encode()).hexdigest()
 
 
 class _Canonical:
-    """A program's functions with names in order of appearance and parameters by their values."""
+    """A program's functions with names in order of appearance and parameters replaced by their values."""
 
     def __init__(self, program: ir.Module) -> None:
         self.program = program

@@ -1,4 +1,4 @@
-"""The language in words, written from the grammar table: the language section of every prompt."""
+"""Description of the language in Markdown, from the grammar table: the language section of every prompt."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from vulcan.task import Entity, Feature, Global, History, Signature, Task
 
 
 def describe_language(task: Task) -> str:
-    """What a policy of the task may be made of, in Markdown: the language section of every prompt."""
+    """Describe the language available to a task's policies, in Markdown: the language section of every prompt."""
     parts = [
         _functions(task),
         "Only what is listed here is accepted. Every value is a float64 (True is 1, False is 0; integers are exact to "
@@ -31,7 +31,6 @@ def describe_language(task: Task) -> str:
 
 
 def _functions(task: Task) -> str:
-    """What has to be defined."""
     if not task.others:
         return f"A policy is a Python module that defines {_head(task.signature)} and returns {task.signature.returns}."
     listed = "\n".join(f"- {_head(declared)} which returns {declared.returns}." for declared in task.functions)
@@ -68,7 +67,7 @@ def _statements() -> str:
 
 
 def _operations() -> str:
-    """One line an operation; ways to write the same operation share it."""
+    """Return one line per operation; notations of the same operation share it."""
     lines: dict[tuple[str, str], list[str]] = {}
     for operation in _listed():
         lines.setdefault((operation.name, operation.meaning), []).append(f"`{operation.syntax}`")
@@ -102,7 +101,7 @@ def _features(task: Task) -> str:
 
 
 def _shown_to(task: Task, feature: str) -> str:
-    """The functions that are shown the feature."""
+    """Return the functions that are shown the feature."""
     return ", ".join(code(declared.function) for declared in task.functions if feature in dict(declared.features()))
 
 
@@ -158,7 +157,7 @@ def _listed_kinds(kinds: Iterable[StatisticKind]) -> str:
 
 
 def bounds_of_arguments(entity: str | None) -> str:
-    """Which numbers the arguments may be."""
+    """Describe the bounds of statistics' arguments."""
     bounds: dict[str, list[str]] = {}
     for kind in grammar.STATISTICS.values():
         for a in kind.arguments:
@@ -188,7 +187,7 @@ def _histories(task: Task) -> str:
 
 
 def limits(operations: int, unless: str = "") -> str:
-    """The bounds on programs, as a list."""
+    """List the limits on programs."""
     return "\n".join(
         (
             f"- {grammar.MAX_SOURCE_BYTES // 1024} KB of source, {grammar.MAX_TREE_NODES:,} syntax nodes, nesting of "
@@ -201,7 +200,7 @@ def limits(operations: int, unless: str = "") -> str:
 
 
 def _rules_in_short() -> str:
-    """Rules of one hint share a line."""
+    """Return one line per hint, with the rules that share it."""
     lines: dict[str, list[str]] = {}
     for rule in grammar.RULES.values():
         lines.setdefault(rule.hint, []).append(rule.name)
@@ -209,11 +208,11 @@ def _rules_in_short() -> str:
 
 
 def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
-    """A table in Markdown."""
+    """Format a Markdown table."""
     lines = [head, ("---",) * len(head), *rows]
     return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
 
 
 def code(text: str) -> str:
-    """Inline code in Markdown; several lines are shown as one."""
+    """Format inline code in Markdown; several lines become one."""
     return "`" + text.replace("\n", "; ") + "`"

@@ -1,4 +1,4 @@
-"""Why a program was rejected: located, named, and with a hint."""
+"""Rejections of programs: rule, location, message and hint of each violation."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def violation(rule: str, line: int, column: int, message: str, hint: str | None 
 
 
 class Rejected(Exception):
-    """The program is outside the language. A verdict on the program, not a fault of Vulcan."""
+    """A program outside the language: a verdict on the program, not a fault of Vulcan."""
 
     def __init__(self, violations: tuple[Violation, ...]) -> None:
         super().__init__("; ".join(str(v) for v in violations))

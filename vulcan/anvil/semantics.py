@@ -1,8 +1,8 @@
-"""The meaning of every operation of Anvil, on float64, total: defined and finite for every finite input.
+"""Semantics of every operation of Anvil, on float64, total: defined and finite for every finite input.
 
 This is the definition. The compiler, the exporters and the interval analysis are tested against it.
-A quotient or remainder by zero is 0; a logarithm, square root or power outside its domain is 0; what would
-overflow is the largest finite number of that sign. So NaN and infinity cannot arise.
+A quotient or remainder by zero is 0; a logarithm, square root or power outside its domain is 0; overflow gives the
+largest finite number of that sign. So NaN and infinity cannot arise.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ def truth(x: float) -> float:
 
 
 def both(a: float, b: float) -> float:
-    """`a and b` gives an operand, as in Python."""
+    """Return a if it is 0, else b: an operand, as in Python."""
     return b if a != 0.0 else a
 
 

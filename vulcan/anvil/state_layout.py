@@ -1,12 +1,10 @@
-"""Where the statistics of a plan lie in memory: what each one keeps, and in which float64 slots of which block.
+"""Memory layout of a plan's statistics: the parts that each needs, and their float64 slots in each block.
 
-An entity has a block of its own; the system's lies behind the evaluator's globals, and behind it one for each occasion
-at which features are observed. A block is made of parts, and what several statistics need is there once: the count of
-observations, which is one for all streams of a block, for an event is an observation of each; the ring of a stream's
-latest observations, as long as the longest window asked of it; and what belongs to one window of a stream, whichever
-statistics ask for it.
-
-The block of memory of one population: how large it is, and how an empty one is written.
+An entity has its own block; the system's follows the evaluator's globals, and is followed by one for each occasion at
+which features are observed. A block consists of parts, and statistics share the parts that they have in common: the
+count of observations, one for all streams of a block, since an event is an observation of each; the ring of a stream's
+latest observations, as long as the longest window requested; and the parts of one window of a stream, whichever
+statistics need them. `PopulationShape` gives the size and the initial content of a population.
 """
 
 from __future__ import annotations
@@ -24,13 +22,13 @@ from vulcan.task import Feature
 # Words of the header
 LIVE, FIRST_BUCKET, MIN, RESOLUTION, BUCKETS, WORDS_AT, TOP_AT, COUNTS_AT, UNKNOWN, HEADER = range(10)
 
-# Words of a cursor: the bucket it is at, the values below that bucket, its latest answer, and whether that still holds
+# Words of a cursor: its bucket, the values below that bucket, its latest answer, and whether that is still valid
 BUCKET, BELOW, ANSWER, ANSWERED, CURSOR = range(5)
 
 
 @dataclass(frozen=True, slots=True)
 class PopulationShape:
-    """The size of the population of one feature, whose values lie from `low` to `high`."""
+    """Size of the population of one feature, whose values lie from `low` to `high`."""
 
     low: float
     high: float
@@ -74,32 +72,32 @@ Kind = Literal[
     "observations", "latest", "avg", "min", "max", "ewma", "sum", "bucket", "ring", "sorted", "table", "population"
 ]
 Base = str
-"""Which block: `entity`, `system`, or what `base_at` gives for an occasion."""
+"""A block: `entity`, `system`, or the result of `base_at` for an occasion."""
 
 
 def base_at(occasion: str) -> Base:
-    """The block of the statistics that observe at an occasion."""
+    """Return the block of the statistics that observe at an occasion."""
     return f"at {occasion}"
 
 
 def base_of(statistic: ir.Statistic, occasions: Mapping[str, str]) -> Base:
-    """The block of a statistic of an entity or the system; `occasions` are as `Signature.occasions` has them."""
+    """Return the block of an entity's or the system's statistic; `occasions` is `Signature.occasions`."""
     is_observed = statistic.scope == "system" and statistic.feature in occasions
     return base_at(occasions[statistic.feature]) if is_observed else statistic.scope
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Part:
-    """Something that statistics of a feature keep; `argument` is an average's alpha or a window's length.
+    """A piece of state that statistics of a feature share; `argument` is an average's alpha or a window's length.
 
-    - `observations`: how many there were, an int64
+    - `observations`: their count, an int64
     - `latest`, `avg`, `min`, `max`, `ewma`: the statistic itself
-    - `ring`: the latest observations; the i-th from 0 lies at its number modulo the length
+    - `ring`: the latest observations; the i-th from 0 is at i modulo the length
     - `sum`: the sum over a window
     - `sorted`: a window's observations in ascending order, the oldest of equals first
     - `table`: a window's observations as a hash table, each with its count
     - `bucket`: the number from 1 of the population's bucket that counts the entity, 0 for none, an int64
-    - `population`: see `population_shape`
+    - `population`: see `PopulationShape`
     """
 
     kind: Kind
@@ -111,7 +109,7 @@ OBSERVATIONS = Part("observations")
 
 
 def parts_of(statistic: ir.Statistic, occasions: Mapping[str, str] | None = None) -> tuple[tuple[Base, Part], ...]:
-    """What a statistic needs, and in which block; `occasions` are those of features."""
+    """Return the parts that a statistic needs, each with its block; `occasions` are those of features."""
     feature, last = statistic.feature, statistic.arguments[-1] if statistic.arguments else 0.0
     if statistic.scope == "population":
         return ("entity", Part("bucket", feature)), ("system", Part("population", feature))
@@ -120,7 +118,7 @@ def parts_of(statistic: ir.Statistic, occasions: Mapping[str, str] | None = None
     match statistic.kind:
         case "latest":
             found = [Part("latest", feature)]
-        case "min" | "max" | "ewma" as kind:  # an entity's first observation is known by its entering
+        case "min" | "max" | "ewma" as kind:  # an entity's first observation is its `enter`
             found = [Part(kind, feature, last), *([OBSERVATIONS] if base != "entity" else [])]
         case "avg":
             found = [Part("avg", feature), OBSERVATIONS]
@@ -130,7 +128,7 @@ def parts_of(statistic: ir.Statistic, occasions: Mapping[str, str] | None = None
             found = [OBSERVATIONS, Part("sum", feature, last), ring]
         case "window_percentile":
             found = [OBSERVATIONS, Part("sorted", feature, last), ring]
-        case "count" | "contains":  # few observations of an entity are looked through faster than hashed
+        case "count" | "contains":  # scanning an entity's few observations is faster than hashing
             found = [OBSERVATIONS, *([Part("table", feature, last)] if base != "entity" else []), ring]
         case _:
             raise AssertionError(statistic)
@@ -138,13 +136,13 @@ def parts_of(statistic: ir.Statistic, occasions: Mapping[str, str] | None = None
 
 
 def table_bits(window: float) -> int:
-    """The binary logarithm of the places in a hash table of a window: at most half of them are taken."""
+    """Return the binary logarithm of the size of a window's hash table: at most half of its slots are used."""
     return int(2 * window - 1).bit_length()
 
 
 @dataclass(frozen=True)
 class Block:
-    """The parts of one block, in the order in which they lie; `lengths` are their float64 slots."""
+    """The parts of one block, in memory order; `lengths` are their float64 slots."""
 
     lengths: Mapping[Part, int]
 
@@ -167,7 +165,7 @@ class Block:
     def initial(
         self, declared: Mapping[str, Feature], shapes: Mapping[str, PopulationShape]
     ) -> np.ndarray[Any, np.dtype[np.float64]]:
-        """The block before any observation, shape (slots,)."""
+        """Return the block before any observation, shape (slots,)."""
         block = np.zeros(self.slots)
         for part, start in self.starts.items():
             place = block[start : start + self.lengths[part]]
@@ -185,12 +183,12 @@ def block_of(
     shapes: Mapping[str, PopulationShape] | None = None,
     occasions: Mapping[str, str] | None = None,
 ) -> Block:
-    """The block of that base. `shapes`, by feature, is needed for the system's where it has populations."""
+    """Return the block of a base. `shapes`, by feature, is required for the system's if it has populations."""
     lengths: dict[Part, int] = {}
     for statistic in statistics:
         for _, part in filter(lambda found: found[0] == base, parts_of(statistic, occasions)):
             lengths[part] = max(lengths.get(part, 0), _length(part, statistic, shapes or {}))
-    # what is short, and touched by every event and query, comes first, and so shares few cache lines
+    # short parts, which every event and query touches, come first, and so share few cache lines
     return Block(dict(sorted(lengths.items(), key=lambda item: (item[1], item[0].kind != "observations", item[0]))))
 
 
@@ -209,6 +207,6 @@ def _length(part: Part, statistic: ir.Statistic, shapes: Mapping[str, Population
 
 
 def shapes_of(statistics: Iterable[ir.Statistic], declared: Mapping[str, Feature]) -> dict[str, PopulationShape]:
-    """The populations of which percentiles are asked, by feature."""
+    """Return the populations whose percentiles are requested, by feature."""
     asked = [s.feature for s in statistics if s.scope == "population"]
     return {feature: PopulationShape.of(declared[feature], asked.count(feature)) for feature in sorted(set(asked))}

@@ -1,8 +1,8 @@
-"""What every statistic means, by its definition and in plain Python; the other back ends are measured against this.
+"""Reference semantics of the statistics, in plain Python; the other back ends are tested against it.
 
 A stream is a sequence of observations of one feature: an entity's own, or those of the whole system. Before the first
-one each statistic is the feature's `unknown`; nothing equals a value that is looked for. The sum of a moving window
-rounds as it moves, so that its mean may leave the range of the observations by 1e-11 of the largest.
+one each statistic is the feature's `unknown`, and no value looked for is found. The sum of a moving window accumulates
+rounding errors, so that its mean may leave the range of the observations by 1e-11 of the largest.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from vulcan.anvil import ir
 
 
 def mean_after(mean: float, value: float, observations: int) -> float:
-    """The running mean once `value` is the last of so many observations."""
+    """Return the running mean after `value`, the last of `observations` observations."""
     return value if observations == 1 else mean + (value - mean) / observations
 
 
 def moved(average: float, value: float, alpha: float) -> float:
-    """The exponentially weighted moving average after another observation."""
+    """Return the exponentially weighted moving average after another observation."""
     return average + alpha * (value - average)
 
 
 def nearest_rank(share: float, count: int) -> int:
-    """The rank, from 1, of the value that a share of `count` values does not exceed."""
+    """Return the rank, from 1, of the value that a share of `count` values does not exceed."""
     return max(1, math.ceil(share * count))
 
 
 class Stream:
-    """The observations of one feature, as far as the statistics asked of it need them."""
+    """The observations of one feature, stored as far as the requested statistics need them."""
 
     def __init__(self, statistics: Iterable[ir.Statistic], unknown: float) -> None:
         self._unknown = unknown
@@ -58,11 +58,11 @@ class Stream:
             self._sums[n] = total - leaving + value
         self._last.append(value)
         for n in self._sums:
-            if self._observations % n == 0:  # so that rounding errors do not add up
-                self._sums[n] = reduce(add, self._window(n), 0.0)  # sum() of floats differs among versions of Python
+            if self._observations % n == 0:  # so that rounding errors do not accumulate
+                self._sums[n] = reduce(add, self._window(n), 0.0)  # sum() of floats differs between Python versions
 
     def answer(self, statistic: ir.Statistic, value: float = 0.0) -> float:
-        """What the statistic is now; `value` is what one that looks for a value looks for."""
+        """Return the statistic's current value; `value` is the argument of `count` and `contains`."""
         if statistic.kind in ("count", "contains"):
             found = self._window(int(statistic.arguments[-1])).count(value)
             return float(found if statistic.kind == "count" else found > 0)
@@ -89,12 +89,12 @@ class Stream:
         raise AssertionError(statistic)
 
     def _window(self, n: int) -> list[float]:
-        """The last n observations, the oldest first; all of them while there are fewer."""
+        """Return the last n observations, oldest first; all of them while there are fewer."""
         return list(self._last)[-n:]
 
 
 WINDOWED = ("recent", "window_avg", "window_percentile", "count", "contains")
-"""The kinds whose last argument says how many observations they need."""
+"""Statistic kinds whose last argument is the number of observations they need."""
 
 
 class PopulationStatistic:
@@ -113,5 +113,5 @@ class PopulationStatistic:
         self._buckets.pop(bisect_left(self._buckets, bucket))
 
     def percentile(self, share: float) -> int:
-        """The bucket at that share of the population, which must not be empty."""
+        """Return the bucket at that share of the population, which must not be empty."""
         return self._buckets[nearest_rank(share, len(self._buckets)) - 1]

@@ -1,4 +1,4 @@
-"""Writes a program as Anvil source: the inverse of the checker."""
+"""Unparser: a program as Anvil source, the inverse of the checker."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from vulcan.anvil.grammar import grammar
 from vulcan.task import History, Signature
 
 _CHOOSE, _OR, _AND, _NOT, _COMPARE, _SUM, _PRODUCT, _SIGN, _POWER, _ATOM = range(10)
-"""Python's precedences, loosest first."""
+"""Python's operator precedences, loosest first."""
 
 _BINARY: Mapping[str, tuple[str, int]] = {
     operation.name: (operation.syntax.split()[1], level)
@@ -31,13 +31,13 @@ _INDENT = "    "
 
 
 def emit_source(program: ir.Module, signature: Signature) -> str:
-    """The source of a program: docstring, parameters, helpers and what the task names, the main function first.
+    """Return the source of a program: docstring, parameters, helpers and the task's functions, the main one first.
 
-    Every name is kept. The signature has the arguments of every function that the task names (`Task.interface`).
+    Every name is preserved. The signature has the arguments of all functions that the task names (`Task.interface`).
 
-    `check` makes of it a policy with the same fingerprint and the same docstrings, for every program that `check`
-    made. (In a program made otherwise, a negative number becomes the negative of a positive one. A program nested
-    dozens of levels deep could grow past the language's limit on source, for each level is indented by four.)
+    `check` turns it into a policy with the same fingerprint and docstrings, for every program that `check` returned.
+    (In other programs, a negative number becomes the negation of a positive one. A program nested dozens of levels deep
+    could exceed the language's limit on source, since each level is indented by four.)
     """
     return _Writer(program, signature).module()
 
@@ -117,12 +117,12 @@ class _Writer:
     # Expressions
 
     def text(self, expression: ir.Expression, least: int = _CHOOSE) -> str:
-        """The expression, in parentheses where it binds less tightly than `least`."""
+        """Return the expression's text, in parentheses where it binds less tightly than `least`."""
         text, level = self.spelled(expression)
         return f"({text})" if level < least else text
 
     def spelled(self, e: ir.Expression) -> tuple[str, int]:
-        """The expression and how tightly it binds."""
+        """Return the expression's text and its precedence."""
         match e:
             case ir.Number(value):
                 return _number(value), _SIGN if value < 0.0 else _ATOM
@@ -155,7 +155,7 @@ class _Writer:
             return symbol + self.text(operands[0], level), level
         if name in _BINARY:
             symbol, level = _BINARY[name]
-            # Powers group from the right, and the exponent may carry a sign: 2 ** -x
+            # Powers are right-associative, and the exponent may carry a sign: 2 ** -x
             left, right = (_ATOM, _SIGN) if level == _POWER else (level, level + 1)
             return f"{self.text(operands[0], left)} {symbol} {self.text(operands[1], right)}", level
         return f"{_FUNCTIONS[name]}({self.listed(operands)})", _ATOM
@@ -178,7 +178,7 @@ class _Writer:
 
 
 def _number(value: float) -> str:
-    """The shortest text that is exactly this number: 3, 0.5, 1e+300."""
+    """Return the shortest text that is exactly this number: 3, 0.5, 1e+300."""
     return repr(value).removesuffix(".0")
 
 

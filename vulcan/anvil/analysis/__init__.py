@@ -1,1 +1,1 @@
-"""What values a program's expressions can have: intervals, carried along every way through it."""
+"""Value analysis of programs: intervals, propagated along all paths by abstract interpretation."""

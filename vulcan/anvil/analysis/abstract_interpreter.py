@@ -1,10 +1,9 @@
-"""Follows every way through a program at once, with bounds for each value: an abstract interpretation.
+"""Abstract interpreter: follows all paths through a program at once, with bounds for each value.
 
-It is sound: a value lies within its bounds, a statement that it does not visit is never reached, and what a value does
-not depend on cannot change it. Conditions narrow what is known behind them (`if b > 0: a / b`), those of `and`, `or`
-and `a if b else c` included: their parts are all evaluated, but what an earlier part excludes cannot show.
-
-What is known of the value of an expression, and what its operations are asked for.
+It is sound: a value lies within its bounds, a statement that it does not visit is never reached, and a value cannot
+change with anything that it does not depend on. Conditions narrow the values in the code that they guard (`if b > 0:
+a / b`), including those of `and`, `or` and `a if b else c`: their parts are all evaluated, but values excluded by an
+earlier part cannot affect the result.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from vulcan.task import Signature
 
 
 class Values(Conditions):
-    """The half of a walk that evaluates."""
+    """The evaluating half of a walk."""
 
     def value(self, e: ir.Expression, state: State) -> AbstractValue:
         self.shared.steps += 1
@@ -80,8 +79,11 @@ class Values(Conditions):
         return AbstractValue(known.bounds, known.nonzero, known.depends | depends)
 
     def sequence(self, operands: tuple[ir.Expression, ...], is_and: bool, state: State) -> AbstractValue:
-        """`and` gives its first operand that is 0, `or` its first that is not, else the last; each operand is looked at
-        where those before it did not decide."""
+        """Evaluate `and` or `or`.
+
+        `and` gives its first operand that is 0, `or` its first that is not, else the last; each operand is evaluated in
+        the state where those before it did not decide.
+        """
         result: AbstractValue | None = None
         depends: frozenset[Source] = frozenset()
         rest: State | None = state
@@ -102,7 +104,7 @@ class Values(Conditions):
 
     @staticmethod
     def part(known: AbstractValue, nonzero: bool) -> AbstractValue | None:
-        """The part of its values that is 0, or that is not; None where there is none."""
+        """Return the part of its values that is 0, or that is not; None where it is empty."""
         if nonzero:
             return known.narrowed(ANYTHING, True)
         return AbstractValue(point(0.0), False, known.depends) if known.may_be_zero else None
@@ -140,7 +142,7 @@ class Values(Conditions):
         return AbstractValue(bounds, nonzero, depends)
 
     def doubt(self, e: ir.Operate, operands: list[AbstractValue]) -> None:
-        """Note an operation that has no value for some of its operands."""
+        """Record an operation that is undefined for some of its operands."""
         culprit: AbstractValue | None = None
         first, second = operands[0], operands[-1]
         match e.operation:
@@ -161,7 +163,7 @@ class Values(Conditions):
 
 
 def _compared(op: str, a: AbstractValue, b: AbstractValue) -> bool | None:
-    """Whether the comparison holds for all values, for none (False), or for some (None)."""
+    """Decide a comparison: True if it holds for all values, False for none, None for some."""
     if op in (">", ">="):
         op, a, b = {">": "<", ">=": "<="}[op], b, a
     x, y = a.bounds, b.bounds
@@ -185,15 +187,18 @@ _TURNS_BEFORE_WIDENING = 3
 def follow(
     program: ir.Module, signature: Signature, any_parameters: bool = False, keep_values: bool = False
 ) -> AnalysisResult:
-    """The findings of a program for everything that the signature declares: for its parameters as they are, or for
-    whatever they may be set to. Where `keep_values`, with the bounds of every expression."""
+    """Analyse a program for all inputs that the signature declares.
+
+    The parameters have their values, or any value if `any_parameters`. With `keep_values` the result includes the
+    bounds of every expression.
+    """
     shared = Shared(program, signature, any_parameters)
     shared.findings.values = {} if keep_values else None
 
     def walk(function: ir.Function, names: dict[str, AbstractValue]) -> AbstractValue:
         walked = _Function(shared)
         walked.block(function.body, State(names))
-        return walked.result or UNKNOWN  # which only a call that never happens does not return from
+        return walked.result or UNKNOWN  # a function without a result is never called
 
     shared.walk = walk
     for entry in program.entries:
@@ -204,7 +209,7 @@ def follow(
 
 @dataclass
 class _Loop:
-    """A loop under way: the states that leave its body early, and what decides whether they do."""
+    """A loop being walked: the states that leave its body early, and the sources that decide whether they do."""
 
     control: frozenset[Source] = frozenset()
     breaks: State | None = None
@@ -212,7 +217,7 @@ class _Loop:
 
 
 class _Function(Values):
-    """A walk through one function; a state of None is a place that is not reached."""
+    """A walk through one function; a state of None means unreachable."""
 
     def __init__(self, shared: Shared) -> None:
         super().__init__(shared)

@@ -1,8 +1,7 @@
-"""What is known of the values of a program at one place in it: bounds, whether they can be 0, on what they depend.
+"""Facts about a program's values at one point: bounds, zeros, dependences, and the effects of conditions.
 
-What the walks through the functions of one program share: what they found, and how far they may go.
-
-What a condition says of the values behind it.
+`Shared` is the state of a whole program's analysis: its findings and its limits. `Conditions` narrows values by
+conditions.
 """
 
 from __future__ import annotations
@@ -18,14 +17,14 @@ from vulcan.anvil.semantics import MAX
 from vulcan.task import Signature
 
 Source = ir.Read | ir.Statistic | ir.Query | ir.Local
-"""What a value can depend on: what the function is shown, or (in a helper) one of its arguments."""
+"""A source that a value can depend on: an input of the function, or (in a helper) one of its arguments."""
 
 MIN = math.nextafter(0.0, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
 class AbstractValue:
-    """Bounds of a value, whether it is certainly not 0 though the bounds hold 0, and what may change it."""
+    """Bounds of a value, whether it is certainly not 0 though the bounds include 0, and the sources it depends on."""
 
     bounds: Interval
     nonzero: bool = False
@@ -48,7 +47,7 @@ class AbstractValue:
         return AbstractValue(self.bounds | other.bounds, nonzero, self.depends | other.depends)
 
     def narrowed(self, bounds: Interval, nonzero: bool) -> AbstractValue | None:
-        """The same where it lies within these bounds too; None where it cannot."""
+        """Return the value restricted to these bounds too; None where that is empty."""
         met = meet(self.bounds, bounds)
         if met is None:
             return None
@@ -65,7 +64,7 @@ UNKNOWN = AbstractValue(ANYTHING)
 
 
 def meet(a: Interval, b: Interval) -> Interval | None:
-    """The values that lie in both; None where there are none."""
+    """Return the intersection; None where it is empty."""
     low, high, whole = max(a.low, b.low), min(a.high, b.high), a.whole or b.whole
     if whole and abs(low) <= 2**53:
         low = float(math.ceil(low))
@@ -75,7 +74,7 @@ def meet(a: Interval, b: Interval) -> Interval | None:
 
 
 def without_zero(a: Interval) -> Interval | None:
-    """The bounds once 0 at an end of them is left out; None where nothing else was in them."""
+    """Return the bounds without a 0 at either end; None where they contain nothing else."""
     if a.low == a.high == 0.0:
         return None
     least = 1.0 if a.whole else MIN
@@ -84,7 +83,7 @@ def without_zero(a: Interval) -> Interval | None:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """What a condition has shown of an expression."""
+    """A condition's consequence for an expression."""
 
     bounds: Interval
     nonzero: bool
@@ -92,8 +91,10 @@ class Fact:
 
 @dataclass
 class State:
-    """What is known where the walk is: of the locals, of expressions that conditions were about, and of which local
-    is which expression. `facts` and `meanings` hold while no local in them is assigned again."""
+    """Knowledge at one point: values of locals, facts about expressions, and the expression that each local equals.
+
+    `facts` and `meanings` hold until a local in them is assigned again.
+    """
 
     names: dict[str, AbstractValue] = field(default_factory=dict)
     facts: dict[ir.Expression, Fact] = field(default_factory=dict)
@@ -103,7 +104,7 @@ class State:
         return State(dict(self.names), dict(self.facts), dict(self.meanings))
 
     def assign(self, name: str, known: AbstractValue, value: ir.Expression | None = None) -> None:
-        """The local has a new value, which `value` computes."""
+        """Assign a new value to the local, computed by `value`."""
         self.facts = {e: fact for e, fact in self.facts.items() if name not in locals_of(e)}
         self.meanings = {n: e for n, e in self.meanings.items() if n != name and name not in locals_of(e)}
         self.names[name] = known
@@ -111,7 +112,7 @@ class State:
             self.meanings[name] = value
 
     def learn(self, expression: ir.Expression, bounds: Interval, nonzero: bool) -> bool:
-        """Take in a fact; False where it contradicts another."""
+        """Add a fact; return False where it contradicts another."""
         old = self.facts.get(expression, Fact(ANYTHING, False))
         met = meet(old.bounds, bounds)
         if met is not None:
@@ -119,7 +120,7 @@ class State:
         return met is not None
 
     def __or__(self, other: State) -> State:
-        """What is known where either may have led."""
+        """Join two states: retain facts that hold in both."""
         return State(
             {name: self.names[name] | other.names[name] for name in self.names.keys() & other.names.keys()},
             {
@@ -130,7 +131,7 @@ class State:
         )
 
     def widened(self, earlier: State) -> State:
-        """This state with every bound that still moves set so far out that it moves no more."""
+        """Widen: move every bound that still changes so far out that it cannot change again."""
         names = {}
         for name, known in self.names.items():
             before = earlier.names.get(name, known).bounds
@@ -152,12 +153,12 @@ def _upper(before: float, now: float) -> float:
 
 
 def join(a: State | None, b: State | None) -> State | None:
-    """What is known where either may have led; None is a place that is not reached."""
+    """Join two states; None means unreachable."""
     return a | b if a is not None and b is not None else a if b is None else b
 
 
 def locals_of(expression: ir.Expression) -> frozenset[str]:
-    """The locals that the expression reads."""
+    """Return the locals that the expression reads."""
     found: set[str] = set()
     pending = [expression]
     while pending:
@@ -169,21 +170,23 @@ def locals_of(expression: ir.Expression) -> frozenset[str]:
 
 
 _MAX_STEPS = 10_000
-"""Evaluations of expressions after which a walk no longer narrows and unrolls: it stays sound, and ends."""
+"""Evaluations of expressions after which a walk no longer narrows and unrolls: it stays sound, and terminates."""
 _MAX_CALLS = 16
-"""Analyses of one helper for different arguments, after which it is analysed once for any."""
+"""Analyses of one helper for different arguments; further calls share one analysis for any arguments."""
 _MAX_NARROWING = 40
 
 Place = tuple[ir.Position, ir.Expression]
-"""Where an expression stands, and which it is: several can begin at one place."""
+"""Position of an expression, and the expression itself: several can begin at one position."""
 
 
 @dataclass
 class AnalysisResult:
-    """What was seen on the way. `result` is what the main function returns, `results` what each one that the task names
-    does; `doubts` are operations asked for what they have no value for, by their place, with the bounds of the operand;
-    `outcomes` those of each condition; `reached` the identities of statements; `values` the bounds of each expression
-    by its identity, wherever it was evaluated, where the walk was asked to keep them."""
+    """The findings of a walk.
+
+    `result` is that of the main function, `results` those of each one that the task names; `doubts` are undefined
+    operations, by their place, with the bounds of the operand; `outcomes` those of each condition; `reached` the
+    identities of statements; `values` the bounds of each expression by identity, over all evaluations, if requested.
+    """
 
     result: AbstractValue | None = None
     results: dict[str, AbstractValue] = field(default_factory=dict)
@@ -194,7 +197,7 @@ class AnalysisResult:
 
 
 class Shared:
-    """`walk` goes through a function whose arguments are known so well, and says what it returns."""
+    """Shared state of the walks through one program; `walk` returns a function's result for given arguments."""
 
     walk: Callable[[ir.Function, dict[str, AbstractValue]], AbstractValue]
 
@@ -214,7 +217,7 @@ class Shared:
         return self.steps < _MAX_STEPS and self.depth < _MAX_NARROWING
 
     def call(self, name: str, arguments: list[AbstractValue]) -> AbstractValue:
-        """What a helper gives for such arguments."""
+        """Return a helper's result for these arguments."""
         function = self.functions[name]
         key = (name, tuple((a.bounds, a.nonzero) for a in arguments))
         if key not in self.results:
@@ -240,7 +243,7 @@ _NEGATIVE = Interval(-MAX, -MIN)
 
 
 class Conditions(ABC):
-    """The half of a walk that narrows; a state of None is a place that is not reached."""
+    """The narrowing half of a walk; a state of None means unreachable."""
 
     def __init__(self, shared: Shared) -> None:
         self.shared = shared
@@ -248,12 +251,12 @@ class Conditions(ABC):
 
     @abstractmethod
     def value(self, e: ir.Expression, state: State) -> AbstractValue:
-        """What is known of an expression there."""
+        """Return the abstract value of an expression in a state."""
 
     def fork(
         self, test: ir.Expression, state: State, at: ir.Position
     ) -> tuple[State | None, State | None, frozenset[Source]]:
-        """The states where the test holds and where it does not, and what that depends on."""
+        """Return the states where the test holds and where it does not, and the sources that this depends on."""
         known = self.value(test, state)
         then = self.where(test, True, state) if known.may_be_other_than_zero else None
         otherwise = self.where(test, False, state) if known.may_be_zero else None
@@ -262,7 +265,7 @@ class Conditions(ABC):
         return then, otherwise, known.depends if then is not None and otherwise is not None else frozenset()
 
     def where(self, e: ir.Expression, holds: bool, state: State) -> State | None:
-        """What is known where the condition holds, or where it does not; None where that cannot be."""
+        """Return the state where the condition holds, or where it does not; None where that is impossible."""
         if not self.shared.narrows:
             return state
         self.shared.depth += 1
@@ -294,11 +297,11 @@ class Conditions(ABC):
         self, operands: tuple[ir.Expression, ...], is_and: bool, holds: bool, state: State
     ) -> State | None:
         rest: State | None = state
-        if holds == is_and:  # each of them
+        if holds == is_and:  # all of them hold, or none
             for operand in operands:
                 rest = self.where(operand, holds, rest) if rest is not None else None
             return rest
-        decided: State | None = None  # the first of them that decides
+        decided: State | None = None  # joined over the operand that is the first to decide
         for operand in operands:
             if rest is None:
                 break
@@ -307,7 +310,7 @@ class Conditions(ABC):
         return decided
 
     def related(self, a: ir.Expression, op: str, b: ir.Expression, state: State) -> State | None:
-        """What is known where `a op b`."""
+        """Return the state where `a op b` holds."""
         if op in (">", ">="):
             return self.related(b, "<" if op == ">" else "<=", a, state)
         known_a, known_b = self.value(a, state).bounds, self.value(b, state).bounds
@@ -339,7 +342,7 @@ class Conditions(ABC):
         return new if new.learn(ir.Operate("subtract", (b, a)), opposite, op in ("<", "!=")) and possible else None
 
     def learned(self, e: ir.Expression, bounds: Interval, nonzero: bool, state: State | None) -> State | None:
-        """What is known where the expression lies within the bounds, and perhaps is not 0."""
+        """Return the state where the expression lies within the bounds and, if `nonzero`, is not 0."""
         if state is None:
             return None
         known = self.value(e, state).narrowed(bounds, nonzero)
@@ -362,5 +365,5 @@ class Conditions(ABC):
 
 
 def _just(x: float, sign: int) -> float:
-    """The next float64 above or below, as far as there is one."""
+    """Return the next float64 above or below, if there is a finite one."""
     return min(max(math.nextafter(x, sign * math.inf), -MAX), MAX)

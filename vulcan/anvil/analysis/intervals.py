@@ -1,8 +1,8 @@
 """Interval analysis: bounds on every value of a program, from the declared ranges of the features.
 
-The compiler leaves out the guard of an operation whose operands are shown to be harmless, so a policy pays for
-totality only where it could be needed. Rounding is monotone, so for + - * / and sqrt the bounds computed in
-float64 hold as they are; results of the mathematical library are widened a little.
+The compiler omits the guards of operations that are shown to be safe, so a policy pays for totality only where it may
+be needed. Rounding is monotone, so for + - * / and sqrt the bounds computed in float64 hold as they are; results of
+the mathematical library are widened a little.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from vulcan.anvil import semantics as total
 from vulcan.anvil.semantics import MAX
 from vulcan.task import MAX_EXACT_INTEGER, History, Signature
 
-_WINDOW_ERROR = 1e-11  # relative to the largest observation; of a sum of 4,096 that is kept as the window moves
-_LIBRARY_ERROR = 1e-12  # relative; the mathematical library errs by under 1e-15
+_WINDOW_ERROR = 1e-11  # relative to the largest observation; of a running sum of 4,096
+_LIBRARY_ERROR = 1e-12  # relative; the mathematical library's error is under 1e-15
 
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """low <= x <= high; `whole` if x is certainly an integer."""
+    """The numbers low <= x <= high; `whole` if x is certainly an integer."""
 
     low: float
     high: float
@@ -41,14 +41,14 @@ class Interval:
 
     @property
     def least_magnitude(self) -> float:
-        """The smallest magnitude of a value of it that is not 0."""
+        """A lower bound on the magnitudes of its nonzero values."""
         if not self.has_zero:
             return min(abs(self.low), abs(self.high))
         return 1.0 if self.whole else 0.0
 
 
 _REPEATED = ("latest", "min", "max", "recent", "window_percentile")
-"""The statistics that are always one of the observations, or unknown."""
+"""Statistics that are always one of the observations, or unknown."""
 
 ANYTHING = Interval(-MAX, MAX)
 TRUTH = Interval(0.0, 1.0, True)
@@ -67,7 +67,7 @@ class Bounds:
 
     features: Mapping[str, Interval]
     unknown: Mapping[str, Interval]
-    """What a statistic of a feature is where nothing was observed."""
+    """Value of a feature's statistics before the first observation."""
     parameters: Mapping[str, Interval]
     helpers: Mapping[str, Interval]
 
@@ -101,12 +101,12 @@ class Bounds:
         if statistic.kind in _REPEATED:
             return known
         if statistic.kind == "percentile":
-            return known | point(0.0)  # towards which it rounds
+            return known | point(0.0)  # it rounds towards 0
         slack = known.magnitude * _WINDOW_ERROR if statistic.kind == "window_avg" else 0.0
         return clamped(known.low - slack, known.high + slack)
 
     def after_loop(self, loop: ir.Loop, environment: Environment) -> Environment:
-        """Names that a loop's body assigns may be anything in it, but for its counter."""
+        """Widen the names that a loop's body assigns to all values, but its counter only to its range."""
         widened = {**environment, **dict.fromkeys(ir.assigned_names(loop.body), ANYTHING)}
         if loop.name not in ir.assigned_names(loop.body) and loop.trips:
             values = range(loop.start, loop.stop, loop.step)
@@ -115,7 +115,7 @@ class Bounds:
 
 
 def declared_bounds(program: ir.Module, signature: Signature) -> Bounds:
-    """What the task declares and the program sets, for a walk over the program."""
+    """Return the task's declared ranges and the program's parameters, for a walk over the program."""
     declared = dict(signature.features())
     ranges = {name: Interval(f.low, f.high, f.type != "float") for name, f in declared.items()}
     for history in (a for a in signature.arguments if isinstance(a, History)):

@@ -1,1 +1,1 @@
-"""The tables that define the language."""
+"""The grammar tables that define the language."""

@@ -1,4 +1,4 @@
-"""Examples of the grammar table: short fragments, and the frame that makes a whole program of each.
+"""Examples of the grammar table: short fragments, and the frames that make whole programs of them.
 
 They are about the task of `vulcan.anvil.reference_page`, whose function is `score(now, obj, pool, past)`.
 """
@@ -11,14 +11,14 @@ from typing import Literal
 HEAD = "def score(now, obj, pool, past):\n"
 
 Frame = Literal["expression", "statements", "top", "module"]
-"""What a fragment is: a value to return, the body of the function, what stands above it, or all of it."""
+"""Kind of a fragment: a value to return, the body of the function, code above the function, or a whole module."""
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A fragment that is accepted; `gives` is what it returns after the events of `example_task`.
+    """A fragment that is accepted; `gives` is its result after the events of the example task.
 
-    `shown` stands for the text where that is too long to print.
+    `shown` replaces the text where that is too long to print.
     """
 
     text: str
@@ -48,7 +48,7 @@ class RejectedExample:
 
 
 def framed(text: str, frame: Frame) -> str:
-    """The fragment as a whole program."""
+    """Return the fragment as a whole program."""
     match frame:
         case "expression":
             return f"{HEAD}    return {text}\n"
@@ -61,20 +61,20 @@ def framed(text: str, frame: Frame) -> str:
 
 
 def body(text: str, gives: float | None = None, shown: str = "") -> Example:
-    """An accepted body of the function."""
+    """Make an accepted example of a function body."""
     return Example(text, gives, "statements", shown)
 
 
 def module(text: str, gives: float | None = None, shown: str = "") -> Example:
-    """An accepted module."""
+    """Make an accepted example of a module."""
     return Example(text, gives, "module", shown)
 
 
 def top(text: str, gives: float | None = None) -> Example:
-    """What may stand above the function."""
+    """Make an accepted example of code above the function."""
     return Example(text, gives, "top")
 
 
 def no(text: str, rule: str, frame: Frame = "expression", shown: str = "") -> RejectedExample:
-    """A fragment, by default an expression, that the rule rejects."""
+    """Make an example, by default of an expression, that the rule rejects."""
     return RejectedExample(text, rule, frame, shown)

@@ -1,11 +1,9 @@
-"""What an accepted program is warned of, each with an example and what to write instead; read as `grammar.WARNINGS`.
+"""The grammar table of the policy language: accepted constructs with their meanings, rules, limits and warnings.
 
-The one table of the policy language: what is accepted, what each thing means, and why the rest is not.
-
-The parser, checker, interpreter, compiler, exporters, the prompt's language section and the docs read it. What
-is not in this table is rejected. Every entry has an example that runs and one that is rejected, and a test runs
-them all; `vulcan.anvil.grammar.examples` says how a fragment becomes a program. Statistics, limits, rules and
-warnings are in files of their own and are read from here.
+The parser, checker, interpreter, compiler, exporters, the prompt's language section and the docs read it. Constructs
+that are not in this table are rejected. Every entry has an example that runs and one that is rejected, and a test runs
+them all; `vulcan.anvil.grammar.examples` turns fragments into programs. Statistics, limits and rules are in their own
+files and are imported here.
 """
 
 from __future__ import annotations
@@ -34,7 +32,7 @@ from vulcan.anvil.grammar.statistic_table import STATISTICS, Scope, StatisticArg
 
 @dataclass(frozen=True, slots=True)
 class LintRule:
-    """A doubt about an accepted program: one that is warned of it, one that is not, and what to write instead."""
+    """A warning about an accepted program, with an example that triggers it, one that does not, and a hint."""
 
     name: str
     meaning: str
@@ -139,7 +137,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """Something that turns numbers into a number. `arguments` is (fewest, most); most is None for any number."""
+    """An operation on numbers. `arguments` is (minimum, maximum); the maximum is None if unlimited."""
 
     name: str
     syntax: str
@@ -154,7 +152,7 @@ def _operation(
     name: str, syntax: str, count: int, evaluate: Callable[..., float], meaning: str, example: tuple[str, float],
     rejected: tuple[str, str], most: int | None = 0,
 ) -> Operation:  # fmt: skip
-    """An operation of so many numbers, or of at least so many where `most` is None."""
+    """Make an operation of `count` numbers, or of at least `count` if `most` is None."""
     arguments = (count, count if most == 0 else most)
     return Operation(name, syntax, arguments, evaluate, meaning, Example(*example), no(*rejected))
 
@@ -194,7 +192,7 @@ BOOLEAN: dict[type[ast.boolop], Operation] = {
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """1 where it holds, else 0."""
+    """A comparison: 1 where it holds, else 0."""
 
     symbol: str
     example: Example
@@ -279,7 +277,7 @@ OPERATIONS: dict[str, Operation] = {
 
 @dataclass(frozen=True, slots=True)
 class HistoryQuery:
-    """A question to a history about the entity at hand; the meaning names `count_of` and `age_unit` in braces."""
+    """A query of a history about the current entity; the meaning has placeholders `{count_of}` and `{age_unit}`."""
 
     meaning: str
     example: Example

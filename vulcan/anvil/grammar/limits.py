@@ -1,4 +1,4 @@
-"""How large, how deep and how slow a program may be, each bound with a program at it and one beyond it."""
+"""Limits on a program's size, depth and work, each with a program at the limit and one beyond it."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ MAX_TREE_NODES = 1_000
 MAX_TREE_DEPTH = 100
 MAX_LOOP_DEPTH = 3
 MAX_CALL_DEPTH = 150
-"""Levels of statements, expressions and helper calls within one another, helpers counted where they are called."""
+"""Nesting levels of statements, expressions and helper calls, helpers counted at each call."""
 MAX_OPERATIONS = next(int(field.default) for field in fields(Task) if field.name == "operations")  # type: ignore[arg-type]
-"""Operations a call, unless the task sets another limit."""
+"""Operations per call, unless the task sets another limit."""
 MAX_KEPT_OF_ENTITY = 64
 MAX_KEPT_OF_SYSTEM = 4096
 """Observations that one statistic may look back on, of an entity and of the whole system."""
@@ -22,7 +22,7 @@ MAX_KEPT_OF_SYSTEM = 4096
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """A bound on programs; `example` keeps it and is as large as can be, `counterexample` goes beyond."""
+    """A limit on programs; `example` is as large as allowed, `counterexample` exceeds it."""
 
     name: str
     most: int
@@ -37,12 +37,12 @@ def _padded(size: int) -> str:
 
 
 def _nodes(count: int) -> str:
-    """A body: the module and the head have 7 nodes, `return -1` 3, each assignment 3."""
+    """Return a body with `count` nodes: the module and the head have 7, `return -1` 3, each assignment 3."""
     return "\n".join(["x = 1"] * ((count - 10) // 3) + ["return -1"])
 
 
 def _helpers(levels: int) -> str:
-    """A program whose deepest call is nested so deep: 92 levels are in the first helper, 3 around the two calls."""
+    """Return a program whose deepest call is nested `levels` deep: 92 in the first helper, 3 around the two calls."""
     inner = f"def inner(x):\n    return {'-' * 90}x\n"
     return f"{inner}def outer(x):\n    return {'-' * (levels - 95)}inner(x)\n{HEAD}    return outer(1)\n"
 

@@ -1,4 +1,4 @@
-"""The reasons to reject a program, each with what breaks it and what to write instead; read as `grammar.RULES`."""
+"""Reasons to reject a program, each with an example that breaks it and a hint; read as `grammar.RULES`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from vulcan.anvil.grammar.limits import LIMITS
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A reason to reject a program: an example of what breaks it, one that does not, and what to write instead."""
+    """A reason to reject a program, with an example that breaks it, an accepted alternative, and a hint."""
 
     name: str
     violates: RejectedExample

@@ -1,4 +1,4 @@
-"""The derived statistics, each with its examples; read as `grammar.STATISTICS`."""
+"""Derived statistics, each with its examples; read as `grammar.STATISTICS`."""
 
 from __future__ import annotations
 
@@ -9,13 +9,16 @@ from vulcan.anvil.grammar.examples import Example, RejectedExample, no
 from vulcan.anvil.grammar.limits import MAX_KEPT_OF_ENTITY, MAX_KEPT_OF_SYSTEM
 
 Scope = Literal["entity", "system", "population"]
-"""Of what a statistic is: an entity's own observations of a feature; the observations of the whole system, which are
-those of all entities in turn; or the latest observation of every live entity."""
+"""Scope of a statistic.
+
+An entity's own observations of a feature; the observations of the whole system, which are those of all entities in
+turn; or the latest observation of every live entity.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class StatisticArgument:
-    """A literal argument, with its inclusive bounds; `entity_high` bounds it where each entity keeps its own."""
+    """A literal argument, with its inclusive bounds; `entity_high` is the upper bound for statistics of an entity."""
 
     name: str
     low: float
@@ -31,7 +34,7 @@ class StatisticArgument:
 class StatisticKind:
     """A derived statistic: a call on a feature, as `obj.count.ewma(0.3)`, with literal arguments.
 
-    Before the first observation it is the feature's `unknown`. Where `looks_for` is set, the first argument is any
+    Before the first observation it is the feature's `unknown`. If `looks_for` is set, the first argument is any
     expression: a value that is looked for among the observations, and the statistic of no observations is 0.
     `examples` has an accepted and a rejected one for each scope.
     """
@@ -48,7 +51,7 @@ class StatisticKind:
 
     @property
     def short(self) -> str:
-        """How it is written behind the feature: `ewma(alpha)`."""
+        """Notation after the feature: `ewma(alpha)`."""
         names = [*(["value"] if self.looks_for else []), *(argument.name for argument in self.arguments)]
         return f"{self.name}({', '.join(names)})"
 
@@ -56,14 +59,14 @@ class StatisticKind:
 def _streams(
     entity: tuple[str, float, str, str], system: tuple[str, float, str, str]
 ) -> dict[Scope, tuple[Example, RejectedExample]]:
-    """For each scope of a stream: what is accepted, what it gives, what is rejected, and the rule."""
+    """Make the examples of each scope of a stream from accepted text, its result, rejected text, and the rule."""
     return {
         "entity": (Example(*entity[:2]), no(*entity[2:])),
         "system": (Example(*system[:2]), no(*system[2:])),
     }
 
 
-_ALPHA = StatisticArgument("alpha", 0.001, 0.999)  # with 1, rounding could take the average out of its range
+_ALPHA = StatisticArgument("alpha", 0.001, 0.999)  # with 1, rounding could move the average out of its range
 _SHARE = StatisticArgument("p", 0.0, 1.0)
 _LAST = StatisticArgument("n", 1, MAX_KEPT_OF_SYSTEM, whole=True, entity_high=MAX_KEPT_OF_ENTITY)
 _KTH = StatisticArgument("k", 1, MAX_KEPT_OF_SYSTEM, whole=True, entity_high=MAX_KEPT_OF_ENTITY)

@@ -1,1 +1,1 @@
-"""From a checked policy to machine code: LLVM's text, its compiler, and the functions that compiled code calls."""
+"""Native back end: LLVM codegen for checked policies, the JIT, and runtime functions that compiled code calls."""

@@ -1,8 +1,6 @@
-"""Writes the LLVM IR of one function.
+"""LLVM codegen for functions, statements and operations.
 
-Guards of total arithmetic stand only where interval analysis cannot show that they are needless.
-
-The LLVM IR of each operation of the grammar table, guarded where its operands' bounds call for it.
+Guards of total arithmetic are emitted only where interval analysis cannot show that they are unnecessary.
 """
 
 from __future__ import annotations
@@ -37,7 +35,7 @@ def _divide(w: Builder, a: Operand, b: Operand) -> str:
 
 
 def _remainder(w: Builder, a: str, b: str) -> tuple[str, str, str]:
-    """CPython's remainder of floats; with it fmod's, and whether the two differ by b."""
+    """Emit CPython's remainder of floats; also returns fmod's, and whether the two differ by b."""
     rest = w.libm("fmod", a, b)
     below, negative = w.compare("olt", rest, constant(0.0)), w.compare("olt", b, constant(0.0))
     differ = w.let(f"xor i1 {below}, {negative}")
@@ -103,7 +101,7 @@ def _library(function: str) -> Emit:
 
 
 def _above(function: str, least: float) -> Emit:
-    """A function that is 0 at and below `least`."""
+    """Return the codegen of a function that is 0 at and below `least`."""
 
     def emit(w: Builder, a: Operand) -> str:
         result = w.intrinsic("sqrt", a[0]) if function == "sqrt" else w.libm(function, a[0])
@@ -152,14 +150,14 @@ EMIT: dict[str, Emit] = {
 
 
 MAX_INLINED = 1_000
-"""The size up to which all helpers are inlined: beyond it the code could grow without end."""
+"""Size up to which all helpers are inlined; beyond it, inlining could make the code arbitrarily large."""
 
 _TRUTHS = ("not", "truth")
 _PREDICATES = {"<": "olt", "<=": "ole", ">": "ogt", ">=": "oge", "==": "oeq", "!=": "une"}
 
 
 class Writer(Memory):
-    """Writes one function: expressions give the name of a register, statements add lines."""
+    """Codegen of one function: expressions return the name of a register, statements add lines."""
 
     def __init__(self, context: Context, function: ir.Function) -> None:
         super().__init__(context)
@@ -176,7 +174,7 @@ class Writer(Memory):
         is_entry = self.of in self.context.program.entries
         self.block(self.of.body)
         if self.open:
-            self.put("unreachable")  # the checker made sure that every path returns
+            self.put("unreachable")  # the checker ensures that every path returns
         names = sorted(ir.assigned_names(self.of.body) | (set() if is_entry else set(self.of.arguments)))
         head = [f"  %v.{name} = alloca double" for name in names] + [f"  {t} = alloca i64" for t in self.turns]
         if is_entry:
@@ -268,7 +266,7 @@ class Writer(Memory):
     # Expressions
 
     def value(self, e: ir.Expression) -> tuple[str, Interval]:
-        """Where the expression's value is, and what it can be."""
+        """Emit an expression; return its register and its bounds."""
         if not isinstance(e, ir.Operate) or e.operation in _TRUTHS:
             return self.register_of(e), self.bounds.of(e, self.environment)
         operands = [self.value(operand) for operand in e.operands]
@@ -305,7 +303,7 @@ class Writer(Memory):
                 return self.value(e)[0]
 
     def truth(self, e: ir.Expression) -> str:
-        """An i1 that says whether the expression is not 0, without going through a number where it can."""
+        """Emit an i1 that is true if the expression is not 0, if possible without computing a number."""
         match e:
             case ir.Compare(operators, operands):
                 values = [self.register_of(o) for o in operands]

@@ -1,8 +1,6 @@
-"""The LLVM IR of an event: what becomes of the statistics when an entity enters, is touched, or leaves.
+"""LLVM codegen for statistics: their updates when an entity enters, is touched or leaves, and their values.
 
-The LLVM IR that answers a statistic. `streams` says what each one means.
-
-The LLVM IR of populations: an entity is counted, moves and is taken out; a percentile is asked.
+`statistic_semantics` defines the meaning of each statistic.
 """
 
 from __future__ import annotations
@@ -27,7 +25,7 @@ from vulcan.anvil.state_layout import (
 
 
 def observe(w: Memory) -> None:
-    """Count an entity where it is now; mostly it is counted there."""
+    """Update the bucket that counts an entity; usually it has not changed."""
     for bucket in _buckets(w):
         place = w.part("entity", bucket)
         old, new = w.load_word(place), _bucket_of(w, bucket.feature)
@@ -41,14 +39,14 @@ def observe(w: Memory) -> None:
 
 
 def remove(w: Memory) -> None:
-    """Take an entity out of all populations."""
+    """Remove an entity from all populations."""
     for bucket in _buckets(w):
         old = w.load_word(w.part("entity", bucket))
         w.call("anvil_population_move", f"i64 {_address(w, bucket.feature)}", f"i64 {old}", "i64 0")
 
 
 def percentile(w: Memory, statistic: ir.Statistic) -> str:
-    """What the cursor answered last, for as long as the population has not changed."""
+    """Emit a percentile; the cursor's last answer is reused while the population has not changed."""
     population = Part("population", statistic.feature)
     cursors = [s for s in w.context.plan.percentiles if s.feature == statistic.feature]
     at = HEADER + CURSOR * cursors.index(statistic)
@@ -75,7 +73,7 @@ def _address(w: Memory, feature: str) -> str:
 
 
 def _bucket_of(w: Memory, feature: str) -> str:
-    """The number from 1 of the bucket that `log_buckets.bucket_of` names; kept within the population's range."""
+    """Emit the number, from 1, of `log_buckets.bucket_of`'s bucket, clamped to the population's range."""
     shape, value = w.context.shapes[feature], w.feature(feature)
     magnitude = w.intrinsic("fabs", value)
     leading = w.let(f"lshr i64 {w.let(f'bitcast double {magnitude} to i64')}, {52 - shape.resolution}")
@@ -91,9 +89,9 @@ def _bucket_of(w: Memory, feature: str) -> str:
 
 
 def answer(w: Memory, statistic: ir.Statistic) -> str:
-    """The register of a statistic that looks for nothing.
+    """Return the register of a statistic other than `count` and `contains`.
 
-    Where a stream has observed nothing, its parts hold what is `unknown`, so that no case is made of it here.
+    The parts of a stream without observations hold `unknown`, so that case needs no code here.
     """
     if statistic.scope == "population":
         return percentile(w, statistic)
@@ -118,7 +116,7 @@ def answer(w: Memory, statistic: ir.Statistic) -> str:
 
 
 def occurrences(w: Memory, statistic: ir.Statistic, value: str) -> str:
-    """The register of a statistic that looks for the value."""
+    """Return the register of a statistic that looks for the value."""
     base = _base(w, statistic)
     window = statistic.arguments[-1]
     if base != "entity":
@@ -143,7 +141,7 @@ def _base(w: Memory, statistic: ir.Statistic) -> Base:
 
 
 def back(w: Memory, observations: str, steps: int, length: int) -> str:
-    """Where the ring has the observation so many steps back; where there are fewer, a place not yet taken."""
+    """Emit the ring index of the observation `steps` back; an unused slot if there are fewer observations."""
     return w.let(f"urem i64 {w.let(f'add i64 {observations}, {length - steps}')}, {length}")
 
 
@@ -160,13 +158,13 @@ def number(w: Memory, count: str) -> str:
 
 
 MAX_SHORT = 8
-"""Slots up to which a part is restored as a whole when its entity leaves: beyond, only what was observed is."""
+"""Slots up to which a part is restored whole when its entity leaves; of longer parts, only the slots in use are."""
 
 
 def events(context: Context) -> list[str]:
-    """The functions of those events and occasions that concern the plan's statistics, and what they refer to.
+    """Return the functions of the events and occasions that affect the plan's statistics, and their constants.
 
-    An event of the system is an `update` where the task has no entity.
+    An event of the system is an `update` if the task has no entity.
     """
     occasions = context.plan.occasion_blocks(context.signature)
     made = [_function(context, role_at(name), _Occasion(base_at(name))) for name in occasions]
@@ -176,7 +174,7 @@ def events(context: Context) -> list[str]:
     entity = context.blocks["entity"].lengths
     if context.signature.entity is not None:
         if OBSERVATIONS in entity or all(part.kind == "bucket" for part in entity):
-            context.symbols["enter"] = context.symbols["update"]  # which sees by itself what is the first
+            context.symbols["enter"] = context.symbols["update"]  # which detects the first observation by its count
         else:
             made.append(_function(context, "enter", _enter))
     if entity:
@@ -193,7 +191,7 @@ def _function(context: Context, role: str, body: Callable[[Memory], None]) -> st
 
 @dataclass(frozen=True)
 class _Occasion:
-    """Writes what becomes of the statistics that observe at an occasion."""
+    """Codegen of the statistics observed at an occasion."""
 
     base: Base
 
@@ -203,7 +201,7 @@ class _Occasion:
 
 def _enter(w: Memory) -> None:
     for part in w.context.blocks["entity"].lengths:
-        if part.kind != "bucket":  # the others are numbers whose first value is the first observation
+        if part.kind != "bucket":  # the others start with the first observation
             w.store(w.feature(part.feature), w.part("entity", part))
     observe(w)
     _Observation(w, "system").write()
@@ -222,19 +220,19 @@ def _leave(w: Memory) -> None:
     long = [part for part, length in block.lengths.items() if length > MAX_SHORT]
     seen = w.observations("entity") if long else ""
     _restore(w, 0, str(short))
-    for part in long:  # they fill from their first slot on
+    for part in long:  # they fill up from their first slot
         _restore(w, block.starts[part], at_most(w, seen, block.lengths[part]))
 
 
 def _restore(w: Memory, start: int, slots: str) -> None:
-    """So many slots from `start` on become what they were before any observation."""
+    """Restore `slots` slots from `start` on to their initial values."""
     size = w.let(f"shl i64 {slots}, 3")
     source, place = w.element(f"@{_initial_name(w.context)}", start), w.element("%statistics", start)
     w.put(f"call void @llvm.memcpy.p0.p0.i64(ptr {place}, ptr {source}, i64 {size}, i1 false)")
 
 
 def _initial(context: Context) -> str:
-    """The block of an entity that has observed nothing."""
+    """Emit the initial block of an entity as a constant."""
     values = context.plan.entity_block.initial(dict(context.signature.features()), context.shapes)
     numbers = ", ".join(f"double {constant(value)}" for value in values)
     return f"@{_initial_name(context)} = private unnamed_addr constant [{len(values)} x double] [{numbers}]"
@@ -245,7 +243,10 @@ def _initial_name(context: Context) -> str:
 
 
 class _Observation:
-    """An observation of all streams of a block: the first or a later one where they are counted, else a later one."""
+    """Codegen of an observation of all streams of a block.
+
+    It handles the first observation if the block counts its observations; otherwise it is always a later one.
+    """
 
     def __init__(self, w: Memory, base: Base) -> None:
         self.w = w
@@ -277,7 +278,7 @@ class _Observation:
             self.renew(part)
 
     def number(self, part: Part) -> None:
-        """What is one number: its first value is the first observation."""
+        """Update a part that is one number; its first value is the first observation."""
         w, place = self.w, self.w.part(self.base, part)
         value, old = w.feature(part.feature), w.load(place)
         match part.kind:
@@ -298,7 +299,7 @@ class _Observation:
         w.store(w.op("fadd", w.op("fsub", old, leaving), w.feature(part.feature)), place)
 
     def window(self, part: Part, functions: str, argument: str) -> None:
-        """A runtime function that takes in the observation, in place of the one that leaves the window if one does."""
+        """Call the runtime function that inserts the observation, replacing the one that leaves a full window."""
         w = self.w
         address, value = w.address(self.base, part), w.feature(part.feature)
         replace, insert, after = w.label(), w.label(), w.label()
@@ -319,7 +320,7 @@ class _Observation:
         w.store(w.feature(ring.feature), place)
 
     def renew(self, part: Part) -> None:
-        """Every n observations the sum of n is computed anew, so that rounding errors do not add up."""
+        """Recompute the sum of n every n observations, so that rounding errors do not accumulate."""
         w, window, ring = self.w, int(part.argument), Part("ring", part.feature)
         length = self.block.lengths[ring]
         due, after = w.label(), w.label()
@@ -335,7 +336,7 @@ class _Observation:
         return self.w.let(f"icmp uge i64 {self.before}, {int(part.argument)}")
 
     def leaving(self, part: Part) -> str:
-        """The observation that leaves a window that is full."""
+        """Emit the observation that leaves a full window."""
         ring = Part("ring", part.feature)
         return self.w.item(self.base, ring, back(self.w, self.before, int(part.argument), self.block.lengths[ring]))
 

@@ -1,6 +1,6 @@
-"""The native back end: a program becomes LLVM IR and then machine code, in milliseconds and with no C compiler.
+"""Compilation of whole policies to LLVM IR and then machine code, in milliseconds and without a C compiler.
 
-Writes the LLVM IR of a whole policy: its helpers, its score, and the update of exactly its statistics.
+The IR has the policy's helpers, its functions, and the updates of exactly the statistics that it uses.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _DECLARATIONS = _declarations()
 
 
 def module_text(context: Context) -> str:
-    """The IR of a policy's helpers, the functions that the task names, and the update of the policy's statistics."""
+    """Return the IR of a policy's helpers, the functions that the task names, and the updates of its statistics."""
     parts = [Writer(context, function).function() for function in context.program.functions] + events(context)
     body = "\n".join(parts)
     used = [line for name, line in _DECLARATIONS.items() if f"@{name}(" in body]
@@ -48,17 +48,17 @@ def module_text(context: Context) -> str:
 
 
 LINE = 8
-"""Float64 slots of a cache line of 64 bytes."""
+"""Float64 slots per cache line of 64 bytes."""
 
 
 Numbers = np.ndarray[Any, np.dtype[np.float64]]
 
 
 class Native:
-    """Machine code of one policy. The addresses are valid while this object lives; 0 where nothing needs the call.
+    """Machine code of one policy. The addresses are valid while this object lives; an unneeded function's is 0.
 
-    `score` is the main function; `scores` has each one that the task names, by name. `occasions` has what is to be
-    called when an occasion comes, by its name, with the same arguments.
+    `score` is the main function; `scores` has each one that the task names, by name. `occasions` has the function to
+    call at each occasion, by name, with the same arguments.
     """
 
     def __init__(self, text: str, context: Context, hurried: bool = False) -> None:
@@ -82,19 +82,19 @@ class Native:
         self._globals = np.concatenate((np.zeros(context.layout.global_slots), *system))
 
     def new_globals(self) -> Numbers:
-        """A fresh block for `globals`, shape (slots,), zero but for the plan's own state behind the features."""
+        """Return a new block for `globals`, shape (slots,), zero except for the plan's state behind the features."""
         return self._globals.copy()
 
     def new_statistics(self, entities: int) -> Numbers:
-        """Blocks of statistics, shape (entities * entity_slots,), of entities that have observed nothing.
+        """Return initial blocks of statistics, shape (entities * entity_slots,).
 
-        The first one begins a cache line.
+        The first one is aligned to a cache line.
         """
         slots = entities * self.entity_slots
         block = np.zeros(slots + LINE)
         offset = -(block.ctypes.data // 8) % LINE
         block = block[offset : offset + slots]
-        if self._entity.view(np.int64).any():  # else the memory of zeros is touched only as it is used
+        if self._entity.view(np.int64).any():  # otherwise leave the zeroed pages untouched until they are used
             block.reshape(entities, self.entity_slots)[:] = self._entity
         return block
 
@@ -104,7 +104,7 @@ class Native:
         return _callable(self.score)
 
     def named(self, name: str) -> Callable[..., float]:
-        """The function that the task calls so, likewise. Raises KeyError."""
+        """Return the function that the task calls `name` as a ctypes function. Raises KeyError."""
         return _callable(self.scores[name])
 
 
@@ -119,6 +119,6 @@ _serial = itertools.count()
 def compile_native(
     program: ir.Module, plan: Plan, signature: Signature, layout: Layout, hurried: bool = False
 ) -> Native:
-    """Compile for the machine this runs on; `hurried` as `jit.link` has it."""
+    """Compile for the host CPU; `hurried` is as in `jit.link`."""
     context = Context(program, plan, signature, layout, f"policy{next(_serial)}")
     return Native(module_text(context), context, hurried)

@@ -1,4 +1,4 @@
-"""From LLVM's textual IR to callable machine code."""
+"""JIT: from LLVM's textual IR to callable machine code."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ LIBRARY = {"pow": 2, "fmod": 2, **dict.fromkeys(
     ("exp", "expm1", "log", "log1p", "log2", "log10", "tanh", "atan", "sin", "cos"), 1)}  # fmt: skip
 """Functions of the mathematical library that policies call, with the number of their arguments.
 
-They are called by address, under names that LLVM does not know, so that it neither folds nor replaces them: the
-result is then bit for bit what CPython computes with the same library.
+They are called by address, under names unknown to LLVM, so that it neither folds nor replaces them: the result is
+then bit for bit that of CPython with the same library.
 """
 
 
 LINKS_BEFORE_RENEWAL = 64
-"""A linker keeps some 10 KB of every library it ever linked, so it is replaced; its code lives on while it is used."""
+"""Links before the linker is replaced: it retains some 10 KB per library; linked code lives while it is used."""
 
 
 class _Linker:
-    """LLVM's just-in-time linker, renewed every now and then."""
+    """LLVM's just-in-time linker, replaced periodically."""
 
     def __init__(self) -> None:
         self._links = 0
@@ -48,7 +48,7 @@ def _target_machine(hurried: bool = False) -> Any:
 
 
 def _new_target_machine(hurried: bool = False) -> Any:
-    """`hurried` is LLVM's fast way from its code to the machine's: registers are chosen one by one."""
+    """Create a target machine; `hurried` selects LLVM's fast code generator with its local register allocation."""
     return llvm.Target.from_default_triple().create_target_machine(
         opt=0 if hurried else 2,
         jit=True,
@@ -66,9 +66,9 @@ def _symbols() -> dict[str, int]:
 
 
 def link(text: str, exported: tuple[str, ...], hurried: bool = False) -> Any:
-    """Machine code of the module; a mapping from each exported name to its address, valid while it lives.
+    """Compile the module; return a mapping from each exported name to its address, valid while it lives.
 
-    `hurried` code is made in less than half the time and is some percent slower; its results are the same in every bit.
+    `hurried` compiles in less than half the time; the code is a few percent slower, its results are bit-identical.
     """
     target = _target_machine(hurried)
     module = llvm.parse_assembly(text)
@@ -85,9 +85,9 @@ def link(text: str, exported: tuple[str, ...], hurried: bool = False) -> Any:
 
 @cache
 def _passes(hurried: bool) -> tuple[Any, Any]:
-    """The passes that matter for straight-line arithmetic: LLVM's whole pipeline takes three times as long.
+    """Return the passes that matter for straight-line arithmetic; LLVM's whole pipeline takes three times as long.
 
-    Hurried code does without all but inlining: the fast code generator makes nearly as much of what was not optimised.
+    Hurried code gets only inlining: the fast code generator does nearly as well on unoptimised code.
     """
     options = llvm.create_pipeline_tuning_options(speed_level=2)
     passes = llvm.newpassmanagers.create_new_module_pass_manager()
@@ -103,7 +103,7 @@ def _passes(hurried: bool) -> tuple[Any, Any]:
 
 
 def warm_up() -> None:
-    """Load all that compiling will need, so that a process may then give up its access to files."""
+    """Load everything that compiling needs, so that a process may then give up file access."""
     for hurried in (False, True):
         _target_machine(hurried)
         _passes(hurried)

@@ -1,9 +1,4 @@
-"""Writes LLVM IR line by line: registers, blocks, and the few instructions that policies need.
-
-A builder that knows where a policy's features and statistics lie.
-
-What the functions of one compiled policy have in common.
-"""
+"""Builders of LLVM IR: registers, basic blocks, instructions that policies need, and access to memory."""
 
 from __future__ import annotations
 
@@ -25,12 +20,12 @@ Operand = tuple[str, Interval]
 
 
 def constant(value: float) -> str:
-    """A number in LLVM's exact notation."""
+    """Return a number in LLVM's exact notation."""
     return "0x" + struct.pack(">d", float(value)).hex().upper()
 
 
 class Builder:
-    """The body of one function. Values are doubles, but for conditions, which are i1, and counts, which are i64."""
+    """Body of one function. Values are doubles, except for conditions, which are i1, and counts, which are i64."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
@@ -100,7 +95,7 @@ class Builder:
         self.put(f"store i64 {value}, ptr {place}")
 
     def saturated(self, register: str, bounds: Interval) -> str:
-        """The register, held within the finite numbers where its bounds do not show that it is."""
+        """Clamp the register to finite numbers, unless its bounds show that it is one."""
         if bounds.magnitude < MAX:
             return register
         above = self.select(self.compare("ogt", register, constant(MAX)), constant(MAX), register)
@@ -109,9 +104,9 @@ class Builder:
 
 @dataclass
 class Context:
-    """A policy, where it finds things in memory, and the symbols that its functions are given.
+    """A policy, its memory layout, and the symbols of its functions.
 
-    `symbols` fills as functions are written: the symbol of each role (`score`, `enter`, `update`, `leave`), and that of
+    `symbols` is filled as functions are written: the symbol of each role (`score`, `enter`, `update`, `leave`), that of
     each function besides the main one under `score_` and its name, and that of each occasion under `at_` and its name.
     """
 
@@ -125,7 +120,7 @@ class Context:
     shapes: Mapping[str, PopulationShape] = field(init=False)
     blocks: Mapping[Base, Block] = field(init=False)
     starts: Mapping[Base, int] = field(init=False)
-    """The first slot of each block that lies behind the evaluator's globals, in the order in which they lie."""
+    """First slot of each block behind the evaluator's globals, in memory order."""
 
     def __post_init__(self) -> None:
         self.bounds = declared_bounds(self.program, self.signature)
@@ -141,17 +136,17 @@ class Context:
         return self.symbols[role]
 
     def score(self, function: str) -> str:
-        """The symbol of a function that the task names."""
+        """Return the symbol of a function that the task names."""
         return self.symbol(role_of(self.program, function))
 
 
 def role_of(program: ir.Module, function: str) -> str:
-    """What a function that the task names is called among a policy's symbols."""
+    """Return the role, in `Context.symbols`, of a function that the task names."""
     return "score" if function == program.entry.name else f"score_{function}"
 
 
 def role_at(occasion: str) -> str:
-    """What the observation at an occasion is called among a policy's symbols."""
+    """Return the role, in `Context.symbols`, of the observation at an occasion."""
     return f"at_{occasion}"
 
 
@@ -159,7 +154,7 @@ ENTRY_ARGUMENTS = "ptr %globals, ptr %entity, ptr %statistics, double %key"
 
 
 class Memory(Builder):
-    """The body of a function with the arguments of an entry."""
+    """Body of a function with the arguments of an entry."""
 
     def __init__(self, context: Context) -> None:
         super().__init__()
@@ -172,7 +167,7 @@ class Memory(Builder):
         return self.read(self.context.layout.features[name])
 
     def part(self, base: Base, part: Part, offset: int = 0) -> str:
-        """A pointer to a slot of the part, by its number."""
+        """Emit a pointer to a slot of the part, by its number."""
         start = self.context.blocks[base].starts[part] + offset
         if base == "entity":
             return self.element("%statistics", start)
@@ -188,5 +183,5 @@ class Memory(Builder):
         return self.load_word(self.part(base, OBSERVATIONS))
 
     def item(self, base: Base, part: Part, index: str) -> str:
-        """The number in a slot of the part, whose index is in a register."""
+        """Load the number in a slot of the part, whose index is in a register."""
         return self.load(self.let(f"getelementptr double, ptr {self.part(base, part)}, i64 {index}"))

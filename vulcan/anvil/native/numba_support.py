@@ -1,6 +1,6 @@
-"""What the runtime functions of statistics have in common: memory by address, and bits as numbers.
+"""Helpers for the runtime functions of statistics: memory by address, and bits as numbers.
 
-They are compiled by numba once a machine, and compiled policies call them by their addresses.
+numba compiles them once per machine, and compiled policies call them by address.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ F64 = types.float64
 
 
 def function_pointer(function: Any, signature: Any) -> Any:
-    """The function compiled for C; its `address` is valid while it lives."""
+    """Compile the function for C; the result's `address` is valid while it lives."""
     return cfunc(signature, cache=True, error_model="numpy")(function)
 
 

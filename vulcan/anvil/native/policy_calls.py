@@ -1,6 +1,6 @@
-"""What simulators' kernels need to call a compiled policy from code that numba compiles.
+"""Calls of compiled policies from simulators' kernels that numba compiles.
 
-A policy's functions are called by the addresses that `Native` has. `globals` and `statistics` are arrays made by it;
+A policy's functions are called by their addresses in `Native`, which also makes the `globals` and `statistics` arrays;
 a task without an entity passes any array for `records`, and an empty one for `statistics`.
 """
 
@@ -14,7 +14,7 @@ _BYTE = ir.IntType(8)
 
 
 def element_address(context: Any, builder: Any, array_type: Any, array: Any, index: Any) -> Any:
-    """The address of an element, without numba's handling of negative indices."""
+    """Return the address of an element, without numba's handling of negative indices."""
     data = context.make_array(array_type)(context, builder, array).data
     return builder.bitcast(builder.gep(data, [index]), _BYTE.as_pointer())
 
@@ -50,4 +50,4 @@ call_score = _call_policy(types.float64)
 """call_score(address, globals, records, index of the record's first slot, statistics, index, key) -> score"""
 
 call_event = _call_policy(types.void)
-"""The same for `enter`, `update`, `leave` and those of `Native.occasions`."""
+"""The same for `enter`, `update`, `leave` and the functions of `Native.occasions`, without a result."""

@@ -1,16 +1,12 @@
-"""Percentiles over all live entities, exact on log-linear buckets, at amortised constant cost.
+"""Runtime functions that compiled policies call by address: population percentiles and windows.
 
-A population is a block of int64 words: a header, a cursor for each percentile asked of it, two levels of bitmap
-over the buckets that are not empty, and the count of each bucket. A cursor knows how many values lie below its
-bucket; adding or removing a value moves the bucket that holds the wanted rank by at most one non-empty bucket, which
-the bitmaps find in a few steps. The functions here are called by compiled policies through their addresses.
+Percentiles over all live entities are exact on log-linear buckets, at amortised constant cost. A population is a block
+of int64 words: a header, a cursor per percentile, two levels of bitmap over the non-empty buckets, and the count of
+each bucket. A cursor stores the number of values below its bucket; adding or removing a value moves the bucket that
+holds the wanted rank by at most one non-empty bucket, which the bitmaps find in a few steps.
 
-The last n observations of a stream: looked through, summed, kept in order, and counted by value.
-
-Rings, sorted windows and tables lie in memory as `statistic_slots` says. The functions here are called by compiled
-policies through their addresses; what takes a few instructions is in the policies themselves.
-
-The functions that compiled policies call: their declarations in LLVM IR, and their addresses.
+The last n observations of a stream are scanned, summed, sorted, and counted by value. The memory layout of rings,
+sorted windows and tables is in `state_layout`; operations of a few instructions are inlined in the policies.
 """
 
 from __future__ import annotations
@@ -54,7 +50,7 @@ from vulcan.anvil.state_layout import (
 
 @kernel
 def _count(words, index, step):  # type: ignore[no-untyped-def]
-    """Add a value to the bucket (`step` 1) or take one away (-1), keeping bitmaps and cursors true."""
+    """Add a value to the bucket (`step` 1) or remove one (-1), and update bitmaps and cursors."""
     at = words[COUNTS_AT] + index
     words[at] += step
     words[LIVE] += step
@@ -75,7 +71,7 @@ def _count(words, index, step):  # type: ignore[no-untyped-def]
 
 @kernel
 def _next(words, index):  # type: ignore[no-untyped-def]
-    """The first non-empty bucket above the index; there must be one."""
+    """Return the first non-empty bucket above the index; there must be one."""
     i = index + 1
     leaf = i >> 6
     rest = words[words[WORDS_AT] + leaf] & (-1 << (i & 63)) if i < words[BUCKETS] else 0
@@ -93,7 +89,7 @@ def _next(words, index):  # type: ignore[no-untyped-def]
 
 @kernel
 def _previous(words, index):  # type: ignore[no-untyped-def]
-    """The first non-empty bucket below the index; there must be one."""
+    """Return the first non-empty bucket below the index; there must be one."""
     leaf = index >> 6
     rest = words[words[WORDS_AT] + leaf] & ~(-1 << (index & 63))
     if rest != 0:
@@ -108,7 +104,7 @@ def _previous(words, index):  # type: ignore[no-untyped-def]
 
 
 def _move(address, old, new):  # type: ignore[no-untyped-def]
-    """A value goes from one bucket to another; they are numbered from 1, and 0 is none."""
+    """Move a value from one bucket to another; they are numbered from 1, and 0 is none."""
     words = words_at(address)
     if old > 0:
         _count(words, old - 1, -1)
@@ -119,7 +115,7 @@ def _move(address, old, new):  # type: ignore[no-untyped-def]
 
 @kernel
 def _value(words, index):  # type: ignore[no-untyped-def]
-    """The value in the bucket that is nearest to zero, as `quantise.value_of` has it."""
+    """Return the value in the bucket that is nearest to zero, as in `log_buckets.value_of`."""
     bucket = index + words[MIN]
     if bucket == 0:
         return 0.0
@@ -128,7 +124,7 @@ def _value(words, index):  # type: ignore[no-untyped-def]
 
 
 def _percentile(address, at, share):  # type: ignore[no-untyped-def]
-    """The value at that share, found and noted by the cursor whose words begin at `at`."""
+    """Return the percentile and store it in the cursor whose words begin at `at`."""
     words = words_at(address)
     if words[LIVE] == 0:
         return float_of(words[UNKNOWN])
@@ -160,7 +156,7 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
 def _ring_sum(address, start, count, length):  # type: ignore[no-untyped-def]
-    """The sum of `count` observations from the one at `start` on, the oldest first; the order matters to rounding."""
+    """Sum `count` observations from `start` on, oldest first; the order affects rounding."""
     ring = floats_at(address)
     total = 0.0
     for i in range(start, min(start + count, length)):
@@ -171,7 +167,7 @@ def _ring_sum(address, start, count, length):  # type: ignore[no-untyped-def]
 
 
 def _ring_count(address, start, count, length, value):  # type: ignore[no-untyped-def]
-    """How many of `count` observations from the one at `start` on are equal to the value."""
+    """Count the observations equal to the value, among `count` from `start` on."""
     ring = floats_at(address)
     found = 0
     for i in range(start, min(start + count, length)):
@@ -183,7 +179,7 @@ def _ring_count(address, start, count, length, value):  # type: ignore[no-untype
 
 @kernel
 def _below(values, count, bound):  # type: ignore[no-untyped-def]
-    """How many of the sorted values are less than the bound."""
+    """Count the sorted values that are less than the bound."""
     first = 0
     while count > 0:
         half = count >> 1
@@ -197,7 +193,7 @@ def _below(values, count, bound):  # type: ignore[no-untyped-def]
 
 @kernel
 def _not_above(values, count, bound):  # type: ignore[no-untyped-def]
-    """How many of the sorted values are at most the bound."""
+    """Count the sorted values that are at most the bound."""
     first = 0
     while count > 0:
         half = count >> 1
@@ -210,7 +206,7 @@ def _not_above(values, count, bound):  # type: ignore[no-untyped-def]
 
 
 def _sorted_insert(address, count, value):  # type: ignore[no-untyped-def]
-    """Put the value behind its equals in `count` sorted values."""
+    """Insert the value after its equals in `count` sorted values."""
     values = floats_at(address)
     at = _not_above(values, count, value)
     move_words(address + 8 * (at + 1), address + 8 * at, count - at)
@@ -219,12 +215,12 @@ def _sorted_insert(address, count, value):  # type: ignore[no-untyped-def]
 
 
 def _sorted_replace(address, count, leaving, value):  # type: ignore[no-untyped-def]
-    """Take the first of those equal to `leaving` out of `count` sorted values, and put the value behind its equals."""
+    """Remove the first value equal to `leaving` from `count` sorted values, and insert the value after its equals."""
     values = floats_at(address)
     hole = _below(values, count, leaving)
     at = _not_above(values, count, value)
     if at > hole:
-        at -= 1  # what leaves is before it
+        at -= 1  # the leaving value is before it
         move_words(address + 8 * hole, address + 8 * (hole + 1), at - hole)
     else:
         move_words(address + 8 * (at + 1), address + 8 * at, hole - at)
@@ -234,7 +230,7 @@ def _sorted_replace(address, count, leaving, value):  # type: ignore[no-untyped-
 
 @kernel
 def _home(key, bits):  # type: ignore[no-untyped-def]
-    """The place of a table of 2**bits at which the search for a key begins."""
+    """Return the slot, in a table of 2**bits, at which the probing for a key begins."""
     word = np.uint64(key)
     return np.int64(((word ^ (word >> np.uint64(32))) * _GOLDEN) >> np.uint64(64 - bits))
 
@@ -246,7 +242,7 @@ def _key(value):  # type: ignore[no-untyped-def]
 
 @kernel
 def _find(table, bits, key):  # type: ignore[no-untyped-def]
-    """The word of the key's place, or of the empty one where it belongs; the count is in the next word."""
+    """Return the word of the key's slot, or of the empty one where it belongs; the count is in the next word."""
     mask = (2 << bits) - 1
     at = 2 * _home(key, bits)
     while table[at + 1] != 0 and table[at] != key:
@@ -256,7 +252,7 @@ def _find(table, bits, key):  # type: ignore[no-untyped-def]
 
 @kernel
 def _take_out(table, bits, hole):  # type: ignore[no-untyped-def]
-    """Empty a place, and let those move up that were behind it for want of a place."""
+    """Empty a slot, and shift displaced entries after it back."""
     mask = (2 << bits) - 1
     at = hole
     while True:
@@ -316,12 +312,12 @@ RUNTIME: dict[str, Any] = {**_POPULATION_FUNCTIONS, **_WINDOW_FUNCTIONS}
 
 @cache
 def runtime_addresses() -> dict[str, int]:
-    """Compiled once a machine and then read from the cache."""
+    """Return the functions' addresses; they are compiled once per machine, then loaded from the cache."""
     return {name: function_pointer(function, signature).address for name, (function, signature) in RUNTIME.items()}
 
 
 def runtime_declarations() -> dict[str, str]:
-    """The line of LLVM IR that declares each function. All return a double."""
+    """Return the LLVM IR declaration of each function. All return a double."""
     return {
         name: f"declare double @{name}({', '.join('double' if a == F64 else 'i64' for a in signature.args)}) nounwind"
         for name, (_, signature) in RUNTIME.items()

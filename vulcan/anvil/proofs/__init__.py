@@ -1,7 +1,7 @@
-"""Proofs: whether a policy has the properties that its task declares, in the arithmetic that it really computes in.
+"""Proofs that a policy has the properties declared by its task, in the arithmetic that it really computes in.
 
-verify(policy)              # a verdict a property: proved, refuted with a concrete input, or unknown
-refuted_required(policy)    # what a search rejects a candidate for
+verify(policy)              # one verdict per property: proved, refuted with a concrete input, or unknown
+refuted_required(policy)    # the required property that makes a search reject a candidate
 """
 
 from vulcan.anvil.proofs.claims import check_properties

@@ -1,8 +1,8 @@
-"""Proves by rules that one term is never above another: a certificate in the arithmetic of float64 as it is.
+"""Certificates: rule-based proofs that one term is never above another, in exact float64 arithmetic.
 
-Correctly rounded operations (+ - * / and sqrt), saturation, floor and its like, min, max and comparisons are monotone
-in float64 as in the reals: what holds of the exact results holds of the rounded ones. Functions of the mathematical
-library are not known to be monotone; see `distance`.
+Correctly rounded operations (+ - * / and sqrt), saturation, floor and the like, min, max and comparisons are monotone
+in float64 as in the reals: an order of the exact results also holds for the rounded ones. Functions of the
+mathematical library are not known to be monotone; see `error_bounds`.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from vulcan.anvil.proofs.ranges import LIBRARY, MAX_EXACT_FLOOR
 from vulcan.anvil.proofs.terms import Term
 
 MAX_WORK = 100_000
-"""Rules tried and bounds computed, in about a second."""
+"""Maximum number of rules tried and bounds computed; takes about a second."""
 
 MAX_SPLIT = 12
 _MAX_WITNESSES = 4
 
 
 class OutOfSteps(Exception):
-    """The rules were tried so often that the search for a certificate is given up."""
+    """The work limit or deadline of the search for a certificate was reached."""
 
 
 class Order:
-    """One search for a certificate. It counts `work`, not seconds, so that it is the same on every run.
+    """One search for a certificate. It is limited by `work`, not by time, so that it is reproducible.
 
-    A `deadline`, of `time.perf_counter`, is for people who wait. With `trust_library` functions of the mathematical
-    library are taken to be monotone; what is then found is no proof.
+    A `deadline`, of `time.perf_counter`, is for interactive use. With `trust_library`, functions of the mathematical
+    library are assumed to be monotone; the result is then no proof.
     """
 
     def __init__(self, work: int = MAX_WORK, deadline: float = math.inf, trust_library: bool = False) -> None:
@@ -51,7 +51,7 @@ class Order:
     # Tests
 
     def always(self, test: Term, known: Facts, splits: int = MAX_SPLIT) -> bool:
-        """Whether the test certainly holds on every input, cases told apart where needed. Raises OutOfSteps."""
+        """Check whether the test certainly holds on every input, by case splits where needed. Raises OutOfSteps."""
         try:
             if self.holds(test, known):
                 return True
@@ -65,7 +65,7 @@ class Order:
         return all(self._always_where(test, known, case, outcome, splits - 1) for outcome in self._open(case, known))
 
     def _open(self, case: Term, known: Facts) -> tuple[bool, ...]:
-        """How the case may come out."""
+        """Return the possible outcomes of the case."""
         try:
             if self.holds(case, known):
                 return (True,)
@@ -80,7 +80,7 @@ class Order:
             return True
 
     def holds(self, test: Term, known: Facts) -> bool:
-        """Whether the rules show that the test is not 0, without cases."""
+        """Check whether the rules show, without case splits, that the test is not 0."""
         self._step(known)
         decided = known.decide(test)
         if decided is not None:
@@ -101,7 +101,7 @@ class Order:
         return False
 
     def _open_case(self, test: Term, known: Facts) -> Term | None:
-        """A test that the outcome may hang on and that is not decided; what the rules decide is left out."""
+        """Return an undecided test that the outcome may depend on; None if there is none."""
         graph = known.graph
         for term in sorted(self._live(test, known), key=lambda t: (t.operation != "choose", t.index)):
             match term.operation, term.parts:
@@ -128,7 +128,7 @@ class Order:
         return None
 
     def _live(self, test: Term, known: Facts) -> list[Term]:
-        """The parts of the test that are reached, choices that are settled being replaced by what they choose."""
+        """Return the reachable parts of the test, with decided choices replaced by the chosen part."""
         seen: dict[Term, None] = {}
         pending = [test]
         while pending:
@@ -146,7 +146,7 @@ class Order:
     # Terms
 
     def same(self, u: Term, v: Term, known: Facts) -> bool:
-        """Whether the two are one number on every input."""
+        """Check whether the two are the same number on every input."""
         u, v = known.head(u), known.head(v)
         if u is v:
             return True
@@ -158,7 +158,7 @@ class Order:
         return all(self.same(a, b, known) for a, b in zip(u.parts, v.parts, strict=True))
 
     def at_most(self, u: Term, v: Term, known: Facts, strict: bool = False) -> bool:
-        """Whether the rules show that u <= v on every input, u < v where `strict`. May raise Contradiction."""
+        """Check whether the rules show u <= v on every input, or u < v if `strict`. May raise Contradiction."""
         u, v = known.head(u), known.head(v)
         if u is v:
             return not strict
@@ -171,7 +171,7 @@ class Order:
         key = (u, v, strict)
         if key not in memory:
             self._step(known)
-            memory[key] = False  # what leads back to itself proves nothing
+            memory[key] = False  # circular reasoning proves nothing
             memory[key] = self._by_rules(u, v, known, strict)
         return memory[key]
 
@@ -219,7 +219,7 @@ class Order:
         return False
 
     def _strictly(self, u: Term, v: Term, known: Facts) -> bool:
-        """Rounding makes near numbers equal; only what is exact keeps them apart."""
+        """Check u < v. Rounding can make near numbers equal; only exact operations and distances keep them apart."""
         if u.operation == v.operation == "negate":
             return self.at_most(v.parts[0], u.parts[0], known, True)
         return self._distances.least(u, v, known) > 0.0
@@ -264,7 +264,7 @@ class Order:
         )
 
     def _scaled(self, a: Term, b: Term, factor: Term, known: Facts) -> bool:
-        """a * factor <= b * factor, exactly."""
+        """Check a * factor <= b * factor, exactly."""
         if self.same(a, b, known):
             return True
         found = known.range(factor)
@@ -272,13 +272,13 @@ class Order:
 
     def _quotients(self, us: tuple[Term, ...], vs: tuple[Term, ...], known: Facts) -> bool:
         (a, b), (c, d) = us, vs
-        # A quotient by 0 is 0: for one divisor on both sides no exception from the rule for factors.
+        # A quotient by 0 is 0, so a common divisor is no exception to the rule for factors.
         return (self._scaled(a, c, b, known) and self._shared_out(c, b, d, known)) or (
             self._shared_out(a, b, d, known) and self._scaled(a, c, d, known)
         )
 
     def _shared_out(self, a: Term, by: Term, other: Term, known: Facts) -> bool:
-        """a / by <= a / other, exactly."""
+        """Check a / by <= a / other, exactly."""
         if self.same(by, other, known):
             return True
         x, y, z = known.range(a), known.range(by), known.range(other)
@@ -291,7 +291,7 @@ class Order:
     # A term and one of its parts
 
     def _from_above(self, u: Term, v: Term, known: Facts) -> bool:
-        """u <= v since u is at most a part of v that is at most v."""
+        """Check u <= part <= v for a part of v."""
         le, part = self.at_most, known.range
         match v.operation, v.parts:
             case "add", (a, b):
@@ -311,7 +311,7 @@ class Order:
         return False
 
     def _from_below(self, u: Term, v: Term, known: Facts) -> bool:
-        """u <= v since u is at most a part of it that is at most v."""
+        """Check u <= part <= v for a part of u."""
         le, part = self.at_most, known.range
         match u.operation, u.parts:
             case "add", (a, b):
@@ -324,7 +324,7 @@ class Order:
                 least = part(b).least_magnitude
                 return part(a).low >= 0.0 and (least >= 1.0 or part(b).high <= 0.0) and le(a, v, known)
             case "floor_divide", (a, b):
-                # (a - a % b) / b is at most a however it is rounded; what its floor is rounded up to is the true one.
+                # (a - a % b) / b is at most a after any rounding; its floor is only rounded up to the true one.
                 return part(a).low >= 0.0 and part(b).low >= 1.0 and le(a, v, known)
             case "modulo", (a, _):
                 return part(a).low >= 0.0 and le(a, v, known)
@@ -336,7 +336,7 @@ class Order:
 
 
 def _atom(test: Term, known: Facts) -> Term:
-    """A comparison within the test that is not decided."""
+    """Return an undecided comparison within the test."""
     while test.operation == "choose":
         held = known.decide(test.parts[0])
         test = test.parts[0 if held is None else 1 if held else 2]
@@ -344,6 +344,6 @@ def _atom(test: Term, known: Facts) -> Term:
 
 
 def _sign(divisor: Term, known: Facts) -> Term:
-    """A test that tells on which side of 0 the divisor is, or whether it is 0."""
+    """Return a test for the sign of the divisor, or for whether it is 0."""
     zero, found = known.graph.zero, known.range(divisor)
     return known.graph.compare("<=" if found.low < 0.0 < found.high else "==", divisor, zero)

@@ -1,17 +1,15 @@
-"""Unfolds a program into terms: assignments put in, branches made choices, loops unrolled, helpers inlined.
+"""Claims: properties and their conditions, with the program they are about, unfolded into terms.
 
-What a task claims of its policies, as terms: the properties, and the conditions that they are written with.
+Unfolding substitutes assignments, turns branches into choices, unrolls loops and inlines helpers.
 
-A condition is an expression of Anvil. It is read by the language's own checker, as the body of a function that has the
-arguments of the one that the property is claimed of and, in a claim, `result`: what the policy returned.
+A condition is an expression of Anvil. The language's own checker reads it as the body of a function with the arguments
+of the function that the property is about and, in a claim, `result`: the policy's return value.
 
-The state space of a proof: everything that a policy may be shown.
-
-Each feature is anywhere within its declared range, at whole numbers where its type is int, and independently of every
-other one. The answers of a history and the statistics are anywhere within the bounds of interval analysis, and no
-consequence of the features: "all else equal" holds them equal in both copies. A statistic that looks for a value is an
-unknown function of that value, the same in both copies; where it looks for the entity's own key it is, like a
-history's answer, one number that both copies share.
+The state space of a proof is everything that a policy may be shown. Each feature is anywhere within its declared range,
+integer if its type is int, and independent of all others. The answers of a history and the statistics are anywhere
+within the bounds of interval analysis, independent of the features: "all else equal" makes them equal in both
+copies. A statistic that looks for a value is an unknown function of that value, the same in both copies; if it looks
+for the entity's own key it is, like a history's answer, one number that both copies share.
 """
 
 from __future__ import annotations
@@ -35,15 +33,15 @@ MAX_STEPS = 20_000
 
 _Names = dict[str, Term]
 _Ways = dict[str, tuple[Term, _Names]]
-"""How statements can end, each with the test that it is so and what the names stand for then.
+"""Exits of statements, each with the test that it is taken and the values of the names then.
 
-`on` goes on to the next statement; `return` (whose names are the one `return`), `break` and `continue` leave. Exactly
+`on` falls through to the next statement; `return` (whose only name is `return`), `break` and `continue` leave. Exactly
 one of the tests holds.
 """
 
 
 class Leaves(Protocol):
-    """What a program reads, as terms."""
+    """The inputs that a program reads, as terms."""
 
     def read(self, feature: str) -> Term: ...
     def statistic(self, statistic: ir.Statistic) -> Term: ...
@@ -61,7 +59,7 @@ class Unfolder:
         self._steps = 0
 
     def result(self) -> Term:
-        """What the program returns. Raises TooLarge."""
+        """Return the program's result. Raises TooLarge."""
         return self._returned(self._program.entry, {})
 
     def _returned(self, function: ir.Function, names: _Names) -> Term:
@@ -110,7 +108,7 @@ class Unfolder:
         return self._joined(ways, "break")
 
     def _joined(self, ways: _Ways, kind: str) -> _Ways:
-        """The same, what leaves by `kind` going on instead."""
+        """Return the exits with `kind` merged into `on`."""
         if kind not in ways:
             return ways
         test, names = ways[kind]
@@ -121,7 +119,7 @@ class Unfolder:
         return {**rest, "on": (self._graph.choose(test, self._graph.one, on), self._merged(test, names, going))}
 
     def _after(self, first: _Ways, second: _Ways) -> _Ways:
-        """The first, and where it goes on the second."""
+        """Return the exits of `first` followed by `second`."""
         on, _ = first["on"]
         if len(first) == 1:
             return second
@@ -188,7 +186,7 @@ _NOTHING = ir.Module((), ())
 
 
 class Inputs:
-    """What one copy of a policy reads, as terms."""
+    """The inputs that one copy of a policy reads, as terms."""
 
     def __init__(self, graph: Graph, signature: Signature, subject: str | None = None, copy: int = 0) -> None:
         self._graph = graph
@@ -198,10 +196,10 @@ class Inputs:
         self._bounds: Bounds = declared_bounds(_NOTHING, signature)
         self._result: Term | None = None
         self.asked: dict[str, Interval] = {}
-        """Everything that was read, by name, with its range; also what turned out not to matter."""
+        """Everything that was read, by name, with its range; including inputs without influence."""
 
     def with_result(self, result: Term) -> Inputs:
-        """The same, with what the policy returned read as the last argument."""
+        """Return the same inputs, with the policy's result as the last argument."""
         other = Inputs(self._graph, self._signature, self._subject, self._copy)
         other._result, other.asked = result, self.asked
         return other
@@ -232,7 +230,7 @@ class Inputs:
 
 
 def domain(declared: Interval) -> Interval:
-    """The same, drawn in to whole numbers where there are no others."""
+    """Return the range, shrunk to integer bounds if its values are integers."""
     if not declared.whole:
         return declared
     low, high = float(math.ceil(declared.low)), float(math.floor(declared.high))
@@ -240,13 +238,13 @@ def domain(declared: Interval) -> Interval:
 
 
 def key_of(signature: Signature) -> str | None:
-    """The feature that identifies the entity, by the name it is read by."""
+    """Return the feature that identifies the entity, by the name it is read by."""
     entity = signature.entity
     return f"{entity.name}.{entity.key}" if entity is not None else None
 
 
 def spelled(statistic: ir.Statistic, signature: Signature, *before: str) -> str:
-    """The statistic as it is written in a policy."""
+    """Return the statistic in the notation of a policy."""
     name, entity = statistic.feature, signature.entity
     owner, _, feature = name.partition(".")
     if entity is not None and owner == entity.name and statistic.scope != "entity":
@@ -269,7 +267,7 @@ class Condition:
 
 
 def condition(task: Task, declared: Property, what: str, text: str, of_result: bool) -> Condition:
-    """The condition that a property's `what` (its claim or its `when`) spells. Raises UserError where it is none."""
+    """Parse the condition in a property's `what` (its claim or its `when`). Raises UserError where it is invalid."""
     where = f"task {task.name!r}, property {declared.name!r}: {what} {text!r}"
     try:
         return _read(what, text, task.function(declared.function).arguments, of_result)
@@ -280,7 +278,7 @@ def condition(task: Task, declared: Property, what: str, text: str, of_result: b
         raise UserError(f"{where} is no condition over its features: {first.message}; {first.hint}") from rejected
 
 
-@functools.lru_cache(maxsize=256)  # a search asks of every candidate
+@functools.lru_cache(maxsize=256)  # a search calls this for every candidate
 def _read(what: str, text: str, arguments: tuple[Argument, ...], of_result: bool) -> Condition:
     if of_result:
         arguments += (Scalar(Feature(RESULT, "float", "result", -1e300, 1e300, "what the policy returned")),)
@@ -291,13 +289,13 @@ def _read(what: str, text: str, arguments: tuple[Argument, ...], of_result: bool
 
 
 def check_properties(task: Task) -> None:
-    """Raises UserError for a property whose subject or conditions do not fit the task's function."""
+    """Raise UserError for a property whose subject or conditions do not fit the task's function."""
     for declared in task.properties:
         conditions(task, declared)
 
 
 def conditions(task: Task, declared: Property) -> tuple[Condition | None, Condition | None]:
-    """The property's `when` and claim. Raises UserError where its subject or one of these does not fit the task."""
+    """Return the property's `when` and claim. Raises UserError if its subject or one of these does not fit the task."""
     features = [name for name, _ in task.function(declared.function).features()]
     if declared.subject is not None and declared.subject not in features:
         raise UserError(
@@ -313,7 +311,7 @@ def conditions(task: Task, declared: Property) -> tuple[Condition | None, Condit
 class Claim:
     """A property of one policy: on all inputs where every one of `assumed` holds, `concluded` does.
 
-    `copies` are the results it speaks of: one, or two where it compares inputs that differ in the subject alone.
+    `copies` are the results it is about: one, or two if it compares inputs that differ in the subject alone.
     """
 
     graph: Graph
@@ -329,7 +327,7 @@ class Claim:
 
 
 def statement(program: ir.Module, task: Task, declared: Property) -> Claim:
-    """The property as terms. Raises TooLarge, and UserError where the property does not fit the task."""
+    """Return the property as terms. Raises TooLarge, and UserError if the property does not fit the task."""
     when, claim = conditions(task, declared)
     graph = Graph()
     subject = declared.subject
@@ -341,7 +339,7 @@ def statement(program: ir.Module, task: Task, declared: Property) -> Claim:
     assumed = []
     if subject is not None:
         one, other = (each.read(subject) for each in inputs)
-        assumed.append(graph.compare("<", one, other))  # where they are equal so are the results
+        assumed.append(graph.compare("<", one, other))  # equal inputs have equal results
     if when is not None:
         assumed += [graph.truth(Unfolder(graph, when.program, each).result()) for each in inputs]
     if claim is not None:

@@ -1,8 +1,8 @@
-"""How far apart two terms certainly are; and what that says of functions of the mathematical library.
+"""Guaranteed distances between terms, and what they imply for functions of the mathematical library.
 
-glibc documents how near the exact result its functions come (at most 2 units in the last place, 4.4e-16 of it, for
-those of the language), but not that they are monotone. Arguments that are far enough apart, such as different integers,
-have exact results that lie further apart than that error; then the results are in order too. Four units are allowed.
+glibc documents the error of its functions (at most 2 units in the last place, 4.4e-16 of the result, for those of the
+language), but not that they are monotone. Arguments that are far enough apart, such as different integers, have exact
+results that differ by more than that error; then the computed results are in order too. Four units are allowed.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from vulcan.anvil.semantics import MAX
 
 _UNIT = 2.0**-53
 _LIBRARY_ERROR = 1e-14
-"""More than twice four units in the last place: a relative distance of exact results that keeps their order."""
+"""More than twice four units in the last place: a relative distance of exact results that preserves their order."""
 
 _NORMAL = 1e-290
-"""From here on a rounding errs by a share of the result, and not by a part of the smallest number."""
+"""Magnitude from which rounding errors are relative to the result, not to the smallest number."""
 
-_CAREFUL = 1.0 - 1e-9  # for the rounding of the bounds computed here
+_CAREFUL = 1.0 - 1e-9  # allows for the rounding of the bounds computed here
 
 AtMost = Callable[..., bool]
 
@@ -35,7 +35,7 @@ class Distances:
         self._same = same
 
     def least(self, u: Term, v: Term, known: Facts) -> float:
-        """A number that v - u, computed exactly from the two float64, never falls below."""
+        """Return a lower bound of v - u, computed exactly from the two float64."""
         u, v = known.head(u), known.head(v)
         if u is v:
             return 0.0
@@ -95,7 +95,7 @@ class Distances:
         return self._rounded(apart * scale, u, v, known) if apart > 0.0 else -math.inf
 
     def _divided(self, a: Term, c: Term, b: Term, d: Term, u: Term, v: Term, known: Facts) -> float:
-        """a / b and c / b."""
+        """Return the distance of a / b and c / b."""
         if not self._same(b, d, known):
             return -math.inf
         divisor = known.range(b)
@@ -105,7 +105,7 @@ class Distances:
         return self._rounded(apart / divisor.magnitude, u, v, known) if apart > 0.0 else -math.inf
 
     def _shared_out(self, a: Term, c: Term, b: Term, d: Term, u: Term, v: Term, known: Facts) -> float:
-        """a / b and a / d, for a positive a."""
+        """Return the distance of a / b and a / d, for a positive a."""
         if not self._same(a, c, known):
             return -math.inf
         x, y, z = known.range(a), known.range(b), known.range(d)
@@ -115,7 +115,7 @@ class Distances:
         return self._rounded(x.low * (apart / y.high) / z.high, u, v, known)
 
     def _rounded(self, exact: float, u: Term, v: Term, known: Facts) -> float:
-        """The distance of the rounded results, from that of the exact ones."""
+        """Return the distance of the rounded results, from that of the exact ones."""
         if not math.isfinite(exact):
             return -math.inf
         x, y = known.range(u), known.range(v)
@@ -132,7 +132,7 @@ class Distances:
         return ring and is_exact(found) and all(known.range(part).whole for part in term.parts)
 
     def share(self, u: Term, v: Term, known: Facts) -> float:
-        """A number that (v - u) / v never falls below, for positive u and v; 0 where nothing is known."""
+        """Return a lower bound of (v - u) / v for positive u and v; 0 where nothing is known."""
         u, v = known.head(u), known.head(v)
         x, y = known.range(u), known.range(v)
         if x.low <= 0.0 or y.low <= 0.0:
@@ -158,7 +158,7 @@ class Distances:
     # Functions of the library
 
     def through_library(self, u: Term, v: Term, known: Facts, trusted: bool) -> bool:
-        """Whether f(a) <= f(b) for the function f of both; where `trusted`, f is taken to be monotone."""
+        """Check whether f(a) <= f(b) for the function f of both; if `trusted`, f is assumed to be monotone."""
         if u.operation == "power":
             return self._powers(u, v, known, trusted)
         (a,), (b,) = u.parts, v.parts
@@ -177,7 +177,7 @@ class Distances:
         return self.share(a, b, known) > 3.0 * _LIBRARY_ERROR * most
 
     def _keeps_order(self, function: str, low: float, high: float, apart: float) -> bool:
-        """Whether exact results of arguments between the two that are so far `apart` differ by more than the errors."""
+        """Check whether exact results of arguments in the range that are `apart` differ by more than the errors."""
         if not apart > 0.0:
             return False
         match function:
@@ -200,7 +200,7 @@ class Distances:
         return False
 
     def _powers(self, u: Term, v: Term, known: Facts, trusted: bool) -> bool:
-        """a ** e <= b ** e, or a ** e <= a ** f, for positive a and b."""
+        """Check a ** e <= b ** e, or a ** e <= a ** f, for positive a and b."""
         (a, e), (b, f) = u.parts, v.parts
         x, y = known.range(a), known.range(b)
         if x.low <= 0.0 or y.low <= 0.0:

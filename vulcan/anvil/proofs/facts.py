@@ -1,9 +1,8 @@
-"""What is known where some tests hold: tighter bounds of terms, and which term is not above which.
+"""Facts that follow from assumed tests: tighter bounds of terms, and their order.
 
-The smallest magnitude that a term has where it is not 0: what bounds a quotient whose divisor may be 0.
-
-A quotient by 0 is 0, so only divisors close to 0 make it large. Float64 numbers of one size do not cancel to less than
-a unit in the last place: x + y is 0 or at least 2**-54 of the larger one, however close they are.
+The smallest nonzero magnitude of a divisor bounds its quotients: a quotient by 0 is 0, so only divisors close to 0
+make it large. Float64 numbers of similar magnitude do not cancel to less than a unit in the last place: x + y is 0 or
+at least 2**-54 of the larger one, however close they are.
 """
 
 from __future__ import annotations
@@ -22,7 +21,10 @@ _CAREFUL = 1.0 - 1e-9
 
 
 def least_magnitude(term: Term, ranges: list[Interval], found: Interval, least: Callable[[Term], float]) -> float:
-    """For a term that lies within `found` and its parts within `ranges`; `least` gives the same of each part."""
+    """Return the smallest nonzero magnitude of a term within `found`, with parts within `ranges`.
+
+    `least` gives the same of each part.
+    """
     if not found.has_zero or found.whole:
         return max(found.least_magnitude, MIN)
     parts = [least(part) for part in term.parts]
@@ -46,7 +48,7 @@ def _of(term: Term, ranges: list[Interval], parts: list[float]) -> float:
         case "sqrt":
             return math.sqrt(parts[0])
         case "log" | "log2" | "log10":
-            return 1e-17  # the logarithm of the neighbours of 1
+            return 1e-17  # below the logarithms of the neighbours of 1
         case "log1p" | "tanh" | "atan":
             return min(parts[0], 1.0) * 0.4
         case "expm1":
@@ -57,7 +59,7 @@ def _of(term: Term, ranges: list[Interval], parts: list[float]) -> float:
 
 
 def _sum(ranges: list[Interval], parts: list[float]) -> float:
-    """Both are 0 or not: a sum with 0 is the other, and any other one cancels to a unit of the larger at the least."""
+    """Bound a sum: with one summand 0 it is the other; otherwise it is 0 or at least a unit of the larger."""
     cases = [max(parts) * _CANCELLED]
     if ranges[0].has_zero:
         cases.append(parts[1])
@@ -75,17 +77,20 @@ def _power(ranges: list[Interval], parts: list[float]) -> float:
 
 
 _MAX_CASES = 2
-"""How many choices within one another are told apart when the bounds of a term are asked."""
+"""Depth of nested choices that are split into cases for a term's bounds."""
 
 _MAX_CONSEQUENCES = 60
 
 
 class Contradiction(Exception):
-    """The tests cannot all hold: whatever is claimed of such inputs is true."""
+    """The tests cannot all hold: any claim about such inputs is true."""
 
 
 class Facts:
-    """Immutable once made; `assume` gives another that knows more. Raises Contradiction where it is of no input."""
+    """Facts about terms, immutable once made; `assume` returns an extended copy.
+
+    Raises Contradiction where no input satisfies them.
+    """
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
@@ -102,7 +107,7 @@ class Facts:
         self._consequences = 0
 
     def assume(self, test: Term, holds: bool = True) -> Facts:
-        """What is known where also the test holds, or fails. Raises Contradiction."""
+        """Return the facts if the test holds too, or fails. Raises Contradiction."""
         return self._case(test, holds, 0)
 
     def _case(self, test: Term, holds: bool, nesting: int) -> Facts:
@@ -128,10 +133,10 @@ class Facts:
         child._assume(test, holds)
         return child
 
-    # Questions
+    # Queries
 
     def range(self, term: Term) -> Interval:
-        """Bounds of the term. Raises Contradiction."""
+        """Return the term's bounds. Raises Contradiction."""
         found = self._ranges.get(term)
         if found is None:
             if self._parent is not None and not term.cone & self._touched:
@@ -163,7 +168,7 @@ class Facts:
         return found
 
     def _least(self, term: Term) -> float:
-        """The smallest magnitude of the term where it is not 0."""
+        """Return the term's smallest nonzero magnitude."""
         found = self._magnitudes.get(term)
         if found is None:
             if self._parent is not None and not term.cone & self._touched:
@@ -191,7 +196,7 @@ class Facts:
         return found[0] if len(found) == 1 else found[0] | found[1]
 
     def _of_difference(self, a: Term, b: Term, found: Interval) -> Interval:
-        """A difference of float64 has the sign of the exact one, also where it is rounded."""
+        """Tighten a difference: in float64 it has the sign of the exact one, even after rounding."""
         least = 1.0 if found.whole else 5e-324
         if self.ordered(b, a):
             found = meet(found, Interval(least if self.ordered(b, a, True) else 0.0, MAX))
@@ -202,7 +207,7 @@ class Facts:
         return found
 
     def ordered(self, a: Term, b: Term, strict: bool = False) -> bool:
-        """Whether it was assumed that a <= b, or a < b where `strict`, directly or by way of other terms."""
+        """Check whether a <= b, or a < b if `strict`, was assumed, directly or through other terms."""
         if a is b:
             return not strict
         pending, seen = [(a, not strict)], set()
@@ -219,18 +224,18 @@ class Facts:
         return False
 
     def above(self, term: Term) -> list[tuple[Term, bool]]:
-        """The terms that were assumed not below it, each with whether it was assumed above it."""
+        """Return the terms assumed to be at least the term, each with whether strictly."""
         return self._above.get(term, [])
 
     def below(self, term: Term) -> list[tuple[Term, bool]]:
         return self._below.get(term, [])
 
     def refined(self) -> Iterator[Term]:
-        """The terms whose bounds follow from what was assumed."""
+        """Yield the terms whose bounds follow from assumptions."""
         yield from self._refined
 
     def decide(self, test: Term) -> bool | None:
-        """Whether the test holds on all inputs (True), on none (False), or it is not known."""
+        """Decide the test: True if it holds on all inputs, False if on none, None if unknown."""
         if test in self._decided:
             return self._decided[test]
         if test.number is not None:
@@ -262,7 +267,7 @@ class Facts:
         return None
 
     def head(self, term: Term) -> Term:
-        """A term of the same value whose outermost operation is not a choice, sign or rounding that is settled."""
+        """Return an equal term whose outermost operation is not a decided choice, sign or rounding."""
         while True:
             if term.operation == "choose":
                 held = self.decide(term.parts[0])
@@ -285,7 +290,7 @@ class Facts:
                 found = self.range(term)
                 return self.graph.number(found.low) if found.low == found.high else term
 
-    # Consequences, while it is made
+    # Propagation, during construction
 
     def _assume(self, test: Term, holds: bool) -> None:
         known = self.decide(test)
@@ -341,7 +346,7 @@ class Facts:
         if a.number is None and b.number is None and not self.ordered(a, b, strict):
             self._above.setdefault(a, []).append((b, strict))
             self._below.setdefault(b, []).append((a, strict))
-            self._touch(a)  # a difference of the two has bounds of its own now
+            self._touch(a)  # the bounds of their difference change
             self._touch(b)
         self._bound(a, -MAX, math.nextafter(y.high, -math.inf) if strict else y.high)
         self._bound(b, math.nextafter(x.low, math.inf) if strict else x.low, MAX)
@@ -355,7 +360,7 @@ class Facts:
                 self._bound(one, -MAX, math.nextafter(x.high, -math.inf))
 
     def _bound(self, term: Term, low: float, high: float) -> None:
-        """The term lies within; and so do others, whose bounds follow."""
+        """Bound the term, and propagate to other terms."""
         old = self.range(term)
         new = meet(old, Interval(low, high))
         if new.low > new.high:
@@ -403,10 +408,10 @@ class Facts:
                         self._bound(otherwise if part is then else then, new.low, new.high)
 
     def _bound_sum(self, term: Term, total: Interval, other: Interval) -> None:
-        """Bounds of one summand, from those of the rounded sum and of the other summand.
+        """Bound one summand by the rounded sum and the other summand.
 
-        The exact sum is no further than half a unit from the rounded one; a whole unit is taken, and another one for
-        the difference that is taken here.
+        The exact sum is within half a unit of the rounded one; a whole unit is allowed, and another one for the
+        difference computed here.
         """
         low = math.nextafter(math.nextafter(total.low, -math.inf) - other.high, -math.inf)
         high = math.nextafter(math.nextafter(total.high, math.inf) - other.low, math.inf)

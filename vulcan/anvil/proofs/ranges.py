@@ -1,4 +1,4 @@
-"""Bounds of one operation's result from the bounds of its operands: what `anvil.flow.intervals` gives, and tighter.
+"""Bounds of an operation's result from those of its operands, tighter than `anvil.analysis.intervals`.
 
 Rounding is monotone and so is saturation, so for + - * / and sqrt bounds computed in float64 hold as they are. The
 mathematical library is trusted to err by under 1e-12 of the result (it documents 4 units in the last place, 1e-15).
@@ -17,20 +17,22 @@ from vulcan.task import MAX_EXACT_INTEGER
 
 _SUBNORMAL = 1e-300
 _FUZZ = 1e-320
-"""Bounds of a library function closer to 0 than the first are widened by the second: results there keep fewer bits."""
+"""Bounds of library functions closer to 0 than the first are widened by the second: precision is lower there."""
 
 MAX_EXACT_FLOOR = 2.0**49
-"""Below this CPython's floor division is the floor of the exact quotient: its two roundings move it by under a quarter,
-which the last step of the algorithm mends."""
+"""Magnitude below which CPython's floor division is the floor of the exact quotient.
+
+Its two roundings move the quotient by under a quarter, which the last step of the algorithm corrects.
+"""
 
 LIBRARY = frozenset({"exp", "expm1", "log", "log2", "log10", "log1p", "tanh", "atan", "sin", "cos", "power"})
-"""The operations that the mathematical library computes, near the exact result but not always the nearest float64."""
+"""Operations computed by the mathematical library: near the exact result but not always the nearest float64."""
 
 
 def bounds(term: Term, ranges: list[Interval], least: Callable[[Term], float]) -> Interval:
-    """Where the result of the term's operation lies, for operands within these ranges.
+    """Return bounds of the term's operation for operands within these ranges.
 
-    `least` gives the smallest magnitude of a part where that is not 0.
+    `least` gives the smallest nonzero magnitude of a part.
     """
     if term.operation in _BY_LEAST:
         place = 1 if term.operation != "power" else 0
@@ -45,7 +47,7 @@ def bounds(term: Term, ranges: list[Interval], least: Callable[[Term], float]) -
 
 
 def meet(a: Interval, b: Interval) -> Interval:
-    """Within both, which may be nothing: then `low` is above `high`."""
+    """Return the intersection, which may be empty: then `low` is above `high`."""
     whole = a.whole or b.whole
     low, high = max(a.low, b.low), min(a.high, b.high)
     if whole and low <= high:
@@ -54,7 +56,7 @@ def meet(a: Interval, b: Interval) -> Interval:
 
 
 def is_exact(interval: Interval) -> bool:
-    """Whether a result within it, of integers and + - *, is the exact one: 2**53 itself may have been rounded to."""
+    """Check whether an integer result of + - * within it is exact: 2**53 itself may be the result of rounding."""
     return interval.whole and interval.magnitude < MAX_EXACT_INTEGER
 
 
@@ -77,7 +79,7 @@ def _square(a: Interval) -> Interval:
 
 
 def _pieces(b: Interval, least: float) -> list[Interval]:
-    """The values of b that are not 0, by sign."""
+    """Return the nonzero values of b, by sign."""
     found = []
     if b.high > 0.0:
         found.append(Interval(b.low if b.low > 0.0 else min(least, b.high), b.high, b.whole))
@@ -106,7 +108,7 @@ def _floor_divide(a: Interval, b: Interval, least: float) -> Interval:
         return _by_pieces(a, b, least, total.floor_divide, True)
     low = quotient.low - 1.0 - abs(quotient.low) * 1e-14
     if a.low >= 0.0 and b.low >= 0.0:
-        low = 0.0  # a - a % b is not below 0
+        low = 0.0  # a - a % b is at least 0
     high = quotient.high + 1.0 + abs(quotient.high) * 1e-14
     return Interval(total.saturate(low), total.saturate(high), True)
 
@@ -124,7 +126,7 @@ def _modulo(a: Interval, b: Interval) -> Interval:
 
 
 def _power(a: Interval, b: Interval, least: float) -> Interval:
-    """Of a base above 0 the power is monotone in each operand; 0 and negative bases are cases of their own."""
+    """Bound a power: for positive bases it is monotone in each operand; 0 and negative bases are separate cases."""
     found: list[Interval] = []
     positive = [piece for piece in _pieces(a, least) if piece.low > 0.0]
     for piece in positive:
@@ -145,7 +147,7 @@ def _power_of_positive(a: Interval, b: Interval) -> Interval:
 
 
 def _power_of_negative(a: Interval, b: Interval, least: float) -> Interval:
-    """Only integer powers of a negative number are not 0; they are plus or minus those of its magnitude."""
+    """Bound powers of a negative base: only integer ones are nonzero, plus or minus those of its magnitude."""
     nothing = Interval(0.0, 0.0)
     if b.low == b.high and not b.low.is_integer():
         return nothing
@@ -167,7 +169,7 @@ def _within(function: Callable[[float], float]) -> Callable[[Interval], Interval
 
 
 def _log1p(a: Interval) -> Interval:
-    """It is 0 up to -1; of the integers above that none has a negative one."""
+    """Bound log1p: it is 0 up to -1, and nonnegative for integers above that."""
     if a.low > -1.0:
         return _within(total.log1p)(a)
     least = 0.0 if a.whole else math.nextafter(-1.0, 0.0)

@@ -1,10 +1,8 @@
-"""Looks for a counterexample: inputs at boundaries, at random and up hill, the same ones on every run.
+"""Search for counterexamples: boundary values, random inputs and hill climbing, reproducible with a fixed seed.
 
-Values to try for an input: the ends of its range, what the program compares with, all magnitudes, small integers.
-
-Terms computed for many inputs at once, with numpy: to look for counterexamples, which the reference then judges.
-
-Functions of the mathematical library may differ in the last place from those of the reference.
+Candidate values of an input are the ends of its range, the program's constants, all magnitudes, and small integers.
+Terms are evaluated with numpy for many inputs at once; the reference interpreter then judges the candidates, since
+functions of the mathematical library may differ in the last place from its own.
 """
 
 from __future__ import annotations
@@ -26,9 +24,9 @@ Numbers = NDArray[np.float64]
 
 
 def evaluate(wanted: Iterable[Term], given: Mapping[Term, Numbers], size: int) -> dict[Term, Numbers]:
-    """The terms wanted and all their parts, for `size` inputs; `given` holds inputs and what lookups answer.
+    """Evaluate the wanted terms and all their parts for `size` inputs; `given` has inputs and lookups' answers.
 
-    Where a lookup looks for the same value as an earlier one of the same statistic, it finds the same.
+    A lookup of the same value as an earlier one of the same statistic has the same answer.
     """
     done: dict[Term, Numbers] = {}
     lookups: list[Term] = []
@@ -64,7 +62,7 @@ def _statistic(term: Term) -> object:
 
 
 def margin(graph: Graph, test: Term, done: Mapping[Term, Numbers]) -> Numbers:
-    """How clearly the test holds: above 0 where it does, at most 0 where it fails, the further the clearer."""
+    """Return by how much the test holds: above 0 where it does, at most 0 where it fails."""
     match test.operation, test.parts:
         case (("less" | "at_most"), (a, b)):
             with np.errstate(all="ignore"):
@@ -77,7 +75,7 @@ def margin(graph: Graph, test: Term, done: Mapping[Term, Numbers]) -> Numbers:
         case "choose", (case, then, otherwise):
             inner = margin(graph, case, done)
             branch = np.where(done[case] != 0.0, margin(graph, then, done), margin(graph, otherwise, done))
-            if otherwise is graph.zero:  # both
+            if otherwise is graph.zero:  # a conjunction (`Graph.both`)
                 return np.where(done[case] != 0.0, branch, np.minimum(inner, -0.0))
             return branch
         case _:
@@ -145,14 +143,14 @@ _SPECIAL = (0.0, 1.0, -1.0, 2.0, 0.5, 3.0, 10.0, 100.0, 1000.0, 1e6, 1e9, 2.0**3
 
 
 class Samples:
-    """Draws values within a range; `constants` are those of the program."""
+    """Random values within a range; `constants` are those of the program."""
 
     def __init__(self, rng: Generator, constants: list[float]) -> None:
         self._rng = rng
         self._constants = np.array([*constants, *_SPECIAL])
 
     def column(self, within: Interval, size: int) -> Numbers:
-        """`size` values, one an input."""
+        """Draw `size` values, one per input."""
         rng = self._rng
         kind = rng.integers(0, 6, size)
         low, high = within.low, within.high
@@ -172,7 +170,7 @@ class Samples:
         return np.asarray(np.power(10.0, exponents) * signs, dtype=np.float64)
 
     def above(self, values: Numbers, within: Interval) -> Numbers:
-        """For each value one that is larger, where the range has one."""
+        """Draw a larger value for each value, where the range has one."""
         rng = self._rng
         size = len(values)
         kind = rng.integers(0, 5, size)
@@ -184,7 +182,7 @@ class Samples:
         return made
 
     def moved(self, values: Numbers, within: Interval) -> Numbers:
-        """For each value one near it, by some measure, or any other."""
+        """Mutate each value: a neighbour by some measure, or any other value."""
         rng = self._rng
         size = len(values)
         kind = rng.integers(0, 8, size)
@@ -198,7 +196,7 @@ class Samples:
 
 
 def fitted(values: Numbers, within: Interval) -> Numbers:
-    """The values drawn into the range, and to whole numbers where it has no others."""
+    """Clip the values to the range, and round them if it has only integers."""
     values = np.where(np.isfinite(values), values, within.high)
     if within.whole:
         values = np.rint(values)
@@ -209,11 +207,11 @@ _SEED = 20_250_101
 _FIRST = 4_096
 _ROUND = 2_048
 _MAX_NUMBERS = 1_000_000
-"""Terms times inputs, in the first round: of a large program fewer inputs are tried."""
+"""Terms times inputs, in the first round: large programs are tried on fewer inputs."""
 
 _KEPT = 48
 _JUDGED = 40
-"""Inputs that look like counterexamples and are put before the judge, in one round."""
+"""Maximum number of likely counterexamples judged in one round."""
 
 Table = dict[Term, Numbers]
 
@@ -244,7 +242,7 @@ class Search:
         return None if one is other else (one, other)
 
     def run(self, rounds: int) -> Counterexample | None:
-        """A counterexample that the judge confirms, made as simple as it gets; None where none was found."""
+        """Return a counterexample that the judge confirms, simplified; None if none was found."""
         if not self._given or (self._declared.subject is not None and self._pair is None):
             return self._judged(np.zeros(1, dtype=np.int64), {}) if self._declared.subject is None else None
         table = self._fresh(min(_FIRST, 2 * self._round))
@@ -260,7 +258,7 @@ class Search:
         return None
 
     def near(self, values: dict[Term, float]) -> Counterexample | None:
-        """A counterexample at or around the input."""
+        """Return a counterexample at or near the input."""
         kept = {t: np.full(self._round, values.get(t, _range(t).low)) for t in self._given}
         table = {t: fitted(column, _range(t)) for t, column in kept.items()}
         moved = self._moved(table, self._round)
@@ -274,7 +272,7 @@ class Search:
     def _fresh(self, size: int) -> Table:
         table = {term: self._samples.column(_range(term), size) for term in self._given}
         names = [t for t in self._given if t.operation == "input"]
-        for term in names:  # some are equal to another, or next to it
+        for term in names:  # make some inputs equal or adjacent to others
             other = names[int(self._rng.integers(0, len(names)))]
             copied = self._rng.random(size) < 0.12
             beside = table[other] + self._rng.choice(np.array([0.0, 1.0, -1.0]), size)
@@ -282,7 +280,7 @@ class Search:
         return self._in_order(table)
 
     def _in_order(self, table: Table) -> Table:
-        """The subject is larger in the second copy."""
+        """Make the subject larger in the second copy."""
         if self._pair is not None:
             one, other = self._pair
             low, high = np.minimum(table[one], table[other]), np.maximum(table[one], table[other])
@@ -314,7 +312,7 @@ class Search:
         return changed
 
     def _violation(self, table: Table, size: int) -> Numbers:
-        """Above 0 where the input looks like a counterexample; the higher the nearer it is to being one."""
+        """Score inputs: above 0 where they look like a counterexample; higher is closer to being one."""
         statement = self._statement
         done = evaluate(self._roots(), table, size)
         violation = -margin(statement.graph, statement.concluded, done)
@@ -339,7 +337,7 @@ class Search:
         return None
 
     def points(self, values: dict[Term, float]) -> tuple[Point, ...]:
-        """The inputs of each copy, by name; also those that do not matter."""
+        """Return the inputs of each copy, by name; including those without influence."""
         done = evaluate(self._roots(), {t: np.array([v]) for t, v in values.items()}, 1) if values else {}
         found = {}
         for term in self._given:

@@ -1,7 +1,7 @@
-"""The terms of a proof: one graph without cycles, in which equal terms are one object.
+"""Terms of a proof: a DAG in which equal terms are one object.
 
-A policy, both copies of it where a property compares two inputs, and the property's own conditions are unfolded into
-the same graph. -0.0 and 0.0 are one number here: no operation tells them apart but in the sign of another zero.
+A policy, both copies of it if a property compares two inputs, and the property's own conditions are unfolded into
+the same graph. -0.0 and 0.0 are one number here: operations cannot tell them apart except by the sign of another zero.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ MAX_TERMS = 1_500
 MAX = 120
 
 COMPARISONS = {"less": "at_least", "at_most": "more", "equal": "differs", "differs": "equal"}
-"""The tests of two numbers. `more` and `at_least` are written as `less` and `at_most` with the operands exchanged."""
+"""Tests of two numbers. `more` and `at_least` are written as `less` and `at_most` with swapped operands."""
 
 
 class TooLarge(Exception):
-    """The unfolded program has more terms than a proof walks."""
+    """The unfolded program exceeds the limits on terms of a proof."""
 
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """A number that the program is given: a feature, a statistic or an answer of a history.
+    """A number given to the program: a feature, a statistic or an answer of a history.
 
-    `copy` is 0 where both copies of a two-copy property see the same number, else 1 or 2.
+    `copy` is 0 if both copies of a two-copy property see the same number, else 1 or 2.
     """
 
     name: str
@@ -48,9 +48,9 @@ class Lookup:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Term:
-    """`operation` is `number`, `input`, `lookup`, `choose`, a test of COMPARISONS, or of the grammar table.
+    """A node: `operation` is `number`, `input`, `lookup`, `choose`, a test of COMPARISONS, or of the grammar table.
 
-    `cone` has a bit for this term and for each that it is made of.
+    `cone` has a bit for this term and for each of its descendants.
     """
 
     index: int
@@ -70,12 +70,12 @@ class Term:
 
 
 class Graph:
-    """Makes terms; folds constants, by the definitions of the language, and what is the same for every input."""
+    """Factory of terms; folds constants, by the definitions of the language, and input-independent terms."""
 
     def __init__(self) -> None:
         self.terms: list[Term] = []
         self.work = 0
-        """How many bounds of terms have been computed."""
+        """Number of term bounds computed so far."""
         self._known: dict[tuple[object, ...], Term] = {}
         self.zero, self.one = self.number(0.0), self.number(1.0)
 
@@ -99,7 +99,7 @@ class Graph:
         return found
 
     def number(self, value: float) -> Term:
-        return self._make("number", (), value + 0.0)  # of -0.0 it makes 0.0
+        return self._make("number", (), value + 0.0)  # turns -0.0 into 0.0
 
     def input(self, given: Input) -> Term:
         if given.range.low == given.range.high:
@@ -110,7 +110,7 @@ class Graph:
         return self._make("lookup", (value,), asked)
 
     def choose(self, test: Term, then: Term, otherwise: Term) -> Term:
-        """`then` where the test is not 0."""
+        """Return `then` where the test is not 0, else `otherwise`."""
         test = self.truth(test)
         if test.number is not None:
             return then if test.number != 0.0 else otherwise
@@ -127,13 +127,13 @@ class Graph:
         return self._make("choose", (test, then, otherwise))
 
     def is_truth(self, term: Term) -> bool:
-        """Whether the term can only be 0 or 1."""
+        """Check whether the term can only be 0 or 1."""
         if term.operation == "choose":
             return self.is_truth(term.parts[1]) and self.is_truth(term.parts[2])
         return term.is_test or term is self.zero or term is self.one
 
     def truth(self, term: Term) -> Term:
-        """1 where the term is not 0, else 0."""
+        """Return 1 where the term is not 0, else 0."""
         if self.is_truth(term):
             return term
         if term.operation == "choose":
@@ -155,11 +155,11 @@ class Graph:
                 return self.compare("==", test, self.zero)
 
     def both(self, a: Term, b: Term) -> Term:
-        """1 where both tests hold."""
+        """Return 1 where both tests hold, else 0."""
         return self.choose(a, self.truth(b), self.zero)
 
     def compare(self, operator: str, a: Term, b: Term) -> Term:
-        """A comparison as it is written in the source."""
+        """Return a comparison by its operator in the source."""
         match operator:
             case "<":
                 return self._compare("less", a, b)
@@ -186,13 +186,13 @@ class Graph:
         if operation in ("equal", "differs"):
             if a.index > b.index:
                 a, b = b, a
-            for test, other in ((a, b), (b, a)):  # a truth compared with 0 or 1 is itself, or its opposite
+            for test, other in ((a, b), (b, a)):  # a truth compared with 0 or 1 is itself, or its negation
                 if self.is_truth(test) and (other is self.zero or other is self.one):
                     return test if (operation == "equal") == (other is self.one) else self.negation(test)
         return self._make(operation, (a, b))
 
     def operate(self, operation: str, *operands: Term) -> Term:
-        """An operation of the grammar table."""
+        """Return an operation of the grammar table."""
         match operation:
             case "plus":
                 return operands[0]
@@ -217,7 +217,7 @@ class Graph:
         return operands
 
     def _folded(self, operation: str, operands: tuple[Term, ...]) -> Term | None:
-        """Another way to write it that is the same float64 for every finite operand."""
+        """Return a simpler term that is the same float64 for every finite operand; None if there is none."""
         match operation, operands:
             case "add", (a, b) if self.zero in (a, b):
                 return b if a is self.zero else a
@@ -245,7 +245,7 @@ class Graph:
 
 
 def parts_within(term: Term) -> Iterator[Term]:
-    """The term and all that it is made of, each once, the parts first."""
+    """Yield the term and all its descendants, each once, parts first."""
     seen: set[int] = set()
     pending = [term]
     found: list[Term] = []

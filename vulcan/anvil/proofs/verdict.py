@@ -1,8 +1,6 @@
-"""What became of a property of a policy.
+"""Verdicts on properties, and counterexamples: their judge, and their simplification.
 
-A concrete input, or two, that a policy breaks a property on; and a simpler one that it breaks it on as well.
-
-The judge of counterexamples: the reference interpreter, given the answers of statistics and histories as values.
+The judge is the reference interpreter, with statistics' and histories' answers given as values.
 """
 
 from __future__ import annotations
@@ -26,7 +24,7 @@ from vulcan.task import Property, Signature
 class Point:
     """One input: features, statistics and answers of histories by the names they are written with.
 
-    `found` is what a statistic answers for a value that it looks for; 0 for one that is not there.
+    `found` has the answers of statistics that look for a value; 0 for a missing one.
     """
 
     values: Mapping[str, float]
@@ -34,7 +32,7 @@ class Point:
 
 
 class SolverModel(Reference):
-    """The reference, but for its statistics: they are what a point says that they are."""
+    """The reference interpreter, with statistics taken from a point."""
 
     def __init__(self, program: ir.Module, plan: Plan, signature: Signature) -> None:
         super().__init__(program, plan, signature)
@@ -43,7 +41,7 @@ class SolverModel(Reference):
         self.asked: dict[tuple[ir.Statistic, float], float] = {}
 
     def at(self, point: Point) -> float:
-        """What the program returns for the input; `asked` is then what was looked for, and found."""
+        """Return the program's result for the input; `asked` then has the values looked for, and their answers."""
         self._point = point
         self.asked = {}
         return self(point.values)
@@ -65,7 +63,7 @@ _LOOKING = ("count", "contains")
 
 
 class Judge:
-    """Says whether points refute a property of a policy."""
+    """A check of whether points refute a property of a policy."""
 
     def __init__(self, policy: Policy, declared: Property) -> None:
         function = policy.function(declared.function)
@@ -77,7 +75,7 @@ class Judge:
         self._claim = _asked(claim)
 
     def results(self, points: tuple[Point, ...]) -> tuple[float, ...] | None:
-        """What the policy returns for the points, if that refutes the property; else None.
+        """Return the policy's results for the points if they refute the property; else None.
 
         The points are one input, or two that differ in the subject alone, the smaller first.
         """
@@ -87,7 +85,7 @@ class Judge:
         return results if self._refute(points, results) else None
 
     def shown(self, point: Point) -> dict[str, float]:
-        """The point as it is shown: with what the policy looks for there, and finds."""
+        """Return the point for display: with the values that the policy looks for there, and their answers."""
         self._policy.at(point)
         asked = {
             spelled(statistic, self._signature, repr(value).removesuffix(".0")): answer
@@ -123,7 +121,7 @@ _PASSES = 2
 
 @dataclass(frozen=True)
 class Counterexample:
-    """What the reference interpreter returns for the inputs, which are one, or two that differ in `subject` alone."""
+    """The inputs, and the reference interpreter's results: one, or two that differ in `subject` alone."""
 
     inputs: tuple[Mapping[str, float], ...]
     results: tuple[float, ...]
@@ -133,7 +131,7 @@ class Counterexample:
         return {"inputs": [dict(values) for values in self.inputs], "results": list(self.results)}
 
     def __str__(self) -> str:
-        """In one line: `obj.count 3 gives 9, 4 gives 4, with now 0, obj.size 1`."""
+        """Format in one line: `obj.count 3 gives 9, 4 gives 4, with now 0, obj.size 1`."""
         first = self.inputs[0]
         if self.subject is None:
             return f"{_listed(first)} gives {_number(self.results[0])}"
@@ -155,7 +153,7 @@ def _number(value: float) -> str:
 
 
 def calm(within: Interval) -> float:
-    """The value of a range that is nearest to 0."""
+    """Return the value of a range that is nearest to 0."""
     return min(max(0.0, within.low), within.high)
 
 
@@ -166,7 +164,7 @@ def simplest(
     results: tuple[float, ...],
     ranges: Mapping[str, Interval],
 ) -> Counterexample:
-    """The counterexample with simpler numbers, as far as the judge still confirms it."""
+    """Simplify the counterexample's numbers, as far as the judge still confirms it."""
     for _ in range(_PASSES):
         for name, within in ranges.items():
             for simpler in _simpler(points, name, within, declared.subject):
@@ -196,7 +194,7 @@ def _simpler(
 
 
 def _candidates(old: float, within: Interval) -> list[float]:
-    """Values of the range that are simpler to read than the old one, the simplest first."""
+    """Return values of the range that are simpler to read than the old one, simplest first."""
     rounded = [float(f"{old:.{digits}g}") for digits in (1, 2, 3)]
     values = [0.0, 1.0, 2.0, 3.0, 10.0, 100.0, 1000.0, within.low, within.low + 1.0, *rounded]
     fitting = [v + 0.0 for v in values if meet(Interval(v, v), within) == Interval(v, v, within.whole)]
@@ -216,15 +214,15 @@ Outcome = Literal["proved", "refuted", "unknown"]
 Method = Literal["certificate", "search", "solver", "none"]
 
 ARITHMETIC = "exact float64"
-"""Every verdict is of the numbers that the policy really computes, rounding and saturation included."""
+"""Every verdict is about the numbers that the policy really computes, including rounding and saturation."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """`method` is what settled it: a certificate by rules, z3, or the search for a counterexample.
+    """The outcome for one property; `method` decided it: a certificate by rules, z3, or the search.
 
-    A refuted property has a counterexample, which the reference interpreter has confirmed. `reason` says why it is
-    unknown. `seconds` is how long it took.
+    A refuted property has a counterexample, confirmed by the reference interpreter. `reason` explains an unknown
+    outcome. `seconds` is the time taken.
     """
 
     property: Property
@@ -251,7 +249,7 @@ class Verdict:
 
 
 def claim_of(declared: Property) -> str:
-    """What the property says, in words."""
+    """Describe the property in words."""
     result = "the result" if declared.function is None else f"the result of {declared.function}"
     match declared.kind:
         case "bounded":

@@ -1,9 +1,8 @@
-"""A search for a counterexample of a program too large to unfold: the reference interpreter alone, on a few inputs.
+"""Verification of a task's properties for one policy.
 
-Proves or refutes the properties that a task declares, of one policy.
-
-Cheapest first: a certificate by rules, in the arithmetic of float64 as it is; a search for a counterexample; z3 over
-the reals, with every rounding modelled. What is refuted has been confirmed by the reference interpreter.
+Cheapest first: a certificate by rules, in exact float64 arithmetic; a search for a counterexample; z3 over the reals,
+with every rounding modelled. Refutations are confirmed by the reference interpreter. For a program too large to unfold
+there is only `blind_search`: the reference interpreter alone, on a few inputs.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ _MAX_WORK = 60_000
 
 
 def blind_search(policy: Policy, declared: Property, judge: Judge) -> Counterexample | None:
-    """A counterexample that the judge confirms; None where none was found. The same on every run."""
+    """Return a counterexample that the judge confirms; None if none was found. Reproducible."""
     ranges = _ranges(policy, declared)
     tried = max(6, min(_TRIED, _MAX_WORK // max(policy.plan.operations, 1)))
     samples = Samples(np.random.default_rng(_SEED), [value for _, value in policy.program.parameters])
@@ -51,7 +50,7 @@ def blind_search(policy: Policy, declared: Property, judge: Judge) -> Counterexa
 
 
 def _ranges(policy: Policy, declared: Property) -> dict[str, Interval]:
-    """Everything that the policy and the conditions read, by name."""
+    """Return everything that the policy and the conditions read, by name."""
     graph = Graph()
     function = policy.function(declared.function)
     inputs = Inputs(graph, function.signature)
@@ -75,14 +74,14 @@ def _ranges(policy: Policy, declared: Property) -> dict[str, Interval]:
 
 SECONDS = 10.0
 ROUNDS = 7
-"""Of the search for a counterexample, where somebody asked for a verdict."""
+"""Rounds of the search for a counterexample in an interactive verification."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProofBudget:
-    """What one property may cost: the rules' work, z3's own steps, rounds of the search, seconds where somebody waits.
+    """Limits per property: the rules' work, z3's own steps, rounds of the search, and seconds if interactive.
 
-    Without steps z3 is not asked, nor loaded.
+    If `solver` is 0, z3 is neither used nor loaded.
     """
 
     rules: int
@@ -97,12 +96,15 @@ _LIBRARY = (
 )
 
 _IN_SEARCH = ProofBudget(rules=3_000, solver=0, rounds=3)
-"""z3 is not asked: it takes a hundred times as long, and what it may still prove rejects nobody."""
+"""Budget per property in a search, without z3.
+
+z3 takes a hundred times as long, and what it may still prove rejects no candidate.
+"""
 
 
 @dataclass(frozen=True)
 class Refutation:
-    """A required property that a candidate breaks; `feedback` tells a language model."""
+    """A required property that a candidate breaks; `feedback` describes it to a language model."""
 
     verdict: Verdict
 
@@ -113,9 +115,9 @@ class Refutation:
 
 
 def verify(policy: Policy, properties: Iterable[Property] | None = None, seconds: float = SECONDS) -> list[Verdict]:
-    """The verdict on each property; those of the policy's task where none are given. `seconds` bounds each of them.
+    """Return the verdict on each property, by default those of the policy's task. `seconds` is the limit for each.
 
-    Raises UserError where a property does not fit the task.
+    Raises UserError if a property does not fit the task.
     """
     check_properties(policy.task)
     chosen = policy.task.properties if properties is None else properties
@@ -124,14 +126,14 @@ def verify(policy: Policy, properties: Iterable[Property] | None = None, seconds
 
 
 def prove(policy: Policy, declared: Property, budget: ProofBudget) -> Verdict:
-    """The verdict on one property within the budget. Raises UserError where the property does not fit the task."""
+    """Return the verdict on one property within the budget. Raises UserError if the property does not fit the task."""
     return _Attempt(policy, declared, budget).verdict()
 
 
 def in_search(policy: Policy) -> Iterator[Verdict]:
-    """The verdicts on the properties that the task requires, up to the first that is refuted.
+    """Yield the verdicts on the properties that the task requires, up to the first that is refuted.
 
-    The same on every run: steps are counted, not seconds. Raises UserError where a property does not fit the task.
+    Reproducible: limits are in steps, not seconds. Raises UserError if a property does not fit the task.
     """
     for declared in policy.task.properties:
         if declared.required:
@@ -142,12 +144,12 @@ def in_search(policy: Policy) -> Iterator[Verdict]:
 
 
 def refuted_required(policy: Policy) -> Refutation | None:
-    """The first required property that the policy breaks; None where none was found to be broken."""
+    """Return the first required property that the policy breaks; None if no violation was found."""
     return next((Refutation(verdict) for verdict in in_search(policy) if verdict.outcome == "refuted"), None)
 
 
 def is_certain(policy: Policy, declared: Property) -> bool:
-    """Whether the rules alone show that the policy has the property, with the work that a search allows for it."""
+    """Check whether the rules alone prove the property, with the work limit of a search."""
     return _Attempt(policy, declared, _IN_SEARCH).is_certain()
 
 
@@ -182,7 +184,7 @@ class _Attempt:
     def _by_rules(self, said: Claim, known: Facts, trust_library: bool) -> bool:
         try:
             return Order(self._budget.rules, self._deadline, trust_library).always(said.concluded, known)
-        except (OutOfSteps, TooLarge, RecursionError):  # deep choices within deep chains outgrow the stack
+        except (OutOfSteps, TooLarge, RecursionError):  # deep choices within deep chains overflow the stack
             return False
 
     def _by_search(self, said: Claim, known: Facts) -> Verdict:
@@ -229,7 +231,7 @@ class _Attempt:
 
 
 def _assumed(said: Claim) -> Facts | None:
-    """What the assumptions say; None where no input fulfils them, so that the property says nothing."""
+    """Return the facts that the assumptions imply; None if no input satisfies them, so the property is vacuous."""
     known = Facts(said.graph)
     try:
         for test in said.assumed:

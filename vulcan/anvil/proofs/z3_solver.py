@@ -1,13 +1,12 @@
-"""Asks z3 where no certificate and no counterexample was found.
+"""Proofs by z3, for claims with neither certificate nor counterexample.
 
-Terms as formulas of real arithmetic for z3, of which every float64 execution is a solution.
-
-A correctly rounded result r of an exact e is a variable with |r - e| <= 2**-53 |e| + 2**-1075, e itself where both are
-integers below 2**53. Rounding is monotone and leaves float64 numbers as they are: r is not below an operand, or 0,
-that e is not below, and results of the same operation in the two copies are in the order of the exact ones. Saturation,
-x/0 = 0 and the domains of functions are as in the language. Functions of the mathematical library are equal for equal
-arguments and lie within their bounds; nothing else is taken for granted of them. So unsatisfiable means proved in
-float64, while a solution is only a place to look for a counterexample.
+Terms become formulas of real arithmetic for z3, of which every float64 execution is a solution. A correctly rounded
+result r of an exact e is a variable with |r - e| <= 2**-53 |e| + 2**-1075, or e itself if both are integers below
+2**53. Rounding is monotone and preserves float64 numbers: r is not below an operand, or 0, that e is not below, and
+results of the same operation in the two copies are in the order of the exact ones. Saturation, x/0 = 0 and the domains
+of functions are as in the language. Functions of the mathematical library are equal for equal arguments and lie within
+their bounds; nothing else is assumed about them. So unsatisfiable means proved in float64, while a solution is only a
+hint where to look for a counterexample.
 """
 
 from __future__ import annotations
@@ -30,11 +29,11 @@ _UNIT = Fraction(1, 2**53)
 _UNDERFLOW = Fraction(1, 2**1075)
 _ROUNDED = ("add", "subtract", "multiply", "divide", "sqrt")
 
-Formula = Any  # z3 has no types of its own
+Formula = Any  # z3 has no type annotations
 
 
 class Encoding:
-    """`whole` inputs are integers where `integers` is set, and any real number between otherwise."""
+    """Formulas of terms; `whole` inputs are integers if `integers` is set, otherwise any reals in their range."""
 
     def __init__(self, known: Facts, context: z3.Context, integers: bool) -> None:
         self._known = known
@@ -50,18 +49,18 @@ class Encoding:
         return z3.RealVal(f"{fraction.numerator}/{fraction.denominator}", self._context)
 
     def number(self, term: Term) -> Formula:
-        """The term's value."""
+        """Return the term's value."""
         term = self._known.head(term)
         if term not in self._numbers:
             self._numbers[term] = self._number(term)
         return self._numbers[term]
 
     def assumption(self, term: Term) -> Formula:
-        """Whether the term is not 0, where that is what is known already."""
+        """Return the formula that an assumed term is not 0, without using the facts, which include it."""
         return self._test(term, Facts(self._known.graph))
 
     def test(self, term: Term) -> Formula:
-        """Whether the term is not 0."""
+        """Return the formula that the term is not 0."""
         return self._test(term, self._known)
 
     def _test(self, term: Term, known: Facts) -> Formula:
@@ -82,7 +81,10 @@ class Encoding:
         return self.number(term) != 0
 
     def twins(self, u: Term, v: Term, seen: set[tuple[Term, Term]] | None = None) -> None:
-        """The same place in the two copies: equal where its operands are, in order where rounding is all it does."""
+        """Relate one operation in the two copies.
+
+        If it only rounds, the results are in the order of the exact ones; otherwise equal operands have equal results.
+        """
         u, v = self._known.head(u), self._known.head(v)
         seen = set() if seen is None else seen
         if u is v or (u, v) in seen or u.operation != v.operation or not u.parts:
@@ -133,7 +135,7 @@ class Encoding:
         if ring and is_exact(found) and all(self._known.range(part).whole for part in term.parts):
             if self._integers:
                 return exact
-            made = exact  # of integers it is exact; other reals are no solutions anyway
+            made = exact  # exact for integers; other reals are no solutions anyway
             self.constraints += [made >= self.value(found.low), made <= self.value(found.high)]
             return made
         made = self._variable(term)
@@ -206,7 +208,7 @@ _SEED = 1
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """How much z3 may do: `steps` of its own count, the same on every run; until `deadline` where somebody waits.
+    """Limits for z3: `steps` of its own counter, which are reproducible, and `deadline` in interactive use.
 
     The deadline is of `time.perf_counter`.
     """
@@ -217,7 +219,7 @@ class Effort:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """`holds` is a proof; `hints` are solutions in the reals, that may be near a counterexample in float64."""
+    """An answer of z3: `holds` is a proof; `hints` are solutions in the reals, maybe near a float64 counterexample."""
 
     holds: bool
     hints: tuple[dict[Term, float], ...]
@@ -225,7 +227,7 @@ class Answer:
 
 
 def ask(statement: Claim, known: Facts, effort: Effort) -> Answer:
-    """Whether the statement holds; `known` is what its assumptions say."""
+    """Ask z3 whether the statement holds; `known` are the facts that its assumptions imply."""
     hints = []
     for integers in (False, True):
         context = z3.Context()

@@ -1,1 +1,1 @@
-"""Programs made from programs that decide the same: folded, cleaned, lifted, simplified."""
+"""Program transformations that preserve behaviour: simplification, dead code removal, and lifting of constants."""

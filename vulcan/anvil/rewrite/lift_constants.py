@@ -1,4 +1,4 @@
-"""Lifts the numbers of a program out of its body, so that a tuner can change them."""
+"""Lifting of a program's numbers into parameters that a tuner can change."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ _STEMS: Mapping[str, str] = {
 
 
 def lift(program: ir.Module, signature: Signature) -> ir.Module:
-    """The program with the numbers of its body as parameters: it computes the same, bit for bit.
+    """Turn the numbers of a program's body into parameters; it computes the same, bit for bit.
 
-    Parameters are named after what the number does. Left in place are loop bounds, the values that a statistic
-    looks for, and numbers that are structure rather than magnitude: 0; 1 outside of comparisons (`1 + x`, `1 / x`);
-    operands of `%`, `==`, `!=`, `and`, `or`, `not`; pi and e; the exponent of what may be negative, for
-    a fraction would make it 0; guards (up to 1e-6 where it is added, or a limit) and sentinels (1e12 and more).
+    Parameters are named after the number's role. Left in place are loop bounds, the values that a statistic looks for,
+    and numbers that are structure rather than magnitude: 0; 1 outside of comparisons (`1 + x`, `1 / x`); operands of
+    `%`, `==`, `!=`, `and`, `or`, `not`; pi and e; the exponent of a base that may be negative, since a fraction would
+    make it 0; guards (up to 1e-6 where it is added, or a limit) and sentinels (1e12 and more).
     """
     return _Lifter(program, signature).lifted()
 
@@ -65,7 +65,7 @@ class _Lifter:
         return with_children(e, tuple(kept))
 
     def stem(self, e: ir.Expression, index: int, part: ir.Expression) -> str | None:
-        """What a number at this place of the expression does; None where it is to stay."""
+        """Return the name for a number's role at this place of the expression; None where it is to stay."""
         match e:
             case ir.Compare(operators, operands):
                 beside = operators[max(index - 1, 0) : index + 1]
@@ -103,7 +103,7 @@ class _Lifter:
 
 
 def _bounds_of_body(program: ir.Module, signature: Signature) -> Bounds:
-    """Bounds without regard to what locals and helpers are, which may then be anything."""
+    """Return bounds that allow any value for locals and helpers."""
     bounds = declared_bounds(program, signature)
     return replace(bounds, helpers={f.name: ANYTHING for f in program.functions})
 
@@ -119,7 +119,7 @@ def _is_magnitude(e: ir.Expression) -> bool:
 
 
 def lowered(program: ir.Module, names: frozenset[str]) -> ir.Module:
-    """The program with these parameters put back into its body as numbers: the inverse of `lift`."""
+    """Substitute these parameters by their numbers: the inverse of `lift`."""
     values = {name: value for name, value in program.parameters if name in names}
 
     def put_back(e: ir.Expression) -> ir.Expression:
@@ -131,7 +131,7 @@ def lowered(program: ir.Module, names: frozenset[str]) -> ir.Module:
 
 @dataclass(frozen=True, slots=True)
 class Knob:
-    """A number that may be changed. `low` and `high` are inclusive bounds; a parameter of the program has none.
+    """A tunable number. `low` and `high` are inclusive bounds; a parameter of the program has none.
 
     `name` is a parameter's name, or the statistic as it was written with the name of its argument:
     `obj.count.ewma(0.3) alpha`.
@@ -149,9 +149,9 @@ class Knob:
 
 @dataclass(frozen=True, slots=True)
 class Adjustable:
-    """A program, and each number in it that may be changed: its parameters, then its statistics' arguments.
+    """A program, and its tunable numbers: its parameters, then its statistics' arguments.
 
-    Statistics have their alpha and p among the knobs; how many observations they keep (n, k) is left alone.
+    A statistic's alpha and p are knobs; the number of observations that it stores (n, k) is not.
     """
 
     program: ir.Module
@@ -163,7 +163,7 @@ class Adjustable:
         return (*self.parameters, *(knob for _, _, knob in self.arguments))
 
     def with_values(self, values: Sequence[float]) -> ir.Module:
-        """The program with these values of the knobs, in their order. Raises ValueError for another number of them."""
+        """Return the program with these values of the knobs, in order. Raises ValueError if their number differs."""
         if len(values) != len(self.knobs):
             raise ValueError(f"{len(values)} values for {len(self.knobs)} knobs")
         named = {knob.name: value for knob, value in zip(self.parameters, values, strict=False)}
@@ -178,7 +178,7 @@ class Adjustable:
 
 
 def adjustable(program: ir.Module) -> Adjustable:
-    """What a tuner may change in the program as it stands; parameters that nothing uses are not among it."""
+    """Return the program with its tunable numbers; unused parameters are excluded."""
     held = [e for function in program.functions for e in ir.expressions(function.body)]
     used = {e.name for e in held if isinstance(e, ir.Parameter)}
     parameters = tuple(Knob(name, value) for name, value in program.parameters if name in used)

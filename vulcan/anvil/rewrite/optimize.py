@@ -1,11 +1,8 @@
-"""A program that computes the same in fewer nodes: constants folded, dead code and idle names left out.
+"""Optimiser: an equivalent program in fewer nodes, by constant folding, dead code removal and inlining.
 
-Expressions that compute the same in fewer nodes.
-
-Only what holds exactly in float64 with total arithmetic is used: nothing is reassociated, and `x / x` is not 1, for
-it is 0 where x is 0. Only the sign of a zero may differ, and no operation of the language tells zeros apart.
-
-Assignments whose values nothing reads.
+Only identities that hold exactly in float64 with total arithmetic are used: nothing is reassociated, and `x / x` is
+not 1, since it is 0 where x is 0. Only the sign of a zero may differ, and no operation of the language tells zeros
+apart.
 """
 
 from __future__ import annotations
@@ -33,12 +30,12 @@ _COMPARE = {
 
 
 def folded(e: ir.Expression) -> ir.Expression:
-    """The expression with its constants among themselves computed, and what does nothing left out."""
+    """Fold constants in the expression, and remove operations without effect."""
     return from_below(e, _folded)
 
 
 def constant(e: ir.Expression) -> float | None:
-    """The value of a number, or of the negative of one, which is how the language spells a negative number."""
+    """Return the value of a number, or of a negated one (the language's negative numbers); else None."""
     match e:
         case ir.Number(value):
             return value
@@ -49,7 +46,7 @@ def constant(e: ir.Expression) -> float | None:
 
 
 def number(value: float) -> ir.Expression:
-    """The expression of a number, as the checker reads it: a negative one is the negative of a positive one."""
+    """Return the expression of a number as the checker reads it: a negative one is a negated positive one."""
     return ir.Operate("negate", (ir.Number(-value),)) if value < 0.0 else ir.Number(value + 0.0)
 
 
@@ -115,7 +112,7 @@ def _without_idle(e: ir.Operate) -> ir.Expression:
 
 
 def _connected(operation: str, operands: tuple[ir.Expression, ...], e: ir.Operate) -> ir.Expression:
-    """`and` gives its first 0, or the last; `or` its first that is not 0, or the last."""
+    """Simplify `and`, which gives its first 0 or the last, or `or`, which gives its first nonzero or the last."""
     kept: list[ir.Expression] = []
     for index, operand in enumerate(operands):
         value = constant(operand)
@@ -133,15 +130,18 @@ Names = frozenset[str]
 
 
 def without_dead(body: tuple[ir.Statement, ...], after: Names = frozenset()) -> tuple[ir.Statement, ...]:
-    """The statements without those that assign what nothing reads before it is assigned again.
+    """Remove dead assignments: those whose value is not read before it is overwritten.
 
-    `after` are the names that are read behind the statements.
+    `after` are the names that are read after the statements.
     """
     return _walked(body, after, after)[0]
 
 
 def _walked(body: tuple[ir.Statement, ...], live: Names, leaving: Names) -> tuple[tuple[ir.Statement, ...], Names]:
-    """What is kept, and the names live before it; `leaving` are those live where `break` and `continue` lead."""
+    """Return the remaining statements and the names live before them.
+
+    `leaving` are the names live where `break` and `continue` lead.
+    """
     kept: list[ir.Statement] = []
     for statement in reversed(body):
         match statement:
@@ -173,7 +173,7 @@ def _walked(body: tuple[ir.Statement, ...], live: Names, leaving: Names) -> tupl
 
 
 def _looped(body: tuple[ir.Statement, ...], live: Names) -> tuple[tuple[ir.Statement, ...], Names]:
-    """What is kept of a loop's body, and what is live before the loop: what is live behind it, or in a further pass."""
+    """Return the rest of a loop's body, and the names live before the loop: after it or in a further pass."""
     while True:
         kept, before = _walked(body, live, live)
         if before <= live:
@@ -182,7 +182,7 @@ def _looped(body: tuple[ir.Statement, ...], live: Names) -> tuple[tuple[ir.State
 
 
 def _leads_nowhere(body: tuple[ir.Statement, ...]) -> bool:
-    """Whether the body of a loop can do nothing but end the loop."""
+    """Check whether the body of a loop can do nothing but end the loop."""
     return all(
         isinstance(s, ir.Break | ir.Continue)
         or (isinstance(s, ir.If) and _leads_nowhere(s.then) and _leads_nowhere(s.otherwise))
@@ -198,10 +198,10 @@ _Statements = tuple[ir.Statement, ...]
 
 
 def cleaned(program: ir.Module) -> ir.Module:
-    """The program in fewer nodes, with its docstrings; it computes the same, but perhaps for the sign of a zero.
+    """Return the program in fewer nodes, with its docstrings; its results are equal except for the sign of a zero.
 
-    Helpers of one `return` are put where they are called if that makes nothing longer or it is the only call.
-    Functions, arguments of helpers and parameters that nothing uses go.
+    Helpers of one `return` are inlined if that makes nothing longer or there is only one call. Unused functions,
+    arguments of helpers and parameters are removed.
     """
     while True:
         functions = tuple(replace(f, body=_cleaned_body(f)) for f in program.functions)
@@ -217,11 +217,11 @@ def _cleaned_body(function: ir.Function) -> _Statements:
     return without_dead(_straight(body))
 
 
-# Names that stand for a leaf
+# Copy propagation
 
 
 def _propagated(body: _Statements, arguments: tuple[str, ...]) -> _Statements:
-    """With names assigned once, to a leaf that stays what it is, replaced by it; the assignment is then dead."""
+    """Replace names assigned once, to a leaf that does not change, by that leaf; the assignment is then dead."""
     times = Counter(arguments)
     values: dict[str, ir.Expression] = {}
     for statement in _every(body):
@@ -242,7 +242,7 @@ def _propagated(body: _Statements, arguments: tuple[str, ...]) -> _Statements:
             case ir.Local(other) if times[other] == 1 and (other in arguments or other in values):
                 return value
             case _ if constant(value) is not None and (uses[name] == 1 or constant(value) in (0.0, 1.0)):
-                return value  # a number in several places would be several for a tuner
+                return value  # a duplicated number would become several for a tuner
         return None
 
     def change(e: ir.Expression) -> ir.Expression:
@@ -267,7 +267,7 @@ def _every(body: _Statements) -> list[ir.Statement]:
 
 
 def _straight(body: _Statements) -> _Statements:
-    """Without branches that are never or always taken, and what stands behind a `return`."""
+    """Remove branches that are never taken, tests that are always true, and statements after a `return`."""
     kept: list[ir.Statement] = []
     for statement in body:
         match statement:
@@ -291,7 +291,7 @@ def _straight(body: _Statements) -> _Statements:
 
 
 def ends(statement: ir.Statement) -> bool:
-    """Whether what stands behind the statement is never reached."""
+    """Check whether the code after the statement is unreachable."""
     match statement:
         case ir.Return() | ir.Break() | ir.Continue():
             return True
@@ -305,7 +305,7 @@ def ends(statement: ir.Statement) -> bool:
 
 
 def _inlined(program: ir.Module) -> ir.Module:
-    """With the first helper that can be, if any, put where it is called."""
+    """Inline the first helper that can be, if any."""
     calls = Counter(e.function for f in program.functions for e in ir.expressions(f.body) if isinstance(e, ir.Call))
     for helper in program.helpers:
         match helper.body:

@@ -1,4 +1,4 @@
-"""Changing programs: expressions with other parts, statements with other expressions, and how large a program is."""
+"""Traversal and rebuilding of programs: expressions with other parts, statements with other expressions, sizes."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from dataclasses import replace
 from vulcan.anvil import ir
 
 Path = tuple[int, ...]
-"""The way from an expression down to one of its parts: the number of the child, at each level."""
+"""Path from an expression to one of its parts: the child's index at each level."""
 
 Change = Callable[[ir.Expression], ir.Expression]
 
 
 def with_children(e: ir.Expression, parts: tuple[ir.Expression, ...]) -> ir.Expression:
-    """The expression with other parts, as many as `program.children` gives of it."""
+    """Return the expression with other parts, as many as `ir.children` returns for it."""
     match e:
         case ir.Operate() | ir.Compare():
             return replace(e, operands=parts)
@@ -31,19 +31,19 @@ def with_children(e: ir.Expression, parts: tuple[ir.Expression, ...]) -> ir.Expr
 
 
 def from_below(e: ir.Expression, change: Change) -> ir.Expression:
-    """The expression after `change` of each of its parts, the smallest first, and then of itself."""
+    """Apply `change` to the expression bottom-up: first to its parts, then to itself."""
     return change(with_children(e, tuple(from_below(part, change) for part in ir.children(e))))
 
 
 def places(e: ir.Expression, path: Path = ()) -> Iterator[tuple[Path, ir.Expression]]:
-    """Every part with its path, outer ones before their own parts."""
+    """Yield every part with its path, outer ones before their own parts."""
     yield path, e
     for index, part in enumerate(ir.children(e)):
         yield from places(part, (*path, index))
 
 
 def replaced(e: ir.Expression, path: Path, new: ir.Expression) -> ir.Expression:
-    """The expression with another part at the path."""
+    """Return the expression with another part at the path."""
     if not path:
         return new
     parts = list(ir.children(e))
@@ -52,7 +52,7 @@ def replaced(e: ir.Expression, path: Path, new: ir.Expression) -> ir.Expression:
 
 
 def in_block(body: tuple[ir.Statement, ...], change: Change) -> tuple[ir.Statement, ...]:
-    """The statements with each whole expression that they hold changed, in the order of the source."""
+    """Apply `change` to each whole expression in the statements, in source order."""
     return tuple(_in_statement(statement, change) for statement in body)
 
 
@@ -71,18 +71,18 @@ def _in_statement(statement: ir.Statement, change: Change) -> ir.Statement:
 
 
 def in_program(program: ir.Module, change: Change) -> ir.Module:
-    """The program with each whole expression that a statement holds changed."""
+    """Apply `change` to each whole expression in the program's statements."""
     functions = tuple(replace(f, body=in_block(f.body, change)) for f in program.functions)
     return replace(program, functions=functions)
 
 
 def expression_size(e: ir.Expression) -> int:
-    """Nodes of the expression."""
+    """Count the nodes of the expression."""
     return 1 + sum(expression_size(part) for part in ir.children(e))
 
 
 def program_size(program: ir.Module) -> int:
-    """Nodes of the program: one each parameter, function, argument of a helper, statement and part of an expression."""
+    """Count a program's nodes: parameters, functions, helpers' arguments, statements and parts of expressions."""
     helpers = program.helpers
     held = sum(1 for f in program.functions for _ in ir.expressions(f.body))
     statements = sum(_statements(f.body) for f in program.functions)
@@ -103,7 +103,7 @@ def _statements(body: tuple[ir.Statement, ...]) -> int:
 
 
 def names_of(program: ir.Module) -> frozenset[str]:
-    """Parameters, functions, arguments and locals: what something new may not be called."""
+    """Return the names in use, which new ones must avoid: parameters, functions, arguments and locals."""
     names: set[str] = {name for name, _ in program.parameters}
     for function in program.functions:
         names |= {function.name, *function.arguments, *ir.assigned_names(function.body)}
