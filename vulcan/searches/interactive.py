@@ -134,7 +134,7 @@ class InteractiveSearch:
 
     @property
     def done(self) -> bool:
-        """True once every proposal is made and settled."""
+        """True once every proposal is made and completed."""
         return not self.open() and self.study.settled >= self.study.total
 
     def finish(self) -> None:

@@ -65,7 +65,7 @@ class JudgedReply:
 
 
 class Population:
-    """The settled history before a barrier: append-only, in the order of candidates, attempts and advice proposals."""
+    """The completed part of the history before a barrier: append-only, in the order of candidates, attempts and advice proposals."""
 
     def __init__(
         self,
@@ -89,7 +89,7 @@ class Population:
 
     @property
     def advice(self) -> tuple[tuple[int, str], ...]:
-        """The text of each settled advice proposal, with its proposal."""
+        """The text of each completed advice proposal, with its proposal."""
         return tuple(self._advice)
 
     def add(self, member: ScoredCandidate) -> None:
@@ -136,7 +136,7 @@ class VisibleHistory:
         self._rungs: dict[str, deque[float]] = {}
         self._signatures: dict[str, int] = {}
         self.history: list[ArmOutcome] = []
-        """Outcome of each reply to a proposal settled before the latest barrier."""
+        """Outcome of each reply to a proposal completed before the latest barrier."""
         for event in store.events():
             self.add(event)
 
@@ -148,7 +148,7 @@ class VisibleHistory:
                 self._waiting.append((self._latest, event))
 
     def before(self, number: int) -> tuple[Population, StoppingContext]:
-        """Return the history as of when the last proposal below this number settled.
+        """Return the history as of the completion of the last proposal below this number.
 
         The population returned grows with the next call.
         """

@@ -1,7 +1,7 @@
 """The search loop: `ask` gives a proposal, `tell` takes the reply, and `run` is a loop over the two.
 
 Work may finish in any order; its results are applied in the order of proposals, and each proposal is drafted from the
-history settled before its barrier. So one seed and the same replies give the same run.
+history completed before its barrier. So one seed and the same replies give the same run.
 """
 
 from __future__ import annotations
@@ -210,7 +210,7 @@ class Study:
         self.wait_for_scores()
 
     def trial_of(self, proposal: int) -> CandidateEvaluation | None:
-        """Return the evaluation of a proposal that is not settled because an earlier one has no reply yet."""
+        """Return the evaluation of a proposal that is incomplete because an earlier one has no reply yet."""
         flight = self._flights.get(proposal)
         return flight.trial if flight else None
 

@@ -1,6 +1,6 @@
 """Tuning of a policy's numbers by CMA-ES, which costs evaluations but no model calls.
 
-Hansen, "The CMA Evolution Strategy: A Tutorial", 2016, by the package `cmaes`; the covariance is kept diagonal (Ros and
+Hansen, "The CMA Evolution Strategy: A Tutorial", 2016, by the package `cmaes`; the covariance stays diagonal (Ros and
 Hansen, "A Simple Modification in CMA-ES", 2008), which learns faster from as few evaluations as a search can afford.
 Scores that count events are step functions with plateaus: ties are ranked by distance to the best point so far, and a
 flat generation doubles the step (the remedy of the tutorial for a flat function). After three generations without gain

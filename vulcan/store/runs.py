@@ -89,7 +89,7 @@ def lock_run(run: Path, patience: float = 0.0) -> Iterator[None]:
     Raises UserError where it is held by another process for longer than `patience` seconds.
     """
     try:
-        file = open(run / LOCK, "a")  # noqa: SIM115 (closed below; an error of the block is none of this file's)
+        file = open(run / LOCK, "a")  # noqa: SIM115 (closed below; errors in the caller's block are not errors of this file)
     except OSError as error:
         raise UserError(f"cannot write to the run {run}: {error.strerror}") from error
     with file:
