@@ -65,7 +65,7 @@ class JudgedReply:
 
 
 class Population:
-    """The completed part of the history before a barrier: append-only, in the order of candidates, attempts and advice proposals."""
+    """The completed history before a barrier: append-only, in the order of candidates, replies and advice."""
 
     def __init__(
         self,
