@@ -1,7 +1,7 @@
 """Vulcan: machine-written heuristics for computer systems.
 
-`vulcan.search` searches for a policy, `vulcan.load` reads a run back as a `vulcan.Run`: its tables are pandas frames,
-and its best policy is a `vulcan.Candidate`. A mistake in what was given raises `vulcan.UserError`.
+`vulcan.search` searches for a policy. `vulcan.load` reads a run as a `vulcan.Run`: its tables are pandas frames, and
+its best policy is a `vulcan.Candidate`. Invalid input raises `vulcan.UserError`.
 """
 
 from importlib import import_module
@@ -23,7 +23,7 @@ _PLACES = {
     "load": "vulcan.api.search",
     "search": "vulcan.api.search",
 }
-"""Loaded when they are first used: they take pandas and more, and `import vulcan` and the command line do not."""
+"""Names imported lazily: they load pandas and more, which `import vulcan` and the command line do not need."""
 
 __all__ = ["Candidate", "Run", "UserError", "__version__", "load", "search"]
 

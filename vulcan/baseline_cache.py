@@ -1,4 +1,4 @@
-"""Measurements that are kept on disk: what a baseline did on an instance never changes, and may take long to find."""
+"""An on-disk cache of baseline measurements, which are deterministic and may be slow."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ log = logging.getLogger(__name__)
 
 
 def cached_metrics(identity: list[Json], measure: Callable[[], Metrics]) -> Metrics:
-    """What `measure` gives, measured once on this machine and then read back.
+    """Return the metrics from the cache, calling `measure` once per machine to fill it.
 
-    `identity` is all that the metrics depend on: the evaluator, the baseline with its version, and the instance. What
-    cannot be read back is measured again, with a warning.
+    `identity` is all that the metrics depend on: the evaluator, the baseline with its version, and the instance. An
+    unreadable entry is measured again, with a warning.
     """
     text = json.dumps(identity, sort_keys=True)
     place = cache_directory("baselines") / f"{hashlib.sha256(text.encode()).hexdigest()}.json"
@@ -42,7 +42,7 @@ def _read(place: Path) -> Metrics | None:
 
 
 def _write(place: Path, metrics: Metrics) -> None:
-    """Whole or not at all: several processes may measure the same."""
+    """Write the file atomically: several processes may measure the same baseline."""
     unfinished = place.with_suffix(f".{os.getpid()}")
     unfinished.write_text(json.dumps(dict(metrics)))
     unfinished.replace(place)

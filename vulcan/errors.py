@@ -1,4 +1,4 @@
-"""Errors that a user can mend."""
+"""Errors that a user can fix."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from collections.abc import Iterable
 
 
 class UserError(Exception):
-    """A mistake in what the user gave: the message says what, where and what to do, in one line.
+    """An error in the user's input: its message says in one line what is wrong, where, and what to do.
 
-    The command line prints it and exits with code 2; nothing is lost by it.
+    The command line prints it and exits with code 2; no data is lost.
     """
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """`; did you mean 'x'?` for the known name most like `name`, or an empty string."""
-    import difflib  # only a mistake needs it
+    """Return `; did you mean 'x'?` for the known name closest to `name`, or an empty string."""
+    import difflib  # needed only after an error
 
     found = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
     return f"; did you mean {found[0]!r}?" if found else ""

@@ -1,23 +1,23 @@
 """The contract between the framework and a simulator.
 
-An evaluator may be twenty lines of plain Python around a simulator of one's own: the compiled policy it is
-handed is an ordinary callable there (`Policy.reference()`), and native speed is an option, never a duty.
+An evaluator may be twenty lines of plain Python around an existing simulator: the compiled policy it receives is an
+ordinary callable (`Policy.reference()`), and native speed is optional.
 
-Where a task declares several functions (`Task.others`), a policy has them all, with one state:
+Where a task declares several functions (`Task.others`), a policy has them all, with one shared state:
 
     policy.native(layout).scores["leave"]          the address of each function; `score` is the main one
     reference = policy.reference()
     reference(features, key)                       the main function
     reference.ask("leave", features)               any function, by its name
 
-All functions take the same blocks (`globals`, `entity`, `statistics`), the layout places what any of them may read, and
-an event (`enter`, `update`, `leave`, or `observe` and `forget`) is told once, with the features of all of them set.
-`policy.function("leave")` is one function alone, with `native(layout)` and `reference()` of its own: it keeps its own
-statistics only, in blocks of its own, and has then to be told of every event by itself.
+All functions take the same blocks (`globals`, `entity`, `statistics`). The layout has a slot for everything that any of
+them may read, and an event (`enter`, `update`, `leave`, or `observe` and `forget`) is reported once, with the features
+of all of them set. `policy.function("leave")` is one function alone, with its own `native(layout)` and `reference()`:
+it has only its own statistics, in its own blocks, and every event must be reported to it separately.
 
 Features of a group that is observed on an occasion (`Global.observed`, such as `round_trip`) take no part in those
-events. When the occasion has come, and its features are set, the evaluator says so: `native.occasions["round_trip"]` is
-called as `update` is (0 where the policy asks for nothing of them), or
+events. When the occasion occurs, and its features are set, the evaluator calls `native.occasions["round_trip"]` as it
+calls `update` (the address is 0 where the policy uses no statistic of them), or
 `reference.observe_occasion("round_trip", features)`.
 """
 
@@ -40,7 +40,7 @@ BaselineKind = Literal["baseline", "bound"]
 
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """One thing to be measured on: a workload and a configuration. `parameters` is all an evaluator needs."""
+    """One workload and configuration to measure on. `parameters` is all that an evaluator needs."""
 
     name: str
     split: SplitName
@@ -49,13 +49,13 @@ class Instance:
 
 @dataclass(frozen=True, slots=True)
 class Rung:
-    """A cheaper version of what a search is measured on, to tell candidates that are not worth more.
+    """A cheaper version of the training instances, for pruning candidates (successive halving).
 
     `instances` has one for each of the search's training instances, in their order: a cheaper one, or the instance
-    itself where there is none. `keep` is the share of candidates that goes on to the next rung, and `cost` about what
-    a score on the rung costs, as a share of a full one: it says how early and how often tuning is worth its price.
-    Scores on a rung rank candidates, and are never shown as results (successive halving: Jamieson and Talwalkar,
-    AISTATS 2016). Raises ValueError for a share outside of (0, 1], or no instance.
+    itself where there is none. `keep` is the share of candidates promoted to the next rung. `cost` is the approximate
+    cost of a score on the rung as a share of a full one, from which the search decides how early and how often to tune.
+    Scores on a rung rank candidates, and are never shown as results (Jamieson and Talwalkar, AISTATS 2016). Raises
+    ValueError for a share outside of (0, 1], or no instance.
     """
 
     name: str
@@ -74,42 +74,42 @@ class Rung:
 
 @runtime_checkable
 class Evaluator(Protocol):
-    """A simulator as the framework sees it. Each method must be deterministic."""
+    """The simulator interface of the framework. Each method must be deterministic."""
 
     def instances(self, settings: Mapping[str, Json], split: Split) -> Sequence[Instance]:
-        """What to measure on, under these settings. Raises UserError for a setting that makes no sense."""
+        """Return the instances for these settings. Raises UserError for an invalid setting."""
 
     def prepare(self, instances: Sequence[Instance]) -> None:
-        """Load and warm up all that `evaluate` will touch; afterwards it must open and compile nothing."""
+        """Load and warm up everything that `evaluate` uses; after this it must open and compile nothing."""
 
     def evaluate(self, policy: Policy, instance: Instance) -> Metrics:
-        """Run the policy on the instance. Must not keep state from one call to the next."""
+        """Run the policy on the instance. Must not carry state from one call to the next."""
 
     def baselines(self) -> Mapping[str, BaselineKind]:
-        """The known policies to compare with, in the order they are shown."""
+        """Return the baseline policies, in display order."""
 
     def evaluate_baseline(self, name: str, instance: Instance) -> Metrics:
-        """Run a known policy on the instance, with the same metrics as `evaluate`; may cache on disk."""
+        """Run a baseline on the instance, with the same metrics as `evaluate`; may cache on disk."""
 
 
 @runtime_checkable
 class OffersRungs(Protocol):
-    """What an evaluator may offer besides: cheaper versions of its instances."""
+    """An optional capability of evaluators: cheaper versions of their instances."""
 
     def rungs(self, instances: Sequence[Instance]) -> Sequence[Rung]:
-        """Cheaper versions of training instances, the cheapest first; none where nothing is cheaper.
+        """Return cheaper versions of training instances, the cheapest first; none where nothing is cheaper.
 
-        Their instances are of the split `train` and have names of their own; `evaluate` and `evaluate_baseline`
-        take them like any other.
+        Their instances are of the split `train` and have their own names; `evaluate` and `evaluate_baseline` accept
+        them like any other.
         """
 
 
 @runtime_checkable
 class OffersDecisions(Protocol):
-    """What an evaluator may offer besides: telling policies that decide alike."""
+    """An optional capability of evaluators: detecting policies that make the same decisions."""
 
     def decisions(self, policy: Policy) -> str:
-        """A digest of the policy's decisions on a short probe: equal for policies that decide alike there.
+        """Return a digest of the policy's decisions on a short probe, equal for policies that decide alike there.
 
         Called after `prepare`; must be as deterministic as `evaluate`, and take far less time.
         """
@@ -117,34 +117,37 @@ class OffersDecisions(Protocol):
 
 @runtime_checkable
 class OffersFingerprints(Protocol):
-    """What an evaluator may offer besides: what its instances are like, so that a policy can be chosen by it."""
+    """An optional capability of evaluators: workload fingerprints, by which a policy can be selected."""
 
     def workload_setting(self) -> str:
-        """The repeatable setting of the task that names workloads: files, or texts that describe one."""
+        """Return the repeatable task setting that names workloads: files, or texts that describe one."""
 
     def fingerprint(self, instance: Instance, first: int) -> Mapping[str, float]:
-        """What the instance is like, by its `first` events alone and in numbers: the same names for every instance, all
-        finite. Numbers are compared between instances: they should not say what only the length of one tells.
+        """Return numeric features of the instance's `first` events: the same names for every instance, all finite.
+
+        Numbers are compared between instances, so they should not depend on an instance's length alone.
         """
 
     def opening(self, instance: Instance, first: int) -> Instance:
-        """The `first` events of the instance, as an instance: what policies are tried on before one is chosen.
+        """Return the `first` events of the instance, as an instance on which policies are tried before one is chosen.
 
-        `evaluate` and `evaluate_baseline` take it like any other; its name is its own.
+        `evaluate` and `evaluate_baseline` accept it like any other; it has its own name.
         """
 
 
 @runtime_checkable
 class OffersOnlineFingerprints(OffersFingerprints, Protocol):
-    """Fingerprints that can be made where a policy is in use."""
+    """An optional capability: fingerprints that can be computed where a policy is deployed."""
 
     def fingerprint_source(self) -> str:
-        """The text of a Python module that makes the same fingerprints without Vulcan; what of it is used stands in the
-        task's template for selectors (`vulcan.portfolio.export`)."""
+        """Return the source of a Python module that computes the same fingerprints without Vulcan.
+
+        The task's template for selectors (`vulcan.portfolio.export`) says which parts of it are used.
+        """
 
 
 def rungs_of(evaluator: Evaluator, instances: Sequence[Instance]) -> tuple[Rung, ...]:
-    """The rungs that the evaluator offers for these instances, the cheapest first; none from one that offers none.
+    """Return the evaluator's rungs for these instances, the cheapest first; none if it offers none.
 
     Raises UserError for rungs that break the contract of `OffersRungs`.
     """
@@ -171,12 +174,12 @@ def rungs_of(evaluator: Evaluator, instances: Sequence[Instance]) -> tuple[Rung,
 
 
 def decisions_of(evaluator: Evaluator, policy: Policy) -> str | None:
-    """The digest of the policy's decisions; None from an evaluator that does not offer it."""
+    """Return the digest of the policy's decisions; None from an evaluator that does not offer it."""
     return evaluator.decisions(policy) if isinstance(evaluator, OffersDecisions) else None
 
 
 def load_evaluator(task: Task) -> Evaluator:
-    """The task's evaluator, imported and constructed. Raises UserError where that fails."""
+    """Import and construct the task's evaluator. Raises UserError where that fails."""
     module_name, _, class_name = task.evaluator.partition(":")
     try:
         evaluator = getattr(importlib.import_module(module_name), class_name)()

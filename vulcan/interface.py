@@ -1,4 +1,4 @@
-"""What a policy may see and what it decides: the interface between an evaluator and the policies that it calls."""
+"""The interface between an evaluator and its policies: what a policy may read and what it decides."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Literal
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 
 MAX_EXACT_INTEGER = float(2**53)
-"""Policies compute in float64, where integers are exact up to here."""
+"""Bound up to which float64, in which policies compute, represents every integer exactly."""
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
 
@@ -24,9 +24,9 @@ def check_name(name: str, what: str) -> None:
 class Feature:
     """A quantity that a policy may read.
 
-    `low` and `high` bound every value the evaluator will ever show; interval analysis and proofs rely on them.
-    `unknown` is what a statistic of the feature gives before it has observed anything. `resolution` is the bits
-    behind the leading one that population percentiles keep of a value: they err by at most 2**-resolution of it.
+    `low` and `high` bound every value the evaluator can pass; interval analysis and proofs rely on them. `unknown` is
+    the value of a statistic of the feature before its first observation. `resolution` is the number of bits after the
+    leading one that population percentiles keep of a value: their relative error is at most 2**-resolution.
     """
 
     name: str
@@ -61,11 +61,11 @@ class Scalar:
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """An argument that stands for the thing being ranked, such as `obj`; its features are read as `obj.size`.
+    """An argument for the entity being ranked, such as `obj`; its features are read as `obj.size`.
 
-    `key` names the feature that identifies the entity, the only argument a `History` is asked with.
-    `population` is the global argument (such as `cache`) under which percentiles over all live entities are
-    read: `cache.size.percentile(0.9)`.
+    `key` names the feature that identifies the entity, the only valid argument of a `History` query. `population` is
+    the global argument (such as `cache`) through which percentiles over all live entities are read:
+    `cache.size.percentile(0.9)`.
     """
 
     name: str
@@ -80,7 +80,7 @@ class Global:
     """An argument that groups features of the whole system, such as `cache`; read as `cache.used`.
 
     Statistics of its features observe at every event. With `observed`, the name of an occasion such as `round_trip`,
-    they observe when the evaluator says that it has come, and at no other time.
+    they observe only when the evaluator reports that occasion.
     """
 
     name: str
@@ -97,8 +97,8 @@ class Global:
 class History:
     """An argument that remembers the entities that left most recently, such as a ghost list.
 
-    Asked as `ghost.contains(obj.id)`, `ghost.count(obj.id)` and `ghost.age(obj.id)`; `count` repeats the entity
-    feature named by `count_of` as it was on leaving, `age` is the time since then, both 0 for an absent entity.
+    Queried as `ghost.contains(obj.id)`, `ghost.count(obj.id)` and `ghost.age(obj.id)`; `count` returns the entity
+    feature named by `count_of` as of its departure, `age` the time since then, both 0 for an absent entity.
     """
 
     name: str
@@ -113,7 +113,7 @@ Argument = Scalar | Entity | Global | History
 
 @dataclass(frozen=True, slots=True)
 class Mechanism:
-    """How the evaluator uses a policy's numbers. *When* it calls the policy is part of the interface.
+    """The way in which the evaluator uses a policy's numbers. *When* it calls the policy is part of the interface.
 
     `meaning` is whole sentences; it may name the task's settings in braces, as `{sample_size}`.
     """
@@ -122,7 +122,7 @@ class Mechanism:
     meaning: str
 
     def spelled(self, settings: Mapping[str, Json]) -> str:
-        """The meaning under these settings."""
+        """Return the meaning, with these settings filled in."""
         return self.meaning.format(**settings)
 
 
@@ -149,7 +149,7 @@ class Signature:
                 raise ValueError(f"function {self.function!r}: {name} is a feature, and the population of another one")
 
     def features(self) -> Iterator[tuple[str, Feature]]:
-        """Every plain feature with the name it is read by: `now`, `obj.size`, `cache.used`."""
+        """Return every plain feature with the name it is read by: `now`, `obj.size`, `cache.used`."""
         for argument in self.arguments:
             match argument:
                 case Scalar(feature):
@@ -162,7 +162,7 @@ class Signature:
 
     @property
     def occasions(self) -> dict[str, str]:
-        """The occasion at which the statistics of a feature observe, by the feature's name; those that have one."""
+        """Return, by feature name, the occasion at which the statistics of a feature observe, where it has one."""
         return {
             f"{argument.name}.{feature.name}": argument.observed
             for argument in self.arguments
@@ -177,7 +177,7 @@ class Signature:
 
 @dataclass(frozen=True, slots=True)
 class Rank(Signature):
-    """RANK: a score for each entity; the mechanism picks from the scores."""
+    """RANK: a score for each entity, from which the mechanism picks."""
 
     mechanisms: tuple[Mechanism, ...] = ()
 
@@ -200,7 +200,7 @@ class Value(Signature):
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """An argument of a hook that stands for something that happened, such as `request`; read as `request.size`."""
+    """An argument of a hook that represents an event, such as `request`; read as `request.size`."""
 
     name: str
     meaning: str
@@ -209,11 +209,10 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Hook:
-    """A method that a PROGRAM policy defines, and what it is called for.
+    """A method that a PROGRAM policy defines, and the event it is called for.
 
-    `arguments` are those behind `self`; all their features are whole numbers. `returns` is what becomes of its result:
-    `nothing`, `int` (a whole number) or `bool` (whether it is true); `result` says what it means. An `optional` hook
-    may be left out.
+    `arguments` are those after `self`; all their features are integers. `returns` is the use of its result: `nothing`,
+    `int` (an integer) or `bool` (its truth value); `result` documents it. An `optional` hook may be omitted.
     """
 
     name: str
@@ -233,7 +232,7 @@ class Hook:
 
     @property
     def width(self) -> int:
-        """How many numbers the hook is called with."""
+        """Number of integers that the hook is called with."""
         return sum(len(a.features) if isinstance(a, Record) else 1 for a in self.arguments)
 
 
@@ -242,9 +241,9 @@ _CLASS_NAME = re.compile(r"[A-Z][A-Za-z0-9]*\Z")
 
 @dataclass(frozen=True, slots=True)
 class Program(Signature):
-    """PROGRAM: a class of free Python, of which the evaluator calls the hooks.
+    """PROGRAM: a class of free Python whose hooks the evaluator calls.
 
-    `function` is the name of the class, `arguments` what an instance is made with: whole numbers alone.
+    `function` is the name of the class, `arguments` those of its constructor: integers only.
     """
 
     hooks: tuple[Hook, ...] = ()
@@ -263,7 +262,7 @@ class Program(Signature):
                 raise ValueError(f"class {self.function!r}: it is made with {argument.name!r}, no whole number")
 
     def hook(self, name: str) -> Hook:
-        """The hook of that name. Raises KeyError."""
+        """Return the hook of that name. Raises KeyError."""
         for hook in self.hooks:
             if hook.name == name:
                 return hook
@@ -271,7 +270,7 @@ class Program(Signature):
 
 
 def check_functions(task: str, functions: tuple[Signature, ...]) -> None:
-    """Raises ValueError where the functions of one policy do not go together."""
+    """Check that the functions of one policy are consistent. Raises ValueError."""
     where = f"task {task!r}"
     names = [signature.function for signature in functions]
     arguments: dict[str, tuple[str, Argument]] = {}
@@ -299,7 +298,7 @@ def check_functions(task: str, functions: tuple[Signature, ...]) -> None:
     if len(functions) > 1 and len(entities) > 1:
         raise ValueError(f"{where}: its functions take entities of different kinds ({', '.join(entities)})")
     if len(functions) > 1:
-        together(functions)  # which finds names that clash across functions
+        together(functions)  # finds names that clash across functions
 
 
 def together(functions: tuple[Signature, ...]) -> Signature:

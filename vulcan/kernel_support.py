@@ -1,7 +1,6 @@
-"""numba for kernels: set up once, with the decorators that every kernel is compiled with.
+"""The set-up of numba, and the decorators with which every kernel is compiled.
 
-Kernels take numba and LLVM's builder from here, never from numba itself, which reads where its cache is when it is
-first imported.
+Kernels import numba and LLVM's builder from here, never directly: numba reads its cache directory on its first import.
 """
 
 from __future__ import annotations
@@ -37,9 +36,9 @@ _BLAS = "scipy.linalg.cython_blas"
 def _load_numba() -> Any:
     """Import numba with its cache in the user's cache directory, and without SciPy.
 
-    numba looks for SciPy's BLAS when it loads its functions of arrays, and so loads all of `scipy.linalg`: a quarter of
-    a scoring child's start. Code that needs BLAS still gets it, because numba looks again where it is used; only
-    numba's convolutions then use loops of their own.
+    numba looks for SciPy's BLAS when it loads its array functions, and so loads all of `scipy.linalg`: a quarter of a
+    scoring child's start-up time. Code that needs BLAS still gets it, because numba looks again where it is used; only
+    numba's convolutions then fall back to their own loops.
     """
     keep_compiled_kernels_in_cache()
     hide_blas = _BLAS not in sys.modules
@@ -58,26 +57,26 @@ njit, cfunc, types, carray, from_dtype = _numba.njit, _numba.cfunc, _numba.types
 intrinsic: Any = importlib.import_module("numba.extending").intrinsic
 cgutils: Any = importlib.import_module("numba.core.cgutils")
 
-# Without numba's reference counting (`_nrt=False`), which costs two atomic operations wherever an array changes hands;
-# what is compiled so cannot allocate arrays.
+# Without numba's reference counting (`_nrt=False`), which costs two atomic operations wherever an array is passed on;
+# functions compiled this way cannot allocate arrays.
 lazy_kernel: Any = njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
-"""Decorator of a function that Python calls: compiled when it is first called, and cached on disk."""
+"""Decorator of a function called from Python: compiled on its first call, and cached on disk."""
 
 helper: Any = njit(nogil=True, error_model="numpy", forceinline=True, _nrt=False)
-"""Decorator of a function that kernels call: inlined by LLVM, which by itself would leave a large one as a call."""
+"""Decorator of a function called from kernels: force-inlined, even where LLVM would keep a large one a call."""
 
 function: Any = njit(nogil=True, error_model="numpy", _nrt=False)
-"""Decorator of a function that kernels call: compiled once for each kernel; LLVM decides whether to inline it."""
+"""Decorator of a function called from kernels: compiled once per kernel; LLVM decides whether to inline it."""
 
 allocating_helper: Any = njit(nogil=True, error_model="numpy")
 """Like `function`, for a function that may allocate arrays."""
 
 
 def kernel(signature: Any) -> Any:
-    """Decorate a function that Python calls: compiled when its module is imported, or loaded from the cache on disk."""
+    """Decorate a function called from Python: compiled on import of its module, or loaded from the disk cache."""
     return njit(signature, cache=True, nogil=True, error_model="numpy", _nrt=False)
 
 
 def allocating_kernel(signature: Any) -> Any:
-    """Like `kernel`, for a function that may allocate arrays."""
+    """Decorate as `kernel` does, for a function that may allocate arrays."""
     return njit(signature, cache=True, nogil=True, error_model="numpy")

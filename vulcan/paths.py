@@ -1,4 +1,4 @@
-"""Where Vulcan keeps what it can make again: decoded traces, compiled kernels, baseline results."""
+"""Cache directories for data that can be regenerated: decoded traces, compiled kernels, baseline results."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from vulcan.errors import UserError
 
 
 def cache_directory(*parts: str) -> Path:
-    """The user's cache directory for Vulcan (`VULCAN_CACHE_DIR` overrides it), made if missing.
+    """Return Vulcan's cache directory of the user (`VULCAN_CACHE_DIR` overrides it), created if missing.
 
     Raises UserError where it cannot be written.
     """
@@ -28,21 +28,21 @@ def cache_directory(*parts: str) -> Path:
 
 
 def keep_compiled_kernels_in_cache() -> None:
-    """Have numba keep compiled kernels in the user's cache directory; call it before importing numba.
+    """Have numba cache compiled kernels in the user's cache directory; call it before importing numba.
 
-    Beside the source, numba's default, a read-only installation could not keep them.
+    numba's default, next to the source, fails in a read-only installation.
     """
     os.environ.setdefault("NUMBA_CACHE_DIR", str(cache_directory("kernels", _kernels_version())))
 
 
 _COMPILED = ("numba_support", "policy_calls", "runtime")
-"""What numba compiles of the policy language."""
+"""Modules of `vulcan.anvil.native` that numba compiles."""
 
 
 def _kernels_version() -> str:
-    """Different for kernels of different source.
+    """Return a version that changes with the source of any kernel.
 
-    numba itself only looks whether the kernel's own file has changed, not the files of the helpers that it calls.
+    numba itself only checks whether the kernel's own file has changed, not the files of the helpers that it calls.
     """
     checkout = Path(__file__).parent.parent
     if not (checkout / "pyproject.toml").is_file():

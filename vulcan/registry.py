@@ -1,4 +1,4 @@
-"""Finds tasks by name or path."""
+"""Lookup of tasks by name or path."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ ENTRY_POINT_GROUP = "vulcan.tasks"
 
 
 def built_in_directory() -> Path:
-    """Where the built-in task packs lie: inside an installed package, or beside it in a checkout."""
+    """Return the directory of the built-in task packs: in an installed package, or next to it in a checkout."""
     package = Path(__file__).parent
     installed = package / "_tasks"
     return installed if installed.is_dir() else package.parent / "tasks"
 
 
 def known_tasks() -> dict[str, str]:
-    """Every task that can be named, with where it comes from; the first place to know a name has it."""
+    """Return every task that has a name, with its origin; the first source of a name wins."""
     found: dict[str, str] = {}
     for name, place in _known():
         found.setdefault(name, place)
@@ -31,7 +31,7 @@ def known_tasks() -> dict[str, str]:
 
 
 def find_task(name_or_path: str) -> Task:
-    """The task of a name, or the one declared in a directory or a `task.py`. Raises UserError."""
+    """Return the task of a name, or the one declared in a directory or a `task.py`. Raises UserError."""
     if _is_path(name_or_path):
         return _load_file(Path(name_or_path))
     for name, place in _known():
@@ -55,7 +55,7 @@ def _known() -> Iterator[tuple[str, str]]:
 
 @lru_cache(maxsize=1)
 def _installed(_path: tuple[str, ...]) -> EntryPoints:
-    """What is installed on a path of modules; to look through it takes as long as all else of finding a task."""
+    """Return the entry points of tasks on a module path; the scan takes as long as the rest of finding a task."""
     return entry_points(group=ENTRY_POINT_GROUP)
 
 
@@ -86,8 +86,8 @@ def _load_file(path: Path) -> Task:
         raise UserError(f"{path} is not a Python module")
     module = importlib.util.module_from_spec(spec)
     sys.modules[module_name] = module
-    if str(path.parent) not in sys.path:  # a process that lasts loads a task many times
-        sys.path.insert(0, str(path.parent))  # so that a task may keep its evaluator in a file beside it
+    if str(path.parent) not in sys.path:  # a long-lived process loads a task many times
+        sys.path.insert(0, str(path.parent))  # so that a task can have its evaluator in a file next to it
     try:
         spec.loader.exec_module(module)
     except (ImportError, SyntaxError, ValueError, TypeError, NameError, AttributeError) as error:
@@ -104,7 +104,7 @@ def _checked(task: object, place: str) -> Task:
 
 
 def task_reference(name_or_path: str) -> str:
-    """The same name, or the same path made absolute, so that it means the same in another process."""
+    """Return the same name, or the path made absolute, so that it means the same in another process."""
     return str(Path(name_or_path).resolve()) if _is_path(name_or_path) else name_or_path
 
 

@@ -1,4 +1,4 @@
-"""What a user declares: what a policy may see, what it decides, and what counts as good.
+"""A task's declaration: what a policy may read, what it decides, and what counts as good.
 
 One `Task` drives everything else: the prompt, the checker's rules, the memory layout of a compiled policy,
 the properties to prove and the exported module's signature are all derived from it.
@@ -60,15 +60,15 @@ __all__ = [
 ]
 
 Metrics = Mapping[str, float]
-"""What one evaluation of one instance measured, by metric name."""
+"""Metrics of one evaluation of one instance, by name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Objective:
-    """What is good: turns an instance's metrics into one score, higher being better.
+    """An objective: turns an instance's metrics into one score, higher is better.
 
-    `score(metrics, references)` sees the candidate's metrics on an instance and the metrics that every policy
-    in `references` (names of the evaluator's baselines) has there.
+    `score(metrics, references)` receives the candidate's metrics on an instance and the metrics of every policy in
+    `references` (names of the evaluator's baselines) there.
     """
 
     name: str
@@ -90,22 +90,22 @@ _ALLOWED = {**_NEEDED, "bounded": ("low", "high")}
 
 @dataclass(frozen=True, slots=True)
 class Property:
-    """Something every policy of the task should satisfy, to be proved or refuted (`vulcan verify`).
+    """A property every policy of the task should satisfy, to be proved or refuted (`vulcan verify`).
 
-    `kind` is what is claimed of the number that the policy's function returns, before any mechanism clamps it:
-    `bounded` (it stays within [low, high], of which one may be left out), `nondecreasing` or `nonincreasing` (it does
-    not fall, or rise, when the feature `subject` grows, all else equal), `independent` (it is the same for every value
-    of `subject`, all else equal), or `holds` (the condition `claim` is true of it).
+    `kind` is the claim about the number that the policy's function returns, before any mechanism clamps it: `bounded`
+    (it stays within [low, high], of which one may be omitted), `nondecreasing` or `nonincreasing` (it does not fall, or
+    rise, when the feature `subject` grows, all else equal), `independent` (it is the same for every value of `subject`,
+    all else equal), or `holds` (the condition `claim` is true of it).
 
-    Conditions are expressions of Anvil over the function's arguments. A `claim` calls what the policy returned
-    `result`: `"result <= flow.cwnd"`. Where `when` is given the property is claimed only of inputs of which it is true,
-    of both inputs where two are compared: `"obj.last_access <= now"`.
+    Conditions are Anvil expressions over the function's arguments. A `claim` calls the policy's return value `result`:
+    `"result <= flow.cwnd"`. With `when`, the property is claimed only of inputs that satisfy it, of both inputs where
+    two are compared: `"obj.last_access <= now"`.
 
-    Features are anywhere within their declared ranges, independently of one another; `when` is the place to say what
-    more is known of them. Statistics and histories answer anything within their bounds, the same in both inputs where
-    two are compared. `required` has a search reject the policies that are refuted.
+    Features take any value within their declared ranges, independently of one another; further constraints belong in
+    `when`. Statistics and histories take any value within their bounds, the same in both inputs where two are compared.
+    `required` has a search reject the policies that are refuted.
 
-    `function` names the function that this is claimed of, where the task declares several; else it is the main one.
+    `function` names the function that the claim is about, where the task declares several; by default the main one.
     """
 
     name: str
@@ -141,7 +141,7 @@ class Property:
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """Which share of the evidence the search sees, which chooses the winner, and which is touched once.
+    """The division of the evidence into shares for the search, for choosing the winner, and for one final test.
 
     `by` is `time` (each instance is cut along time, later parts entered with the state the earlier ones left)
     or `none` (one set for everything, as in the published papers).
@@ -176,10 +176,10 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """Two metrics of every policy against one another: a point a policy (`vulcan eval --plot`).
+    """A scatter plot of two metrics, one point per policy (`vulcan eval --plot`).
 
-    `x` and `y` are names of metrics; the labels say what they are, with the unit. `x_log` is for what spans orders of
-    magnitude, `x_reversed` for what is better the smaller it is, so that the best corner is at the upper right.
+    `x` and `y` are names of metrics; the labels describe them, with the unit. `x_log` is for values that span orders of
+    magnitude, `x_reversed` for values where smaller is better, so that the best corner is at the upper right.
     """
 
     name: str
@@ -193,15 +193,15 @@ class Picture:
 
 @dataclass(frozen=True)
 class Task:
-    """A complete declaration. `evaluator` is an import path, `package.module:Class`.
+    """A complete task declaration. `evaluator` is an import path, `package.module:Class`.
 
-    `directory` is where the task pack lies: `prompt.md.j2` and `policies/*.py` are looked for there.
-    `operations` bounds the operations of one call of each of the policy's functions.
+    `directory` is that of the task pack, with `prompt.md.j2` and `policies/*.py`. `operations` bounds the operations of
+    one call of each of the policy's functions.
 
-    `signature` is the main function. `others` are further functions that every policy defines in the same module:
-    they share its parameters and helpers, none calls another, and each sees only its own arguments. Arguments of one
-    name mean the same thing wherever they stand, so they are declared equally, and so is a statistic of a feature: the
-    policy has one state, whichever of its functions asks. At most one kind of entity takes part.
+    `signature` is the main function. `others` are further functions that every policy defines in the same module: they
+    share its parameters and helpers, none calls another, and each sees only its own arguments. Arguments of one name
+    mean the same in all of them and must be declared equally, and so must the statistics of a feature: the policy has
+    one state for all its functions. There is at most one kind of entity.
 
     Where `signature` is a `Program` the policy is a class of free Python (`vulcan.python_policy`); it has no `others`.
     """
@@ -241,7 +241,7 @@ class Task:
         return (self.signature, *self.others)
 
     def function(self, name: str | None = None) -> Rank | Value | Program:
-        """The declaration of that function; of the main one where none is named. Raises KeyError."""
+        """Return the declaration of that function, by default the main one. Raises KeyError."""
         if name is None:
             return self.signature
         for signature in self.functions:
@@ -250,18 +250,18 @@ class Task:
         raise KeyError(name)
 
     def alone(self, name: str) -> Task:
-        """The same with one of its functions only, and what is claimed of that. Raises KeyError."""
+        """Return the task with only one of its functions, and the properties claimed of it. Raises KeyError."""
         own = [claim for claim in self.properties if (claim.function or self.signature.function) == name]
         properties = tuple(replace(claim, function=None) for claim in own)
         return replace(self, signature=self.function(name), others=(), properties=properties)
 
     @cached_property
     def interface(self) -> Signature:
-        """What all functions together are shown: the main one's declaration with every argument of the others."""
+        """The main function's declaration, extended by every argument of the others."""
         return together(self.functions) if self.others else self.signature
 
     def objective(self, name: str | None = None) -> Objective:
-        """The objective of that name; the first one where none is named. Raises KeyError."""
+        """Return the objective of that name, by default the first one. Raises KeyError."""
         if name is None:
             return self.objectives[0]
         for objective in self.objectives:
@@ -270,6 +270,6 @@ class Task:
         raise KeyError(name)
 
     def seed_policies(self) -> dict[str, str]:
-        """The source of each policy shipped with the task, by name, in alphabetical order."""
+        """Return the source of each policy shipped with the task, by name, in alphabetical order."""
         folder = self.directory / "policies"
         return {path.stem: path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.py"))}

@@ -1,4 +1,4 @@
-"""Vulcan in Python: `vulcan.search` and `vulcan.load`, and what they give.
+"""The Python API of Vulcan: `vulcan.search` and `vulcan.load`, and the objects that they return.
 
-The command line takes the same way: what a search is to be (`wanted`), and running it in its directory (`running`).
+The command line starts and resumes searches through the same module (`vulcan.api.launch`).
 """

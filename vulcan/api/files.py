@@ -1,4 +1,4 @@
-"""Writing what a user asked for."""
+"""Output files that a user asked for."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from vulcan.errors import UserError
 
 
 def write_text(path: Path, text: str) -> None:
-    """Raises UserError."""
+    """Write a text file and its missing parent directories. Raises UserError."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
@@ -18,7 +18,10 @@ def write_text(path: Path, text: str) -> None:
 
 
 def places(files: Mapping[str, str], output: Path | None, format: str) -> list[Path]:
-    """Where each file goes. Several go into a directory, by default one named after the main file and the format."""
+    """Return the path of each file; several go into one directory.
+
+    It is named after the main file and the format by default.
+    """
     if len(files) == 1:
         return [output or Path(next(iter(files)))]
     directory = output or Path(f"{next(iter(files)).partition('.')[0]}_{format}")

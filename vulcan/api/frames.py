@@ -1,4 +1,4 @@
-"""A run's tables, as pandas frames. What they hold is what the report's rows say."""
+"""The tables of a run as pandas frames, built from the rows of its report."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from vulcan.searches.evidence import SPLITS
 from vulcan.task import Metrics
 
 _COUNTS = {"proposal", "turn", "size", "operations", "row", "calls", "tokens_in", "tokens_out"}
-"""Columns of whole numbers, some of which may be missing."""
+"""Integer columns, which may have missing values."""
 _NUMBERS = {"score", "best", "dollars", "seconds", "winner", "best_baseline", "bound", "gap"}
-"""Columns of numbers, some of which may be missing."""
+"""Float columns, which may have missing values."""
 
 CANDIDATES = (
     "candidate", "proposal", "turn", "operator", "origin", "parents", "verdict", "score", "best", "size", "operations",
@@ -40,14 +40,14 @@ EVENTS = ("row", "time", "kind", "data")
 
 
 def candidates(told: RunData) -> pd.DataFrame:
-    """See `vulcan.api.run.Run.candidates`."""
+    """Return `vulcan.api.run.Run.candidates`."""
     taken = {row["candidate"]: row for row in progress(told)}
     rows = ({**taken[row["candidate"]], **row} for row in every_candidate(told))
     return _frame(rows, CANDIDATES, "candidate")
 
 
 def scores(report: Report) -> pd.DataFrame:
-    """See `vulcan.api.run.Run.scores`."""
+    """Return `vulcan.api.run.Run.scores`."""
     measured = _metrics(report)
     rows = [{**row, **measured[row["policy"], row["split"], row["instance"]]} for row in scores_by_instance(report)]
     names = dict.fromkeys(name for metrics in measured.values() for name in metrics)
@@ -55,7 +55,7 @@ def scores(report: Report) -> pd.DataFrame:
 
 
 def _metrics(report: Report) -> dict[tuple[str, str, str], Metrics]:
-    """The metrics of the winner and of every known policy, by policy, split and instance."""
+    """Return the metrics of the winner and of every known policy, by policy, split and instance."""
     found: dict[tuple[str, str, str], Metrics] = {}
     for (policy, split), event in report.record.baselines.items():
         found |= {(policy, split, instance): metrics for instance, metrics in event.metrics}
@@ -67,7 +67,7 @@ def _metrics(report: Report) -> dict[tuple[str, str, str], Metrics]:
 
 
 def instances(report: Report) -> pd.DataFrame:
-    """See `vulcan.api.run.Run.instances`."""
+    """Return `vulcan.api.run.Run.instances`."""
     parameters = {(row["instance"], row["split"]): row["parameters"] for row in measured_on(report.record)}
     return _frame(
         (
@@ -89,7 +89,7 @@ def instances(report: Report) -> pd.DataFrame:
 
 
 def failures(told: RunData) -> pd.DataFrame:
-    """See `vulcan.api.run.Run.failures`."""
+    """Return `vulcan.api.run.Run.failures`."""
     rows = (
         {
             "candidate": judged.candidate,
@@ -108,26 +108,26 @@ def failures(told: RunData) -> pd.DataFrame:
 
 
 def costs(told: RunData) -> pd.DataFrame:
-    """See `vulcan.api.run.Run.costs`."""
+    """Return `vulcan.api.run.Run.costs`."""
     return _frame(models(told.calls), COSTS, "model")
 
 
 def events(told: RunData) -> pd.DataFrame:
-    """See `vulcan.api.run.Run.events`."""
+    """Return `vulcan.api.run.Run.events`."""
     frame = _frame((row.document() for row in told.rows.all), EVENTS, "row")
     frame["time"] = pd.to_datetime(frame["time"], utc=True, format="ISO8601")
     return frame
 
 
 def of_candidate(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
-    """See `vulcan.api.run.Candidate.metrics`."""
+    """Return `vulcan.api.run.Candidate.metrics`."""
     plain = [{**{k: v for k, v in row.items() if k != "metrics"}, **row["metrics"]} for row in rows]
     names = dict.fromkeys(name for row in plain for name in row)
     return _frame(plain, tuple(dict.fromkeys(("instance", "split", "score", *names))))
 
 
 def _frame(rows: Iterable[Mapping[str, Any]], columns: tuple[str, ...], index: str | None = None) -> pd.DataFrame:
-    """The rows with these columns, of the same types whether there are any or not."""
+    """Return the rows as a frame of these columns, with the same types even if there are no rows."""
     frame = pd.DataFrame.from_records(list(rows), columns=list(columns))
     for column in columns:
         if column in _COUNTS:

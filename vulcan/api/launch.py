@@ -1,8 +1,6 @@
-"""A search in its directory, from its beginning or from where it stopped.
+"""The launcher of searches: starts, resumes and replays a search in its run directory.
 
-What a search is to be: by the options given, a configuration file, or the run that it repeats.
-
-The run that another one repeats.
+A search is specified by options, a configuration file, or the run that it replays.
 """
 
 from __future__ import annotations
@@ -40,12 +38,12 @@ from vulcan.store.runs import CONTROL, FILE, create_store, lock_run, new_run, op
 from vulcan.task import Json, Task
 
 _MARK = "repeats"
-"""A file in the run that repeats, with the path of the other one: so that it is gone on with in the same way."""
+"""A file in a replay's directory with the path of the replayed run, so that it is resumed as a replay."""
 
 
 @dataclass(frozen=True)
 class ReplaySource:
-    """A recorded run: its search, and its replies; those of its control too, if it came to one."""
+    """A recorded run to replay: its search and its replies, and those of its control if it reached one."""
 
     run: Path
     search: SearchConfig
@@ -54,7 +52,7 @@ class ReplaySource:
 
     @classmethod
     def of(cls, run: Path) -> ReplaySource:
-        """Raises UserError where there is nothing to repeat."""
+        """Read a run to replay. Raises UserError where it recorded no search."""
         with closing(open_store(run)) as store:
             record, recording = RunRecord.of(store.events()), RecordedReplies.of(store)
         if not record.config:
@@ -66,12 +64,12 @@ class ReplaySource:
         return cls(run, SearchConfig.from_json(record.config), recording, control)
 
     def mark(self, run: Path) -> None:
-        """Write down which run the one in this directory repeats."""
+        """Record in a run's directory that it replays this run."""
         (run / _MARK).write_text(str(self.run.resolve()), encoding="utf-8")
 
     @classmethod
     def marked(cls, run: Path) -> ReplaySource | None:
-        """The run that the one in this directory repeats; None for one that does not. Raises UserError."""
+        """Return the source of the run in this directory; None if it is no replay. Raises UserError."""
         if not (run / _MARK).is_file():
             return None
         other = Path((run / _MARK).read_text(encoding="utf-8"))
@@ -81,12 +79,12 @@ class ReplaySource:
 
 
 Sorted = tuple[dict[str, Any], dict[str, Json]]
-"""The options of a search, and those of its task."""
+"""Options of a search, and those of its task."""
 
 
 @dataclass(frozen=True)
 class SearchRequest:
-    """A search, where it runs, and what answers it if it is a repetition."""
+    """A search, where it runs, and the source of its replies if it is a replay."""
 
     task: Task
     search: SearchConfig
@@ -97,7 +95,7 @@ class SearchRequest:
     def of(
         cls, task_name: object, file: Path | None, machines: Mapping[str, Any], given: Callable[[Task], Sorted]
     ) -> SearchRequest:
-        """From what is `given` for the task and, below that, what a file has. Raises UserError."""
+        """Combine the options `given` for the task with those of a file, which they override. Raises UserError."""
         plain = read_config(file) if file is not None else {}
         in_file = {name: plain.pop(name) for name in EXECUTION_OPTIONS if name in plain}
         named = plain.pop("task", None)
@@ -108,20 +106,20 @@ class SearchRequest:
         options, settings = sort_options(task, plain, str(file), EXECUTION_OPTIONS)
         own_options, own_settings = given(task)
         search = make_config(task_name, options | own_options, settings | own_settings)
-        # A run whose prompts are answered by hand needs no Ray, unless it is asked for
+        # A run whose prompts are answered from outside uses Ray only on request
         default = {"executor": "local"} if search.model == (ASK,) else {}
         return cls(task, search, ExecutionConfig(**{**default, **parse_execution(in_file, str(file)), **machines}))
 
     @classmethod
     def repetition(cls, run: Path, machines: Mapping[str, Any]) -> SearchRequest:
-        """The search of a run, answered by the replies that it recorded. Raises UserError."""
+        """Return the search of a run, answered by its recorded replies. Raises UserError."""
         repeated = ReplaySource.of(run)
         return cls(find_task(repeated.search.task), repeated.search, ExecutionConfig(**machines), repeated)
 
 
 @dataclass(frozen=True)
 class RunSession:
-    """A run that is open, and all that is needed to search in it."""
+    """An open run, with all that is needed to search in it."""
 
     place: Path
     task: Task
@@ -133,7 +131,7 @@ class RunSession:
 
     @classmethod
     def begun(cls, wanted: SearchRequest, runs: Path, evidence: EvaluationSet | None = None) -> RunSession:
-        """A new run in the directory `runs`. What is wrong with it raises UserError before anything is written."""
+        """Create a run in the directory `runs`. Raises UserError for an invalid request before writing anything."""
         if evidence is None:
             evidence = check_config(wanted.task, wanted.search, models=wanted.repeated is None)
         place = new_run(runs, wanted.task.name)
@@ -144,7 +142,7 @@ class RunSession:
 
     @classmethod
     def stopped(cls, place: Path, machines: ExecutionConfig) -> RunSession:
-        """A run to go on with. Raises UserError where that cannot be."""
+        """Open a stopped run to resume it. Raises UserError where it cannot be resumed."""
         repeated = ReplaySource.marked(place)
         with ExitStack() as on_failure:
             store = on_failure.enter_context(closing(open_store(place)))
@@ -157,14 +155,14 @@ class RunSession:
 
     @property
     def asks(self) -> bool:
-        """Whether somebody else answers its prompts."""
+        """True if its prompts are answered from outside, through `ask` and `tell`."""
         return self.config.model == (ASK,) and self.repeated is None
 
     def search(self, display: Display) -> tuple[RunRecord, Costs]:
-        """Search to the end; what it came to. The store is closed, whatever happens.
+        """Search to the end, and return the run's record and costs. The store is closed in any case.
 
-        Of a run whose prompts somebody else answers, measure the baselines and the task's own policies.
-        Raises UserError; an interruption leaves the run to be resumed.
+        For a run whose prompts are answered from outside, only measure the baselines and the task's own policies.
+        Raises UserError; an interrupted run can be resumed.
         """
         with closing(self.store), display, _stops_explained(self.place), lock_run(self.place):
             repeats = self.repeated.run if self.repeated else None
@@ -191,13 +189,13 @@ class RunSession:
             study.begin()
 
     def _control(self) -> Store:
-        """The store of the search that this one is compared with, made where there is none."""
+        """Open the store of the control search, creating it if missing."""
         there = (self.place / CONTROL).is_file()
         return open_store(self.place, CONTROL) if there else create_store(self.place, CONTROL)
 
 
 def run_to_completion(running: RunSession, progress: str) -> Path:
-    """Search to the end, for a program; the run's directory. Raises UserError or KeyboardInterrupt."""
+    """Search to the end, and return the run's directory. Raises UserError or KeyboardInterrupt."""
     try:
         running.search(open_display(progress))
     except KeyboardInterrupt as interruption:
@@ -208,7 +206,7 @@ def run_to_completion(running: RunSession, progress: str) -> Path:
 
 @contextmanager
 def _stops_explained(run: Path) -> Iterator[None]:
-    """Says how to go on where a search stops."""
+    """Add how to resume to the error that stops a search."""
     named = shlex.quote(str(run))
     try:
         yield

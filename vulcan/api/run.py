@@ -1,7 +1,4 @@
-"""A run, read back: its tables, its best candidate, its report, and how to go on with it.
-
-One candidate of a run.
-"""
+"""A run read from its directory: its tables, candidates and report, and how to resume it."""
 
 from __future__ import annotations
 
@@ -29,9 +26,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class Candidate:
-    """A policy that a search tried: its program, where it comes from, and how it did.
+    """A policy that a search tried: its program, its origin and its scores.
 
-    `number` is its number in the run, as `vulcan show RUN NUMBER` and every table have it.
+    `number` is its number in the run, as in `vulcan show RUN NUMBER` and every table.
     """
 
     number: int
@@ -40,58 +37,58 @@ class Candidate:
 
     @property
     def source(self) -> str:
-        """The program, as it was proposed; empty where the reply held none."""
+        """The program as proposed; empty where the reply held none."""
         return self._told.record.candidates[self.number].source
 
     @property
     def verdict(self) -> str:
-        """What became of it, such as `scored`, `rejected` or `timeout`; see docs/json.md."""
+        """The verdict on it, such as `scored`, `rejected` or `timeout`; see docs/json.md."""
         return self._told.record.candidates[self.number].verdict
 
     @property
     def score(self) -> float | None:
-        """The mean of the run's objective on the split train, higher is better; None unless it was measured there."""
+        """Mean of the run's objective on the split train, higher is better; None if not measured there."""
         return self._told.record.candidates[self.number].score
 
     @property
     def scores(self) -> dict[str, float | None]:
-        """The mean of the objective on each split: `train`, `validation` and `test`; None where it was not measured."""
+        """Mean of the objective on each split, `train`, `validation` and `test`; None where not measured."""
         return dict(self.document["scores"])
 
     @property
     def metrics(self) -> pd.DataFrame:
-        """A row an instance that it was measured on: `instance`, `split`, `score`, and the metrics of the task."""
+        """One row per instance that it was measured on: `instance`, `split`, `score`, and the task's metrics."""
         from vulcan.api.frames import of_candidate
 
         return of_candidate(self.document["metrics"])
 
     @property
     def parents(self) -> tuple[int, ...]:
-        """The numbers of the candidates that it was made from."""
+        """Numbers of the candidates from which it was derived."""
         return self._told.record.parents_of(self.number)
 
     @property
     def feedback(self) -> str:
-        """What was wrong with it, as the model is told; empty where nothing was."""
+        """The errors in it, as sent to the model; empty if there are none."""
         return self._told.record.candidates[self.number].feedback
 
     @property
     def difference(self) -> str:
-        """A unified diff against its first parent; empty where it has none."""
+        """A unified diff against its first parent; empty if it has none."""
         return difference(self._told.record, self.number)
 
     @cached_property
     def document(self) -> Mapping[str, Any]:
-        """All that is known of it, as `vulcan show RUN NUMBER --json` prints it."""
+        """Everything known of it, as `vulcan show RUN NUMBER --json` prints it."""
         judged = self._told.record.candidates[self.number]
         calls = (c for c in self._told.calls if (c.proposal, c.turn) == (judged.proposal, judged.turn))
         return candidate_document(self._told.record, judged, next(calls, None))
 
     def export(self, path: str | Path | None = None, format: str = "python") -> list[Path]:
-        """Write it so that it runs without Vulcan; the files that were written, the main one first.
+        """Write it as code that runs without Vulcan, and return the files written, the main one first.
 
-        `path` is the file, or the directory where the format has several; by default they are named after the task and
-        stand in the working directory. `format` is one of those of `vulcan export --format`. Raises UserError.
+        `path` is the file, or the directory where the format has several; by default they are named after the task, in
+        the working directory. `format` is one of those of `vulcan export --format`. Raises UserError.
         """
         files = export_candidate(self._place, format, self.number).files
         written = places(files, None if path is None else Path(path), format)
@@ -120,9 +117,9 @@ class Candidate:
 
 @dataclass(frozen=True, repr=False)
 class Run:
-    """What a search wrote down, as it stood when this was made; `vulcan.load(run)` reads it anew.
+    """A snapshot of a run; `vulcan.load(run)` reads its current state.
 
-    Scores are in units of the run's objective, higher is better; None or NaN stands for what was not measured.
+    Scores are in units of the run's objective, higher is better; None or NaN means not measured.
     """
 
     place: Path
@@ -131,10 +128,10 @@ class Run:
 
     @classmethod
     def of(cls, place: Path) -> Run:
-        """Read the run in a directory. Raises UserError where there is none, or its task is not to be found."""
+        """Read the run in a directory. Raises UserError where there is none, or its task is not found."""
         return cls(place, Report.of(place))
 
-    # What it is
+    # Properties
 
     @property
     def name(self) -> str:
@@ -143,12 +140,12 @@ class Run:
 
     @property
     def task(self) -> str:
-        """The task's name or path; empty where the search stopped before it was written down."""
+        """The task's name or path; empty where the search stopped before recording it."""
         return str(self.config.get("task", ""))
 
     @property
     def state(self) -> str:
-        """`finished`, `interrupted`, `error`, or `open` where nothing says that it stopped."""
+        """`finished`, `interrupted`, `error`, or `open` where no stop is recorded."""
         return state_of(self._report.record)
 
     @property
@@ -158,14 +155,14 @@ class Run:
 
     @cached_property
     def summary(self) -> Mapping[str, Any]:
-        """The summary that `vulcan show RUN --json` prints; docs/json.md has its shape."""
+        """The summary that `vulcan show RUN --json` prints; its schema is in docs/json.md."""
         return run_document(self.place, self._report.record, Costs.of(self._report.told.calls))
 
-    # Its candidates
+    # Candidates
 
     @property
     def best(self) -> Candidate:
-        """The winner; of a run that has none yet, the best so far. Raises UserError where nothing was scored."""
+        """The winner, or the best candidate so far if there is none. Raises UserError where nothing was scored."""
         if (winner := self._report.winner) is not None:
             return self.candidate(winner.candidate)
         ranked = self._report.record.ranked()
@@ -174,21 +171,21 @@ class Run:
         return self.candidate(ranked[0].candidate)
 
     def candidate(self, number: int) -> Candidate:
-        """The candidate of a number, counted from 1. Raises UserError where there is none."""
+        """Return the candidate of a number, counted from 1. Raises UserError where there is none."""
         if number not in self._report.record.candidates:
             there = len(self._report.record.candidates)
             raise UserError(f"{self.place} has no candidate {number}: they go from 1 to {there}")
         return Candidate(number, self.place, self._report.told)
 
-    # Its tables
+    # Tables
 
     @cached_property
     def candidates(self) -> pd.DataFrame:
-        """A row a candidate, in the order in which they were judged; the index is its number.
+        """One row per candidate, in the order of their verdicts; the index is its number.
 
         Columns: `proposal` and `turn` that it was read from, `operator`, `origin`, `parents` (a list of numbers),
-        `verdict`, `score` on the split train, `best` so far, `size` (nodes of its syntax), `operations` (at most, a
-        call), `dollars` spent until then on models of known price, and `row` of the store's table `events`.
+        `verdict`, `score` on the split train, `best` so far, `size` (nodes of its syntax tree), `operations` (upper
+        bound per call), `dollars` spent until then on models of known price, and `row` of the store's table `events`.
         """
         from vulcan.api.frames import candidates
 
@@ -196,7 +193,7 @@ class Run:
 
     @cached_property
     def scores(self) -> pd.DataFrame:
-        """A row for the winner and each known policy on each instance.
+        """One row for the winner and each known policy on each instance.
 
         Columns: `policy`, `kind` (`candidate`, `baseline` or `bound`), `split`, `instance`, `score`, `row` of the
         store's table `events`, and each metric of the task in its own unit.
@@ -207,10 +204,10 @@ class Run:
 
     @cached_property
     def instances(self) -> pd.DataFrame:
-        """A row an instance: the winner beside the best that was known there.
+        """One row per instance: the winner compared with the best known policies there.
 
         Columns: `instance`, `split`, `winner` (its score), `best_baseline` and `best_baseline_policy`, `bound` and
-        `bound_policy`, `gap` (how much the winner is above the best baseline), and `parameters` (a dict).
+        `bound_policy`, `gap` (the winner's lead over the best baseline), and `parameters` (a dict).
         """
         from vulcan.api.frames import instances
 
@@ -218,10 +215,10 @@ class Run:
 
     @cached_property
     def failures(self) -> pd.DataFrame:
-        """A row for each candidate that was not measured; the index is its number.
+        """One row per candidate that was not measured; the index is its number.
 
-        Columns: `verdict`, `rules` of the language that it broke (a list), `feedback` that the model was given,
-        `proposal`, `turn`, `origin`, and `row` of the store's table `events`.
+        Columns: `verdict`, `rules` of the language that it broke (a list), `feedback` sent to the model, `proposal`,
+        `turn`, `origin`, and `row` of the store's table `events`.
         """
         from vulcan.api.frames import failures
 
@@ -229,10 +226,10 @@ class Run:
 
     @cached_property
     def costs(self) -> pd.DataFrame:
-        """A row a model, by its server's name for it, which is the index: what it was asked and took.
+        """One row per model, indexed by its server's name for it: its calls and their cost.
 
-        Columns: `calls`, `tokens_in`, `tokens_out`, `dollars` (NaN where a price is not known), and `seconds` that were
-        waited for it in all.
+        Columns: `calls`, `tokens_in`, `tokens_out`, `dollars` (NaN where a price is not known), and `seconds` of
+        waiting in total.
         """
         from vulcan.api.frames import costs
 
@@ -240,7 +237,7 @@ class Run:
 
     @cached_property
     def events(self) -> pd.DataFrame:
-        """Everything that happened, in order; the index is the row of the store's table `events`.
+        """Every event, in order; the index is the row of the store's table `events`.
 
         Columns: `time` (UTC), `kind`, and `data` (a dict).
         """
@@ -248,10 +245,10 @@ class Run:
 
         return events(self._report.told)
 
-    # What to do with it
+    # Actions
 
     def report(self, path: str | Path, format: str | None = None, seconds: float = 5.0) -> Path:
-        """Write all that is known of the run to a file: `html`, `md` or `json`, by default what its name says.
+        """Write a report of the run to a file: `html`, `md` or `json`, by default inferred from its name.
 
         Each property of the winner gets `seconds` to be proved. Raises UserError.
         """
@@ -264,7 +261,7 @@ class Run:
     def resume(self, *, progress: str = "auto", **execution: Any) -> Run:
         """Resume an interrupted search to its end; the result is the same as without the interruption.
 
-        The options are those of `vulcan resume`. Returns the run as it then stands. Raises UserError.
+        The options are those of `vulcan resume`. Returns the run in its new state. Raises UserError.
         """
         from vulcan.api.launch import RunSession, run_to_completion
         from vulcan.searches.session import ExecutionConfig
@@ -273,10 +270,10 @@ class Run:
         machines = ExecutionConfig(**parse_execution(given, "Run.resume"))
         return Run.of(run_to_completion(RunSession.stopped(self.place, machines), progress))
 
-    # How it is shown
+    # Display
 
     def _standings(self) -> Iterator[tuple[str, float | None, str, float | None, float | None]]:
-        """For each split: the winner's score, the best baseline with its score, and how much the winner is above."""
+        """Return for each split the winner's score, the best baseline with its score, and the winner's lead."""
         for split in SPLITS:
             part = self.summary[split]
             if part is None:

@@ -1,4 +1,4 @@
-"""`vulcan.search` and `vulcan.load`."""
+"""The entry points `vulcan.search` and `vulcan.load`."""
 
 from __future__ import annotations
 
@@ -29,26 +29,26 @@ def search(
     progress: str = "auto",
     **options: Any,
 ) -> Run:
-    """Search for a policy, as `vulcan search` does, and read back the run.
+    """Search for a policy, as `vulcan search` does, and return the run.
 
     Options have the names, meanings and defaults of the command line (`vulcan search --help`), with underscores; None
-    stands for the default. Among them are the task's own, such as `trace` and `cache_size` of cache_eviction; a
-    repeatable one takes a list. The environment variables VULCAN_MODEL, VULCAN_API_BASE and VULCAN_RUNS_DIR apply too.
+    means the default. They include the task's own, such as `trace` and `cache_size` of cache_eviction; a repeatable
+    one takes a list. The environment variables VULCAN_MODEL, VULCAN_API_BASE and VULCAN_RUNS_DIR apply too.
     With `model="ask"` the run is opened for `vulcan ask` and `vulcan tell`.
 
     Args:
-        task: A task's name, or the directory of one's own.
-        config: A TOML file with any of the options; those given here take precedence.
-        replay: A run to repeat, with the replies that it recorded; of the other options only those of where to score
-            may then be given.
-        runs_dir: Where the run's directory is made; default: `./runs`.
-        progress: `"auto"`, `"rich"`, `"plain"`, `"json"` or `"none"`: how it is shown, on standard error (JSON lines:
-            on standard output).
+        task: A task's name, or the directory of a task.
+        config: A TOML file with any of the options; keyword arguments take precedence.
+        replay: A run to repeat with its recorded replies; of the other options, only those of where to score are then
+            allowed.
+        runs_dir: Where the run's directory is created; default: `./runs`.
+        progress: `"auto"`, `"rich"`, `"plain"`, `"json"` or `"none"`: the form of progress output, on standard error
+            (JSON lines: on standard output).
 
     Raises:
-        UserError: for every mistake in what was given, before anything is written; and where the search cannot go on,
+        UserError: for every error in the arguments, before anything is written; and where the search cannot continue,
             such as when a model refuses, with what to do about it.
-        KeyboardInterrupt: where it is interrupted. Nothing is lost: `vulcan.load(run).resume()` goes on.
+        KeyboardInterrupt: where it is interrupted. Nothing is lost: `vulcan.load(run).resume()` resumes it.
 
     Example:
         >>> run = vulcan.search("cache_eviction", cache_size="10%", budget_candidates=100)
@@ -77,14 +77,14 @@ take_options(
 
 
 def load(run: str | Path, runs_dir: str | Path | None = None) -> Run:
-    """Read a run: one that has ended, was stopped, or still goes on in another process.
+    """Read a run that has ended, was stopped, or is still running in another process.
 
     Args:
         run: The run's directory, or its name in `runs_dir`.
-        runs_dir: Where runs are kept; default: the environment variable VULCAN_RUNS_DIR, else `./runs`.
+        runs_dir: The directory of runs; default: the environment variable VULCAN_RUNS_DIR, else `./runs`.
 
     Raises:
-        UserError: where there is no such run, it cannot be read, or its task is not to be found.
+        UserError: where there is no such run, it cannot be read, or its task is not found.
 
     Example:
         >>> run = vulcan.load("cache_eviction-20260101-120000-ab12")
@@ -94,7 +94,7 @@ def load(run: str | Path, runs_dir: str | Path | None = None) -> Run:
 
 
 def runs_directory(given: str | Path | None) -> Path:
-    """Where runs are kept."""
+    """Return the directory of runs."""
     return Path(given if given is not None else os.environ.get("VULCAN_RUNS_DIR") or "runs")
 
 
@@ -115,7 +115,7 @@ def _from_environment() -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """A value as a configuration file would have it."""
+    """Convert a value to its form in a configuration file."""
     if isinstance(value, Path):
         return str(value)
     return [_plain(one) for one in value] if isinstance(value, list | tuple) else value

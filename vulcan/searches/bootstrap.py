@@ -1,9 +1,9 @@
-"""How sure a mean over instances is: intervals by the bootstrap, which assumes no distribution.
+"""Bootstrap confidence intervals of a mean over instances, without distributional assumptions.
 
 The bootstrap-t (Efron and Tibshirani, An Introduction to the Bootstrap, 1993, chapter 12; Hall, Annals of Statistics
 1988) resamples the mean together with its standard error. With the few instances that a search has this matters: of 5
 to 12 skewed scores its 95% intervals cover the mean in 91% to 95% of cases, those of the percentile method and of BCa
-in 71% to 87%. Instances are taken for a sample of the workloads that the user cares for.
+in 71% to 87%. Instances are treated as a sample of the workloads that the user cares for.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 MIN = 4
-"""Instances that an interval needs: three tell too little of their spread for any 95% interval to be finite."""
+"""Minimum number of instances: with three, no 95% interval can be finite."""
 
 _RESAMPLES = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class ConfidenceInterval:
-    """Where the mean lies, with this confidence."""
+    """An interval that contains the mean with this confidence."""
 
     low: float
     high: float
@@ -31,10 +31,10 @@ class ConfidenceInterval:
 
 
 def mean_interval(values: Sequence[float], confidence: float = 0.95, seed: int = 1) -> ConfidenceInterval | None:
-    """The bootstrap-t interval of the mean of values, one an instance; None for fewer than `MIN` values.
+    """Return the bootstrap-t interval of the mean of values, one per instance; None for fewer than `MIN` values.
 
     The same values in the same order and the same seed give the same interval. Also None where the values are too much
-    alike for an interval of this confidence to have ends; all alike, they give an interval without width. Raises
+    alike for an interval of this confidence to have finite ends; equal values give an interval of width zero. Raises
     ValueError for a confidence outside of (0, 1).
     """
     if not 0 < confidence < 1:
@@ -55,21 +55,21 @@ def mean_interval(values: Sequence[float], confidence: float = 0.95, seed: int =
 
 
 def standard_error(sample: NDArray[np.float64]) -> float:
-    """Of the mean of two values or more; exactly 0 for equal values, which rounding would make almost so."""
+    """Return the standard error of the mean of two values or more; exactly 0 for equal values, despite rounding."""
     return 0.0 if np.all(sample == sample[0]) else float(sample.std(ddof=1)) / math.sqrt(len(sample))
 
 
 def draws(seed: int, shape: tuple[int, int], count: int) -> NDArray[np.int64]:
-    """Indices below `count`, at random: the same in every version of numpy, which its new generators do not promise."""
+    """Draw indices below `count`: stable across versions of numpy, which its new generators do not promise."""
     return np.random.RandomState(seed).randint(0, count, shape)
 
 
 def studentised(differences: NDArray[np.float64], errors: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Differences in units of their errors; infinite where a resample of one value has no error, but 0 for 0."""
+    """Divide differences by their errors; infinite where a resample of one value has no error, but 0 for 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(differences == 0, 0.0, differences / errors)
 
 
 def quantile(values: NDArray[np.float64], share: float) -> float:
-    """The nearest value of that rank: interpolating would make something of infinite ones."""
+    """Return the nearest-rank quantile: interpolation has no meaning between infinite values."""
     return float(np.quantile(values, share, method="inverted_cdf"))

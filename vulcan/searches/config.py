@@ -1,4 +1,4 @@
-"""A search of a task: its configuration, from plain values and as a TOML file."""
+"""The configuration of a search: built from plain values, and read from and written as TOML."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from vulcan.task import Json, Setting, Task
 
 @dataclass(frozen=True, kw_only=True)
 class SearchConfig(SearchOptions):
-    """A search of a task: its options, and `settings`, the task's own."""
+    """The configuration of a search: its options, and `settings`, the task's own."""
 
     task: str
     settings: Mapping[str, Json]
 
     @property
     def offline(self) -> bool:
-        """Whether no language model takes part."""
+        """True if no language model takes part."""
         return all(name.startswith("offline/") for name in self.model)
 
     def to_json(self) -> dict[str, Json]:
@@ -36,7 +36,7 @@ class SearchConfig(SearchOptions):
 
     @classmethod
     def from_json(cls, plain: Mapping[str, Any]) -> SearchConfig:
-        """Raises UserError for a key that is not known, naming the nearest."""
+        """Build a configuration from JSON. Raises UserError for an unknown key, naming the nearest."""
         known = {f.name for f in fields(cls)}
         for key in plain:
             if key not in known:
@@ -58,7 +58,7 @@ def _hints() -> dict[str, Any]:
 
 
 def complete_settings(task: Task, given: Mapping[str, Json]) -> dict[str, Json]:
-    """A value for each of the task's settings: the given one, or its default; a list where it is repeatable.
+    """Return a value for each of the task's settings: the given one, or its default; a list if it is repeatable.
 
     Raises UserError for a setting that the task does not have.
     """
@@ -76,7 +76,7 @@ def complete_settings(task: Task, given: Mapping[str, Json]) -> dict[str, Json]:
 
 
 def read_config(path: Path) -> dict[str, Any]:
-    """Read the options in a file, whose names may have hyphens in place of underscores. Raises UserError."""
+    """Read the options in a file, whose names may have hyphens instead of underscores. Raises UserError."""
     try:
         plain = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -84,7 +84,7 @@ def read_config(path: Path) -> dict[str, Any]:
             f"cannot read the configuration {path}: {error.strerror}; "
             "name a file that can be, as `vulcan show RUN --config` prints it"
         ) from error
-    except ValueError as error:  # no TOML, no UTF-8, or a number of more digits than int() takes
+    except ValueError as error:  # invalid TOML or UTF-8, or a number with more digits than int() accepts
         raise UserError(f"{path} is not TOML: {error}") from error
     options: dict[str, Any] = {}
     for key, value in plain.items():
@@ -98,7 +98,7 @@ def read_config(path: Path) -> dict[str, Any]:
 
 
 def as_toml(config: SearchConfig) -> str:
-    """The file that `vulcan search --config` repeats the search from. What is not set is left out."""
+    """Return the TOML file for `vulcan search --config` that repeats the search. Unset options are omitted."""
     plain = config.to_json()
     settings = plain.pop("settings")
     assert isinstance(settings, Mapping)
@@ -109,7 +109,7 @@ def as_toml(config: SearchConfig) -> str:
 
 
 def _value(value: Any) -> str:
-    """A value as TOML: its strings, numbers and lists are written as JSON's, but for what JSON has not."""
+    """Format a value as TOML, whose strings, numbers and lists are those of JSON, except for what JSON lacks."""
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     if isinstance(value, list | tuple):
@@ -118,7 +118,7 @@ def _value(value: Any) -> str:
 
 
 def make_config(task_name: str, options: Mapping[str, Any], settings: Mapping[str, Json]) -> SearchConfig:
-    """A search of a task, with the defaults of all that is not given. Raises UserError."""
+    """Build the configuration of a search, with defaults for all that is not given. Raises UserError."""
     task = find_task(task_name)
     given = {"objective": task.objectives[0].name, **{n: v for n, v in options.items() if v is not None}}
     complete = complete_settings(task, settings)
@@ -130,8 +130,8 @@ def sort_options(
 ) -> tuple[dict[str, Any], dict[str, Json]]:
     """Separate the options of the search from those of the task, and check the type of each.
 
-    Names may have hyphens in place of underscores. Raises UserError, which begins with `where`, for a name that is
-    neither, naming the nearest (of `others` too), and for a value of the wrong type.
+    Names may have hyphens instead of underscores. Raises UserError, prefixed by `where`, for an unknown name, naming
+    the nearest (of `others` too), and for a value of the wrong type.
     """
     known = {setting.name: setting for setting in task.settings}
     options: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""What the model calls of a run came to."""
+"""Totals of the model calls of a run."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from vulcan.store.events import CallRecord
 
 @dataclass
 class Costs:
-    """Sums over calls. `unpriced` counts those whose price is not known; they are not in `dollars`."""
+    """Sums over calls. `unpriced` counts those of unknown price, which are not in `dollars`."""
 
     calls: int = 0
     tokens_in: int = 0
@@ -35,6 +35,6 @@ class Costs:
             self.dollars += call.dollars
 
     def spelled(self) -> str:
-        """For people: `$0.12`, or `$0.12 + 3 calls of unknown price`."""
+        """Format for display: `$0.12`, or `$0.12 + 3 calls of unknown price`."""
         unknown = f" + {self.unpriced} calls of unknown price" if self.unpriced else ""
         return f"${self.dollars:.2f}{unknown}"

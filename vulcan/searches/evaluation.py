@@ -1,6 +1,6 @@
-"""One program on its way from the cheapest score to the full one.
+"""Evaluation of one program in stages, from the cheapest rung to all instances, with early stopping.
 
-When a candidate is not worth more machine time, from scores alone: a resumed search decides as it would have.
+Stopping is decided from recorded scores alone, so that a resumed search decides as the uninterrupted one would have.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ from vulcan.searches.scorer import Scorer
 from vulcan.store.events import InstanceMetrics, Verdict
 
 WINDOW = 60
-"""How many of the candidates settled last a rung's score is compared with: a search improves, and its standard too."""
+"""Number of latest candidates with which a rung's score is compared: standards rise during a search."""
 
 MIN_EARLIER = 10
-"""With fewer to compare with, every candidate passes a rung."""
+"""Minimum number of earlier scores for pruning: with fewer, every candidate passes a rung."""
 
 MIN_PAIRS = 5
-"""Instances on which two candidates must have been compared before one is given up."""
+"""Minimum number of instances on which two candidates are compared before one is stopped."""
 
 _RESAMPLES = 2000
 
 
 def passes(score: float, earlier: Sequence[float], keep: float, window: int = WINDOW) -> bool:
-    """Whether a score on a rung is among the best `keep` of the last `window` ones there, the latest at the end.
+    """Check whether a score on a rung is among the best `keep` of the last `window` ones there (latest last).
 
-    One that ties with the last to pass does so too. While a search improves, more than `keep` of its candidates pass,
-    for they are compared with worse ones; fewer do with a shorter window. Raises ValueError for a share outside of
-    (0, 1] or a window of nothing.
+    A tie with the last score to pass passes too. While a search improves, more than `keep` of its candidates pass,
+    because they are compared with worse ones; a shorter window lets fewer pass. Raises ValueError for a share outside
+    of (0, 1] or an empty window.
     """
     if window < 1:
         raise ValueError(f"window is {window}: at least 1 is needed")
@@ -51,14 +51,14 @@ def passes(score: float, earlier: Sequence[float], keep: float, window: int = WI
 def will_not_reach(
     candidate: Sequence[float], incumbent: Sequence[float], confidence: float = 0.95, seed: int = 1
 ) -> bool:
-    """Whether the candidate's mean over all instances will, with this confidence, be below the incumbent's.
+    """Predict, with this confidence, whether the candidate's mean over all instances is below the incumbent's.
 
-    `incumbent` has a score for every instance, `candidate` those of the first of them, in the same order. What the
-    candidate will lose or gain on the rest is predicted from the differences seen so far, by a studentised bootstrap
-    (Mojirsheibani and Tibshirani, Canadian Journal of Statistics 1996); so the test is about the mean, which is what
-    the archive ranks by, and not about how many instances are lost. Never with fewer than `MIN_PAIRS` instances,
-    unless those are all there are: then the two means decide. The same scores and seed give the same answer. Raises
-    ValueError for more scores than the incumbent has, or a confidence outside of (0, 1).
+    `incumbent` has a score for every instance, `candidate` those of the first of them, in the same order. The
+    candidate's loss or gain on the rest is predicted from the differences seen so far, by a studentised bootstrap
+    (Mojirsheibani and Tibshirani, Canadian Journal of Statistics 1996); so the test is about the mean, by which the
+    archive ranks, and not about how many instances are lost. Never true with fewer than `MIN_PAIRS` instances, unless
+    those are all there are: then the two means decide. The same scores and seed give the same answer. Raises ValueError
+    for more scores than the incumbent has, or a confidence outside of (0, 1).
     """
     if not 0 < confidence < 1:
         raise ValueError(f"confidence {confidence}: a share between 0 and 1 is needed")
@@ -76,7 +76,7 @@ def will_not_reach(
         return mean < 0
     chosen = draws(seed, (_RESAMPLES, seen + rest), seen)
     resampled, predicted = differences[chosen[:, :seen]], differences[chosen[:, seen:]]
-    # of the mean over the rest around the mean seen, in standard errors of the latter
+    # Spread of the mean over the rest around the mean seen, in standard errors of the latter
     spread = math.sqrt(1 + seen / rest)
     errors = resampled.std(axis=1, ddof=1) / math.sqrt(seen) * spread
     highest = quantile(studentised(predicted.mean(axis=1) - resampled.mean(axis=1), errors), confidence)
@@ -84,10 +84,10 @@ def will_not_reach(
 
 
 def stages(count: int, seed: int = 1) -> tuple[tuple[int, ...], ...]:
-    """Which of `count` instances are run first, and which only by those that `will_not_reach` does not give up.
+    """Divide `count` instances into those run first, and those run only if `will_not_reach` is false.
 
-    Two halves of a shuffle, for the first is to be like the second, which the order that a user names traces in seldom
-    is; the first has at least `MIN_PAIRS`. One stage where that would leave the second with a single instance.
+    They are two halves of a shuffle, because the first must be representative, which the user's order of traces seldom
+    is; the first has at least `MIN_PAIRS`. One stage if that would leave the second with a single instance.
     """
     order = list(range(count))
     random.Random(seed).shuffle(order)
@@ -97,10 +97,10 @@ def stages(count: int, seed: int = 1) -> tuple[tuple[int, ...], ...]:
 
 @dataclass(frozen=True, slots=True)
 class EvaluationPlan:
-    """What a program is measured on: cheaper versions of the instances, then the instances, part after part.
+    """The stages of an evaluation: cheaper versions of the instances, then the instances, part by part.
 
-    `parts` are indices into `instances`: of many instances some come first, after which a program that is plainly
-    worse than it must be is stopped.
+    `parts` are indices into `instances`: of many instances some come first, after which a program that is clearly worse
+    than required is stopped.
     """
 
     rungs: tuple[Rung, ...]
@@ -116,7 +116,7 @@ class EvaluationPlan:
 
 @dataclass(frozen=True, slots=True)
 class StoppingContext:
-    """What had settled when the program was asked for: all that decides whether it goes on.
+    """The history visible when the program was requested: the only input to early stopping.
 
     `earlier` has the recent scores on each rung, `to_reach` the scores on each instance of a candidate that it must
     come near, and `same_decisions` finds a candidate by its signature. `stops` is off for what must be scored fully.
@@ -130,7 +130,7 @@ class StoppingContext:
 
 @dataclass
 class CandidateEvaluation:
-    """Runs the stages of a course one after the other; `advance` takes in what is done and goes on."""
+    """An evaluation in progress: runs the stages of a plan one after the other; `advance` takes finished results."""
 
     number: int
     source: str
@@ -164,12 +164,12 @@ class CandidateEvaluation:
         return self.verdict is not None
 
     def advance(self) -> None:
-        """Go on as far as results are there. Raises what the executor raises."""
+        """Process all finished stages without waiting. Raises what the executor raises."""
         while not self.finished and self.running.done():
             self._take(self.running.result())
 
     def wait(self) -> None:
-        """Go on to the end."""
+        """Run the remaining stages to the end."""
         while not self.finished:
             self._take(self.running.result())
 
@@ -209,7 +209,7 @@ class CandidateEvaluation:
         self._submit()
 
     def _falls_short(self, scores: Sequence[float]) -> bool:
-        """Whether the scores of the first part say that it will not come near the candidate it must."""
+        """Predict from the first part's scores whether it will stay below the candidate in `to_reach`."""
         assert self.known.to_reach is not None
         in_order = [self.known.to_reach[i] for part in self.course.parts for i in part]
         return will_not_reach(scores, in_order)

@@ -1,4 +1,4 @@
-"""Opening a run: what it is measured on, and what it is compared with."""
+"""The evaluation set and baselines of a run, and the events that open it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SPLITS: tuple[SplitName, ...] = ("train", "validation", "test")
 
 
 def find_objective(task: Task, name: str) -> Objective:
-    """The task's objective of that name. Raises UserError."""
+    """Return the task's objective of that name. Raises UserError."""
     try:
         return task.objective(name)
     except KeyError:
@@ -31,7 +31,7 @@ def find_objective(task: Task, name: str) -> Objective:
 
 
 def find_instances(task: Task, config: SearchConfig, evaluator: Evaluator) -> tuple[Instance, ...]:
-    """What the configuration measures on. Raises UserError, also where there is nothing to search on."""
+    """Return the instances of the configuration. Raises UserError, also if none is left to search on."""
     split = task.split if config.split == "task" else replace(task.split, by="none")
     found = tuple(evaluator.instances(config.settings, split))
     if split == replace(split, by="none"):
@@ -48,7 +48,7 @@ def find_instances(task: Task, config: SearchConfig, evaluator: Evaluator) -> tu
 def measure_baselines(
     evaluator: Evaluator, instances: Sequence[Instance], told: Callable[[str], None] = lambda _: None
 ) -> dict[str, dict[tuple[SplitName, str], dict[str, float]]]:
-    """The metrics of every known policy on every instance, by policy, split and instance."""
+    """Return the metrics of every known policy on every instance, by policy, split and instance."""
     measured: dict[str, dict[tuple[SplitName, str], dict[str, float]]] = {}
     with ThreadPoolExecutor(os.cpu_count() or 1) as threads:
         for policy in evaluator.baselines():
@@ -64,7 +64,7 @@ def measure_baselines(
 def baseline_events(
     objective: Objective, evaluator: Evaluator, instances: Sequence[Instance], told: Callable[[str], None]
 ) -> Iterator[BaselineMeasured]:
-    """Each known policy on each split, references of the objective first."""
+    """Measure each known policy on each split. Raises UserError for an objective with an unknown reference."""
     measured = measure_baselines(evaluator, instances, told)
     missing = [name for name in objective.references if name not in measured]
     if missing:
@@ -83,20 +83,20 @@ def baseline_events(
 
 @dataclass(frozen=True, slots=True)
 class EvaluationSet:
-    """What a search measures on: its instances, and cheaper versions of those of the split `train`."""
+    """The instances of a search, and cheaper versions of those of the split `train`."""
 
     instances: tuple[Instance, ...]
     rungs: tuple[Rung, ...] = ()
 
     @property
     def everything(self) -> tuple[Instance, ...]:
-        """Each instance once: what an executor has to be ready for."""
+        """Each instance once: those that an executor must prepare for."""
         cheaper = [instance for rung in self.rungs for instance in rung.instances]
         return tuple({(i.name, i.split): i for i in (*self.instances, *cheaper)}.values())
 
 
 def load_evaluation_set(task: Task, config: SearchConfig, evaluator: Evaluator) -> EvaluationSet:
-    """What the configuration measures on, with rungs where candidates race or are tuned. Raises UserError."""
+    """Load the instances of the configuration, with rungs if candidates race or are tuned. Raises UserError."""
     instances = find_instances(task, config, evaluator)
     training = [i for i in instances if i.split == "train"]
     return EvaluationSet(instances, rungs_of(evaluator, training) if config.racing or config.tune else ())
@@ -105,7 +105,7 @@ def load_evaluation_set(task: Task, config: SearchConfig, evaluator: Evaluator) 
 def reference_events(
     objective: Objective, evaluator: Evaluator, rungs: Sequence[Rung], told: Callable[[str], None]
 ) -> Iterator[ReferenceMeasured]:
-    """What the objective compares with, on each rung."""
+    """Measure the objective's reference policies on each rung."""
     for rung in rungs:
         for policy in objective.references:
             told(f"{policy} on {rung.name}")
@@ -116,7 +116,7 @@ def reference_events(
 def open_run(
     task: Task, config: SearchConfig, store: Store, evidence: EvaluationSet, told: Callable[[str], None]
 ) -> tuple[Event, ...]:
-    """Write the beginning of a run to its store, as far as it is not there yet; the events that were added."""
+    """Write the missing opening events of a run to its store, and return the events added."""
     record = RunRecord.of(store.events())
     added: list[Event] = []
     if not record.config:
@@ -144,7 +144,7 @@ def _plain(instance: Instance) -> dict[str, Json]:
 
 
 def make_scorer(objective: Objective, record: RunRecord) -> Scorer:
-    """The scorer of a run that is open."""
+    """Return the scorer of an open run."""
     scorer = Scorer(objective, record.instances)
     for event in record.baselines.values():
         scorer.add_baseline(event)

@@ -1,6 +1,6 @@
-"""How a search ends: on evidence that it did not see.
+"""The end of a search: refinement of the best candidates, validation of the finalists, and the final test.
 
-What the search makes of its best candidates without a model: tuned constants, and simpler programs.
+Refinement works without a model: it tunes constants and simplifies programs.
 """
 
 from __future__ import annotations
@@ -24,19 +24,21 @@ from vulcan.store.events import CandidateJudged, CandidateRefined, Event, Finali
 from vulcan.task import Program, Task
 
 TOLERANCE = 1e-4
-"""How much of its score a simpler program may lose: what separates policies on real traces is ten times that."""
+"""Score that a simpler program may lose: policies on real traces differ by ten times as much."""
 
 AT_THE_END = 3
-"""How many times as many evaluations the winner is tuned with as a new best candidate before."""
+"""Factor by which the winner's tuning evaluations exceed those of an earlier best candidate."""
 
 Refinement = Literal["tuned", "simplified"]
 
 
 class Refiner:
-    """Each new best candidate is tuned, as long as tuning costs no more than scoring each candidate fully would.
+    """A refiner of candidates, within a limited share of the search's cost.
 
-    On a cheaper rung many settings are tried for the price of a few full scores, so that the first best candidates are
-    tuned early, where the search can still build on them.
+    Each new best candidate is tuned, as long as tuning costs no more than scoring each candidate fully would.
+
+    A cheaper rung allows many settings for the price of a few full scores, so that the first best candidates are tuned
+    early, where the search can still build on them.
     """
 
     def __init__(self, task: Task, config: SearchConfig, record: RunRecord, scorer: Scorer, executor: Executor) -> None:
@@ -49,13 +51,13 @@ class Refiner:
         self._rung = record.rungs[-1] if record.rungs else None
 
     def of_new_best(self, settled: int) -> list[Event]:
-        """What came of tuning the best candidate, if it was not tuned before and the search is far enough on."""
+        """Tune the best candidate, unless it was tuned before or the search is not far enough on to afford it."""
         spent = math.fsum(r.evaluations if r.cost is None else r.cost for r in self._record.refined if r.by == "tuned")
         next_one = self._config.tune * self._rung.cost + MAX_CONFIRMATIONS if self._rung else self._config.tune
         return self._tuned(self._config.tune) if spent + next_one <= settled else []
 
     def at_the_end(self) -> list[Event]:
-        """The same, with more evaluations and however far the search is on."""
+        """Tune the best candidate with more evaluations, whatever the progress of the search."""
         return self._tuned(AT_THE_END * self._config.tune)
 
     def _tuned(self, evaluations: int) -> list[Event]:
@@ -75,10 +77,10 @@ class Refiner:
         return self._events(best, "tuned", found.source if found else None, full, cheap)
 
     def simplified(self) -> list[Event]:
-        """A simpler program of the best candidate."""
+        """Simplify the best candidate."""
         best = self._best("simplified")
         if best is None or best.score is None or not self._config.simplify or isinstance(self._task.signature, Program):
-            return []  # what may be left out of free Python nobody can tell
+            return []  # free Python has no known safe cuts
         full = self._on(self._full)
         found = simplify(
             best.source,
@@ -91,9 +93,9 @@ class Refiner:
         return self._events(best, "simplified", found.source if found else None, full)
 
     def _best(self, by: Refinement) -> CandidateJudged | None:
-        """The best candidate, unless it was refined so, or came of it, already.
+        """Return the best candidate, unless it was already refined this way or is the result of it.
 
-        What was simplified is not tuned any more: it is the last that is done, and also before an interruption.
+        A simplified candidate is not tuned again: simplification comes last, also if it was before an interruption.
         """
         ranked = self._record.ranked()
         done = {c for r in self._record.refined if r.by == by for c in (r.candidate, r.result)}
@@ -137,9 +139,9 @@ class Refiner:
 
 
 class _Evaluate:
-    """Mean objectives of programs on some instances, side by side; None where one failed.
+    """A batch evaluator: mean objectives of programs on some instances, in parallel; None where one failed.
 
-    None, and no evaluation, for one that the search would reject: what is best without its guards is of no use.
+    A program that the search would reject gives None without evaluation: an optimum without its guards is useless.
     """
 
     def __init__(
@@ -157,7 +159,7 @@ class _Evaluate:
         return len(self.outcomes)
 
     def outcome(self, source: str) -> Outcome:
-        """That of a program of which the score is known; measured now where it is that of an equal one."""
+        """Return the outcome of a program of known score; measured now if the score is that of an equal program."""
         if source not in self.outcomes:
             self([source])
         return self.outcomes[source]
@@ -177,17 +179,17 @@ class _Evaluate:
         try:
             return refutation(check_policy(source, self._task)) is None
         except Rejected:
-            return True  # as the evaluation will say
+            return True  # the evaluation will report it
 
 
 def _seed(seed: int, candidate: int) -> int:
-    """A seed of the tuner, which takes 32 bits."""
+    """Return a seed for the tuner, which takes 32 bits."""
     digest = hashlib.sha256(f"{seed}:tune:{candidate}".encode()).digest()
     return int.from_bytes(digest[:4], "big") >> 1
 
 
 class Finalizer:
-    """Refines the best candidate, measures the finalists on `validation`, and the winner, once, on `test`."""
+    """The final phase: refinement, the finalists on `validation`, and the winner, once, on `test`."""
 
     def __init__(
         self,
@@ -222,13 +224,13 @@ class Finalizer:
             finalists = ranked[: self._config.finalists]
             confirmed = self._confirm([c.candidate for c in finalists], "validation")
             scored = [(c, s) for c in finalists if (s := confirmed[c.candidate]) is not None]
-            if scored:  # of equals the shorter, then the better on train
+            if scored:  # ties go to the shorter, then to the better on train
                 best, _ = max(scored, key=lambda pair: (pair[1], -(pair[0].size or 0)))
                 winner, split = best.candidate, "validation"
         self._emit(WinnerChosen(winner, split))
 
     def _confirm(self, candidates: Sequence[int], split: SplitName) -> dict[int, float | None]:
-        """Scores on a split that the search does not see, in the order of the candidates."""
+        """Measure the candidates on a split that the search does not see, and return their scores in order."""
         instances, limit = self._scorer.of(split), self._config.limit
         todo = [c for c in candidates if (c, split) not in self._record.confirmed]
         jobs = {c: self._executor.submit(Job(c, self._record.candidates[c].source, instances, limit)) for c in todo}

@@ -1,6 +1,6 @@
-"""A study whose prompts somebody else answers: a person, or an agent with a command line or an MCP client.
+"""Interactive searches: a person, or an agent with a command line or an MCP client, answers the prompts.
 
-What somebody who answers the prompts of a search is told.
+It also builds the JSON documents that `ask` and `tell` return.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from vulcan.store.events import CandidateJudged, Verdict
 from vulcan.store.runs import lock_run, open_store
 
 PATIENCE = 300.0
-"""Seconds that a question or a reply waits for others to the same run, of whoever answers it beside this process."""
+"""Seconds that a question or a reply waits for other processes on the same run."""
 
 
 @dataclass(frozen=True, slots=True)
 class TellResult:
-    """The verdict on a reply: None for advice. `pending` says that its candidate has no number yet.
+    """The verdict on a reply: None for advice. `pending` means that its candidate has no number yet.
 
-    A program that is rejected comes back for repair (`repair`) while its proposal has turns left.
+    A rejected program is returned for repair (`repair`) while its proposal has turns left.
     """
 
     proposal: str
@@ -45,9 +45,9 @@ class TellResult:
 
 
 class InteractiveSearch:
-    """Gives out proposals by name (`12`, and `12.1` for its first repair), and takes each one's reply once.
+    """An ask-and-tell search: hands out proposals by name (`12`, its first repair `12.1`), each to be answered once.
 
-    Every question and answer is in the store before it is returned, so that another process can go on.
+    Every question and answer is in the store before it is returned, so that another process can resume.
     """
 
     def __init__(self, study: Study, place: Path) -> None:
@@ -59,7 +59,7 @@ class InteractiveSearch:
 
     @property
     def finished(self) -> bool:
-        """Whether the winner is chosen, so that nothing is asked or told any more."""
+        """True once the winner is chosen; then nothing more can be asked or told."""
         stopped = self.study.record.stopped
         return stopped is not None and stopped.reason == "finished"
 
@@ -68,17 +68,17 @@ class InteractiveSearch:
             raise UserError(f"{self._place} is finished: `vulcan show {shlex.quote(str(self._place))}` has the winner")
 
     def open(self) -> list[Proposal]:
-        """The proposals that were given out and have no reply."""
+        """Return the proposals that were handed out and have no reply."""
         return self.study.open()
 
     def ask(self) -> Proposal | None:
-        """The next proposal; None where the search has made all, or waits for replies to open ones.
+        """Return the next proposal; None if the search has made all, or waits for replies to open ones.
 
-        Raises UserError where the search is finished, as `find` and `tell` do.
+        Raises UserError if the search is finished, as `find` and `tell` do.
         """
         self._check_open()
         proposal = self.study.ask()
-        if proposal is None:  # a reply may have been told by a process that did not live to score it
+        if proposal is None:  # a process may have died between accepting a reply and scoring it
             self.study.wait_for_scores()
             proposal = self.study.ask()
         if proposal is not None:
@@ -86,7 +86,7 @@ class InteractiveSearch:
         return proposal
 
     def find(self, name: str) -> Proposal:
-        """An open proposal by its name. Raises UserError for one that is not open."""
+        """Return an open proposal by its name. Raises UserError for one that is not open."""
         self._check_open()
         for proposal in self.open():
             if name_of(proposal) == name:
@@ -97,7 +97,7 @@ class InteractiveSearch:
         raise UserError(f"no proposal {name!r} was given out; open are: {known}")
 
     def tell(self, name: str, text: str, model: str) -> TellResult:
-        """Take the reply to an open proposal, and wait for its verdict. Raises UserError for one that is not open."""
+        """Accept the reply to an open proposal, and wait for its verdict. Raises UserError for one that is not open."""
         proposal = self.find(name)
         try:
             reading = self.study.tell(proposal, Reply(text, model, "unknown", None, None, None, 0.0))
@@ -122,7 +122,7 @@ class InteractiveSearch:
         return None
 
     def _pending(self, name: str, proposal: Proposal, reading: ParsedReply) -> TellResult:
-        """The verdict on a program that waits for earlier proposals to be told, or that is to be repaired."""
+        """Return the verdict on a program that waits for replies to earlier proposals, or for repair."""
         if reading.policy is None:
             repair = proposal.turn < self.study.config.repairs
             return TellResult(name, "rejected", None, reading.feedback, (), None, repair, True)
@@ -134,11 +134,11 @@ class InteractiveSearch:
 
     @property
     def done(self) -> bool:
-        """Whether every proposal is made and settled."""
+        """True once every proposal is made and completed."""
         return not self.open() and self.study.settled >= self.study.total
 
     def finish(self) -> None:
-        """Choose the winner from what is there, and measure it on what the search did not see; once."""
+        """Choose the winner from the candidates so far, and test it on data that the search did not see; once."""
         if not self.finished:
             self.study.give_up()
             self.study.finish()
@@ -149,12 +149,12 @@ class InteractiveSearch:
 def open_interactive_search(
     place: Path, display: RunDisplay, *, allow_unsandboxed: bool = False
 ) -> Iterator[InteractiveSearch]:
-    """Go on with a run that was begun with the model `ask`, one process at a time. What scores starts when needed.
+    """Resume a run of the model `ask`, one process at a time. Scoring workers start when needed.
 
-    With `allow_unsandboxed`, free Python is run also where the host cannot hold it: whoever starts this process says
-    so each time, and no run and no reply can.
+    With `allow_unsandboxed`, free Python is run even where the host cannot sandbox it: only the caller that starts this
+    process can allow that, each time, and no run and no reply can.
 
-    Raises UserError where that cannot be done, and for a run whose prompts a model answers.
+    Raises UserError where the run cannot be resumed, and for a run whose prompts a model answers.
     """
     with closing(open_store(place)) as store, lock_run(place, PATIENCE):
         task, config, evidence = load_run_spec(place, store)
@@ -172,7 +172,7 @@ def open_interactive_search(
 
 
 def name_of(proposal: Proposal) -> str:
-    """How a proposal is called outside."""
+    """Return the external name of a proposal."""
     return _name(proposal.number, proposal.turn)
 
 
@@ -185,7 +185,7 @@ def asks_for_advice(proposal: Proposal) -> bool:
 
 
 def ask_document(conversation: InteractiveSearch, given: Proposal | None) -> QuestionDocument:
-    """A proposal that was given out, or why there is none: `open` are those that wait for a reply."""
+    """Return a handed-out proposal as JSON, or the reason for none: `open` are those that wait for a reply."""
     draft = None if given is None else given.draft
     return {
         "proposal": None if given is None else name_of(given),
@@ -202,7 +202,7 @@ def ask_document(conversation: InteractiveSearch, given: Proposal | None) -> Que
 
 
 def tell_document(conversation: InteractiveSearch, told: TellResult) -> AnswerDocument:
-    """What became of a reply, and the best candidate so far."""
+    """Return the verdict on a reply, and the best candidate so far, as JSON."""
     best = conversation.study.record.ranked()[:1]
     return {
         "proposal": told.proposal,
@@ -218,5 +218,5 @@ def tell_document(conversation: InteractiveSearch, told: TellResult) -> AnswerDo
 
 
 def messages_document(messages: Iterable[Message]) -> list[MessageDocument]:
-    """A chat as JSON."""
+    """Return a chat as JSON."""
     return [{"role": message.role, "content": message.content} for message in messages]

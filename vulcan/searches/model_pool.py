@@ -1,6 +1,6 @@
-"""Who answers the proposals of a search, and within what budget.
+"""The models of a search and their budget, and forecasts of its cost.
 
-What a search is about to cost, from its first prompt and the price table. No call is made.
+Forecasts use the first prompt and the price table, and make no call.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from vulcan.task import Program, Task
 
 OFFLINE = "offline/evolve"
 ASK = "ask"
-"""The model of a search whose prompts somebody else answers, through `ask` and `tell`."""
+"""Model name of a search whose prompts are answered from outside, through `ask` and `tell`."""
 
 
 class ModelPool:
-    """The models of a search and their budget. `propose` may be called from many threads at once."""
+    """The models of a search and their budget. `propose` is thread-safe."""
 
     def __init__(self, models: Proposer, budget: Budget) -> None:
         self._models = models
@@ -37,7 +37,7 @@ class ModelPool:
         self._exhausted: str | None = None
 
     def propose(self, proposal: Proposal) -> Reply:
-        """One reply. Raises ModelRefused, ModelUnavailable or BudgetExhausted."""
+        """Return one reply. Raises ModelRefused, ModelUnavailable or BudgetExhausted."""
         try:
             return self._models.propose(proposal.request())
         except BudgetExhausted as error:
@@ -45,22 +45,22 @@ class ModelPool:
             raise
 
     def over(self) -> str | None:
-        """Why nothing more is to be asked; None while something may."""
+        """Return why nothing more may be asked; None while something may."""
         return self._exhausted or self._budget.exhausted()
 
     @contextmanager
     def deadline(self) -> Iterator[None]:
-        """Inside, calls are cut off where the budget's minutes are over."""
+        """Cut off calls if the budget's minutes run out inside this block."""
         with self._budget.deadline(self.close):
             yield
 
     def close(self) -> None:
-        """Cut off the calls under way, and free what is held."""
+        """Cut off the calls in flight, and release all resources."""
         self._models.close()
 
 
 def choose(models: Sequence[str], history: Sequence[ArmOutcome], rng: random.Random) -> str:
-    """Which of a search's models is to answer next, by what each gained for what it cost."""
+    """Choose the model that answers next, by each model's gain per cost."""
     if len(models) == 1:
         return models[0]
     offline = any(name.startswith("offline/") for name in models)
@@ -68,9 +68,9 @@ def choose(models: Sequence[str], history: Sequence[ArmOutcome], rng: random.Ran
 
 
 def open_model_pool(task: Task, config: SearchConfig, calls: Iterable[CallRecord] = ()) -> ModelPool:
-    """The models that the configuration names, with what `calls` cost already spent. Makes no call.
+    """Open the models of the configuration, with the cost of `calls` already spent. Makes no call.
 
-    Raises UserError for a model or a budget that cannot be right.
+    Raises UserError for an invalid model or budget.
     """
     budget = Budget(config.budget_dollars, config.budget_tokens, config.budget_minutes)
     budget.restore(map(recorded, calls))
@@ -108,12 +108,12 @@ def _open(name: str, task: Task, config: SearchConfig, settings: CallSettings, b
 
 
 def replay_model_pool(calls: Iterable[CallRecord], unanswered: Mapping[tuple[int, int], str]) -> ModelPool:
-    """Answers as the models of another run did, and has no answer where they had none."""
+    """Return a pool that replays the replies of another run, and fails where that run had none."""
     return ModelPool(_Repetition(Replay(map(recorded, calls)), unanswered), Budget())
 
 
 class _Repetition:
-    """A `Proposer`: the replies of another run, and its gaps."""
+    """A `Proposer` that replays another run's replies and missing replies."""
 
     def __init__(self, replies: Replay, unanswered: Mapping[tuple[int, int], str]) -> None:
         self._replies = replies
@@ -133,7 +133,7 @@ class _Repetition:
 
 
 def recorded(call: CallRecord) -> Recorded:
-    """A call of the store as the models' own code reads it."""
+    """Convert a stored call to the form that `vulcan.models` reads."""
     messages = tuple(Message(role, content) for role, content in call.messages)  # type: ignore[arg-type]
     return Recorded(call.proposal, call.turn, messages, reply_of(call))
 
@@ -145,12 +145,12 @@ def reply_of(call: CallRecord) -> Reply:
 
 
 REPLY_TOKENS = 800
-"""What a reply is taken to have: a program of two dozen lines and what is said beside it."""
+"""Assumed length of a reply: a program of two dozen lines and the text around it."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelForecast:
-    """What one model costs. `problem` is why it cannot be called; dollars are None where the price is not known."""
+    """The expected cost of one model. `problem` is why it cannot be called; `dollars` is None if unpriced."""
 
     model: str
     problem: str | None
@@ -165,7 +165,7 @@ class ModelForecast:
 
 @dataclass(frozen=True, slots=True)
 class BudgetForecast:
-    """A budget, and about how many proposals it lets be made; None where that cannot be told."""
+    """A budget, and the approximate number of proposals it allows; None if unknown."""
 
     name: str
     limit: float
@@ -173,7 +173,7 @@ class BudgetForecast:
 
 
 def forecast_models(task: Task, config: SearchConfig, messages: Sequence[Message]) -> list[ModelForecast]:
-    """About what a proposal costs by each model of the search, whose first prompt is `messages`, without repairs."""
+    """Estimate the cost per proposal of each model, whose first prompt is `messages`, without repairs."""
     return [_of_model(task, config, name, messages) for name in config.model]
 
 
@@ -187,7 +187,7 @@ def _of_model(task: Task, config: SearchConfig, name: str, messages: Sequence[Me
 
 
 def _problem(task: Task, config: SearchConfig, name: str) -> str | None:
-    """Why the model cannot be called: its key is not set, its name is not known, or a budget cannot be kept."""
+    """Return why the model cannot be called: no key, an unknown name, or a budget that cannot be enforced."""
     if config.model == (ASK,):
         return None
     try:
@@ -198,7 +198,7 @@ def _problem(task: Task, config: SearchConfig, name: str) -> str | None:
 
 
 def forecast_limits(config: SearchConfig, planned: int, models: Sequence[ModelForecast]) -> list[BudgetForecast]:
-    """The plan and each budget that is set, the one that ends the search first before the others."""
+    """Return the plan and each budget that is set, the one that ends the search first before the others."""
     dollars = [m.dollars for m in models]
     dearest = max((d for d in dollars if d is not None), default=0.0) if None not in dollars else 0.0
     longest = max((m.tokens for m in models), default=0)

@@ -1,7 +1,7 @@
 """The options of a search, each declared once: a field with its type, default, bounds, choices and help.
 
-From these fields come the command line, `vulcan.search()`, TOML files, the MCP schema and the reference pages. Imported
-for `vulcan --help`, so nothing heavy is imported here.
+The command line, `vulcan.search()`, TOML files, the MCP schema and the reference pages are generated from these fields.
+This module is imported for `vulcan --help`, so it imports nothing heavy.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ PROGRESS = ("auto", "rich", "plain", "json", "none")
 """Forms of progress output; see `vulcan.progress`."""
 
 MIN_EVALUATIONS = 8
-"""The smallest budget with which tuning can find anything."""
+"""Smallest budget with which tuning can find anything."""
 
 MAX_SECONDS = 3600
-"""The longest a candidate may run: the processor time that the sandbox allows (`vulcan.scoring.Limits`)."""
+"""Longest run of a candidate: the processor time that the sandbox allows (`vulcan.scoring.Limits`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +35,8 @@ class Option:
     """The declaration of an option; `name`, `kind`, `default`, `repeatable` and `choices` come from its field.
 
     A value is at least `minimum` and at most `maximum`, or greater than `above` and finite; `off` is a value outside of
-    the bounds that turns the option off. `number` accepts a number in place of text. `flag` is a switch without its
-    `--no-` form. `models_only` marks options without effect where no model is called (`--model ask`).
+    the bounds that turns the option off. `number` accepts a number instead of text. `flag` is a switch without its
+    `--no-` form. `models_only` marks options without effect if no model is called (`--model ask`).
     """
 
     help: str
@@ -55,17 +55,17 @@ class Option:
     choices: tuple[str, ...] = ()
 
     def parameter(self) -> inspect.Parameter:
-        """The option as a keyword of a Python function, where None stands for the default."""
+        """Return the option as a keyword parameter of a Python function, where None means the default."""
         accepted = str | Sequence[str] if self.repeatable else float | str if self.number else self.kind
         return inspect.Parameter(self.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=accepted | None)
 
     @property
     def switch(self) -> str:
-        """The option on the command line."""
+        """Name of the option on the command line."""
         return f"--{self.name.replace('_', '-')}"
 
     def parse(self, value: Any, where: str) -> Any:
-        """Check the type of a plain value, from a file or a program. Raises UserError, which begins with `where`."""
+        """Check the type of a plain value, from a file or a program. Raises UserError, prefixed by `where`."""
         if self.repeatable:
             values = [value] if isinstance(value, str) else value
             if not isinstance(values, list) or not all(isinstance(one, str) for one in values):
@@ -94,7 +94,7 @@ class Option:
             raise UserError(f"{shown}: it must be above {self.above:g} and {most}")
 
     def schema(self) -> dict[str, Any]:
-        """The option as JSON Schema."""
+        """Return the option as JSON Schema."""
         schema: dict[str, Any] = {"type": _JSON_TYPES[self.kind], "description": self.help}
         if self.default is not None:
             schema["default"] = self.default
@@ -113,7 +113,7 @@ _JSON_TYPES: Mapping[Any, str] = {str: "string", int: "integer", float: "number"
 
 
 def fits(value: Any, kind: type) -> bool:
-    """Whether a plain value is of a type, where an integer is a number too and a truth value is not."""
+    """Check whether a plain value is of a type; an integer counts as a number, a Boolean does not."""
     accepted = (int, float) if kind is float else kind
     return isinstance(value, accepted) and (kind is bool or not isinstance(value, bool))
 
@@ -263,10 +263,10 @@ def _complete(name: str, default: Any, hint: Any, option: Option) -> Option:
 
 
 OPTIONS: Mapping[str, Option] = _declared_in(SearchOptions)
-"""The options of a search by name, but for the task and its settings."""
+"""Options of the search by name, except for the task and its settings."""
 
 EXECUTION_OPTIONS: Mapping[str, Option] = _declared_in(ExecutionOptions)
-"""The options of where to score, by name."""
+"""Options of where to score, by name."""
 
 
 def check_choice(what: str, given: str, choices: Iterable[str]) -> None:
@@ -287,9 +287,9 @@ def parse_execution(given: Mapping[str, Any], where: str) -> dict[str, Any]:
 def take_options(
     function: Callable[..., Any], parameters: Iterable[inspect.Parameter], after: str, *, others: str | None = None
 ) -> None:
-    """Show parameters in the signature of a function that takes them by `**`, after one of those it names.
+    """Add parameters to the signature of a function that takes them by `**`, after one that it names.
 
-    `others` is the name of what else it takes by `**`, if anything.
+    `others` is the name of its remaining `**` parameter, if any.
     """
     signature = inspect.signature(function, eval_str=True)
     *named, rest = signature.parameters.values()

@@ -1,9 +1,8 @@
-"""What a strategy decides from: the scored candidates, everything that was judged, and the advice so far.
+"""The population that a strategy sees: scored candidates, judged replies and advice before a barrier.
 
-What had settled before a barrier: all that a proposal may be drafted from, and its program stopped by.
-
-Work finishes in any order, and so may be further along when one proposal is drafted than when the same one was drafted
-in another run. What is taken into account is therefore cut off at a barrier that only the strategy sets.
+Work finishes in any order, and may be further along when a proposal is drafted than it was for the same proposal in
+another run. The visible history is therefore cut off at a barrier that only the strategy sets; proposals are drafted,
+and their programs stopped, by nothing else.
 """
 
 from __future__ import annotations
@@ -24,8 +23,8 @@ class ScoredCandidate:
     """A scored candidate.
 
     `score` is its mean objective on the split `train`, higher is better, and `scores` the objective on each of the
-    instances there, in their order. `operations` bounds a call statically, `size` counts the nodes of the program.
-    `parents` are candidates. `warnings` has one line each, as a model is told.
+    instances there, in their order. `operations` is a static bound per call, `size` counts the nodes of the program.
+    `parents` are candidate numbers. `warnings` has one line each, as sent to the model.
     """
 
     candidate: int
@@ -46,10 +45,10 @@ class ScoredCandidate:
 
 @dataclass(frozen=True, slots=True)
 class JudgedReply:
-    """A reply that was judged, whether its program got a score or not, and also one without a program.
+    """A judged reply, whether its program got a score or not, or it had no program at all.
 
-    `feedback` is what the model was told, empty where nothing was wrong; `form` is how the reply was to give the
-    program: "full" or "diff".
+    `feedback` is the text sent to the model, empty if nothing was wrong; `form` is the requested form of the program:
+    "full" or "diff".
     """
 
     proposal: int
@@ -66,7 +65,7 @@ class JudgedReply:
 
 
 class Population:
-    """What had settled before a barrier: append-only, in the order of candidates, attempts and advice proposals."""
+    """The completed history before a barrier: append-only, in the order of candidates, replies and advice."""
 
     def __init__(
         self,
@@ -85,12 +84,12 @@ class Population:
 
     @property
     def attempts(self) -> tuple[JudgedReply, ...]:
-        """Everything that was judged, in the order of candidates."""
+        """Every judged reply, in the order of candidates."""
         return tuple(self._attempts)
 
     @property
     def advice(self) -> tuple[tuple[int, str], ...]:
-        """The text of each settled advice proposal, with its proposal."""
+        """The text of each completed advice proposal, with its proposal."""
         return tuple(self._advice)
 
     def add(self, member: ScoredCandidate) -> None:
@@ -103,27 +102,30 @@ class Population:
         self._advice.append((proposal, text))
 
     def __len__(self) -> int:
-        """The number of members."""
+        """Return the number of members."""
         return len(self._members)
 
     def best(self, count: int, *, before_round: int | None = None) -> tuple[ScoredCandidate, ...]:
-        """The best members, of those of the rounds before one where it is given; of equals the earlier."""
+        """Return the best members, optionally only of the rounds before one; ties go to the earlier."""
         chosen = [m for m in self._members if before_round is None or m.round < before_round]
         return tuple(sorted(chosen, key=lambda m: (-m.score, m.candidate))[:count])
 
 
 SCORING_SECONDS = 0.1
-"""What scoring a candidate counts for among the seconds that an answer took, so that the fastest answers have a price.
+"""Seconds that scoring a candidate adds to the time of an answer, so that the fastest answers have a price.
 
-A nominal figure: measured ones would differ in a repetition, and with them the choice of models.
+A nominal value: measured ones would differ in a replay, and with them the choice of models.
 """
 
 
 class VisibleHistory:
-    """Takes in the events of a run in order, and gives them out as far as a barrier. Barriers never go back."""
+    """The history of a run, released only up to a barrier. Events are added in order, and barriers never move back."""
 
     def __init__(self, record: RunRecord, store: Store, scorer: Scorer, reach: int) -> None:
-        """`reach` is the rank of the candidate that a program must come near to be scored on all instances."""
+        """Read the events in the store; `reach` is the rank of the candidate that a program must come near.
+
+        A program that does not is not scored on all instances.
+        """
         self._record = record
         self._store = store
         self._scorer = scorer
@@ -134,7 +136,7 @@ class VisibleHistory:
         self._rungs: dict[str, deque[float]] = {}
         self._signatures: dict[str, int] = {}
         self.history: list[ArmOutcome] = []
-        """How each proposal that had settled before the latest barrier was answered."""
+        """Outcome of each reply to a proposal completed before the latest barrier."""
         for event in store.events():
             self.add(event)
 
@@ -146,7 +148,10 @@ class VisibleHistory:
                 self._waiting.append((self._latest, event))
 
     def before(self, number: int) -> tuple[Population, StoppingContext]:
-        """What had settled when the last proposal below this number had. What it gives grows with the next call."""
+        """Return the history as of the completion of the last proposal below this number.
+
+        The population returned grows with the next call.
+        """
         while self._waiting and self._waiting[0][0] < number:
             _, event = self._waiting.popleft()
             match event:
@@ -182,7 +187,7 @@ class VisibleHistory:
             self._population.add(member_of(judged, proposed, parents, self._scorer))
 
     def _answered(self, judged: CandidateJudged, proposed: CandidateProposed) -> None:
-        """What the reply gained over the best of its parents, and what it cost."""
+        """Record the reply's gain over the best of its parents, and its cost."""
         call = self._store.call(judged.proposal, judged.turn)
         if call is not None:
             scores = [s for p in proposed.parents if (s := self._record.candidates[p].score) is not None]
@@ -195,7 +200,7 @@ class VisibleHistory:
 def member_of(
     judged: CandidateJudged, proposed: CandidateProposed, parents: Iterable[int], scorer: Scorer
 ) -> ScoredCandidate:
-    """A scored candidate as strategies see it."""
+    """Convert a judged candidate to the form that strategies see."""
     assert judged.score is not None
     return ScoredCandidate(
         candidate=judged.candidate,

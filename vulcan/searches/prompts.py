@@ -1,6 +1,6 @@
-"""What a model is told: templates filled in from the task and the grammar table.
+"""Prompts to the model: templates filled in from the task and the grammar table.
 
-A task may bring a template of its own, `prompt.md.j2` in its directory, that extends `propose.md.j2`.
+A task may have its own template, `prompt.md.j2` in its directory, that extends `propose.md.j2`.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from vulcan.searches.strategies.base import Draft
 from vulcan.task import Json, Mechanism, Objective, Rank, Task, Value
 
 ADVICE_LINES = 10
-"""How many lines of advice are asked for."""
+"""Number of lines of advice to ask for."""
 
 _MAX_INSTANCES = 12
-"""Instances whose scores are listed one by one; of more, the best and the worst half of this number."""
+"""Most instances to list individually; of more, the best and the worst half of this number."""
 
 
 def mechanism_of(task: Task, settings: Mapping[str, Json]) -> Mechanism | None:
-    """The mechanism that the settings choose, or the task's first; None where it declares none. Raises UserError."""
+    """Return the mechanism that the settings choose, or the task's first; None if it has none. Raises UserError."""
     chosen = settings.get("mechanism")
     for mechanism in task.signature.mechanisms:
         if chosen is None or mechanism.name == chosen:
@@ -38,7 +38,7 @@ def mechanism_of(task: Task, settings: Mapping[str, Json]) -> Mechanism | None:
 
 
 def _other(declared: Rank | Value, settings: Mapping[str, Json]) -> dict[str, str]:
-    """A function besides the main one, and how it is used: by the mechanism that the settings name, else its first."""
+    """Describe a further function, with the mechanism that the settings choose for it, else its first."""
     named = [m for m in declared.mechanisms if m.name == settings.get("mechanism")] or list(declared.mechanisms[:1])
     mechanism = named[0].spelled(settings) if named else ""
     return {"function": declared.function, "returns": declared.returns, "mechanism": mechanism}
@@ -50,7 +50,7 @@ class Prompts:
     def __init__(
         self, task: Task, objective: Objective, settings: Mapping[str, Json], instances: Sequence[Instance] = ()
     ) -> None:
-        """`instances` are those of a member's `scores`. Raises UserError where the task's template cannot be read."""
+        """Load the templates; `instances` are those of a member's `scores`. Raises UserError."""
         places = [task.directory, Path(__file__).parent / "templates"]
         self._templates = jinja2.Environment(
             loader=jinja2.FileSystemLoader(places),
@@ -78,7 +78,7 @@ class Prompts:
         }
 
     def propose(self, draft: Draft) -> str:
-        """The first message of a proposal. Raises UserError where the task's template goes wrong."""
+        """Return the first message of a proposal. Raises UserError where the task's template fails."""
         with self._faults():
             return self._template(draft).render(
                 self._fixed,
@@ -94,11 +94,11 @@ class Prompts:
             )
 
     def chat(self, draft: Draft) -> tuple[Message, ...]:
-        """The chat that a proposal begins with."""
+        """Return the initial chat of a proposal."""
         return (Message("user", self.propose(draft)),)
 
     def repair(self, feedback: str) -> str:
-        """The answer to a reply that was rejected; `feedback` says what was wrong, as `Reading` has it."""
+        """Return the answer to a rejected reply; `feedback` has the errors, from `ParsedReply`."""
         return self._repair.render(feedback=feedback)
 
     def _template(self, draft: Draft) -> jinja2.Template:
@@ -121,7 +121,7 @@ def _heading(draft: Draft) -> str:
 
 
 def _by_instance(member: ScoredCandidate, instances: Sequence[str]) -> list[tuple[str, float]]:
-    """Instances with the member's scores; of many, those where it is best and where it is worst."""
+    """Return instances with the member's scores; of many, those where it is best and where it is worst."""
     scored = list(zip(instances, member.scores, strict=True))
     if len(scored) <= _MAX_INSTANCES:
         return scored

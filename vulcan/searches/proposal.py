@@ -1,7 +1,4 @@
-"""What a search asks for.
-
-A proposal on its way to a verdict, and the events that it becomes once it has one.
-"""
+"""Proposals: requests for a candidate, their state until a verdict, and the events that record them."""
 
 from __future__ import annotations
 
@@ -15,14 +12,14 @@ from vulcan.store import RunRecord
 from vulcan.store.events import AdviceReceived, CallRecord, CandidateJudged, CandidateProposed, Event, Verdict
 
 ADVICE = "advice"
-"""The operator of a proposal that asks for lessons from the search so far, and not for a program."""
+"""Operator of a proposal that asks for lessons from the search so far instead of a program."""
 
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
     """A request for one candidate. `turn` is 0 for the first reply, later for repairs in the same chat.
 
-    `progress` is the share of the search that lies before it, and `model` what is to answer.
+    `progress` is the share of the search that precedes it, and `model` the one that is to answer.
     """
 
     number: int
@@ -34,7 +31,7 @@ class Proposal:
     progress: float
 
     def request(self) -> Request:
-        """The same as a proposer sees it."""
+        """Convert to the request that a proposer receives."""
         draft = self.draft
         parents = tuple(Parent(m.candidate, m.source, m.score) for m in draft.parents)
         return Request(
@@ -44,20 +41,20 @@ class Proposal:
 
     @property
     def diff_of(self) -> str | None:
-        """The source that a reply in the form of a diff is against."""
+        """Source to which a reply in diff form applies."""
         return self.draft.parents[0].source if self.draft.form == "diff" and self.draft.parents else None
 
     def repaired(self, reply: str, repair: str) -> Proposal:
-        """The next turn: the reply and what was wrong with it added to the chat."""
+        """Return the next turn: the chat extended by the reply and its errors."""
         messages = (*self.messages, Message("assistant", reply), Message("user", repair))
         return replace(self, turn=self.turn + 1, messages=messages)
 
 
 @dataclass
 class PendingProposal:
-    """What is known of a proposal that has no verdict yet.
+    """The state of a proposal that has no verdict yet.
 
-    `told` is whether the open turn has its reply, `unpaid` whether it has none because the budget was spent.
+    `told` is true once the open turn has its reply, `unpaid` if it has none because the budget was spent.
     """
 
     proposal: Proposal
@@ -75,7 +72,7 @@ class PendingProposal:
         return self.told and self.repair is None and (self.trial is None or self.trial.finished)
 
     def events(self, record: RunRecord) -> list[Event]:
-        """What the run is told of it when its turn comes; `record` is of all before it."""
+        """Return the events of the proposal once its turn comes; `record` covers everything before it."""
         proposal, draft = self.proposal, self.proposal.draft
         parents = tuple(m.candidate for m in draft.parents)
         events: list[Event] = [
@@ -100,7 +97,7 @@ class PendingProposal:
 def judged(
     record: RunRecord, reading: ParsedReply, candidate: int, proposal: int, turn: int, trial: CandidateEvaluation | None
 ) -> CandidateJudged:
-    """The verdict on a program; `trial` is None where it was not scored."""
+    """Return the verdict on a program; `trial` is None if it was not scored."""
     policy = reading.policy
     if policy is None:
         return _without_score(candidate, proposal, turn, "rejected", reading.feedback, reading.source, reading.rules)
@@ -130,12 +127,12 @@ def judged(
 
 
 def storable(reply: Reply) -> Reply:
-    """The same without halves of surrogate pairs, which are no text."""
+    """Replace unpaired surrogates, which cannot be encoded as UTF-8."""
     return replace(reply, text=reply.text.encode(errors="replace").decode())
 
 
 def call_record(proposal: Proposal, reply: Reply) -> CallRecord:
-    """The reply to a turn of a proposal as the store keeps it."""
+    """Convert the reply to a turn of a proposal to its record in the store."""
     return CallRecord(
         proposal.number,
         proposal.turn,

@@ -1,4 +1,4 @@
-"""From a reply to a policy, or to what the model should be told."""
+"""Parsing of replies: from text to a policy, or to feedback for the model."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from vulcan.task import Task
 
 @dataclass(frozen=True, slots=True)
 class ParsedReply:
-    """What one reply held. Without a policy, `feedback` says what was wrong and `rules` names it."""
+    """The content of one reply. Without a policy, `feedback` has the errors and `rules` the rules broken."""
 
     source: str
     policy: AnyPolicy | None
@@ -23,7 +23,7 @@ class ParsedReply:
 
 
 def parse_reply(reply: Reply, task: Task, diff_of: str | None = None) -> ParsedReply:
-    """Take the program out of a reply, which may be a diff against another one, and check it."""
+    """Extract the program from a reply, which may be a diff against another one, and check it."""
     try:
         source = extract_source(reply, task.signature.function, diff_of, [other.function for other in task.others])
     except NoSource as missing:
@@ -32,7 +32,7 @@ def parse_reply(reply: Reply, task: Task, diff_of: str | None = None) -> ParsedR
 
 
 def parse_source(source: str, task: Task) -> ParsedReply:
-    """Check a program, and what its task requires of every policy."""
+    """Check a program, and the properties its task requires of every policy."""
     try:
         policy = check_policy(source, task)
     except Rejected as rejected:
@@ -47,5 +47,5 @@ def parse_source(source: str, task: Task) -> ParsedReply:
 
 
 def refutation(policy: AnyPolicy) -> Refutation | None:
-    """The required property of its task that the policy breaks; None where none is known to be broken."""
+    """Return the required property of its task that the policy violates; None if none is known to be violated."""
     return refuted_required(policy) if isinstance(policy, Policy) else None

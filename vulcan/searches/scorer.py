@@ -1,4 +1,4 @@
-"""From metrics to the one number that a search maximises."""
+"""Scoring: from metrics to the number that a search maximizes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Scorer:
         self._references: dict[tuple[SplitName, str], dict[str, Metrics]] = {}
 
     def add_reference(self, policy: str, split: SplitName, metrics: InstanceMetrics) -> None:
-        """What a baseline measured; kept if the objective compares with it."""
+        """Store a baseline's metrics if the objective compares with it."""
         if policy in self.objective.references:
             for name, values in metrics:
                 self._references.setdefault((split, name), {})[policy] = values
@@ -33,7 +33,7 @@ class Scorer:
         return tuple(i for i in self.instances if i.split == split)
 
     def on_instance(self, split: SplitName, instance: str, metrics: Metrics) -> float:
-        """The objective on one instance. Raises UserError where the task's declaration of it gives no number."""
+        """Return the objective on one instance. Raises UserError if the task's declaration gives no finite number."""
         references: Mapping[str, Metrics] = self._references.get((split, instance), {})
         score = float(self.objective.score(metrics, references))
         if not math.isfinite(score):
@@ -41,14 +41,14 @@ class Scorer:
         return score
 
     def on_each(self, instances: Sequence[Instance], metrics: InstanceMetrics) -> tuple[float, ...]:
-        """The objective on each instance, in their order; an instance that is missing is an error."""
+        """Return the objective on each instance, in their order; a missing instance is an error."""
         measured = dict(metrics)
         return tuple(self.on_instance(i.split, i.name, measured[i.name]) for i in instances)
 
     def mean(self, split: SplitName, metrics: InstanceMetrics) -> float:
-        """The mean objective over all instances of a split."""
+        """Return the mean objective over all instances of a split."""
         return self.mean_on(self.of(split), metrics)
 
     def mean_on(self, instances: Sequence[Instance], metrics: InstanceMetrics) -> float:
-        """The mean objective over some instances."""
+        """Return the mean objective over some instances."""
         return fmean(self.on_each(instances, metrics))

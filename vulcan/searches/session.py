@@ -1,4 +1,4 @@
-"""A search from its beginning, or from where it was stopped, to its end."""
+"""A search from its opening, or from where it was interrupted, to its end."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _MEASURED = (BaselineMeasured, ReferenceMeasured)
 
 @dataclass(frozen=True)
 class ExecutionConfig(ExecutionOptions):
-    """Where candidates are scored: `ray` (a local one, or the cluster at `ray_address`) or `local` children."""
+    """The scoring backend: `ray` (local, or the cluster at `ray_address`) or `local` child processes."""
 
     @property
     def count(self) -> int:
@@ -60,22 +60,22 @@ def _processors() -> int:
 
 
 class RunDisplay(Protocol):
-    """Shows a search to whoever started it."""
+    """A listener that displays a search to its user."""
 
     def preparing(self, what: str) -> None:
-        """Something is made ready that takes a while."""
+        """Report a preparation that takes a while."""
 
     def begin(self, study: Study) -> None:
-        """The search proper begins, or goes on."""
+        """Report that the search itself begins or resumes."""
 
     def __call__(self, event: Event) -> None:
-        """Something happened."""
+        """Report an event."""
 
 
 def check_config(task: Task, config: SearchConfig, *, models: bool = True) -> EvaluationSet:
-    """All that can be wrong with a search before anything is written; what it will measure on. Raises UserError.
+    """Validate a search before anything is written, and return its evaluation set. Raises UserError.
 
-    Without `models` these are not looked at, such as where a recording answers in their place and no key is needed.
+    `models=False` skips the models, such as in a replay, which needs no key.
     """
     draft = make_strategy(config, config.offline).draft(0, Population(), random.Random(0))
     evidence = load_evaluation_set(task, config, load_evaluator(task))
@@ -103,7 +103,7 @@ def open_study(
     machines: ExecutionConfig,
     display: RunDisplay,
 ) -> Iterator[Study]:
-    """A study on a run's store, opened or gone on with. Raises UserError or WorkerLost."""
+    """Open or resume a study on a run's store. Raises UserError or WorkerLost."""
 
     def prepare() -> None:
         open_run(task, config, store, evidence, display.preparing)
@@ -117,7 +117,7 @@ def open_study(
 
 
 def load_run_spec(place: Path, store: Store, *, models: bool = True) -> tuple[Task, SearchConfig, EvaluationSet]:
-    """What a run was begun with. Raises UserError where it cannot be gone on with."""
+    """Load the task, configuration and evaluation set of a run. Raises UserError where it cannot be resumed."""
     record = RunRecord.of(store.events())
     if not record.config:
         raise RunNotStarted(place)
@@ -141,10 +141,10 @@ def run_search(
     recording: RecordedReplies | None = None,
     control_recording: RecordedReplies | None = None,
 ) -> None:
-    """Open the run or go on with it, search, choose the winner, and compare it with a control if that is wanted.
+    """Open or resume the run, search, choose the winner, and compare it with a control if requested.
 
-    A recording answers in place of the models that the configuration names. `control` opens the store of the control.
-    Raises UserError, ModelRefused or WorkerLost after the store has been told; the run can then be resumed.
+    A recording answers instead of the models that the configuration names. `control` opens the store of the control.
+    Raises UserError, ModelRefused or WorkerLost after recording the stop in the store; the run can then be resumed.
     """
     with record_stop(store), open_study(task, config, store, evidence, machines, display) as study:
         if recording is not None:
@@ -159,9 +159,9 @@ def run_search(
 
 @dataclass(frozen=True, slots=True)
 class RecordedReplies:
-    """What models answered in another run, and where they did not: `(proposal, turn)` and why.
+    """The replies of models in another run, and the reason for each missing one, by `(proposal, turn)`.
 
-    `last_turns` has the last turn that each proposal got: a repair that there was no budget for is not asked again.
+    `last_turns` has the last turn of each proposal: a repair for which there was no budget is not asked again.
     """
 
     proposals: int
@@ -188,7 +188,7 @@ def _lineup(task: Task, config: SearchConfig, store: Store, recording: RecordedR
 
 
 def _control(study: Study, store: Store, recording: RecordedReplies | None) -> ControlFinished:
-    """What sampling without feedback comes to: as many proposals, of the same models, on the same executor."""
+    """Sample without feedback: the same number of proposals, the same models, the same executor."""
     config = replace(study.config, strategy=CONTROL, tune=0, simplify=0, control=False, budget_candidates=study.settled)
     try:
         known = RunRecord.of(store.events())
@@ -209,7 +209,7 @@ def _control(study: Study, store: Store, recording: RecordedReplies | None) -> C
 
 @contextmanager
 def record_stop(store: Store) -> Iterator[None]:
-    """Writes to the store why a search stopped, where it did not come to its end."""
+    """Record in the store why a search stopped before its end."""
     try:
         yield
     except KeyboardInterrupt:
@@ -227,7 +227,7 @@ def executor_for(
     machines: ExecutionConfig,
     meanwhile: Callable[[], None] = lambda: None,
 ) -> Iterator[Executor]:
-    """Somewhere to score. Ray comes up while `meanwhile` runs; where it does not, one line says so."""
+    """Open an executor. Ray starts while `meanwhile` runs; if it fails to, a warning is logged."""
     setup = Setup(config.task, evidence.everything, allow_unsandboxed=machines.allow_unsandboxed)
     if machines.executor == "local":
         meanwhile()

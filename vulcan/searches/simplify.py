@@ -1,6 +1,6 @@
-"""Shortens a policy by what its score does not need.
+"""Simplification of policies: delta debugging of the syntax tree, by cuts that do not lower the score.
 
-Smaller programs made of one: each with one thing deleted, or replaced by a part of it.
+A cut deletes one part of a program, or replaces it by a part of itself.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from vulcan.searches.tuning import Evaluate
 from vulcan.task import Task
 
 Cut = tuple[ir.Statement | ir.Expression, ir.Expression | str]
-"""What is cut, and what stands in its place: the same cut of a changed program is equal to it."""
+"""The part cut, and its replacement: the same cut of a changed program is equal to it."""
 
 _Statements = tuple[ir.Statement, ...]
 _REDUCIBLE = ("min", "max", "and", "or")
 
 
 def cuts(program: ir.Module) -> Iterator[tuple[Cut, ir.Module]]:
-    """Every program that one cut makes; not each is valid, and not each is smaller before it is cleaned.
+    """Generate every program that one cut makes, not all of them valid, nor smaller before cleaning.
 
-    A statement is dropped, or a branch put in place of its `if`; an expression becomes one of its operands, loses one
-    of many (`min`, `max`, `and`, `or`), or becomes 0 or 1 where it is a condition, an alternative, an argument, one
-    side of a comparison or all of a statement.
+    A statement is dropped, or a branch replaces its `if`; an expression becomes one of its operands, loses one of many
+    (`min`, `max`, `and`, `or`), or becomes 0 or 1 if it is a condition, an alternative, an argument, one side of a
+    comparison or all of a statement.
     """
     for index, function in enumerate(program.functions):
         for cut, body in _of_block(function.body):
@@ -66,7 +66,7 @@ def _of_statement(statement: ir.Statement) -> Iterator[tuple[Cut, ir.Statement]]
 
 
 def _of_expression(e: ir.Expression, is_value: bool = True) -> Iterator[tuple[Cut, ir.Expression]]:
-    """The cuts of an expression that a statement holds: as the value that it assigns or returns, or as its test."""
+    """Generate the cuts of an expression in a statement: the value that it assigns or returns, or its test."""
     if is_value:
         yield from (((e, new), new) for new in (ZERO, ONE))
     for path, part in places(e):
@@ -102,7 +102,7 @@ def _shorter(e: ir.Expression) -> Iterator[ir.Expression]:
 
 
 def _replaceable(e: ir.Expression) -> Iterator[int]:
-    """The children that may become 0 or 1: those with parts of their own, where that is not another cut already."""
+    """Yield the children that may become 0 or 1: those with parts of their own, unless another cut does the same."""
     for index, part in enumerate(ir.children(e)):
         match e:
             case ir.Choose() if index > 0 and ir.children(part):
@@ -116,7 +116,7 @@ _BATCH = 8
 
 @dataclass(frozen=True, slots=True)
 class Simplified:
-    """A smaller policy that scores about as high as the one it was made from.
+    """A smaller policy that scores about as high as the original.
 
     `size` and `before` are nodes of the program (`anvil.rewriting.rewrite.program_size`); `evaluations` counts the
     sources that were evaluated.
@@ -131,7 +131,7 @@ class Simplified:
 
 @dataclass(frozen=True, slots=True)
 class _Smaller:
-    """A valid program smaller than the one at hand, and the cut that made it; None where it is only cleaned."""
+    """A valid program smaller than the current one, and the cut that made it; None if it is only cleaned."""
 
     cut: Cut | None
     policy: Policy
@@ -141,13 +141,13 @@ class _Smaller:
 def simplify(
     source: str, task: Task, score: float, evaluate: Evaluate, *, evaluations: int, tolerance: float
 ) -> Simplified | None:
-    """The smallest policy found that scores at least `score - tolerance`; None where none is smaller.
+    """Return the smallest policy found that scores at least `score - tolerance`; None if none is smaller.
 
-    Greedy: of eight cuts at a time (see `vulcan.searches.simplify`), those that were harmless before first and then the
-    largest, the smallest program that keeps the score is taken, and cut again, until nothing helps or `evaluations`
-    sources were evaluated. A cut that cost too much once is not tried again. `score` is that of the source by the
-    same `evaluate`. Docstrings are kept, comments lost. The result follows from the arguments alone. Raises Rejected
-    where the source is not a policy of the task.
+    Greedy, in batches of eight cuts, those known to be harmless first and then by size of the result: the smallest
+    program that keeps the score is taken, and cut again, until nothing helps or `evaluations` sources were evaluated. A
+    cut that cost too much once is not tried again. `score` is that of the source by the same `evaluate`. Docstrings are
+    preserved, comments lost. The result is a pure function of the arguments. Raises Rejected if the source is not a
+    policy of the task.
     """
     policy = check(source, task)
     search = _Search(task, evaluate, score - tolerance, evaluations)
@@ -173,7 +173,7 @@ class _Search:
         self.harmful: set[Cut] = set()
 
     def step(self, policy: Policy) -> tuple[_Smaller, float] | None:
-        """The smallest acceptable of the first candidates of which any is, with its score."""
+        """Return the smallest acceptable candidate of the first batch that has any, with its score."""
         candidates = sorted(self.candidates(policy), key=self.order)
         for start in range(0, len(candidates), _BATCH):
             found: list[tuple[_Smaller, float]] = []
@@ -196,7 +196,7 @@ class _Search:
         return untried, candidate.size, candidate.policy.source
 
     def candidates(self, policy: Policy) -> Iterator[_Smaller]:
-        """Every valid program that is smaller by a cut not known to be harmful, once."""
+        """Generate every valid program made smaller by a cut not known to be harmful, without duplicates."""
         size = program_size(policy.program)
         seen: set[str] = set()
         made: list[tuple[Cut | None, ir.Module]] = [(None, policy.program)]
@@ -217,7 +217,7 @@ class _Search:
         return emit_source(program, self.task.interface)
 
     def measured(self, candidates: Sequence[_Smaller]) -> list[_Smaller]:
-        """The candidates, from the first on, that could be evaluated within what is left."""
+        """Evaluate candidates in order until the evaluations run out, and return those with a score."""
         known: list[_Smaller] = []
         new: dict[str, str] = {}
         for candidate in candidates:

@@ -1,7 +1,7 @@
-"""The search as a conversation: `ask` gives a proposal, `tell` takes the reply, and `run` is a loop over the two.
+"""The search loop: `ask` gives a proposal, `tell` takes the reply, and `run` is a loop over the two.
 
-Work may finish in any order; its results are applied in the order of proposals, and each proposal is drafted from what
-had settled before its barrier. So one seed and the same replies give the same run.
+Work may finish in any order; its results are applied in the order of proposals, and each proposal is drafted from the
+history completed before its barrier. So one seed and the same replies give the same run.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ from vulcan.task import Task
 log = logging.getLogger(__name__)
 
 MAX_UNANSWERED = 5
-"""Proposals in a row that a model may fail to answer before the search stops."""
+"""Consecutive proposals that a model may leave unanswered before the search stops."""
 
 MAX_ADVICE = 2_000
-"""Characters that are kept of a reply to a proposal for advice."""
+"""Maximum length, in characters, of the stored reply to a proposal for advice."""
 
 Listener = Callable[[Event], None]
 
@@ -91,12 +91,12 @@ class Study:
     # Ask and tell
 
     def begin(self) -> None:
-        """Score the task's own policies, if that was not done before."""
+        """Score the task's own policies, if not done before."""
         self._score_seed_policies()
 
     @property
     def total(self) -> int:
-        """How many proposals the search makes beside the seed policies: no more once finalists are measured."""
+        """Number of proposals of the search, excluding seed policies; none are added once finalists are measured."""
         if self.record.confirmed or self.record.chosen is not None:
             return self.settled
         planned = self._strategy.total()
@@ -105,20 +105,20 @@ class Study:
         return planned if self._most is None else min(planned, self._most)
 
     def repeat(self, proposals: int, last_turns: Mapping[int, int]) -> None:
-        """Ask for so many proposals in all, and for no repair beyond the last turn of each, as another search did.
+        """Replay another search: its number of proposals, and no repair beyond the last turn of each.
 
-        It is not stopped where a model does not answer: that search went on.
+        It does not stop where a model does not answer, because that search did not.
         """
         self._most = proposals
         self._last_turns = last_turns
 
     def ask(self) -> Proposal | None:
-        """The next proposal to answer; None where all are made, or others need their verdict first."""
+        """Return the next proposal to answer; None if all are made, or others need their verdict first."""
         self._settle()
         return next(filter(None, map(self._take_repair, self._flights.values())), None) or self._draft_next()
 
     def _take_repair(self, flight: PendingProposal) -> Proposal | None:
-        """The next turn of a proposal whose program was rejected; None where it has none."""
+        """Return the next turn of a proposal whose program was rejected; None if it has none."""
         if (repair := flight.repair) is not None:
             flight.proposal, flight.repair, flight.told = repair, None, False
         return repair
@@ -146,7 +146,7 @@ class Study:
         return proposal
 
     def _able_to(self, operator: str) -> tuple[str, ...]:
-        """The models that can do this: the offline generator gives no advice."""
+        """Return the models capable of the operator: the offline generator gives no advice."""
         return tuple(m for m in self.config.model if operator != ADVICE or not m.startswith("offline/"))
 
     @property
@@ -154,13 +154,13 @@ class Study:
         return any(flight.repair is not None for flight in self._flights.values())
 
     def open(self) -> list[Proposal]:
-        """The proposals that wait for a reply."""
+        """Return the proposals that wait for a reply."""
         return [f.proposal for f in self._flights.values() if not f.told]
 
     def tell(self, proposal: Proposal, reply: Reply) -> ParsedReply | None:
-        """Take the reply to a proposal. Rejected programs come back from `ask` for repair while turns remain.
+        """Accept the reply to a proposal. `ask` returns rejected programs for repair while turns remain.
 
-        None where the proposal asked for advice. Raises ValueError for a proposal that is not open.
+        None if the proposal asked for advice. Raises ValueError for a proposal that is not open.
         """
         self._open_flight(proposal)
         call = call_record(proposal, storable(reply))
@@ -168,7 +168,7 @@ class Study:
         return self._accept(proposal, call)
 
     def _accept(self, proposal: Proposal, call: CallRecord) -> ParsedReply | None:
-        """Take a reply that is in the store."""
+        """Process a reply that is in the store."""
         flight, reply = self._open_flight(proposal), reply_of(call)
         self.costs.add(call)
         flight.told = True
@@ -180,28 +180,28 @@ class Study:
         flight.readings.append(reading)
         if reading.policy is None and proposal.turn < self._last_turns.get(proposal.number, self.config.repairs):
             repair = proposal.repaired(reply.text, self._prompts.repair(reading.feedback))
-            flight.repair = replace(repair, model=reply.by or proposal.model)  # by whoever wrote what is to be mended
+            flight.repair = replace(repair, model=reply.by or proposal.model)  # by the author of the rejected program
         elif reading.policy is not None and self.record.candidate_with(reading.policy.fingerprint) is None:
             flight.trial = self._trial(proposal.number, reading.source, flight.known)
         self._settle()
         return reading
 
     def tell_unanswered(self, proposal: Proposal, why: str) -> None:
-        """The model gave no reply to a proposal, for a reason that may pass."""
+        """Record that the model gave no reply to a proposal, for a reason that may be temporary."""
         flight = self._open_flight(proposal)
         flight.told = True
         flight.unanswered = why
         self._settle()
 
     def wait_for_scores(self) -> None:
-        """Wait until every program that was told has its verdict: then `ask` gives all that can be asked."""
+        """Wait until every program received has its verdict, so that `ask` can give all that can be asked."""
         for flight in tuple(self._flights.values()):
             if flight.trial is not None:
                 flight.trial.wait()
         self._settle()
 
     def give_up(self) -> None:
-        """Wait for nobody's reply any more: what was told behind an open proposal gets its verdict."""
+        """Stop waiting for replies, so that programs behind an open proposal get their verdict."""
         for flight in self._flights.values():
             flight.repair = None
             if not flight.told:
@@ -210,18 +210,18 @@ class Study:
         self.wait_for_scores()
 
     def trial_of(self, proposal: int) -> CandidateEvaluation | None:
-        """How far the scoring of a proposal has come that is not settled, for an earlier one has no reply yet."""
+        """Return the evaluation of a proposal that is incomplete because an earlier one has no reply yet."""
         flight = self._flights.get(proposal)
         return flight.trial if flight else None
 
     def restore(self) -> None:
-        """Take up again what was asked, and told, before this process began."""
+        """Restore the questions and replies from before this process began."""
         for number, turn in self.store.asked():
             if number in self.record.proposals:
                 continue
             self._settle()
             proposal = self._redraft(number)
-            if proposal is None:  # in a run that was repaired, what it builds on has no verdict yet
+            if proposal is None:  # in a repaired run, its parents may have no verdict yet
                 self.wait_for_scores()
                 proposal = self._redraft(number)
             if proposal is None or (proposal.number, proposal.turn) != (number, turn):
@@ -233,9 +233,9 @@ class Study:
         return self._take_repair(self._flights[number]) if number in self._flights else self._draft_next()
 
     def run(self, lineup: ModelPool, parallel: int | None = None) -> None:
-        """Search until the plan or a budget is through, then choose and test the winner.
+        """Search until the plan or a budget is exhausted, then choose and test the winner.
 
-        Raises ModelRefused, or UserError where the model answers nothing any more; the run can then be resumed.
+        Raises ModelRefused, or UserError where the model no longer answers; the run can then be resumed.
         """
         width = parallel or max(2 * self.executor.workers, self.config.in_flight)
         replies: dict[Future[CallRecord], Proposal] = {}
@@ -267,7 +267,7 @@ class Study:
         self.finish()
 
     def _answered_before(self) -> bool:
-        """Whether an answer that was paid for before an interruption has yet to be taken in."""
+        """Check whether a paid answer from before an interruption has yet to be processed."""
         repairs = [f.repair for f in self._flights.values() if f.repair is not None]
         return self._first_number + self._asked <= self._last_kept or any(
             self.store.call(r.number, r.turn) is not None for r in repairs
@@ -290,7 +290,7 @@ class Study:
         Finalizer(self.config, self.record, self.scorer, self.executor, self._refining, self._emit).run()
 
     def as_control(self) -> ControlFinished:
-        """What the search came to, for another one to be compared with."""
+        """Return the result of the search, as a control for another one."""
         chosen = self.record.chosen
         if chosen is None:
             return ControlFinished("", self.settled, ())
@@ -305,13 +305,13 @@ class Study:
         self._emit(control)
 
     def close(self, reason: StopReason) -> None:
-        """Say in the store that the search is over."""
+        """Record in the store that the search is over."""
         self._emit(RunStopped(reason))
 
     # Scoring
 
     def _score_seed_policies(self) -> None:
-        """The task's own policies are round 0: what the first proposals build on. They are always scored fully."""
+        """Score the task's own policies fully, as round 0: the first proposals build on them."""
         seeds = list(self.task.seed_policies().items())
         for number, (name, source) in enumerate(seeds, 1):
             if number in self.record.proposals:
@@ -338,7 +338,7 @@ class Study:
     # Settling, in the order of proposals
 
     def _settle(self) -> None:
-        self._emit(*self._refining.of_new_best(self.settled))  # where that was cut off by an interruption
+        self._emit(*self._refining.of_new_best(self.settled))  # if an interruption cut it off
         for flight in tuple(self._flights.values()):
             if flight.trial is not None:
                 flight.trial.advance()
@@ -361,9 +361,9 @@ class Study:
                 )
 
     def _ends_unpaid(self) -> bool:
-        """Whether all that is left, as far as it is known, was asked when there was no budget for it any more.
+        """Check whether all remaining proposals, as far as known, were asked when the budget was already exhausted.
 
-        That is as if it had not been asked, unless something later was answered.
+        They then count as never asked, unless something later was answered.
         """
         first, left = next(iter(self._flights)), tuple(self._flights.values())
         return (
@@ -379,10 +379,10 @@ class Study:
         self._tell(events)
 
     def _hold(self, *events: Event) -> None:
-        """Have events stored with those that come next, and not where the search stops before.
+        """Buffer events to be stored with the next ones, and dropped if the search stops before.
 
-        That a model does not answer counts for as long as it answers others: where it is down, what it did not answer
-        is asked anew when the search goes on.
+        A missing reply counts only if the model answers later proposals: if it is down, the unanswered proposals are
+        asked again when the search resumes.
         """
         self._held.extend(events)
         self._tell(events)
@@ -397,15 +397,15 @@ class Study:
     # Replies
 
     def _reply(self, lineup: ModelPool, proposal: Proposal) -> CallRecord:
-        """The reply that the store has from before an interruption, or else the model's."""
+        """Return the stored reply from before an interruption, or else ask the model."""
         call = self.store.call(proposal.number, proposal.turn)
         if call is None:
             call = call_record(proposal, storable(lineup.propose(proposal)))
-            self.store.keep_call(call)  # in this thread: it may have been paid for, and others may be scored meanwhile
+            self.store.keep_call(call)  # in this thread: it may have been billed, and others are scored meanwhile
         return call
 
     def _give_up_repairs(self) -> None:
-        """Without budget, a program that was rejected stays so."""
+        """Drop pending repairs once the budget is exhausted: rejected programs stay rejected."""
         for flight in self._flights.values():
             flight.repair = None
         self._settle()
@@ -418,6 +418,6 @@ class Study:
 
 
 def derived_seed(seed: int, number: int) -> int:
-    """A seed of 63 bits for one proposal, far from those of its neighbours."""
+    """Derive a seed of 63 bits for one proposal, unrelated to those of its neighbours."""
     digest = hashlib.sha256(f"{seed}:{number}".encode()).digest()
     return int.from_bytes(digest[:8], "big") >> 1

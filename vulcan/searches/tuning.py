@@ -1,12 +1,12 @@
-"""Tunes the numbers of a policy by CMA-ES, which costs evaluations and no call of a model.
+"""Tuning of a policy's numbers by CMA-ES, which costs evaluations but no model calls.
 
-Hansen, "The CMA Evolution Strategy: A Tutorial", 2016, by the package `cmaes`; the covariance is kept diagonal (Ros and
-Hansen, "A Simple Modification in CMA-ES", 2008), which learns faster from as few evaluations as a search pays. Scores
-that count events are step functions with plateaus: of equal points the one nearest to the best so far is ranked first,
-and a generation in which nothing differs doubles the step (the remedy of the tutorial for a flat function). After three
-generations without gain it starts again from the best point, after six it stops.
+Hansen, "The CMA Evolution Strategy: A Tutorial", 2016, by the package `cmaes`; the covariance stays diagonal (Ros and
+Hansen, "A Simple Modification in CMA-ES", 2008), which learns faster from as few evaluations as a search can afford.
+Scores that count events are step functions with plateaus: ties are ranked by distance to the best point so far, and a
+flat generation doubles the step (the remedy of the tutorial for a flat function). After three generations without gain
+it restarts from the best point, after six it stops.
 
-The scales on which a tuner moves numbers: steps of one size mean about the same everywhere.
+Numbers are tuned on scales on which steps of one size have about the same effect everywhere.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _EDGE = 0.02
 
 
 class Scale(Protocol):
-    """A number as a place on the real line, and back."""
+    """A map between a number and its coordinate on the real line."""
 
     def place(self, value: float) -> float: ...
 
@@ -40,7 +40,7 @@ class Scale(Protocol):
 
 
 def scale_of(knob: Knob) -> Scale:
-    """The scale for a number: by its bounds where it has some, else by its magnitude and sign."""
+    """Return the scale for a number: by its bounds if it has some, else by its magnitude and sign."""
     if knob.is_bounded:
         return Share(knob.low, knob.high)
     return Magnitude(math.copysign(1.0, knob.value)) if knob.value else AroundZero()
@@ -52,7 +52,7 @@ def rounded(value: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Magnitude:
-    """Logarithmic: a step is a factor, and the sign stays."""
+    """A logarithmic scale: a step is a factor, and the sign is preserved."""
 
     sign: float
 
@@ -65,7 +65,7 @@ class Magnitude:
 
 @dataclass(frozen=True, slots=True)
 class AroundZero:
-    """For what starts at 0: linear within 1 of it, and logarithmic beyond."""
+    """A scale for numbers that start at 0: linear within 1 of it, and logarithmic beyond."""
 
     def place(self, value: float) -> float:
         return math.asinh(value)
@@ -76,7 +76,7 @@ class AroundZero:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """The logit of the share of the way from `low` to `high`, so that the bounds are never left."""
+    """A logit scale of the fraction of the range from `low` to `high`, so that the bounds are never left."""
 
     low: float
     high: float
@@ -92,13 +92,13 @@ class Share:
 
 
 Evaluate = Callable[[Sequence[str]], Sequence[float | None]]
-"""Sources to their mean objectives, higher being better, in the same order; None for one that failed."""
+"""Evaluates sources to their mean objectives, higher is better, in the same order; None for one that failed."""
 
 MAX_CONFIRMATIONS = 4
-"""Of one tuning: the policy itself and the best three found."""
+"""Most confirmations of one tuning: the policy itself and the best three found."""
 
 _MIN_DIMENSIONS = 2
-"""The package `cmaes` takes no fewer: a single number is accompanied by one that stands for nothing."""
+"""Minimum dimension in the package `cmaes`: a single number is padded by a dummy one."""
 
 _STEP = 0.7
 _MAX_STEP = 3.0
@@ -108,7 +108,7 @@ _GROWTH = 2.0
 
 @dataclass(frozen=True, slots=True)
 class ParameterChange:
-    """What became of one number; `name` is as in `vulcan.anvil.rewrite.lift_constants.Knob`."""
+    """The change of one number; `name` is as in `vulcan.anvil.rewrite.lift_constants.Knob`."""
 
     name: str
     before: float
@@ -117,9 +117,9 @@ class ParameterChange:
 
 @dataclass(frozen=True, slots=True)
 class TuningResult:
-    """A policy that scores higher than the one it was made from (`before`), both by `confirm` where there is one.
+    """A policy that scores higher than the original (`before`), both by `confirm` if there is one.
 
-    `evaluations` counts the sources given to `evaluate`, and `confirmations` those given to `confirm`.
+    `evaluations` counts the sources passed to `evaluate`, and `confirmations` those passed to `confirm`.
     """
 
     source: str
@@ -139,16 +139,16 @@ def tune(
     seed: int,
     confirm: Evaluate | None = None,
 ) -> TuningResult | None:
-    """The best setting found of the policy's numbers; None where none is better than what it has, or it has none.
+    """Return the best setting found of the policy's numbers; None if none is better, or it has no numbers.
 
-    Changed are the module's parameters, the magnitudes in its body (which become parameters, but those that stay as
-    they were) and the alpha and p of its statistics. Magnitudes keep their sign and move on a logarithmic scale. What
-    is evaluated is what is returned: every number that changes has at most three significant digits. Comments are
-    lost, docstrings kept.
+    Tuned are the module's parameters, the magnitudes in its body (which become parameters if they change) and the alpha
+    and p of its statistics. Magnitudes keep their sign and move on a logarithmic scale. The evaluated program is the
+    one returned: every number that changes has at most three significant digits. Comments are lost, docstrings
+    preserved.
 
-    At most `evaluations` sources are given to `evaluate`, the policy itself among them. `confirm` measures exactly
-    where `evaluate` is a cheaper stand-in: it is asked once, for the policy itself and the best three found. The
-    result follows from the arguments alone. Raises Rejected where the source is not a policy of the task.
+    At most `evaluations` sources are passed to `evaluate`, including the policy itself. `confirm` measures exactly if
+    `evaluate` is a cheaper proxy: it is called once, for the policy itself and the best three found. The result is a
+    pure function of the arguments. Raises Rejected if the source is not a policy of the task.
     """
     policy = check_policy(source, task)
     numbers: _Numbers = _OfProgram(policy) if isinstance(policy, ProgramPolicy) else _OfAnvil(policy, _numbers(policy))
@@ -161,7 +161,7 @@ def tune(
 
 
 def _numbers(policy: Policy) -> Adjustable:
-    """The policy with its numbers lifted, but where it would then be too large for the language."""
+    """Lift the policy's numbers, unless it would then be too large for the language."""
     signature = policy.task.interface
     lifted = lift(policy.program, signature)
     try:
@@ -172,7 +172,7 @@ def _numbers(policy: Policy) -> Adjustable:
 
 
 class _Numbers(Protocol):
-    """The numbers of a policy, and its source with others in their place."""
+    """The numbers of a policy, and its source with other values."""
 
     @property
     def knobs(self) -> tuple[Knob, ...]: ...
@@ -190,7 +190,7 @@ class _OfAnvil:
         return self.numbers.knobs
 
     def written(self, values: tuple[float, ...]) -> str:
-        """What was lifted and has not changed is put back where it was."""
+        """Emit the source, with unchanged lifted numbers put back in place."""
         own = self.policy.parameters
         idle = (k.name for k, v in zip(self.numbers.knobs, values, strict=True) if k.name not in own and k.value == v)
         program: ir.Module = lowered(self.numbers.with_values(values), frozenset(idle))
@@ -199,7 +199,7 @@ class _OfAnvil:
 
 @dataclass(frozen=True, slots=True)
 class _OfProgram:
-    """The constants at the top of free Python; all else stays as it is, comments too."""
+    """The constants at the top of free Python; everything else is unchanged, including comments."""
 
     policy: ProgramPolicy
 
@@ -213,7 +213,7 @@ class _OfProgram:
 
 @dataclass(frozen=True, slots=True)
 class _Point:
-    """Something evaluated: the values of the knobs, and where they stand on the scales of the search."""
+    """An evaluated point: the values of the knobs, and their coordinates on the scales of the search."""
 
     place: tuple[float, ...]
     values: tuple[float, ...]
@@ -240,7 +240,7 @@ class _Search:
         return _Point(tuple(float(x) for x in place), values, self.numbers.written(values))
 
     def measure(self, points: Sequence[_Point]) -> list[_Point]:
-        """Have evaluated what was not yet: those of the points, from the first on, that the evaluations go to."""
+        """Evaluate new points in order until the evaluations run out, and return those with a score."""
         new: dict[str, None] = {}
         known: list[_Point] = []
         for point in points:
@@ -256,7 +256,7 @@ class _Search:
         return known
 
     def rank(self, point: _Point, towards: _Point) -> tuple[float, float]:
-        """Smaller is better: the score, and of equals what is nearest to a point."""
+        """Return a sort key, smaller is better: the score, with ties by distance to a point."""
         return (-self.score(point), math.dist(point.place, towards.place))
 
     def score(self, point: _Point) -> float:
@@ -264,8 +264,8 @@ class _Search:
         return -math.inf if score is None else score
 
     def run(self, seed: int) -> bool:
-        """Use the evaluations up, or stop once nothing gets better. False where the policy itself failed."""
-        import numpy as np  # these two take time to load
+        """Spend the evaluations, or stop when progress stalls. False if the policy itself failed."""
+        import numpy as np  # these two are slow to load
         from cmaes import SepCMA
 
         best, step, idle, starts = self.origin, _STEP, 0, 0
@@ -297,7 +297,7 @@ class _Search:
         return True
 
     def best(self, confirm: Evaluate | None) -> TuningResult | None:
-        """The best of all, if it is better than the policy itself."""
+        """Return the best point, if it is better than the policy itself."""
         before = self.score(self.origin)
         better = [point for point in dict.fromkeys(self.points) if self.score(point) > before]
         better.sort(key=lambda point: self.rank(point, self.origin))

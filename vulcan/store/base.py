@@ -1,7 +1,4 @@
-"""The contract of a run's store, and a store in memory.
-
-The store in memory is for tests, and for searches from Python that need no trail.
-"""
+"""The interface of a run's store, and an in-memory store for tests and for searches that need no persistence."""
 
 from __future__ import annotations
 
@@ -14,40 +11,40 @@ from vulcan.store.events import CallRecord, Event
 
 @runtime_checkable
 class Store(Protocol):
-    """Holds one run. What `append` or `keep_call` returned from is not lost by the death of the process."""
+    """The store of one run. After `append` or `keep_call` returns, its data survives the death of the process."""
 
     def append(self, *events: Event) -> None:
-        """Add events at the end, all of them or none."""
+        """Append events atomically."""
 
     def events(self) -> Iterator[Event]:
-        """Every event, in the order in which they were appended."""
+        """Return every event, in the order of appending."""
 
     def numbered(self, after: int = 0) -> Iterator[tuple[int, str, Event]]:
-        """Every event after a row, with the number of its row, from 1, and when it was appended, in ISO 8601."""
+        """Return every event after a row, with its row number, from 1, and the time of appending, in ISO 8601."""
 
     def begun(self) -> str:
-        """When the first event was appended, in ISO 8601; an empty string where there is none."""
+        """Return the time of the first event, in ISO 8601; an empty string if there is none."""
 
     def keep_call(self, call: CallRecord) -> None:
-        """Record a model's reply; the first one for a proposal and turn stays."""
+        """Record a model's reply; the first one for a proposal and turn wins."""
 
     def call(self, proposal: int, turn: int) -> CallRecord | None:
-        """The reply to that turn of that proposal, if there is one."""
+        """Return the reply to that turn of that proposal, if any."""
 
     def calls(self) -> Iterator[CallRecord]:
-        """Every reply, by proposal and turn."""
+        """Return every reply, ordered by proposal and turn."""
 
     def spent(self) -> tuple[int, int, int, float, int]:
-        """All calls together: how many, tokens in, tokens out, dollars, and how many have no known price."""
+        """Return totals over all calls: count, tokens in, tokens out, dollars, and calls of unknown price."""
 
     def answered_by(self, first: int) -> dict[tuple[int, int], str]:
-        """The server's name of the model that answered each proposal and turn, from a proposal on."""
+        """Return the server's name of the model for each answered proposal and turn, from a proposal on."""
 
     def keep_asked(self, proposal: int, turn: int) -> None:
-        """Record that this turn of the proposal was given to somebody to answer."""
+        """Record that this turn of the proposal was handed out through `ask`."""
 
     def asked(self) -> Iterator[tuple[int, int]]:
-        """Every proposal and turn that was given out, in order."""
+        """Return every proposal and turn that was handed out, in order."""
 
     def restore(
         self,
@@ -55,23 +52,23 @@ class Store(Protocol):
         calls: Iterable[tuple[str, CallRecord]],
         asked: Iterable[tuple[str, int, int]],
     ) -> None:
-        """Take in what another store held, each with the time at which it was recorded there; all of it or nothing."""
+        """Import the content of another store atomically, each entry with its original time."""
 
     def recover(self) -> str | None:
-        """Take in replies that a killed process recorded durably, and nothing used yet; to be called before a search.
+        """Import replies that a killed process recorded durably but did not use; call it before a search.
 
-        What was wrong with the durable record, and is mended; None where nothing was.
+        Returns the fault of the durable record that it repaired; None if there was none.
         """
 
     def check(self) -> None:
-        """Read all there is. Raises UserError where that cannot be done, or something is not as it was written."""
+        """Read everything. Raises UserError where that fails, or data is not as it was written."""
 
     def close(self) -> None:
-        """Free what is held; nothing is read or written after it."""
+        """Release all resources; nothing may be read or written afterwards."""
 
 
 class MemoryStore:
-    """See `vulcan.store.base.Store`."""
+    """A store in memory; see `vulcan.store.base.Store`."""
 
     def __init__(self) -> None:
         self._events: list[tuple[str, Event]] = []
@@ -135,12 +132,12 @@ class MemoryStore:
         return None
 
     def check(self) -> None:
-        """Nothing in memory changes by itself."""
+        """Do nothing: memory does not change by itself."""
 
     def close(self) -> None:
         pass
 
 
 def now() -> str:
-    """The time in ISO 8601, as a store records it."""
+    """Return the current time in ISO 8601, as a store records it."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")

@@ -1,4 +1,4 @@
-"""Reads an event out of what a run's file holds of it: nothing in a file is taken on trust."""
+"""Decoding and validation of the rows in a run's file, none of which is trusted."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from vulcan.store.events import EVENTS, CallRecord, Event, InstancesPrepared
 from vulcan.task import Json
 
 KEPT_BY_HASH: Mapping[str, tuple[str, ...]] = {"Judged": ("source",), "Controlled": ("source",), "Advised": ("text",)}
-"""The fields of events that are long texts: in their place stands the hash under which the text is kept."""
+"""Event fields that are long texts: the row has the hash under which the text is stored."""
 
 
 class MalformedRow(Exception):
-    """A row of a run's file is not what Vulcan wrote; the message says what is wrong with it."""
+    """A row of a run's file that Vulcan did not write; the message says what is wrong with it."""
 
 
 def decode_event(kind: str, data: str, text_of: Callable[[str], str]) -> Event:
-    """The event of a row. Raises MalformedRow, and whatever `text_of` raises where it has no text of a hash."""
+    """Decode an event row. Raises MalformedRow, and whatever `text_of` raises for an unknown hash."""
     declared = EVENTS.get(kind)
     if declared is None:
         raise MalformedRow(f"no event is called {str(kind)[:40]!r}")
@@ -71,7 +71,7 @@ def _check_rung(rung: Mapping[str, Any]) -> None:
 
 
 def decode_call(row: Sequence[Any], text_of: Callable[[str], str]) -> CallRecord:
-    """The call of a row, whose messages and reply are hashes. Raises MalformedRow, and whatever `text_of` raises."""
+    """Decode a call row, whose messages and reply are hashes. Raises MalformedRow, and whatever `text_of` raises."""
     hints = get_type_hints(CallRecord)
     _sure(row, len(row) == len(hints), "a call")
     read = dict(zip(hints, row, strict=True))
@@ -86,7 +86,7 @@ def decode_call(row: Sequence[Any], text_of: Callable[[str], str]) -> CallRecord
 
 
 def decode_recorded_call(fields: Mapping[str, Any]) -> CallRecord:
-    """The call with these fields, as JSON has them. Raises MalformedRow."""
+    """Decode a call from its JSON fields. Raises MalformedRow."""
     hints = get_type_hints(CallRecord)
     _sure(fields, fields.keys() == hints.keys(), "a call")
     return CallRecord(**{name: as_declared(fields[name], hints[name], f"a call's {name}") for name in hints})
@@ -98,7 +98,7 @@ def _hints(kind: str) -> dict[str, Any]:
 
 
 def as_declared(value: Any, declared: Any, where: str) -> Any:
-    """The value in the declared type: JSON knows no tuples. Raises MalformedRow where it is of another one."""
+    """Convert a JSON value to the declared type: JSON has no tuples. Raises MalformedRow on a type mismatch."""
     origin, arguments = get_origin(declared), get_args(declared)
     if origin in (Union, types.UnionType):
         return _as_one_of(value, arguments, where)

@@ -1,4 +1,4 @@
-"""What happens in a run, as frozen values: the store, the progress display and the log only listen to them.
+"""The events of a run, as frozen values: the store, the progress display and the log are only listeners.
 
 They are appended in the order of proposals, whatever order work finished in, so that one seed gives one sequence.
 """
@@ -15,24 +15,27 @@ from vulcan.task import Json
 Verdict = Literal[
     "scored", "stopped", "duplicate", "same-decisions", "rejected", "timeout", "memory", "crashed", "failed", "no-reply"
 ]
-"""`scored`, on all instances; `stopped`, for cheaper scores showed that it was not among the best; `duplicate` of an
-earlier candidate, or of the `same-decisions` on a short probe, and not scored again; `rejected` before it was scored;
-how scoring it failed; or the model gave no reply."""
+"""Outcome of a candidate.
+
+`scored`, on all instances; `stopped` early, because cheaper scores showed that it was not among the best; `duplicate`
+of an earlier candidate, or of the `same-decisions` on a short probe, and not scored again; `rejected` before scoring;
+the way in which scoring failed; or the model gave no reply.
+"""
 
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 
 StopReason = Literal["finished", "interrupted", "error"]
 
 Origin = Literal["model", "seed", "tuned", "simplified"]
-"""Who wrote a candidate: the model, the task's author, or the search itself out of another candidate."""
+"""Author of a candidate: the model, the task's author, or the search itself, from another candidate."""
 
 InstanceMetrics = tuple[tuple[str, dict[str, float]], ...]
-"""The metrics of each instance, by its name, in the order of the run's instances."""
+"""Metrics per instance, with its name, in the order of the run's instances."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunStarted:
-    """A run was opened. `config` is all that a repetition needs."""
+    """A run was opened. `config` is all that a replay needs."""
 
     config: dict[str, Json]
     version: str
@@ -40,7 +43,7 @@ class RunStarted:
 
 @dataclass(frozen=True, slots=True)
 class InstancesPrepared:
-    """The instances, in order: their names, splits and parameters; and the cheaper versions of those of `train`."""
+    """Names, splits and parameters of the instances, in order, and the cheaper versions of those of `train`."""
 
     instances: tuple[dict[str, Json], ...]
     rungs: tuple[dict[str, Json], ...] = ()
@@ -48,7 +51,7 @@ class InstancesPrepared:
 
 @dataclass(frozen=True, slots=True)
 class BaselineMeasured:
-    """A known policy was measured on every instance of a split; `score` is its mean objective there."""
+    """A baseline was measured on every instance of a split; `score` is its mean objective there."""
 
     policy: str
     kind: BaselineKind
@@ -59,7 +62,7 @@ class BaselineMeasured:
 
 @dataclass(frozen=True, slots=True)
 class ReferenceMeasured:
-    """A policy that the objective compares with was measured on the cheaper instances of a rung."""
+    """A reference policy of the objective was measured on the cheaper instances of a rung."""
 
     policy: str
     rung: str
@@ -68,9 +71,9 @@ class ReferenceMeasured:
 
 @dataclass(frozen=True, slots=True)
 class CandidateProposed:
-    """A candidate was asked for, of `model`. `round` counts from 1; the task's own seed policies are round 0.
+    """A candidate was requested from `model`. `round` counts from 1; the task's own seed policies are round 0.
 
-    `form` is how the reply was to give the program: `full`, or as a `diff` against the first parent.
+    `form` is the requested form of the program: `full`, or as a `diff` against the first parent.
     """
 
     proposal: int
@@ -85,7 +88,7 @@ class CandidateProposed:
 
 @dataclass(frozen=True, slots=True)
 class AdviceReceived:
-    """A proposal was for advice and not for a program: what the model made of the search so far."""
+    """The reply to a proposal for advice instead of a program: the model's lessons from the search so far."""
 
     proposal: int
     text: str
@@ -93,13 +96,13 @@ class AdviceReceived:
 
 @dataclass(frozen=True, slots=True)
 class CandidateJudged:
-    """A program was read out of a reply, and this became of it.
+    """The verdict on a program that was read from a reply.
 
     `turn` counts the replies of a proposal from 0: later ones are repairs. `source` is empty where the reply held
-    no program. `feedback` says what was wrong, and `warnings` what looks wrong, as the model is told it. `score` is its
+    no program. `feedback` has the errors, and `warnings` the suspicious parts, as sent to the model. `score` is its
     mean objective on the split `train`, None unless it has one, and `rungs` the scores on cheaper versions of it;
-    `operations` bounds a call of it and `size` counts its nodes; `of` is the candidate that it repeats. `signature`
-    stands for its decisions on a short probe. A candidate that the search made out of another one (`derived_from`) has
+    `operations` bounds a call of it and `size` counts its nodes; `of` is the candidate that it duplicates. `signature`
+    identifies its decisions on a short probe. A candidate that the search derived from another one (`derived_from`) has
     that one's proposal and turn.
     """
 
@@ -125,9 +128,9 @@ class CandidateJudged:
 
 @dataclass(frozen=True, slots=True)
 class CandidateRefined:
-    """The search tuned or simplified a candidate; `result` is the new candidate, None where none was better.
+    """The search tuned or simplified a candidate; `result` is the new candidate, None if none was better.
 
-    `cost` is what the evaluations took, in scores on all the training instances; None where all of them were that.
+    `cost` is that of the evaluations, in scores on all the training instances; None where all of them were full scores.
     """
 
     candidate: int
@@ -139,7 +142,7 @@ class CandidateRefined:
 
 @dataclass(frozen=True, slots=True)
 class FinalistScored:
-    """A finalist was measured on a split that the search did not see; `score` is None where it failed there."""
+    """A finalist was measured on a split that the search did not see; `score` is None where that failed."""
 
     candidate: int
     split: SplitName
@@ -149,7 +152,7 @@ class FinalistScored:
 
 @dataclass(frozen=True, slots=True)
 class WinnerChosen:
-    """The winner, and on which split it was chosen."""
+    """The winner, and the split on which it was chosen."""
 
     candidate: int
     split: SplitName
@@ -157,7 +160,7 @@ class WinnerChosen:
 
 @dataclass(frozen=True, slots=True)
 class ControlFinished:
-    """What sampling without feedback came to at the same budget: its winner, and that one's score on each split."""
+    """The result of sampling without feedback on the same budget: its winner and the winner's score on each split."""
 
     source: str
     candidates: int
@@ -201,19 +204,19 @@ EVENTS: Mapping[str, type[Event]] = {
     "Controlled": ControlFinished,
     "Stopped": RunStopped,
 }
-"""The event of each `kind`, as it is stored and printed."""
+"""Event class of each `kind`, as stored and printed."""
 
 _KINDS = {event: kind for kind, event in EVENTS.items()}
 
 
 def kind_of(event: Event) -> str:
-    """The `kind` under which an event is stored and printed."""
+    """Return the `kind` under which an event is stored and printed."""
     return _KINDS[type(event)]
 
 
 @dataclass(frozen=True, slots=True)
 class CallRecord:
-    """One call of a model: kept as soon as it is answered, in whatever order, for it may have been paid for.
+    """One call of a model, stored as soon as it is answered, in any order, because it may have been billed.
 
     `model` is the server's name of the model, and `by` the search's, where it has several.
     """

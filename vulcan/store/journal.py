@@ -1,9 +1,8 @@
-"""The journal of replies: an append-only file beside a run's store, from which a damaged store is rebuilt.
+"""The journal of replies: an append-only file next to a run's store, from which a damaged store is rebuilt.
 
-One JSON object a line. The first line says what the search is; then come the replies of models, and the proposals that
-were given to somebody to answer, as they happen. Each line ends with its own checksum, is written by one call of
-`write`, and is on disk before anything uses what it says. So a line that was cut off or changed is noticed, and every
-other one stands.
+It has one JSON object per line: first the search, then model replies and proposals handed out through `ask`, as they
+happen. Each line ends with its own checksum, is written by a single `write`, and is on disk before its content is used.
+A truncated or modified line is therefore detected, and does not affect the others.
 """
 
 from __future__ import annotations
@@ -30,16 +29,16 @@ _CHECKSUM_DIGITS = 16
 
 
 def journal_of(path: Path) -> Path:
-    """Where the journal of a run's file is."""
+    """Return the path of the journal of a run's file."""
     return path.with_name(f"{path.name}.replies.jsonl")
 
 
 @dataclass
 class JournalEntries:
-    """All that cannot be computed again of a run, each with its time; of equal keys the first counts.
+    """All data of a run that cannot be recomputed, each entry with its time; the first one of a key wins.
 
-    `damaged` counts the lines that are not as they were written. `length` is where the last whole line ends, and `torn`
-    whether something follows it: a line whose writing was cut off.
+    `damaged` counts the lines that are not as they were written. `length` is the offset after the last whole line, and
+    `torn` is true if an incomplete line follows it.
     """
 
     searches: list[tuple[str, RunStarted]] = field(default_factory=list)
@@ -50,7 +49,7 @@ class JournalEntries:
     torn: bool = False
 
     def add_search(self, time: str, search: RunStarted) -> None:
-        """Add what the search is. A repetition of the last one comes of a process killed before it used it."""
+        """Add a search. A repetition of the last one was left by a process killed before using it, and is ignored."""
         if not self.searches or self.searches[-1][1] != search:
             self.searches.append((time, search))
 
@@ -58,13 +57,13 @@ class JournalEntries:
         self.calls.setdefault((call.proposal, call.turn), (time, call))
 
     def add_missing(self, others: JournalEntries) -> None:
-        """Add what only the others have."""
+        """Add the entries that only the others have."""
         self.searches = self.searches or others.searches
         self.calls = {**others.calls, **self.calls}
         self.asked = {**others.asked, **self.asked}
 
     def lines(self) -> Iterator[bytes]:
-        """The journal that says the same."""
+        """Serialize the entries to the lines of a journal."""
         for time, search in self.searches:
             yield line_of(time, search)
         for time, key in sorted((time, key) for key, time in self.asked.items()):
@@ -74,7 +73,7 @@ class JournalEntries:
 
 
 def line_of(time: str, entry: RunStarted | CallRecord | Turn) -> bytes:
-    """One line of a journal."""
+    """Serialize one entry to a journal line."""
     match entry:
         case RunStarted():
             plain: dict[str, Any] = {"kind": "search", "time": time, **asdict(entry)}
@@ -86,7 +85,7 @@ def line_of(time: str, entry: RunStarted | CallRecord | Turn) -> bytes:
 
 
 def signed(line: bytes) -> bytes:
-    """The line of a journal that has this JSON object."""
+    """Return the journal line for a JSON object: with its checksum appended."""
     text = line.removesuffix(b"}")
     return text + _CHECKSUM + _checksum(text) + b'"}\n'
 
@@ -96,7 +95,7 @@ def _checksum(text: bytes) -> bytes:
 
 
 def read_journal(path: Path) -> JournalEntries:
-    """What a journal says; nothing where there is none. Raises UserError where it cannot be read."""
+    """Read a journal; empty if there is none. Raises UserError where it cannot be read."""
     entries = JournalEntries()
     try:
         with path.open("rb") as file:
@@ -138,14 +137,14 @@ def _add_line(entries: JournalEntries, line: bytes) -> None:
 
 
 class Journal:
-    """The journal of a run, to be written to."""
+    """The writer of a run's journal."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._file: int | None = None
 
     def append(self, *lines: bytes) -> None:
-        """Add lines; on disk on return. Raises UserError where that cannot be done; then none of them is there."""
+        """Append lines durably. Raises UserError where that fails; then none of them is written."""
         data = b"".join(lines)
         try:
             if self._file is None:
@@ -154,7 +153,7 @@ class Journal:
                 if is_new:
                     _sync_directory(self.path.parent)
             end = os.fstat(self._file).st_size
-            if os.write(self._file, data) != len(data):  # no room for all of it
+            if os.write(self._file, data) != len(data):  # a short write: the disk is full
                 os.ftruncate(self._file, end)
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             os.fsync(self._file)
@@ -162,14 +161,14 @@ class Journal:
             raise self._unwritable(error) from error
 
     def cut_off(self, length: int) -> None:
-        """Take away the line at the end of which the writing was cut off."""
+        """Truncate the journal after its last whole line."""
         try:
             os.truncate(self.path, length)
         except OSError as error:
             raise self._unwritable(error) from error
 
     def rewrite(self, lines: Iterable[bytes]) -> None:
-        """Put a new journal in place of the one that is there, if any."""
+        """Replace the journal, if any, by a new one."""
         self.close()
         new = self.path.with_name(f"{self.path.name}.new")
         try:
@@ -184,7 +183,7 @@ class Journal:
             raise self._unwritable(error) from error
 
     def set_aside(self) -> None:
-        """Give a journal that is damaged, or of another search, a name under which nothing reads it."""
+        """Rename a journal that is damaged, or of another search, so that it is not read again."""
         self.close()
         try:
             if self.path.exists():
@@ -205,7 +204,7 @@ class Journal:
 
 
 def _sync_directory(directory: Path) -> None:
-    """See that a file's name is on disk, as its content is."""
+    """Sync a directory, so that the name of a new file is on disk like its content."""
     opened = os.open(directory, os.O_RDONLY)
     try:
         os.fsync(opened)
@@ -214,7 +213,7 @@ def _sync_directory(directory: Path) -> None:
 
 
 def free_name(path: Path) -> Path:
-    """A name for a damaged file that no other one has."""
+    """Return an unused path for a damaged file."""
     number = 1
     while (name := path.with_name(f"{path.name}.damaged-{number}")).exists():
         number += 1

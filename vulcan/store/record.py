@@ -1,4 +1,4 @@
-"""A run as it stands: the sum of its events."""
+"""The state of a run: a fold over its events."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _WITHOUT_SCORING = ("duplicate", "rejected", "no-reply")
 
 @dataclass
 class RunRecord:
-    """What a run's events amount to. `add` takes them in one by one."""
+    """The state of a run, accumulated from its events by `add`."""
 
     config: dict[str, Any] = field(default_factory=dict)
     version: str = ""
@@ -86,26 +86,26 @@ class RunRecord:
                 self.stopped = event
 
     def candidate_with(self, fingerprint: str) -> int | None:
-        """The candidate that was scored, or failed to be, for an equal program."""
+        """Return the candidate of an equal program that was scored, or failed in scoring."""
         return self._fingerprints.get(fingerprint)
 
     def ranked(self) -> list[CandidateJudged]:
-        """Scored candidates, the best first; of equals the earlier."""
+        """Return the scored candidates, the best first; ties go to the earlier."""
         scored = [c for c in self.candidates.values() if c.score is not None and c.verdict == "scored"]
         return sorted(scored, key=lambda c: (-(c.score or 0.0), c.candidate))
 
     def best_baseline(self, split: SplitName) -> BaselineMeasured | None:
-        """The baseline of the highest score on a split; bounds do not take part."""
+        """Return the baseline with the highest score on a split; bounds are excluded."""
         known = [b for (_, s), b in self.baselines.items() if s == split and b.kind == "baseline"]
         return max(known, key=lambda b: b.score, default=None)
 
     def parents_of(self, candidate: int) -> tuple[int, ...]:
-        """The candidates that one was made from."""
+        """Return the candidates from which one was derived."""
         judged = self.candidates[candidate]
         return self.proposals[judged.proposal].parents if judged.derived_from is None else (judged.derived_from,)
 
     def verdicts(self) -> dict[str, int]:
-        """How many candidates came to each verdict."""
+        """Count the candidates per verdict."""
         return dict(Counter(c.verdict for c in self.candidates.values()))
 
 

@@ -1,8 +1,8 @@
-"""Repair of a run of which a file is damaged.
+"""Repair of a run with a damaged file.
 
-A damaged store is not mended but made again, out of the journal of replies: a search that is resumed takes the replies
-that its store has before it asks a model, and computes the rest as the undisturbed one did. Where the journal is
-damaged too, whatever SQLite can still read of the store makes up for what it can.
+A damaged store is rebuilt from the journal of replies: a resumed search takes the replies in its store before it asks
+a model, and recomputes the rest as the undisturbed one did. Where the journal is damaged too, whatever SQLite can still
+read of the store fills its gaps.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from vulcan.store.sqlite import COLUMNS_OF_CALL, DamagedRun, SQLiteStore, hash_o
 
 @dataclass(frozen=True, slots=True)
 class RepairReport:
-    """A file of a run that was written again: what was wrong with it, and the number of replies in the run now.
+    """A file of a run that was rewritten: what was wrong with it, and the number of replies now in the run.
 
-    `kept_as` is where the damaged file is now, if there was one. `lines_lost` counts the lines of the journal that
-    cannot be read, and `replies_left_out` the replies behind the first one that is lost, where a person answers: what
-    they answered is asked anew. They stay in the damaged files.
+    `kept_as` is the new path of the damaged file, if there was one. `lines_lost` counts the unreadable lines of the
+    journal. `replies_left_out` counts, for a run answered through `ask` and `tell`, the replies after the first one
+    that is lost: these questions are asked again. They stay in the damaged files.
     """
 
     file: Path
@@ -41,10 +41,10 @@ class RepairReport:
 
 
 def repair(file: Path) -> RepairReport | None:
-    """Make a run's file again from its journal, or the journal from the file, where one of them is damaged.
+    """Rebuild a run's file from its journal, or the journal from the file, whichever is damaged.
 
-    None where nothing is wrong with either. Raises UserError where nothing says which search it was, or the disk cannot
-    be written; then the run's file is as it was.
+    None if neither is. Raises UserError where the search itself is lost, or the disk cannot be written; then the run's
+    file is unchanged.
     """
     damage, left = _examine(file)
     entries = read_journal(journal_of(file))
@@ -72,7 +72,7 @@ def repair(file: Path) -> RepairReport | None:
 
 
 def _replace(file: Path, entries: JournalEntries) -> Path | None:
-    """Put a store with these entries in place of a damaged one; where that is now."""
+    """Replace a damaged store by one with these entries, and return the new path of the damaged one."""
     new = file.with_name(f"{file.name}.new")
     new.unlink(missing_ok=True)
     try:
@@ -86,7 +86,7 @@ def _replace(file: Path, entries: JournalEntries) -> Path | None:
         if file.exists():
             kept_as = free_name(file)
             log = _beside(file, "-wal")
-            if log.exists():  # it is of the damaged file: SQLite would write its pages into the new one
+            if log.exists():  # belongs to the damaged file: SQLite would apply its pages to the new one
                 log.rename(_beside(kept_as, "-wal"))
             _beside(file, "-shm").unlink(missing_ok=True)
             file.rename(kept_as)
@@ -98,7 +98,7 @@ def _replace(file: Path, entries: JournalEntries) -> Path | None:
 
 
 def _leave_out_behind_a_gap(entries: JournalEntries) -> None:
-    """Take out what was asked behind the first reply that is missing, so that none stands for another question."""
+    """Remove what was asked after the first missing reply, so that no reply answers a different question."""
     asked: dict[Turn, str] = {}
     times = {**{key: time for key, (time, _) in entries.calls.items()}, **entries.asked}
     previous: int | None = None
@@ -116,9 +116,9 @@ def _leave_out_behind_a_gap(entries: JournalEntries) -> None:
 
 
 def _examine(file: Path) -> tuple[str | None, JournalEntries]:
-    """What is wrong with a run's file, None where nothing is; and what can be read of a damaged one.
+    """Return the damage of a run's file, None if there is none, and the readable entries of a damaged one.
 
-    It is a copy that is looked at: SQLite would write what it makes of the write-ahead log into the file.
+    Works on a copy: SQLite would apply the write-ahead log to the file itself.
     """
     if not file.exists():
         return "it is missing", JournalEntries()
@@ -147,7 +147,7 @@ def _beside(file: Path, ending: str) -> Path:
 
 
 def _readable(file: Path) -> JournalEntries:
-    """What SQLite can still read of a damaged file: of each table what comes before the first fault."""
+    """Return what SQLite can still read of a damaged file: the rows of each table before its first fault."""
     entries = JournalEntries()
     with closing(sqlite3.connect(file)) as db:
 

@@ -1,4 +1,4 @@
-"""Where runs lie, and one search at a time in each."""
+"""Run directories, and the lock that allows one search at a time in each."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from vulcan.store.sqlite import SQLiteStore
 
 FILE = "run.db"
 CONTROL = "control.db"
-"""The store of the search that a run is compared with."""
+"""The store of the control search that a run is compared with."""
 LOCK = "run.lock"
 
 _BETWEEN_TRIES = 0.05  # seconds
 
 
 class RunNotStarted(UserError):
-    """A search was stopped before anything of it was written down, which is before it asked or measured anything."""
+    """A search was stopped before anything was recorded, and so before it asked or measured anything."""
 
     def __init__(self, run: Path) -> None:
         super().__init__(
@@ -36,7 +36,7 @@ class RunNotStarted(UserError):
 
 
 def new_run(runs: Path, task: str) -> Path:
-    """A directory for a new run. Raises UserError where it cannot be made."""
+    """Create the directory of a new run. Raises UserError."""
     name = f"{task}-{datetime.now():%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
     place = runs / name
     try:
@@ -47,7 +47,7 @@ def new_run(runs: Path, task: str) -> Path:
 
 
 def find_run(run: str, runs: Path) -> Path:
-    """The directory of a run, named by its path or its name in `runs`. Raises UserError."""
+    """Return the directory of a run, given its path or its name in `runs`. Raises UserError."""
     places = (Path(run), runs / run)
     for place in places:
         if (place / FILE).is_file() or journal_of(place / FILE).is_file():
@@ -60,17 +60,17 @@ def find_run(run: str, runs: Path) -> Path:
 
 
 def run_directories(runs: Path) -> list[Path]:
-    """Every run, by name."""
+    """Return the directory of every run, sorted by name."""
     return sorted(file.parent for file in runs.glob(f"*/{FILE}"))
 
 
 def open_store(run: Path, file: str = FILE) -> Store:
-    """A run's store. Raises UserError where there is none, or it is damaged."""
+    """Open a run's store. Raises UserError where there is none, or it is damaged."""
     return SQLiteStore(run / file)
 
 
 def create_store(run: Path, file: str = FILE) -> Store:
-    """A new store of a run. Raises UserError where there is one, or none can be made."""
+    """Create a run's store. Raises UserError where it exists already or cannot be created."""
     return SQLiteStore(run / file, create=True)
 
 
@@ -84,12 +84,12 @@ def _taken(file: IO[str]) -> bool:
 
 @contextmanager
 def lock_run(run: Path, patience: float = 0.0) -> Iterator[None]:
-    """Hold the run against other searches; the lock goes with the process.
+    """Lock the run against other searches; the lock is released when the process ends.
 
-    Raises UserError where it is taken, and not given back within `patience` seconds.
+    Raises UserError where it is held by another process for longer than `patience` seconds.
     """
     try:
-        file = open(run / LOCK, "a")  # noqa: SIM115 (closed below; an error of the block is none of this file's)
+        file = open(run / LOCK, "a")  # noqa: SIM115 (closed below; errors in the caller's block are not errors of this file)
     except OSError as error:
         raise UserError(f"cannot write to the run {run}: {error.strerror}") from error
     with file:
@@ -98,7 +98,7 @@ def lock_run(run: Path, patience: float = 0.0) -> Iterator[None]:
             if time.monotonic() >= until:
                 raise UserError(f"another process is searching in {run}; wait for it, or stop it")
             time.sleep(_BETWEEN_TRIES)
-        file.truncate(0)  # of whoever had it before; who is refused leaves it as it is
+        file.truncate(0)  # the previous owner's id; a process that is refused leaves the file unchanged
         file.write(str(os.getpid()))
         file.flush()
         yield

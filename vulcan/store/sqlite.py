@@ -1,8 +1,8 @@
-"""A run on disk: one SQLite file.
+"""The store of a run on disk: one SQLite file.
 
-Events are rows of one table, in order; replies of models are rows of another, for they may arrive in any order; long
-texts are stored once, by their hash. What cannot be computed again is written to a journal first. The views
-`proposals`, `candidates`, `scores`, `baselines` and `verdicts` spread the events out for whoever asks with SQL.
+Events are rows of one table, in order; replies of models are rows of another, because they may arrive in any order;
+long texts are stored once, by their hash. Data that cannot be recomputed is written to a journal first. The views
+`proposals`, `candidates`, `scores`, `baselines` and `verdicts` unpack the events for SQL queries.
 """
 
 from __future__ import annotations
@@ -70,15 +70,15 @@ CREATE VIEW baselines AS
 
 
 def make_file(path: Path) -> None:
-    """An empty store, under its name only once it is whole and on disk: who is killed before leaves none behind.
+    """Create an empty store, renamed to its path only once complete, so that a kill leaves no partial file.
 
-    Raises UserError where the file cannot be made, and sqlite3.Error, such as on a full disk; then there is none.
+    Raises UserError where the file cannot be created, and sqlite3.Error, such as on a full disk; then there is none.
     """
     new = path.with_name(f"{path.name}.new")
     try:
         new.unlink(missing_ok=True)
         with closing(sqlite3.connect(new, isolation_level=None)) as db:
-            db.execute("PRAGMA journal_mode = MEMORY")  # what is half made is never gone on with
+            db.execute("PRAGMA journal_mode = MEMORY")  # an incomplete file is never reused
             db.executescript(f"BEGIN; {SCHEMA} PRAGMA user_version = {FORMAT}; COMMIT;")
         new.replace(path)
     except OSError as error:
@@ -88,16 +88,16 @@ def make_file(path: Path) -> None:
             new.unlink(missing_ok=True)
 
 
-# SQLITE_ERROR: a table is gone, for the queries are right. Without a code: a text is not UTF-8
+# SQLITE_ERROR means a missing table, because the queries are valid. Without a code: a text is not UTF-8
 _DAMAGE = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR})
 
 
 COLUMNS_OF_CALL = "proposal, turn, messages, reply, model, finish, tokens_in, tokens_out, dollars, seconds, answered_by"
-"""In the order of the fields of a `CallRecord`."""
+"""Columns in the order of the fields of a `CallRecord`."""
 
 
 class DamagedRun(UserError):
-    """A run's file is not as it was written; `vulcan repair` rebuilds it from the journal of replies."""
+    """A run's file is damaged; `vulcan repair` rebuilds it from the journal of replies."""
 
     def __init__(self, path: Path, what: object) -> None:
         self.what = str(what)
@@ -108,14 +108,14 @@ class DamagedRun(UserError):
 
 
 class SQLiteStore:
-    """See `vulcan.store.base.Store`. May be used from several threads."""
+    """A store in an SQLite file; see `vulcan.store.base.Store`. Thread-safe."""
 
     def __init__(self, path: Path, *, create: bool = False) -> None:
-        """Open a run's file, or make it. Raises UserError where that cannot be done, or it is no run's file."""
+        """Open a run's file, or create it. Raises UserError where that fails, or it is not a run's file."""
         self.path = path
         self._lock = threading.Lock()
         self._recovering = threading.Lock()
-        self._journal: Journal | None = None  # once it is known to agree with the file
+        self._journal: Journal | None = None  # set once it agrees with the file
         if not path.exists() and journal_of(path).exists():
             raise DamagedRun(path, "it is missing")
         if not create and not path.is_file():
@@ -128,7 +128,7 @@ class SQLiteStore:
             self._db = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
             on_failure.callback(self._db.close)
             self._db.execute("PRAGMA busy_timeout = 10000")
-            self._check_format()  # before anything is written to a file that may not be ours
+            self._check_format()  # before writing to a file that may not be a run's
             self._db.execute("PRAGMA journal_mode = WAL")
             on_failure.pop_all()
 
@@ -141,24 +141,24 @@ class SQLiteStore:
 
     @contextmanager
     def _faults(self, *, begun: bool = True) -> Iterator[None]:
-        """What SQLite cannot do (no run's file, a damaged one, a full disk) is for the user to mend."""
+        """Convert errors of SQLite (not a run's file, damage, a full disk) to a UserError."""
         try:
             yield
         except sqlite3.Error as error:
-            code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the higher bits tell kinds of one error apart
+            code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the higher bits are the extended code
             if code in _DAMAGE or (not code and isinstance(error, sqlite3.OperationalError)):
                 raise DamagedRun(self.path, error) from error
             raise UserError(
                 f"cannot use the run's file {self.path}: {error}{_remedy(code, self.path, begun)}"
             ) from error
-        except (MalformedRow, UnicodeDecodeError) as error:  # SQLite's own message may quote what is damaged
+        except (MalformedRow, UnicodeDecodeError) as error:  # SQLite's own message may quote damaged data
             raise DamagedRun(self.path, error) from error
 
     def _write(self, changes: Callable[[], None]) -> None:
-        """All of the changes or none of them; on disk on return.
+        """Apply the changes in one transaction, on disk on return.
 
         An interruption (Ctrl-C, SIGTERM) may come between any two steps, and the store is written to once more after
-        it: so this is no context manager, which would stay open where one comes between it and its block.
+        it. This is therefore no context manager, whose transaction would stay open if it came between entry and block.
         """
         with self._lock, self._faults():
             try:
@@ -171,7 +171,7 @@ class SQLiteStore:
                 raise
 
     def _roll_back(self) -> None:
-        """End what a full disk has not ended already, or what a second interruption has left."""
+        """Roll back a transaction left by a full disk or a second interruption."""
         if self._db.in_transaction:
             self._db.execute("ROLLBACK")
 
@@ -190,7 +190,7 @@ class SQLiteStore:
             self._insert(event, time)
 
     def _record(self, *lines: bytes) -> None:
-        """Write to the journal, which is on disk before the file is."""
+        """Append to the journal, which must be on disk before the file is."""
         if problem := self.recover():
             log.warning("%s", problem)
         with self._recovering:
@@ -198,9 +198,9 @@ class SQLiteStore:
             self._journal.append(*lines)
 
     def recover(self) -> str | None:
-        """Make the file and its journal agree: a process that was killed may have left replies in the journal alone.
+        """Reconcile the file with its journal: a killed process may have left replies in the journal alone.
 
-        Where the journal is missing or damaged it is written again, and a damaged one is set aside.
+        A missing or damaged journal is rewritten, and a damaged one is set aside.
         """
         with self._recovering:
             if self._journal is not None:
@@ -223,7 +223,7 @@ class SQLiteStore:
         return problem
 
     def _take_from(self, found: JournalEntries) -> None:
-        """Take in what only the journal has."""
+        """Import the entries that only the journal has."""
         calls, asked = set(self._rows("SELECT proposal, turn FROM calls")), set(self.asked())
         new_calls = [entry for key, entry in found.calls.items() if key not in calls]
         new_asked = [(time, *key) for key, time in found.asked.items() if key not in asked]
@@ -231,7 +231,7 @@ class SQLiteStore:
             self._restore((), new_calls, new_asked)
 
     def _fault_of(self, found: JournalEntries, journal: Journal) -> str | None:
-        """What is wrong with the journal, in words; a damaged one is set aside."""
+        """Describe the fault of the journal, if any; a damaged one is set aside."""
         if found.damaged:
             journal.set_aside()
             return f"has {found.damaged} damaged line{'s' * (found.damaged > 1)}"
@@ -243,7 +243,7 @@ class SQLiteStore:
         return None
 
     def _entries(self) -> JournalEntries:
-        """All that belongs into the journal."""
+        """Return all entries that belong in the journal."""
         entries = JournalEntries(self._searches())
         times = {
             (proposal, turn): time for proposal, turn, time in self._rows("SELECT proposal, turn, time FROM calls")
@@ -280,7 +280,7 @@ class SQLiteStore:
             return decode_event(kind, data, self._read_text)
 
     def check(self) -> None:
-        """Read all there is. Raises DamagedRun where that cannot be done, or SQLite finds fault with the file."""
+        """Read everything. Raises DamagedRun where that fails, or SQLite reports damage."""
         found = self._rows("PRAGMA integrity_check(1)")[0][0]
         if found != "ok":
             raise DamagedRun(self.path, " ".join(str(found).split()))
@@ -394,12 +394,12 @@ class SQLiteStore:
 
 
 def hash_of(text: str) -> str:
-    """The key of a text in the table `texts`."""
+    """Return the key of a text in the table `texts`."""
     return hashlib.sha256(text.encode("utf-8", errors="surrogatepass")).hexdigest()
 
 
 def _remedy(code: int, path: Path, begun: bool) -> str:
-    """What to do about an error of SQLite, where that is known."""
+    """Return the remedy for an error of SQLite, where one is known."""
     again = f"go on with `vulcan resume {quote(str(path.parent))}`" if begun else "start again"
     match code:
         case sqlite3.SQLITE_FULL:

@@ -1,4 +1,4 @@
-"""How a search decides what to ask for next: one file a strategy."""
+"""Search strategies, which decide what to ask for next: one file per strategy."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ STRATEGIES: Mapping[StrategyName, Callable[[SearchConfig, bool], Strategy]] = {
 
 
 def make_strategy(config: SearchConfig, offline: bool) -> Strategy:
-    """The strategy that a configuration names.
+    """Return the strategy that a configuration names.
 
-    `offline` says that no language model takes part: the generator follows a proposal's operator and parents, and
+    `offline` means that no language model takes part: the generator follows a proposal's operator and parents, and
     reads no prompt.
     """
     return STRATEGIES[config.strategy](config, offline)

@@ -1,4 +1,4 @@
-"""What a strategy decides: a proposal before it has a number."""
+"""The interface of strategies, and the drafts that they return: proposals before they have a number."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ Form = Literal["full", "diff"]
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """What to build on, and how.
+    """The parents and operator of a proposal.
 
-    `operator` is "initial" (one more idea beside the seed policies), "mutate" (change the first parent),
+    `operator` is "initial" (one more idea besides the seed policies), "mutate" (change the first parent),
     "crossover" (combine the parents), "fresh" (a different idea) or "advice" (lessons instead of a program).
-    The first parent is the one to change; `inspirations` are other candidates worth seeing. `form` is how the reply
-    is to give the program; `advice` is shown in the prompt; `failures` are recent ones, for prompts that ask for
-    advice. `round` counts from 1.
+    The first parent is the one to change; `inspirations` are other candidates to show. `form` is the requested form of
+    the program; `advice` is shown in the prompt; `failures` are recent ones, for prompts that ask for advice. `round`
+    counts from 1.
     """
 
     round: int
@@ -33,16 +33,19 @@ class Draft:
 
 
 class Strategy(Protocol):
-    """Decides from its arguments alone, so that a resumed search decides as the uninterrupted one would have."""
+    """A search strategy, which decides from its arguments alone.
+
+    So a resumed search decides as the uninterrupted one would have.
+    """
 
     def total(self) -> int:
-        """How many proposals it would make without a budget."""
+        """Return the number of proposals without a budget."""
 
     def settled_before(self, number: int) -> int:
-        """How many proposals must have their verdict before proposal `number` (from 0) can be drafted."""
+        """Return the number of proposals that must have a verdict before proposal `number` (from 0) is drafted."""
 
     def draft(self, number: int, population: Population, rng: random.Random) -> Draft:
-        """The proposal of that number.
+        """Draft the proposal of that number.
 
         `population` holds the task's seed policies and the outcome of exactly the proposals of `settled_before`;
         `rng` is seeded for this proposal alone.

@@ -1,14 +1,8 @@
-"""The best candidate of each kind.
+"""The strategy `evolve`: islands of MAP-Elites archives, with operators that suit the model.
 
-What kind of candidate one is: the cell of a MAP-Elites archive (Mouret and Clune, 2015) that it competes for.
-
-Archives that evolve apart and now and then exchange their best.
-
-The strategy `evolve`: islands of MAP-Elites archives, with the operators that suit the model.
-
-Which operator comes next, and on which parents.
-
-Whether a reply is to give the whole program or a diff: by what the model has been seen to handle.
+An archive has one elite per cell, the kind of candidate that competes for it (Mouret and Clune, 2015). Islands evolve
+separately and migrate their best at intervals. The schedule chooses the operator and its parents; a reply is to give
+the whole program or a diff, depending on what the model has been seen to handle.
 """
 
 from __future__ import annotations
@@ -25,33 +19,33 @@ from vulcan.searches.population import JudgedReply, Population, ScoredCandidate
 from vulcan.searches.strategies.base import Draft, Form
 
 Cell = tuple[tuple[str, ...], int]
-"""Its behaviour, and its complexity on a logarithmic scale."""
+"""Behaviour, and complexity on a logarithmic scale."""
 
 Reference = tuple[float, ...]
 
 
 def cell_of(member: ScoredCandidate, reference: Reference) -> Cell:
-    """The cell of a candidate.
+    """Return the cell of a candidate.
 
-    With several instances its behaviour is which of them it is good at: the one on which it gains most over
-    `reference`, the scores of an ordinary candidate. With one instance it is what the program reads.
+    With several instances its behaviour is the one on which it gains most over `reference`, the scores of an ordinary
+    candidate. With one instance it is the set of names that the program reads.
     """
     return (strength(member, reference) if len(member.scores) > 1 else reads(member.source)), complexity(member)
 
 
 def strength(member: ScoredCandidate, reference: Reference) -> tuple[str, ...]:
-    """The number of the instance with the largest gain over the reference; of equals the first."""
+    """Return the index of the instance with the largest gain over the reference; ties go to the first."""
     gains = [score - usual for score, usual in zip(member.scores, reference, strict=True)]
     return (str(max(range(len(gains)), key=lambda i: (gains[i], -i))),)
 
 
 def complexity(member: ScoredCandidate) -> int:
-    """Doublings of the program's size."""
+    """Return the base-2 logarithm of the program's size, rounded down."""
     return int(math.log2(max(member.size, 1)))
 
 
 def reads(source: str) -> tuple[str, ...]:
-    """The features and statistics that a program reads, as `now`, `obj.size` and `obj.count.ewma`, sorted."""
+    """Return the features and statistics that a program reads, as `now`, `obj.size` and `obj.count.ewma`, sorted."""
     tree = ast.parse(source)
     entry = [node for node in tree.body if isinstance(node, ast.FunctionDef)][-1:]
     arguments = {a.arg for function in entry for a in function.args.args}
@@ -77,19 +71,19 @@ def _dotted(node: ast.AST) -> str | None:
 
 
 def rank(member: ScoredCandidate) -> tuple[float, int]:
-    """Sorts the best first; of equals the earlier."""
+    """Return a sort key: the best first; ties go to the earlier."""
     return -member.score, member.candidate
 
 
 class Archive:
-    """A MAP-Elites archive: a cell keeps the best candidate that ever came to it."""
+    """A MAP-Elites archive: each cell holds the best of its candidates so far."""
 
     def __init__(self) -> None:
         self._elites: dict[Cell, ScoredCandidate] = {}
         self._ranked: tuple[ScoredCandidate, ...] | None = None
 
     def add(self, cell: Cell, member: ScoredCandidate) -> bool:
-        """Whether the candidate is the cell's elite now."""
+        """Add a candidate, and return whether it is now the cell's elite."""
         held = self._elites.get(cell)
         if held is not None and rank(held) <= rank(member):
             return False
@@ -98,13 +92,13 @@ class Archive:
         return True
 
     def ranked(self) -> tuple[ScoredCandidate, ...]:
-        """The elites of all cells, the best first."""
+        """Return the elites of all cells, the best first."""
         if self._ranked is None:
             self._ranked = tuple(sorted(self._elites.values(), key=rank))
         return self._ranked
 
     def items(self) -> Iterator[tuple[Cell, ScoredCandidate]]:
-        """Cells with their elites, the best first."""
+        """Iterate over cells with their elites, the best first."""
         return iter(sorted(self._elites.items(), key=lambda item: rank(item[1])))
 
     def __len__(self) -> int:
@@ -119,7 +113,7 @@ class Islands:
     """
 
     def __init__(self, count: int, migrate_every: int, members: Sequence[ScoredCandidate]) -> None:
-        """`members` holds the task's seed policies, as far as they have a score, and perhaps more."""
+        """Fill the islands with `members`: the seed policies that have a score, and possibly more candidates."""
         self.archives = tuple(Archive() for _ in range(count))
         self._migrate_every = migrate_every
         self._reference = _usual([m for m in members if m.origin == "seed"] or members[:1])
@@ -129,20 +123,20 @@ class Islands:
         self.extend(members)
 
     def follows(self, members: Sequence[ScoredCandidate]) -> bool:
-        """Whether the members begin with those that have been added."""
+        """Check whether the members begin with those already added."""
         return 0 < self._added <= len(members) and members[self._added - 1] == self._last
 
     def extend(self, members: Sequence[ScoredCandidate]) -> None:
-        """Add what is new among the members."""
+        """Add the new ones among the members."""
         for member in members[self._added :]:
             self._add(member)
 
     def cell(self, member: ScoredCandidate) -> Cell:
-        """The cell of a member that has been added."""
+        """Return the cell of a member that has been added."""
         return self._cells[member.candidate]
 
     def best(self, count: int) -> tuple[ScoredCandidate, ...]:
-        """The best elites of all islands, each once, the best first."""
+        """Return the best elites of all islands, without duplicates, the best first."""
         found = {m.candidate: m for archive in self.archives for m in archive.ranked()[:count]}
         return tuple(sorted(found.values(), key=rank)[:count])
 
@@ -167,22 +161,21 @@ class Islands:
 
 
 def _usual(members: Sequence[ScoredCandidate]) -> Reference:
-    """The mean score on each instance."""
+    """Return the mean score on each instance."""
     return tuple(fmean(column) for column in zip(*(m.scores for m in members), strict=True))
 
 
 _MEDIAN = 0.6931471805599453
-"""Of the exponential distribution with mean 1."""
+"""Median of the exponential distribution with mean 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """How often which operator is used, and how parents are drawn.
+    """Probabilities of the operators, and of parents.
 
-    Programs that build on nothing (`first`) are a share `at_first` of the first proposals, and half of that is gone
-    every `halves` proposals on. Of all others `crossover` and `fresh` are shares; the rest mutate. `uniform` is the
-    share of parents that are drawn from all elites alike; for the others the odds of an elite fall by half every
-    `half_rank` ranks.
+    Programs that build on nothing (`first`) start at a share of `at_first` of the proposals, which halves every
+    `halves` proposals. Of all others `crossover` and `fresh` are shares; the rest mutate. `uniform` is the share of
+    parents that are drawn uniformly from all elites; for the others the odds of an elite halve every `half_rank` ranks.
     """
 
     first: str
@@ -194,7 +187,7 @@ class Schedule:
     half_rank: float
 
     def operator(self, rng: random.Random, number: int, elites: int) -> str:
-        """The operator of proposal `number`, from 0, where there are `elites` to build on."""
+        """Draw the operator of proposal `number`, from 0, given the number of `elites` to build on."""
         if elites == 0 or rng.random() < self.at_first * 0.5 ** (number / self.halves):
             return self.first
         drawn = rng.random()
@@ -203,7 +196,7 @@ class Schedule:
         return "crossover" if drawn < self.fresh + self.crossover and elites > 1 else "mutate"
 
     def parents(self, rng: random.Random, operator: str, archive: Archive, most: int) -> tuple[ScoredCandidate, ...]:
-        """Distinct elites, in the order drawn: one to mutate, up to `most` to cross, none for a program of its own."""
+        """Draw distinct elites, in order: one for `mutate`, up to `most` for `crossover`, none for other operators."""
         if operator not in ("mutate", "crossover"):
             return ()
         left = list(archive.ranked())
@@ -223,12 +216,12 @@ OFFLINE = Schedule("fresh", 0.6, 20.0, crossover=0.25, fresh=0.05, uniform=0.15,
 
 
 _TRIALS = 6
-"""Diff replies that are seen before they are judged."""
+"""Minimum number of replies in a form before its share of usable ones is judged."""
 
 _TRYING = 0.2
 _PREFERRED = 0.7
 _AVOIDED = 0.05
-"""The share of diffs while they are tried, when they do as well as whole programs, and when they do not."""
+"""Shares of diffs: on trial, if they do as well as whole programs, and if they do not."""
 
 _AS_WELL = 0.95
 _UNANSWERED = ("no-reply",)
@@ -236,9 +229,9 @@ _UNUSABLE = ("rejected",)
 
 
 def choose_form(policy: DiffPolicy, attempts: Sequence[JudgedReply], rng: random.Random) -> Form:
-    """The form of the next reply.
+    """Choose the form of the next reply.
 
-    Under `auto` whole programs are asked for until some have come, then a few diffs, and then mostly diffs as long as
+    Under `auto` whole programs are requested until there are some, then a few diffs, and then mostly diffs as long as
     the share of first replies that hold a usable program is about as high with them: weak models do better with whole
     programs.
     """
@@ -258,7 +251,7 @@ def _share_of_diffs(attempts: Sequence[JudgedReply]) -> float:
 
 
 def usable_share(attempts: Sequence[JudgedReply], form: Form) -> float | None:
-    """The share of first replies in a form that held a usable program; None while too few have come."""
+    """Return the share of first replies in a form with a usable program; None while there are too few."""
     first = [a for a in attempts if a.form == form and a.turn == 0 and a.verdict not in _UNANSWERED]
     if len(first) < _TRIALS:
         return None
@@ -266,7 +259,7 @@ def usable_share(attempts: Sequence[JudgedReply], form: Form) -> float | None:
 
 
 _ISLAND = 200
-"""Proposals that an island needs to get anywhere: a short search has fewer islands than it may."""
+"""Minimum number of proposals per island: a short search has fewer islands than its maximum."""
 
 _INSPIRATIONS = 2
 _FAILURES = 8
@@ -274,10 +267,10 @@ _SUCCESSES = 4
 
 
 class Evolve:
-    """Parents come from the archive of one island, inspirations from other cells of it and from the best of all.
+    """The strategy `evolve`: parents from one island's archive, inspirations from its other cells and all islands.
 
     There are at most `islands` of them, which take turns. A proposal is drafted from all but the `in_flight` before
-    it, so that as many are on their way at once. Every `advice_every` proposals (0: never) the model is asked for
+    it, so that as many can be in flight at once. Every `advice_every` proposals (0: never) the model is asked for
     lessons instead of a program; later prompts show them.
     """
 
@@ -304,7 +297,7 @@ class Evolve:
         self._diff = diff
         self._offline = offline
         self._schedule = OFFLINE if offline else LANGUAGE_MODEL
-        # Only kept from one draft to the next: the population alone says what is in it
+        # A cache between drafts: its content follows from the population alone
         self._islands = Islands(self._island_count, migrate_every, ())
 
     def total(self) -> int:
@@ -334,7 +327,7 @@ class Evolve:
     def _for_model(
         self, rng: random.Random, round_: int, operator: str, island: int, population: Population, islands: Islands
     ) -> Draft:
-        """A draft whose prompt shows the parents and what else is worth seeing."""
+        """Draft a proposal whose prompt shows the parents and further candidates."""
         archive = islands.archives[island]
         if operator == "initial":
             shown = tuple(m for m in population.members if m.origin == "seed")
@@ -356,7 +349,7 @@ class Evolve:
 def _inspirations(
     rng: random.Random, parents: Sequence[ScoredCandidate], archive: Archive, islands: Islands
 ) -> tuple[ScoredCandidate, ...]:
-    """The best of all, and the elites of other cells than the parents', better ones more often."""
+    """Return the best of all, and elites of cells other than the parents', favouring better ones."""
     shown = {m.candidate for m in parents}
     best = [m for m in islands.best(1) if m.candidate not in shown]
     cells = {islands.cell(m)[0] for m in (*parents, *best)}
@@ -374,7 +367,7 @@ def _latest(population: Population) -> str:
 
 
 def _improvements(recent: Sequence[ScoredCandidate], members: Sequence[ScoredCandidate]) -> list[ScoredCandidate]:
-    """Those that beat the best of their parents, by how much."""
+    """Return the members that beat the best of their parents, by decreasing gain."""
     scores = {m.candidate: m.score for m in members}
     gains: list[tuple[float, ScoredCandidate]] = []
     for member in recent:
@@ -385,7 +378,7 @@ def _improvements(recent: Sequence[ScoredCandidate], members: Sequence[ScoredCan
 
 
 def _distinct(attempts: Sequence[JudgedReply]) -> tuple[JudgedReply, ...]:
-    """The latest failures, one of each kind of feedback."""
+    """Return the latest failures, one per distinct feedback."""
     found: dict[str, JudgedReply] = {}
     for attempt in reversed(attempts):
         if attempt.feedback and attempt.verdict not in ("scored", "no-reply"):

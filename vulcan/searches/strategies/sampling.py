@@ -1,6 +1,6 @@
-"""The strategy `best-of-n`: the control that every other strategy has to beat.
+"""Sampling strategies: `best-of-n`, the control that every other strategy has to beat, and `policysmith`.
 
-The strategy `policysmith`: rounds of samples that are shown the best so far.
+`policysmith` samples in rounds that are shown the best so far.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from vulcan.searches.strategies.base import Draft
 class BestOfN:
     """Independent samples without feedback: a model is shown the task's seed policies and never a candidate.
 
-    The offline generator is shown nothing and writes new programs only.
+    The offline generator is shown nothing and writes only new programs.
     """
 
     def __init__(self, total: int, samples: int, *, offline: bool) -> None:
@@ -37,7 +37,7 @@ class BestOfN:
 
 
 class PolicySmith:
-    """Rounds of independent samples, each round shown the best of all rounds before (PolicySmith, HotNets 2025)."""
+    """Rounds of independent samples, each shown the best of all earlier rounds (PolicySmith, HotNets 2025)."""
 
     def __init__(self, rounds: int, samples: int, parents: int) -> None:
         self.rounds = rounds
