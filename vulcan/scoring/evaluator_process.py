@@ -34,11 +34,11 @@ _ERRORS_KEPT = 4096
 
 
 class ChildDied(Exception):
-    """The child has died, or closed its end of the socket."""
+    """The death of the child, or the closing of its end of the socket."""
 
 
 class ChildTimeout(Exception):
-    """The child did not reply in time."""
+    """A child's failure to reply in time."""
 
 
 class ChildProcess:

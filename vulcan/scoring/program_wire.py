@@ -36,7 +36,7 @@ class FrameKind(IntEnum):
 
 
 class Hangup(Exception):
-    """The peer has closed its end."""
+    """The closing of the other end by the peer."""
 
 
 class _Stream:
