@@ -371,7 +371,7 @@ class RemoteEvaluator:
         try:
             answer = self._ray.get(method.remote(*arguments), timeout=seconds + _GRACE)
         except errors.RayTaskError:
-            raise  # a bug in Vulcan
+            raise  # raised by Vulcan's code and not by Ray
         except errors.RayError as error:
             lost = WorkerLost if self._comes_back() else WorkerRetired
             raise lost(f"{type(error).__name__}: {str(error).partition(chr(10))[0]}") from error
