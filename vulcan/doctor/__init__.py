@@ -1,1 +1,1 @@
-"""Checks of a host: which defences hold on it, and attacks that try them."""
+"""Checks of a host: the defences that hold on it, and attacks that test them."""

@@ -1,6 +1,6 @@
-"""Which layers hold on this host: a child tries what a layer forbids, and no other layer helps.
+"""The report of `vulcan doctor` on this host: defences, Ray, model, disk, kernels and versions.
 
-What `vulcan doctor` finds out about this host, as a document.
+Each layer is tested in a child by an attack that it forbids, with the other layers that would stop it left out.
 """
 
 from __future__ import annotations
@@ -58,10 +58,10 @@ _TRIED_BY = {
     Layer.NETWORK: "TCP connection",
     Layer.PROCESS_NAMESPACE: "kill the parent",
 }
-"""The attack that each layer is tried by, with the other layers that would stop it left out."""
+"""The attack that tests each layer, with the other layers that would stop it left out."""
 
 FOR_POLICIES = frozenset({Layer.ENVIRONMENT, Layer.DESCRIPTORS, Layer.SESSION, Layer.WALL_CLOCK, Layer.MESSAGES})
-"""What must hold for policies in Anvil, which can name nothing outside: their language does the rest."""
+"""Layers required for policies in Anvil, whose language cannot name anything outside."""
 FOR_PROGRAMS = FOR_POLICIES | {
     Layer.SECCOMP,
     Layer.NO_NEW_PRIVILEGES,
@@ -69,12 +69,12 @@ FOR_PROGRAMS = FOR_POLICIES | {
     Layer.PROCESSOR,
     Layer.PARENT_DEATH,
 }
-"""What must hold for policies in free Python."""
+"""Layers required for policies in free Python."""
 
 
 @dataclass(frozen=True, slots=True)
 class DefenceCheck:
-    """Whether a layer held, how it was tried, and what was seen."""
+    """The test of one layer: the attack tried, whether the layer held, and the observation."""
 
     layer: Layer
     holds: bool
@@ -83,12 +83,12 @@ class DefenceCheck:
 
     @property
     def needed_for(self) -> str:
-        """`policies`, `free programs`, or an empty text for what is a second wall behind others."""
+        """`policies`, `free programs`, or an empty string for defence in depth."""
         return "policies" if self.layer in FOR_POLICIES else "free programs" if self.layer in FOR_PROGRAMS else ""
 
 
 def check_defences() -> Iterator[DefenceCheck]:
-    """Each layer in turn, in a child of its own."""
+    """Test the layers one by one, each in a separate child."""
     attacks = {attack.name: attack for attack in SYSTEM_ATTACKS}
     with key_in_environment(), targets() as given:
         with ForkedRange(given) as arena:
@@ -120,16 +120,19 @@ _KEYS = (
 )
 _PACKAGES = ("numba", "llvmlite", "numpy", "ray", "litellm", "openai", "z3-solver", "RestrictedPython")
 _PATIENCE = 3.0
-"""Seconds for a model's server to take a connection."""
+"""Timeout in seconds of a connection to a model's server."""
 _MIN_FREE = 1 << 30
-"""Bytes below which a disk is called full: a run of thousands of candidates takes tens of megabytes."""
+"""Free bytes below which a disk is reported; a run of thousands of candidates takes tens of megabytes."""
 
 
 def host_document(runs: Path) -> HostDocument:
-    """All of it. `ok` says whether what every search needs is there; `problems` what is not, and what to do."""
+    """Check the host and return the report.
+
+    `ok` is False if something is missing that every search needs; `problems` lists what is missing, with advice.
+    """
     from vulcan.scoring.ray_executor import RayRuntime
 
-    with RayRuntime(workers=1) as runtime:  # comes up while the defences are tried
+    with RayRuntime(workers=1) as runtime:  # starts while the defences are tested
         tried = list(check_defences())
         ray = _ray(runtime)
     disk, kernels, model = _disk(runs), _kernels(), _model()
@@ -158,7 +161,7 @@ def host_document(runs: Path) -> HostDocument:
 
 
 def attacks_document(results: list[Result]) -> AttacksDocument:
-    """What became of each attack."""
+    """Return the results of the attacks as a document."""
     stopped = sum(result.stopped for result in results)
     return {
         "attacks": [
@@ -232,7 +235,7 @@ def _port(listener: Listener) -> PortDocument:
 
 
 def _model() -> DefaultModel:
-    """What a search asks where it is told nothing else; whether its server takes a connection. No key is sent."""
+    """Return a search's default model, and whether its server accepts a connection. No key is sent."""
     server = os.environ.get("VULCAN_API_BASE") or None
     return {
         "name": os.environ.get("VULCAN_MODEL") or OFFLINE,
@@ -246,7 +249,7 @@ def _answers(url: str) -> bool:
         parts = urlsplit(url)
         port = parts.port or (443 if parts.scheme == "https" else 80)
         socket.create_connection((parts.hostname or "", port), _PATIENCE).close()
-    except (OSError, ValueError):  # ValueError: a port that is none
+    except (OSError, ValueError):  # ValueError: an invalid port
         return False
     return True
 

@@ -1,6 +1,6 @@
-"""What a program may name: the whole of it. A child loads this module, so it imports little.
+"""Allow-lists of the names that a program may use.
 
-The checker, the child and the prompt's language section read these tables.
+Read by the checker, the child and the prompt's language section. A child loads this module, so it imports little.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ FUNCTIONS = (
     "iter", "len", "list", "map", "max", "min", "next", "pow", "range", "reversed", "round", "set", "slice", "sorted",
     "sum", "tuple", "zip",
 )  # fmt: skip
-"""Python's own; no others of them are there."""
+"""The Python built-ins available; no others are."""
 
 EXCEPTIONS = (
     "ArithmeticError", "AssertionError", "AttributeError", "Exception", "IndexError", "KeyError", "LookupError",
@@ -38,13 +38,13 @@ MODULES: Mapping[str, tuple[str, ...]] = {
     "bisect": ("bisect", "bisect_left", "bisect_right", "insort", "insort_left", "insort_right"),
     "random": ("choice", "getrandbits", "random", "randint", "randrange", "sample", "shuffle", "uniform"),
 }  # fmt: skip
-"""What there is of each module that may be imported. `random` is one generator, that starts alike in every run."""
+"""The names available of each module that may be imported. `random` is one generator with a fixed seed."""
 
 WITHOUT_IMPORT = ("Counter", "OrderedDict", "defaultdict", "deque")
-"""Of `collections`; modules and these need no import."""
+"""Names of `collections` that, like the modules, need no import."""
 
 NO_MEANING_AT_RUN_TIME = ("__future__", "typing")
-"""Modules whose imports are left out, for nothing is left of what they are for."""
+"""Modules whose imports are dropped, because they have no effect at run time."""
 
 METHODS = frozenset(
     name
@@ -52,13 +52,13 @@ METHODS = frozenset(
     for name in dir(kind)
     if not name.startswith("_")
 ) | {"bit_count", "bit_length", "default_factory", "maxlen"}  # fmt: skip
-"""Methods and attributes of containers and numbers; of texts there are none."""
+"""Methods and attributes of containers and numbers; strings have none."""
 
 SEED = 1
 
 
 def namespace() -> dict[str, Any]:
-    """The built-in names of a program that starts anew."""
+    """Create the built-in names of a newly started program."""
     generator = random_numbers.Random(SEED)
     sources: dict[str, Any] = {
         "math": math, "collections": collections, "heapq": heapq, "bisect": bisect, "random": generator,
@@ -75,4 +75,4 @@ def namespace() -> dict[str, Any]:
 
 
 NAMES = frozenset((*FUNCTIONS, *EXCEPTIONS, *MODULES, *WITHOUT_IMPORT))
-"""Every name that a program finds without defining it."""
+"""Every name available to a program without defining it."""

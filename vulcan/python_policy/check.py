@@ -1,7 +1,4 @@
-"""From source text to a checked program. Nothing of it runs here.
-
-A program without what means nothing when it runs, and a digest that tells whether two are the same.
-"""
+"""Checker of programs: source text to checked, translated and fingerprinted policy, without running any of it."""
 
 from __future__ import annotations
 
@@ -26,7 +23,7 @@ from vulcan.task import Program, Record, Task
 
 
 def plain(tree: ast.Module) -> ast.Module:
-    """The same tree, changed in place."""
+    """Strip annotations and docstrings from the tree, in place, and return it."""
     return cast(ast.Module, ast.fix_missing_locations(_Plain().visit(tree)))
 
 
@@ -58,26 +55,26 @@ class _Plain(ast.NodeTransformer):
 
 
 def fingerprint_of(tree: ast.Module, kept: Collection[str]) -> str:
-    """A digest that is equal for programs that differ only in layout and in the names that they choose.
+    """Return a digest that is equal for programs that differ only in layout and in their own names.
 
-    `tree` is plain, and is changed. `kept` are the names that the task gives a meaning; those of what is offered have
-    one too.
+    `tree` is plain, and is modified. `kept` are the names to which the task gives a meaning; they are not renamed, nor
+    are the names that a program is offered.
     """
     fixed = NAMES | METHODS | set(kept) | {name for names in MODULES.values() for name in names}
     return hashlib.sha256(ast.dump(_Renamed(fixed, tree).visit(tree)).encode()).hexdigest()
 
 
 def size_of(tree: ast.AST) -> int:
-    """Nodes of the tree that mean something by themselves."""
+    """Count the nodes of the tree, without contexts, operators and `pass`."""
     idle = (ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop, ast.Pass)
     return sum(not isinstance(node, idle) for node in ast.walk(tree))
 
 
 class _Renamed(ast.NodeTransformer):
-    """Names in order of appearance: those of a function's own by function, all others alike wherever they stand."""
+    """A renamer to numbered names in order of appearance: a function's locals by function, all others globally."""
 
     def __init__(self, fixed: Set[str], tree: ast.AST) -> None:
-        # what is passed by its name means its argument, whichever function that is of
+        # keyword arguments keep their names, in every function
         self.fixed = fixed | {n.arg for n in ast.walk(tree) if isinstance(n, ast.keyword) and n.arg is not None}
         self.shared: dict[str, str] = {}
         self.scopes: list[dict[str, str]] = []
@@ -146,7 +143,7 @@ BOUNDS = SizeLimits(MAX_SOURCE_BYTES, MAX_TREE_NODES, MAX_TREE_DEPTH)
 
 
 def check_program(source: str, task: Task) -> ProgramPolicy:
-    """The policy that the source defines for a task that takes PROGRAM. Raises Rejected, saying where and why."""
+    """Check the source of a policy for a PROGRAM task, and return the policy. Raises Rejected with the violations."""
     interface = task.signature
     assert isinstance(interface, Program)
     try:
@@ -171,7 +168,7 @@ def _compiled(tree: ast.Module) -> bytes:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return marshal.dumps(compile(tree, FILE, "exec", dont_inherit=True, optimize=0))
-    except SyntaxError as error:  # such as a `return` outside of a function
+    except SyntaxError as error:  # for example a `return` outside a function
         where = (error.lineno or 1, max(error.offset or 1, 1))
         raise Rejected((broken("syntax", *where, error.msg),)) from None
     except (RecursionError, MemoryError):
@@ -179,7 +176,7 @@ def _compiled(tree: ast.Module) -> bytes:
 
 
 def _kept(interface: Program) -> frozenset[str]:
-    """The names that the declaration gives a meaning."""
+    """Return the names to which the declaration gives a meaning."""
     names = {interface.function, *(hook.name for hook in interface.hooks)}
     for hook in interface.hooks:
         for argument in hook.arguments:
@@ -189,7 +186,7 @@ def _kept(interface: Program) -> frozenset[str]:
 
 
 def _hooks(tree: ast.Module, interface: Program) -> tuple[frozenset[str], list[Violation]]:
-    """Which hooks the class defines, and what is wrong with them."""
+    """Return the hooks that the class defines, and the violations in their declarations."""
     classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
     made = classes.get(interface.function)
     if made is None:
@@ -216,7 +213,7 @@ def _hooks(tree: ast.Module, interface: Program) -> tuple[frozenset[str], list[V
 
 
 def _lineage(made: ast.ClassDef, classes: dict[str, ast.ClassDef]) -> Iterator[ast.ClassDef]:
-    """The class and those that it extends, each once."""
+    """Yield the class and its bases, each once, breadth-first."""
     waiting, seen = [made], {made.name}
     while waiting:
         each = waiting.pop(0)
@@ -228,7 +225,7 @@ def _lineage(made: ast.ClassDef, classes: dict[str, ast.ClassDef]) -> Iterator[a
 
 
 def _takes(arguments: ast.arguments, count: int) -> bool:
-    """Whether a call with so many positional arguments, `self` among them, fits."""
+    """Check whether a call with `count` positional arguments, `self` included, is valid."""
     positional = len(arguments.posonlyargs) + len(arguments.args)
     least = positional - len(arguments.defaults)
     needs_keyword = any(default is None for default in arguments.kw_defaults)

@@ -1,7 +1,4 @@
-"""What a program may be made of, in words: the language section of the prompts of a PROGRAM task.
-
-What differs by the interface of a task: how its policies are checked, and what is said of them.
-"""
+"""Dispatch by a task's interface, Anvil or PROGRAM: the checker, and the language section of prompts."""
 
 from __future__ import annotations
 
@@ -19,7 +16,7 @@ _RETURNS = {"nothing": "", "int": "Returns a whole number (an `int`)", "bool": "
 
 
 def describe_program(interface: Program) -> str:
-    """In Markdown: the class and its hooks, what they are given, and what Python there is."""
+    """Describe the class, its hooks and their arguments, and the Python available, in Markdown."""
     parts = [
         f"A policy is a Python module that defines `class {interface.function}:` with these methods:\n\n"
         + "\n".join(f"- {line}" for line in _methods(interface)),
@@ -47,7 +44,7 @@ def _methods(interface: Program) -> Iterator[str]:
 
 
 def head(hook: Hook) -> str:
-    """The line that a method begins with."""
+    """Return the `def` line of a hook's method."""
     return f"def {hook.name}({', '.join(('self', *(a.name for a in hook.arguments)))}):"
 
 
@@ -99,7 +96,7 @@ AnyPolicy = Policy | ProgramPolicy
 
 
 def check_policy(source: str, task: Task) -> AnyPolicy:
-    """The policy that the source defines, in Anvil or as a program. Raises Rejected, saying where and why."""
+    """Check the source of a policy, in Anvil or a program, and return it. Raises Rejected with the violations."""
     if isinstance(task.signature, Program):
         from vulcan.python_policy.check import check_program  # loads RestrictedPython, which few tasks need
 
@@ -108,7 +105,7 @@ def check_policy(source: str, task: Task) -> AnyPolicy:
 
 
 def describe_policy(task: Task) -> str:
-    """What a policy of the task may be made of, in Markdown: the language section of every prompt."""
+    """Describe the language of the task's policies in Markdown, for the language section of every prompt."""
     if isinstance(task.signature, Program):
         return describe_program(task.signature)
     return describe_language(task)

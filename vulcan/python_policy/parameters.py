@@ -9,7 +9,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class ProgramParameter:
-    """`NAME = number` at the top level. Lines count from 1; `start` and `end` are where the number is in its line."""
+    """A constant `NAME = number` at the top level.
+
+    Lines count from 1; `start` and `end` delimit the number within its line.
+    """
 
     name: str
     value: float
@@ -20,9 +23,9 @@ class ProgramParameter:
 
 
 def parameters_of(tree: ast.Module) -> tuple[ProgramParameter, ...]:
-    """The constants that nothing else gives a value to, in the order they are written in.
+    """Return the constants that are assigned only once, in source order.
 
-    `tree` is as it was parsed, of a source in plain ASCII.
+    `tree` is as parsed, from a source in plain ASCII.
     """
     stores = [
         node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)
@@ -56,7 +59,7 @@ def _number(value: ast.expr) -> int | float | None:
 
 
 def with_values(source: str, parameters: tuple[ProgramParameter, ...], values: Mapping[str, float]) -> str:
-    """The source with other numbers; a whole number stays one, at least 1 where it was."""
+    """Return the source with other numbers; integers are rounded, and stay at least 1 if they were."""
     lines = source.split("\n")
     for parameter in sorted(parameters, key=lambda p: (p.line, p.start), reverse=True):
         if (value := values.get(parameter.name, parameter.value)) != parameter.value:

@@ -1,18 +1,16 @@
-"""A checked program, and how it is run.
+"""Checked programs, and the parent's side of running one: batches of calls out, decisions back.
 
-The parent's side of a program that runs: calls go out in batches, and the result of the last one comes back.
+A batch has a row of numbers per call: the hook and its arguments. Only the last call of a batch may ask for a decision,
+so that a program knows nothing of what comes after the decision it makes. Messages to the child:
 
-Rows of a batch are numbers: which hook, and what it is called with. Only the last call of a batch may ask for a
-decision, so that when a program decides nothing that comes afterwards has been told it. Messages to the child:
+* first: marshalled (code, class, [(hook, groups, returns)...], numbers to create the instance with, loop)
+* then batches of calls, each a row of `WIDTH` little-endian int64, the hook's number first
 
-* the first: marshalled (code, class, [(hook, groups, returns)...], numbers to make the instance with, loop)
-* then batches of calls, each a row of `WIDTH` little-endian int64, the hook's number in front
+Replies: a byte OK and decisions as int64; or another byte and an error message.
 
-and replies: a byte, OK, and decisions as int64; or another byte, and a text that says what went wrong.
-
-With a `loop`, which is code of the evaluator's, a batch is what that makes of it and has any number of decisions: a
-process is asked far less often, and a program that breaks out of its language could see as far ahead as a batch
-reaches.
+With a `loop`, which is code of the evaluator, the loop defines the meaning of a batch, which may have any number of
+decisions. The process is asked far less often, but a program that breaks out of its language could look ahead to the
+end of the batch.
 """
 
 from __future__ import annotations
@@ -33,17 +31,17 @@ _ALL_IS_WELL = bytes([OK])
 
 
 class ProgramHost(Protocol):
-    """A process of the sandbox that runs one program: it replies once to each message, or is ended."""
+    """Protocol of a sandboxed process that runs one program: it replies once to each message, or ends."""
 
     def ask(self, message: bytes) -> bytes:
-        """Send a message and wait for the reply. Raises what says how the process ended, where it does."""
+        """Send a message and wait for the reply. If the process ends, raises an exception that describes how."""
 
     def end(self) -> object:
-        """Kill it. May be called twice."""
+        """Kill the process. May be called twice."""
 
 
 class ProgramFailed(Exception):
-    """A program raised an error, decided what cannot be, or answered nonsense: a verdict on it, no fault of Vulcan."""
+    """A verdict on a program that raised an error, made an invalid decision or sent a malformed reply."""
 
     def __init__(self, status: Literal["failed", "memory", "crashed"], message: str) -> None:
         super().__init__(message)
@@ -55,7 +53,7 @@ class ProgramFailed(Exception):
 
 
 def groups_of(interface: Program, hook: str) -> list[tuple[str, ...] | None]:
-    """Of each argument of the hook the names of its fields; None for a plain number."""
+    """Return the field names of each argument of the hook; None for a plain number."""
     return [
         tuple(feature.name for feature in argument.features) if isinstance(argument, Record) else None
         for argument in interface.hook(hook).arguments
@@ -64,7 +62,7 @@ def groups_of(interface: Program, hook: str) -> list[tuple[str, ...] | None]:
 
 @dataclass(slots=True)
 class RunningProgram:
-    """A program in its process. A context manager, which ends it."""
+    """A program running in its process: a context manager that ends it on exit."""
 
     place: ProgramHost
     hooks: Collection[str]
@@ -80,7 +78,7 @@ class RunningProgram:
         given: Sequence[int],
         loop: bytes | None = None,
     ) -> RunningProgram:
-        """Raises ProgramFailed where the module or its class cannot be made."""
+        """Start the program. Raises ProgramFailed if the module does not run or its class cannot be instantiated."""
         declared = [(hook.name, groups_of(interface, hook.name), hook.returns) for hook in interface.hooks]
         running = cls(place, hooks, interface)
         first = marshal.dumps((code, interface.function, declared, [int(number) for number in given], loop))
@@ -92,7 +90,7 @@ class RunningProgram:
         return running
 
     def tell(self, batch: bytes) -> bytes:
-        """Make the calls of a batch. The decisions, as int64: the result of the last call, or with a loop any number.
+        """Make the calls of a batch. Return decisions as int64: that of the last call, or with a loop any number.
 
         Raises ProgramFailed, or what `ProgramHost.ask` raises.
         """
@@ -115,7 +113,7 @@ class RunningProgram:
 
 
 def _failure(reply: bytes) -> ProgramFailed:
-    """What a reply that is no answer says; the child may have written anything."""
+    """Interpret a reply other than OK; the child may have written anything."""
     kind, text = reply[:1], reply[1:]
     if kind == bytes([MEMORY]) and not text:
         return ProgramFailed("memory", "it ran out of memory")
@@ -127,11 +125,11 @@ def _failure(reply: bytes) -> ProgramFailed:
 
 @dataclass(frozen=True)
 class ProgramPolicy:
-    """A checked policy of a task whose interface is PROGRAM. It has never run: `code` is its translation, marshalled.
+    """A checked, not yet run policy of a PROGRAM task; `code` is its marshalled translation.
 
-    `hooks` are the names of those that it defines. `size` counts the nodes of its syntax tree. What Anvil can say of a
-    policy and nobody can of free Python is here too, and empty: a bound of `operations`, `warnings`, a `constant`
-    result.
+    `hooks` are the names of the hooks that it defines. `size` counts the nodes of its syntax tree. The results of
+    Anvil's static analysis, which free Python does not permit, are present and empty: a bound on `operations`,
+    `warnings` and a `constant` result.
     """
 
     source: str
@@ -155,13 +153,13 @@ class ProgramPolicy:
 
     @property
     def parameters(self) -> dict[str, float]:
-        """The numeric constants at the top of the source, which a tuner may change."""
+        """The tunable numeric constants at the top of the source, by name."""
         return {parameter.name: parameter.value for parameter in self.tunable}
 
     def source_with(self, values: Mapping[str, float]) -> str:
-        """The source with other parameters.
+        """Return the source with other parameter values.
 
-        Raises KeyError for a name it has not, ValueError for a value that is not a finite number.
+        Raises KeyError for an unknown name, ValueError for a value that is not a finite number.
         """
         if unknown := values.keys() - self.parameters.keys():
             raise KeyError(", ".join(sorted(unknown)))
@@ -170,16 +168,16 @@ class ProgramPolicy:
         return with_values(self.source, self.tunable, values)
 
     def within(self, place: Callable[[], ProgramHost]) -> ProgramPolicy:
-        """The same, to be run where `place` opens a new process of the sandbox."""
+        """Return the policy, to be run in the sandboxed processes that `place` opens."""
         return replace(self, place=place)
 
     def start(self, *given: int, loop: bytes | None = None) -> RunningProgram:
-        """An instance of the class, made with these numbers, in a process of its own. To be closed after use.
+        """Start an instance of the class, created with these numbers, in a new process. Close it after use.
 
-        With a `loop` batches are served by that: marshalled code of a module that has a
-        class `Loop`, made with the hooks by name, what makes records of rows by hook, and the numbers.
+        A `loop` serves the batches: marshalled code of a module with a class `Loop`, which is created with the hooks by
+        name, the functions that make records of rows by hook, and the numbers.
 
-        Raises ProgramFailed where it cannot be made, and ValueError where there is no place to run it.
+        Raises ProgramFailed if the instance cannot be created, and ValueError if the policy has no process to run in.
         """
         if self.place is None:
             raise ValueError("a program runs in the sandbox only, and this one was given no place there")

@@ -1,12 +1,12 @@
-"""The translation of a program by RestrictedPython, narrowed to what Vulcan offers.
+"""Translation of a program by RestrictedPython, narrowed to allow-lists.
 
-RestrictedPython refuses what it knows to be dangerous; here only what is listed is let through. An attribute's name
-always stands in the source, for nothing that is offered takes one as a text (there is no `getattr`, no `format`), so
-which attributes may be read is decided before the program runs, and reading them costs nothing then. What is written to
-is guarded at run time, by `_write_`: the program's own objects and containers, not modules or classes.
+RestrictedPython rejects what is known to be dangerous; this module accepts only what is listed. Attribute names always
+appear in the source, because nothing available takes one as a string (no `getattr`, no `format`). So attribute reads
+are checked statically and cost nothing at run time. Writes are guarded at run time by `_write_`, which allows the
+program's own objects and containers, not modules or classes.
 """
 
-# ruff: noqa: N802, N815 - the names are those that `ast` calls
+# ruff: noqa: N802, N815 - `ast` calls these names
 
 from __future__ import annotations
 
@@ -30,17 +30,20 @@ _FORBIDDEN_BEGINNINGS = ("ag_", "co_", "cr_", "gi_", "tb_")
 
 
 def is_sound(name: str) -> bool:
-    """Whether a program may define the name: guards and what Python keeps for itself have underscores at both ends."""
+    """Check whether a program may define the name; names of guards and of Python's internals are reserved."""
     return not name.startswith("__") and not (name.startswith("_") and name.endswith("_") and name != "_")
 
 
 def is_sound_attribute(name: str) -> bool:
-    """Whether a program may define an attribute of the name: none that leads from an object to what made it."""
+    """Check whether a program may define an attribute of this name; introspection attributes are reserved."""
     return is_sound(name) and name not in _FORBIDDEN_ATTRIBUTES and not name.startswith(_FORBIDDEN_BEGINNINGS)
 
 
 class Restricted(RestrictingNodeTransformer):
-    """Translates a tree in place and notes every violation. `fields` are the attributes of what hooks are given."""
+    """A translator that changes a tree in place and records every violation.
+
+    `fields` are the attributes of the records that hooks receive.
+    """
 
     def __init__(self, tree: ast.Module, fields: Collection[str]) -> None:
         super().__init__()
@@ -50,19 +53,19 @@ class Restricted(RestrictingNodeTransformer):
         self._attributes = {name for name in own_attributes(tree) if is_sound_attribute(name)} | METHODS | set(fields)
         self._classes = {node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
 
-    # Noting what is wrong
+    # Violations
 
     def _note(self, rule: str, node: ast.AST, message: str, hint: str | None = None) -> None:
         line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0) + 1
         self.violations.append(broken(rule, line, column, message, hint))
 
     def error(self, node: ast.AST, info: str) -> None:
-        """What RestrictedPython itself refuses."""
+        """Record a violation found by RestrictedPython itself."""
         super().error(node, info)
         self._note("expression" if isinstance(node, ast.expr) else "statement", node, info.rstrip("."))
 
     def not_allowed(self, node: ast.AST) -> None:
-        """Everything that no method here or there lets through."""
+        """Record a node that neither this class nor RestrictedPython allows."""
         what = {"With": "`with`", "Match": "`match`", "AsyncFunctionDef": "`async def`"}.get(
             type(node).__name__, type(node).__name__
         )
@@ -84,7 +87,7 @@ class Restricted(RestrictingNodeTransformer):
     # Names
 
     def check_name(self, node: ast.AST, name: str | None, allow_magic_methods: bool = False) -> None:
-        """Whether the program may define the name."""
+        """Record a violation if the program may not define the name."""
         if name is None or (allow_magic_methods and name in _METHODS_OF_CLASSES):
             return
         if not name.isascii():
@@ -126,7 +129,7 @@ class Restricted(RestrictingNodeTransformer):
         return self._guarded(self.node_contents_visit(node))
 
     def _guarded(self, node: ast.Attribute | ast.Subscript) -> ast.AST:
-        """What is stored to or deleted from goes through `_write_`, which gives it back or raises TypeError."""
+        """Pass the target of a store or deletion through `_write_`, which returns it or raises TypeError."""
         if not isinstance(node.ctx, ast.Load):
             guarded = ast.Call(ast.Name("_write_", ast.Load()), [node.value], [])
             node.value = ast.fix_missing_locations(ast.copy_location(guarded, node.value))
@@ -157,7 +160,7 @@ class Restricted(RestrictingNodeTransformer):
         for decorator in node.decorator_list:
             self._note("decorator", decorator, "decorators are not offered")
 
-    # Imports become assignments from what is there; what has a meaning to readers alone goes
+    # Imports become assignments from the names available; those without effect at run time are dropped
 
     def visit_Import(self, node: ast.Import) -> list[ast.stmt]:
         made: list[ast.stmt] = []
@@ -190,7 +193,7 @@ def _assignment(where: ast.stmt, name: str, value: ast.expr) -> ast.stmt:
 
 
 def _at_attribute(node: ast.Attribute) -> ast.AST:
-    """Where the attribute's name stands, for the whole expression may begin far before it."""
+    """Return a node at the position of the attribute's name; the whole expression may begin far before it."""
     place = ast.Pass()
     place.lineno = node.end_lineno or node.lineno
     place.col_offset = max(0, (node.end_col_offset or len(node.attr)) - len(node.attr))
@@ -198,7 +201,7 @@ def _at_attribute(node: ast.Attribute) -> ast.AST:
 
 
 def _modules_named(tree: ast.Module) -> Mapping[str, str]:
-    """The modules by the names that the program has for them, but where it has another meaning for such a name."""
+    """Map the program's names for modules to the modules, except names that it also gives another meaning."""
     named = {module: module for module in MODULES}
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -208,7 +211,7 @@ def _modules_named(tree: ast.Module) -> Mapping[str, str]:
 
 
 def own_names(tree: ast.Module, *, imports: bool = True) -> set[str]:
-    """Every name that the program gives something, anywhere."""
+    """Return every name that the program binds, in any scope."""
     found: set[str] = set()
     for node in ast.walk(tree):
         match node:
@@ -222,7 +225,7 @@ def own_names(tree: ast.Module, *, imports: bool = True) -> set[str]:
 
 
 def own_attributes(tree: ast.Module) -> set[str]:
-    """Every attribute that the program gives something: by assignment, as a method or a name in a class."""
+    """Return every attribute that the program defines, by assignment, as a method or as a name in a class."""
     found: set[str] = set()
     for node in ast.walk(tree):
         match node:

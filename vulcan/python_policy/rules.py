@@ -1,4 +1,4 @@
-"""The reasons to reject a program, each with what breaks it and what to write instead."""
+"""Rules of the program checker, each with an example that violates it and a hint what to write instead."""
 
 from __future__ import annotations
 
@@ -8,18 +8,19 @@ from dataclasses import dataclass
 from vulcan.anvil.rejection import Violation, violation
 
 MAX_SOURCE_BYTES = 32 * 1024
-"""Bytes."""
+"""Maximum size of a source in bytes."""
 MAX_TREE_NODES = 5_000
-"""Syntax nodes."""
+"""Maximum number of syntax nodes."""
 MAX_TREE_DEPTH = 60
-"""Levels of syntax nodes within one another: Python's own compiler works on them by recursion."""
+"""Maximum nesting of syntax nodes, on which Python's own compiler recurses."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProgramRule:
-    """A reason to reject a program: statements of a method that break it, and what to write instead.
+    """A rule whose violation rejects a program.
 
-    Where `whole`, what breaks it is a whole module.
+    `violates` is an example of statements in a method that violate it, or of a module if `whole`; `hint` says what to
+    write instead.
     """
 
     name: str
@@ -90,9 +91,9 @@ RULES: Mapping[str, ProgramRule] = {
         ProgramRule("ascii", "größe = 1", "write names in plain ASCII letters, digits and underscores"),
     )
 }
-"""By name, in the order of the checks."""
+"""The rules by name, in the order of the checks."""
 
 
 def broken(rule: str, line: int, column: int, message: str, hint: str | None = None) -> Violation:
-    """A violation of one of the rules."""
+    """Create a violation of a rule, with the rule's hint unless another is given."""
     return violation(rule, line, column, message, hint or RULES[rule].hint)

@@ -1,8 +1,8 @@
-"""What runs in the child: a program, called as its parent says.
+"""The runner of a program in the child, which calls hooks on the parent's request.
 
-The process is locked down before this begins, and imported nothing of Vulcan's but this and `offered`. Everything here
-may be changed by a program that breaks out of its language, so nothing here is trusted by the parent: it checks each
-decision against what it knows itself. `vulcan.python_policy.policy` says what the messages are.
+The process is locked down before this runs, and has imported nothing of Vulcan but this module and `allowed`. A program
+that breaks out of its language may change anything here, so the parent trusts none of it, and checks each decision
+against its own state. The messages are documented in `vulcan.python_policy.policy`.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from typing import Any, Protocol, Self
 from vulcan.python_policy.allowed import namespace
 
 WIDTH = 4
-"""Numbers in a row: the hook's, and at most three that it is called with."""
+"""Numbers in a row: the hook's number, and at most three arguments."""
 ROW = struct.Struct(f"<{WIDTH}q")
 OK, ERROR, MEMORY = range(3)
 MAX_TEXT = 1000
 FILE = "<policy>"
-"""What a program's code is said to come from."""
+"""The file name of a program's code."""
 _MAX = 900
 _CONTAINERS = frozenset({dict, list, deque, OrderedDict, defaultdict, Counter})
 
 
 class ProgramChannel(Protocol):
-    """The child's end: a message in, and exactly one out."""
+    """Protocol of the child's end of the channel: exactly one reply to each message."""
 
     def receive(self) -> bytes | None: ...
 
@@ -38,9 +38,9 @@ class ProgramChannel(Protocol):
 
 
 class ProgramInstance:
-    """What every class of a program extends. Its text has no address in it, and an instance is no key.
+    """The base of every class of a program: its `repr` has no address, and instances are not hashable.
 
-    Both would differ from run to run, and with them decisions.
+    Addresses and hashes would differ from run to run, and so would decisions that depend on them.
     """
 
     __slots__ = ()
@@ -51,12 +51,12 @@ class ProgramInstance:
 
 
 def make_class(name: str, bases: tuple[type, ...], body: dict[str, Any]) -> type:
-    """Stands for the metaclass of a program's classes."""
+    """Create a class of a program, in place of its metaclass."""
     return type(name, bases or (ProgramInstance,), body)
 
 
 def write_guard(owner: Any) -> Any:
-    """What a program stores to or deletes from. Raises TypeError for what is not its own, such as a module."""
+    """Return the target of a store or deletion. Raises TypeError unless it is the program's own (a module is not)."""
     kind = type(owner)
     if kind in _CONTAINERS or isinstance(owner, ProgramInstance):
         return owner
@@ -64,10 +64,10 @@ def write_guard(owner: Any) -> Any:
 
 
 class Loaded:
-    """A program's instance, and what serves batches with its hooks."""
+    """A program's instance, and the function that serves batches with its hooks."""
 
     def __init__(self, message: bytes) -> None:
-        """Runs the module and makes the instance: raises whatever the program raises."""
+        """Run the module and create the instance. Raises whatever the program raises."""
         code, class_name, declared, given, loop = marshal.loads(message)
         program: CodeType = marshal.loads(code)
         scope: dict[str, Any] = {
@@ -89,7 +89,7 @@ class Loaded:
 
 
 def _one_at_a_time(calls: Sequence[Callable[[tuple[int, ...]], int]]) -> Callable[[bytes], Sequence[int]]:
-    """Makes the calls that the rows are; the result of the last one."""
+    """Return a function that makes the calls of a batch, and returns the result of the last one."""
 
     def decisions(batch: bytes) -> Sequence[int]:
         result = 0
@@ -103,7 +103,7 @@ def _one_at_a_time(calls: Sequence[Callable[[tuple[int, ...]], int]]) -> Callabl
 def _in_blocks(
     loop: bytes, hooks: dict[str, Callable[..., Any]], declared: Sequence[Any], given: Sequence[int]
 ) -> Callable[[bytes], Sequence[int]]:
-    """Has the evaluator's own loop call the hooks; all its decisions."""
+    """Return a function that serves a batch by the evaluator's own loop, and returns all its decisions."""
     scope: dict[str, Any] = {"__name__": "loop"}
     exec(marshal.loads(loop), scope)
     records = {name: _maker(groups[0]) for name, groups, _ in declared if len(groups) == 1 and groups[0]}
@@ -114,7 +114,7 @@ def _in_blocks(
 def _call(
     method: Callable[..., Any] | None, groups: Sequence[tuple[str, ...] | None], returns: str
 ) -> Callable[[tuple[int, ...]], int]:
-    """From a row to a number that an int64 can hold."""
+    """Return a function that calls a hook with a row, and returns a number that fits an int64."""
     if method is None:
         return lambda row: 0
     called = _of_one_record(method, groups[0]) if len(groups) == 1 and groups[0] else _general(method, groups)
@@ -136,7 +136,7 @@ def _of_one_record(method: Callable[..., Any], fields: Sequence[str]) -> Callabl
 
 
 def _maker(fields: Sequence[str]) -> Callable[[tuple[int, ...]], Any]:
-    """From a row to the record behind the hook's number."""
+    """Return a function that makes a record of a row, without the hook's number."""
     record, end, new = _record(fields), 1 + len(fields), tuple.__new__
     return lambda row: new(record, row[1:end])
 
@@ -165,7 +165,7 @@ def _record(fields: Sequence[str]) -> type[tuple[int, ...]]:
 
 
 def _whole(answer: object) -> int:
-    """The answer. Raises TypeError or OverflowError where an int64 cannot hold it as it is."""
+    """Return the answer. Raises TypeError if it is not an int, and OverflowError if it does not fit an int64."""
     if type(answer) is not int:
         raise TypeError(f"it returned {'None' if answer is None else f'a {type(answer).__name__}'}, not a whole number")
     if not -(2**63) <= answer < 2**63:
@@ -174,7 +174,7 @@ def _whole(answer: object) -> int:
 
 
 class _Caught:
-    """Keeps whatever error ends a block: a program may raise anything, and to its parent it is all the same."""
+    """A context manager that captures any error of a block: programs may raise anything, BaseException included."""
 
     error: BaseException | None = None
 
@@ -191,7 +191,7 @@ class _Caught:
 def run(channel: ProgramChannel) -> None:
     """Serve one program until the parent hangs up."""
     sys.setrecursionlimit(_MAX)
-    gc.freeze()  # what is there already is not looked at again
+    gc.freeze()  # existing objects are exempt from garbage collection
     loaded: Loaded | None = None
     while (message := channel.receive()) is not None:
         reply = bytes([OK])
@@ -209,11 +209,11 @@ def _failure(error: BaseException) -> bytes:
         return bytes([MEMORY])
     with (caught := _Caught()):
         return bytes([ERROR]) + _described(error).encode("utf-8", errors="replace")[:MAX_TEXT]
-    return bytes([ERROR]) + type(caught.error).__name__.encode()  # its own text cannot be written down
+    return bytes([ERROR]) + type(caught.error).__name__.encode()  # describing the error has itself failed
 
 
 def _described(error: BaseException) -> str:
-    """Type and message, and where in the program it was raised."""
+    """Describe an error by type, message and line of the program."""
     text = str(error)
     place, traceback = "", error.__traceback__
     while traceback is not None:

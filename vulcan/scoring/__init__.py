@@ -1,4 +1,4 @@
-"""Scoring: jailed children that evaluate candidates, and the executors that feed them.
+"""Scoring of candidates: sandboxed evaluator processes and the executors that feed them jobs.
 
 `LocalExecutor` and, in `vulcan.scoring.ray_executor`, `RayExecutor` satisfy `Executor`.
 """

@@ -1,11 +1,8 @@
 """The sandboxed evaluator process, `python -m vulcan.scoring.evaluator_child DESCRIPTOR`.
 
-Started by `vulcan.scoring.evaluator_process`.
-
-It is told a set-up, loads the evaluator, warms up all that a job will touch, gives up every right it can, and
-then serves jobs until its parent closes the other end of the socket.
-
-Where the programs of a PROGRAM task run: each in a process of its own, forked by a server that knows no evidence.
+Started by `vulcan.scoring.evaluator_process`, it receives a set-up, loads the evaluator, warms up everything that a job
+uses, drops every privilege it can, and then serves jobs until its parent closes the socket. Programs of a PROGRAM task
+run in a process each, forked by a server that was started before any evidence was loaded.
 """
 
 from __future__ import annotations
@@ -40,16 +37,16 @@ from vulcan.task import Program, Task
 RUNNER = "vulcan.python_policy.runner:run"
 
 SHARE_OF_TIME = 0.95
-"""What a candidate may use of its time: the rest is left for saying so, and for the next one to find all ready."""
+"""Share of its time limit that a program may use: the rest is for reporting a timeout and keeping this process."""
 
 
 class Programs:
-    """The fork server of a jailed evaluator; none where the task's policies are not programs."""
+    """The fork server of a sandboxed evaluator, absent unless the task's policies are programs."""
 
     def __init__(self, task: Task, setup: Setup) -> None:
-        """To be made before the evaluator loads any evidence, and before the process is locked down.
+        """Start the server, before the evaluator loads any evidence and before the process is locked down.
 
-        Raises UserError where this host cannot hold free Python, unless the set-up allows that.
+        Raises UserError if this host cannot sandbox free Python, unless the set-up allows that.
         """
         self._server: ForkServer | None = None
         if isinstance(task.signature, Program):
@@ -57,7 +54,7 @@ class Programs:
             self._server.start()
 
     def placed(self, policy: AnyPolicy, seconds: float) -> AnyPolicy:
-        """The policy, to be run within so many seconds of wall clock from now if it is a program."""
+        """Return the policy; a program is to run on the server, within `seconds` of wall clock from now."""
         if not isinstance(policy, ProgramPolicy):
             return policy
         return policy.within(self._opener(time.monotonic() + SHARE_OF_TIME * seconds))
@@ -69,16 +66,16 @@ class Programs:
 
 
 WARM_UP_EVENTS = 2000
-"""As much of an instance as a warm-up runs on, where the evaluator can cut one: whole ones may take minutes."""
+"""Length of the warm-up instance in events, if the evaluator can truncate one: whole ones may take minutes."""
 
 Reply = dict[str, Any]
 
 
 class EvaluatorWorker:
-    """The task and its evaluator, ready to score candidates."""
+    """A task and its evaluator, ready to score candidates."""
 
     def __init__(self, setup: Setup) -> None:
-        """Raises UserError where the task or its evaluator does not load or prepare."""
+        """Load and warm up. Raises UserError if the task or its evaluator does not load or prepare."""
         self.setup = setup
         self.task = find_task(setup.task)
         self.programs = Programs(self.task, setup)
@@ -99,7 +96,7 @@ class EvaluatorWorker:
         self.evaluator.prepare(self.setup.instances)
 
     def _warm_up(self) -> None:
-        """Go once through all that a job does: what is loaded late would need files, and have none."""
+        """Run through everything a job does once: lazy imports would fail without the file system."""
         for source in self.task.seed_policies().values():
             check_policy(source, self.task)
         limit = self.setup.limits.setup_seconds
@@ -114,7 +111,7 @@ class EvaluatorWorker:
         did_you_mean("", [""])  # hints of the checker load difflib when the first is given
 
     def serve(self, request: Mapping[str, Any]) -> Reply:
-        """The reply to a job. Ends the process where the evaluator does."""
+        """Score a job and return the reply. Ends the process if the evaluator does, or if the fork server is lost."""
         instances = [self.setup.instances[number] for number in request["instances"]]
         scored = self._score(request["source"], instances, request["probe"], request["limit"])
         reply = scored | {"ticket": request["ticket"]}
@@ -125,7 +122,7 @@ class EvaluatorWorker:
     def _score(self, source: str, instances: Sequence[Instance], probe: bool, limit: float) -> Reply:
         attempt = ForeignCall()
         with attempt:
-            # to an evaluator of programs a policy is one, and to any other it is in Anvil
+            # an evaluator of programs takes programs, any other takes Anvil policies
             policy = cast(Policy, self.programs.placed(check_policy(source, self.task), limit))
         if attempt.error is not None:
             return self._ended_by(attempt, "the checker")
@@ -154,7 +151,7 @@ class EvaluatorWorker:
             case ProgramEnded(status=status, message=message):
                 return _bad(status, message if status == "memory" else f"{where}: {message}")
             case ServerLost():
-                signal.raise_signal(signal.SIGKILL)  # no fault of the candidate's: it is run again in a new process
+                signal.raise_signal(signal.SIGKILL)  # not the candidate's fault: it is rerun in a new process
                 return _bad("crashed", f"{where}: {attempt.failure}")
             case _:
                 return _bad("failed", f"{where}: {attempt.failure}")
@@ -165,7 +162,7 @@ def _bad(status: str, message: str) -> Reply:
 
 
 def warm_up_policy(task: Task) -> str:
-    """The first of the task's seed policies, or one whose functions answer 0."""
+    """Return the first of the task's seed policies, or else a policy whose functions return 0."""
     simplest = "".join(
         f"def {declared.function}({', '.join(a.name for a in declared.arguments)}):\n    return 0.0\n"
         for declared in task.functions
@@ -174,11 +171,11 @@ def warm_up_policy(task: Task) -> str:
 
 
 class BadSignature(Exception):
-    """An evaluator gave something that is not a digest of decisions."""
+    """An evaluator's result that is not a digest of decisions."""
 
 
 def plain_signature(signature: object) -> str | None:
-    """The digest as it is. Raises BadSignature where it is anything but a text of a modest length, or None."""
+    """Return the digest. Raises BadSignature unless it is None or a string of 1 to MAX_SIGNATURE characters."""
     if signature is None:
         return None
     if not isinstance(signature, str):
@@ -189,11 +186,11 @@ def plain_signature(signature: object) -> str | None:
 
 
 class BadMetrics(Exception):
-    """An evaluator gave something that is not a mapping of finite numbers by name."""
+    """An evaluator's result that is not a mapping of names to finite numbers."""
 
 
 def plain_metrics(metrics: object) -> dict[str, float]:
-    """The metrics as floats. Raises BadMetrics where they are anything but finite numbers by name."""
+    """Return the metrics as floats. Raises BadMetrics unless they map names to finite numbers."""
     if not isinstance(metrics, Mapping):
         raise BadMetrics(f"a {type(metrics).__name__} is not a mapping of metrics")
     return {_name(name): _number(name, value) for name, value in metrics.items()}

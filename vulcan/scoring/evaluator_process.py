@@ -1,7 +1,4 @@
-"""The parent's handle of a jailed child that scores candidates.
-
-One life of a child, as its parent sees it.
-"""
+"""The parent's handle of a sandboxed evaluator process: starting, requests, timeouts and restarts."""
 
 from __future__ import annotations
 
@@ -37,21 +34,21 @@ _ERRORS_KEPT = 4096
 
 
 class ChildDied(Exception):
-    """The child is dead, or has closed its end, which comes to the same."""
+    """The death of the child, or the closing of its end of the socket."""
 
 
 class ChildTimeout(Exception):
-    """The child has not answered in time."""
+    """A child's failure to reply in time."""
 
 
 class ChildProcess:
-    """A started child: a process group of its own, a socket to talk through, and the end of what it prints.
+    """A running child: its process group, its socket, and the tail of its standard error.
 
-    One thread talks to it, any may call `interrupt`. On Linux it dies with the *thread* that starts it.
+    Use it from one thread; any thread may call `interrupt`. On Linux the child dies with the *thread* that starts it.
     """
 
     def __init__(self, directory: str, layers: Layers = ALL) -> None:
-        """Raises UserError where `directory`, the child's working directory, does not exist."""
+        """Start a child. Raises UserError if `directory`, its working directory, does not exist."""
         self._lock = threading.Lock()
         self._received = bytearray()
         self._errors = b""
@@ -76,12 +73,12 @@ class ChildProcess:
 
     @property
     def errors(self) -> str:
-        """The end of what the child has written to its standard error."""
+        """The tail of the child's standard error."""
         return self._errors.decode(errors="replace")
 
     @property
     def host_ran_out_of_memory(self) -> bool:
-        """Whether the kernel has killed a process for want of memory since this child was started."""
+        """True if the kernel's OOM killer has killed any process since this child was started."""
         return kernel_kills() > self._kills_before
 
     def send(self, message: Mapping[str, Any], deadline: float) -> None:
@@ -95,29 +92,29 @@ class ChildProcess:
             raise ChildDied from error
 
     def receive(self, deadline: float) -> dict[str, Any]:
-        """The child's next message. Raises ChildDied, ChildTimeout and MalformedMessage."""
+        """Return the child's next message. Raises ChildDied, ChildTimeout and MalformedMessage."""
         while (body := self._next_body()) is None:
             if self._socket in self._wait(deadline - time.monotonic()):
                 self._received += self._read_socket()
         return decode(body)
 
     def is_idle(self) -> bool:
-        """Whether the child is alive and has said nothing that it was not asked for."""
+        """Check whether the child is alive and has sent nothing unsolicited."""
         return not self._received and self._socket not in self._ready(0)
 
     def interrupt(self) -> None:
-        """Kill the child, all its group, and whatever of its descendants has left that. Its keeper sees ChildDied."""
+        """Kill the child, its group and all its descendants. The thread that uses it gets ChildDied."""
         with self._lock:
             if self._process.returncode is None:
                 kill_descendants(self._process.pid)
-                # not reaped yet, so the number still is this group's; macOS denies the killing of zombies
+                # not reaped yet, so the id is still this group's; macOS denies killing zombies
                 with suppress(ProcessLookupError, PermissionError):
                     os.killpg(self._process.pid, signal.SIGKILL)
                 with suppress(ProcessLookupError, PermissionError):
                     os.kill(self._process.pid, signal.SIGKILL)
 
     def end(self) -> int:
-        """Kill the group, reap the child, close what led to it. Returns its return code, as of Popen."""
+        """Kill the group, reap the child and close its descriptors. Return its `Popen.returncode`."""
         self.interrupt()
         with self._lock:
             return_code = self._process.wait()
@@ -162,7 +159,7 @@ class ChildProcess:
         return chunk
 
     def _read_errors(self) -> bool:
-        """Whether there was something to read: there is not once the child has closed its end."""
+        """Read from standard error; False once the child has closed its end."""
         chunk = os.read(self._errors_pipe.fileno(), _CHUNK)
         self._errors = (self._errors + chunk)[-_ERRORS_KEPT:]
         return bool(chunk)
@@ -191,18 +188,18 @@ def _start(childs_end: socket.socket, directory: str, layers: Layers) -> subproc
 logger = logging.getLogger(__name__)
 
 _FOREVER = 3600.0
-"""Seconds that a job may take where a test has taken the wall clock away."""
+"""Time limit of a job in seconds where a test has disabled the wall-clock layer."""
 
 
 class JailedEvaluator:
-    """Scores one candidate at a time in a child that is started when needed, and anew whenever it is lost.
+    """A worker that scores one candidate at a time in a child, started on demand and restarted when lost.
 
-    Use it from one thread, and keep that thread: on Linux a child dies with the thread that started it. Any
+    Use it from one thread, and keep that thread alive: on Linux a child dies with the thread that started it. Any
     thread may call `interrupt`.
     """
 
     def __init__(self, setup: Setup, layers: Layers = ALL) -> None:
-        """`layers` is for tests alone."""
+        """Create an evaluator without a child yet. `layers` is for tests only."""
         self.setup = setup
         self._layers = layers
         self._child: ChildProcess | None = None
@@ -214,19 +211,19 @@ class JailedEvaluator:
 
     @property
     def pid(self) -> int | None:
-        """The process id of the child, which is its group's too; None while there is no child."""
+        """The process id of the child, which is also its group id; None while there is no child."""
         return self._child.pid if self._child else None
 
     def start(self) -> Defences:
         """Start the child if there is none, and wait until it is ready.
 
-        Raises UserError where its set-up fails, WorkerLost where it is killed before it is ready, CancelledError
-        where it was interrupted.
+        Raises UserError if its set-up fails, WorkerLost if it is killed before it is ready, and CancelledError if it
+        was interrupted.
         """
         if self._child is not None and self._defences is not None:
             return self._defences
         if self._child is not None:
-            self._end()  # its set-up was left half-way
+            self._end()  # its set-up was not completed
         with self._lock:
             if self._interrupted:
                 raise CancelledError
@@ -236,15 +233,15 @@ class JailedEvaluator:
         return self._defences
 
     def run(self, job: Job) -> Outcome:
-        """Score the job's candidate. Whatever the candidate does, the result is an outcome.
+        """Score the job's candidate and return its outcome, whatever the candidate does.
 
-        Raises ValueError for a job that does not fit the set-up, UserError where the child cannot be started
-        again, WorkerLost where it dies of what no candidate can do, CancelledError where it was interrupted.
+        Raises ValueError for a job that does not fit the set-up, UserError if the child cannot be restarted,
+        WorkerLost if it dies of a cause that no candidate can bring about, and CancelledError if it was interrupted.
         """
         return self.serve(self.setup.request(job))
 
     def serve(self, request: JobRequest) -> Outcome:
-        """`run`, for a job that is already in terms of the set-up."""
+        """Score as `run` does, for a job already in terms of the set-up."""
         outcome, sure = self._try(request)
         if not sure:
             logger.info("job %d is run again in a new process, for it ended so: %s", request.job, outcome.message)
@@ -252,20 +249,23 @@ class JailedEvaluator:
         return outcome
 
     def interrupt(self) -> None:
-        """Kill the child, and start no other."""
+        """Kill the child for good: no other is started."""
         with self._lock:
             self._interrupted = True
             if self._child is not None:
                 self._child.interrupt()
 
     def close(self) -> None:
-        """Kill the child and wait for its end. The next job starts another, unless it was interrupted."""
+        """Kill the child and wait for its end. The next job starts another, unless this was interrupted."""
         if self._child is not None:
             with suppress(CancelledError):
                 self._end()
 
     def _try(self, request: JobRequest) -> tuple[Outcome, bool]:
-        """The outcome, and whether the job is to blame for it, not an earlier one or somebody outside."""
+        """Run a job once. Return its outcome, and whether it is certain that this job caused it.
+
+        The cause may otherwise be an earlier job of the same child, or something outside.
+        """
         child = self._idle_child(request)
         is_first = self._jobs == 0
         self._jobs += 1
@@ -300,14 +300,14 @@ class JailedEvaluator:
             outcome = bad(*classify_exit(return_code, child.errors, child.host_ran_out_of_memory, self.setup.limits))
             return outcome, is_first and not may_be_external(return_code)
         if outcome.status == "memory":
-            ran_out = child.host_ran_out_of_memory  # which may be the doing of any other process
-            self._end()  # the address space is in pieces
+            ran_out = child.host_ran_out_of_memory  # any other process may have caused it
+            self._end()  # the address space is fragmented
             return outcome, is_first and not ran_out
         self._busy_seconds += outcome.seconds
         return outcome, True
 
     def _idle_child(self, request: JobRequest) -> ChildProcess:
-        """A child with enough left of its limits for this job."""
+        """Return an idle child whose remaining limits suffice for this job."""
         limits = self.setup.limits
         if self._child is not None and not (
             self._jobs < limits.jobs_per_child
@@ -348,7 +348,7 @@ class JailedEvaluator:
         raise UserError(f"task {self.setup.task!r}: its evaluator {trouble}")
 
     def _end(self) -> int:
-        """Be rid of the child. Returns its return code; raises CancelledError where it was interrupted."""
+        """End the child and return its return code. Raises CancelledError if it was interrupted."""
         assert self._child is not None
         return_code = self._child.end()
         with self._lock:

@@ -1,7 +1,4 @@
-"""The contract of whatever runs jobs.
-
-An executor that starts with its first job.
-"""
+"""The executor protocol, its errors, and an executor that starts with its first job."""
 
 from __future__ import annotations
 
@@ -14,34 +11,34 @@ from vulcan.scoring.job import Job, Outcome
 
 
 class WorkerLost(Exception):
-    """A job could not be run, by no fault of the candidate's: there is no outcome, and none may be stored."""
+    """A job that could not be run, by no fault of the candidate: it has no outcome, and none may be stored."""
 
 
 class WorkerRetired(WorkerLost):
-    """A worker was lost for good, and is not worth another job while there are others."""
+    """A worker lost for good, to be given no more jobs while there are others."""
 
 
 @runtime_checkable
 class Executor(Protocol):
-    """Runs jobs in the order they come, up to `workers` at a time.
+    """Protocol of an executor, which runs jobs in order of submission, up to `workers` at a time.
 
-    The future of a job gives its `Outcome` whatever the candidate does. It raises WorkerLost or UserError
+    The future of a job yields its `Outcome` whatever the candidate does. It raises WorkerLost or UserError
     where Vulcan or the user's set-up is to blame, and CancelledError where the executor was closed first.
     """
 
     @property
     def name(self) -> str:
-        """What the executor is called on the command line and in the store."""
+        """The executor's name on the command line and in the store."""
 
     @property
     def workers(self) -> int:
-        """How many jobs run at the same time."""
+        """Maximum number of concurrent jobs."""
 
     def submit(self, job: Job) -> Future[Outcome]:
         """Queue a job. Raises ValueError for one that does not fit the executor's set-up."""
 
     def close(self) -> None:
-        """Kill what runs, cancel what waits. May be called twice."""
+        """Kill running jobs and cancel queued ones. May be called twice."""
 
     def __enter__(self) -> Self: ...
 
@@ -51,7 +48,7 @@ class Executor(Protocol):
 
 
 class DeferredExecutor:
-    """See `vulcan.scoring.executor.Executor`. For what may end without a job, as the printing of a prompt does."""
+    """An `Executor` started by its first job, for commands that may end without one (printing a prompt)."""
 
     def __init__(self, start: Callable[[], Executor], workers: int) -> None:
         self._start = start

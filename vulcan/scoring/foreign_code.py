@@ -1,4 +1,4 @@
-"""The border between Vulcan and code that is not its own."""
+"""Calls of foreign code, with their errors captured."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Self
 
 
 class ForeignCall:
-    """Runs a block of foreign code, and keeps whatever error ends it.
+    """A context manager that runs foreign code and captures any Exception it raises.
 
-    For a user's evaluator, and the start of Ray, only: there an error of any type is a result to be reported, not a
+    Only for a user's evaluator and the start of Ray, where an error of any type is a result to be reported, not a
     state to handle.
 
     >>> attempt = ForeignCall()
@@ -29,20 +29,20 @@ class ForeignCall:
     ) -> bool:
         if not isinstance(error, Exception):
             return False
-        # the traceback holds the frames, and the frames hold what filled the memory
+        # the traceback references the frames, and through them whatever filled the memory
         self.error = error.with_traceback(None)
         self.error.__context__ = None
         return True
 
     @property
     def failure(self) -> str | None:
-        """The error's type and message in one line; None where there is none."""
+        """The error's type and message on one line; None if there was no error."""
         if self.error is None:
             return None
         return one_line(f"{type(self.error).__name__}: {self.error}")
 
 
 def one_line(text: str, length: int = 500) -> str:
-    """The text without line breaks, cut to `length` characters."""
+    """Return the text on one line, truncated to `length` characters."""
     flat = " ".join(text.split())
     return flat if len(flat) <= length else flat[: length - 1] + "…"

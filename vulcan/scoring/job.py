@@ -1,7 +1,4 @@
-"""What is asked of an executor, and what comes back.
-
-What a child is told once, before its jobs.
-"""
+"""Jobs and outcomes of an executor, and the set-up that a child receives before its jobs."""
 
 from __future__ import annotations
 
@@ -19,9 +16,9 @@ Status = Literal["scored", "rejected", "timeout", "memory", "crashed", "failed"]
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One candidate to be scored on some instances, all of them within `limit` seconds of wall clock.
+    """One candidate to score on some instances, all of them within `limit` seconds of wall clock.
 
-    With `probe`, the digest of its decisions is asked for too; a job may be for that alone, and have no instances.
+    With `probe`, the digest of its decisions is requested too; a job may be for that alone, and have no instances.
     """
 
     id: int
@@ -33,14 +30,14 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a job ended. All but `seconds` (wall clock) is the same whenever and wherever the job is run.
+    """The outcome of a job, deterministic but for `seconds` (wall clock).
 
-    `status` is `scored`; `rejected`, by the checker; `timeout`, out of its time; `memory`, out of memory;
-    `crashed`, its process died or answered with nonsense; or `failed`, the evaluator raised an error or gave
-    metrics that are not finite numbers. `metrics` has the name and the metrics of each instance, in the job's
-    order, and is empty unless the status is `scored`: an instance that failed makes the candidate failed.
-    `message` says what went wrong. `signature` is the digest of `vulcan.evaluator.OffersDecisions`, None where it was
-    not asked for or is not offered, and unless the status is `scored`.
+    `status` is `scored`; `rejected` (by the checker); `timeout`; `memory` (out of memory); `crashed` (the process died
+    or sent a malformed reply); or `failed` (the evaluator raised an error or returned metrics that are not finite
+    numbers). `metrics` holds the name and the metrics of each instance, in the job's order, and is empty unless the
+    status is `scored`: one failed instance fails the candidate. `message` is the error. `signature` is the digest of
+    `vulcan.evaluator.OffersDecisions`; None where it was not requested or is not offered, and unless the status is
+    `scored`.
     """
 
     job: int
@@ -53,12 +50,11 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How much a child may use. The wall clock of a job is its own (`Job.limit`), and is kept from outside.
+    """Resource limits of a child. The wall-clock limit is per job (`Job.limit`), and enforced by the parent.
 
-    `memory_bytes` is the address space a child may add to what it holds after its set-up. `cpu_seconds`
-    bounds the processor time of a child after its set-up: it ends a child whose parent can no longer do so.
-    `setup_seconds` is wall clock. A child is replaced after `jobs_per_child` jobs, so that what leaks in
-    native code does not add up.
+    `memory_bytes` is the address space a child may add to what it has after its set-up. `cpu_seconds` bounds the
+    processor time of a child after its set-up, and ends a child whose parent no longer can. `setup_seconds` is wall
+    clock. A child is replaced after `jobs_per_child` jobs, so that leaks in native code do not accumulate.
     """
 
     memory_bytes: int = 2 << 30
@@ -73,7 +69,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class JobRequest:
-    """A job as it travels: its instances are numbers, those of `Setup.instances`."""
+    """A job as sent to a child, its instances given as indices into `Setup.instances`."""
 
     job: int
     source: str
@@ -84,10 +80,10 @@ class JobRequest:
 
 @dataclass(frozen=True)
 class Setup:
-    """The task (a name or path, as `vulcan.registry.find_task` takes it) and every instance jobs will name.
+    """The task (a name or path, as `vulcan.registry.find_task` takes it) and every instance that jobs may name.
 
-    `directory` is the working directory, under which relative paths of the task and the instances are found.
-    With `allow_unsandboxed`, programs are run also where the host cannot hold free Python.
+    `directory` is the working directory, against which relative paths of the task and the instances are resolved.
+    With `allow_unsandboxed`, programs run even where the host cannot sandbox free Python.
     """
 
     task: str
@@ -107,7 +103,7 @@ class Setup:
         return {(instance.name, instance.split): n for n, instance in enumerate(self.instances)}
 
     def request(self, job: Job) -> JobRequest:
-        """The job in terms of this set-up.
+        """Return the job in terms of this set-up.
 
         Raises ValueError for an instance that is not part of it, or a limit that a child cannot have.
         """

@@ -1,7 +1,4 @@
-"""What executors share: workers, and threads that feed them in the order jobs come.
-
-Scoring on this machine: a pool of jailed evaluators, up in a second.
-"""
+"""The worker pool that executors share, and the local executor, a pool of sandboxed evaluators on this host."""
 
 from __future__ import annotations
 
@@ -26,31 +23,32 @@ from vulcan.scoring.sandbox.lockdown import Defences
 logger = logging.getLogger(__name__)
 
 TRIES = 3
-"""How many workers a job may lose before it is given up."""
+"""Number of workers a job may lose before it fails."""
 
 
 class Worker(Protocol):
-    """Something that scores one candidate at a time. Threads of the pool call all but `interrupt`."""
+    """Protocol of a worker, which scores one candidate at a time; pool threads call all but `interrupt`."""
 
     def start(self) -> Defences:
-        """Be ready for jobs. Raises UserError where the set-up fails."""
+        """Get ready for jobs. Raises UserError if the set-up fails."""
 
     def serve(self, request: JobRequest) -> Outcome:
-        """Run a job. Raises WorkerLost where it was the worker that failed; it may be used again, unless WorkerRetired.
+        """Run a job.
 
-        Raises UserError where the worker cannot be set up any more, which may be a matter of the worker's alone.
+        Raises WorkerLost if the worker failed (it may be reused, unless WorkerRetired), and UserError if it can no
+        longer be set up, which may concern this worker alone.
         """
 
     def interrupt(self) -> None:
-        """End what runs, soon and for good."""
+        """Abort the running job and shut the worker down, without waiting."""
 
     def close(self) -> None:
-        """Wait until nothing is left of the worker."""
+        """Wait until the worker has ended."""
 
 
 @dataclass(frozen=True, eq=False)
 class QueuedJob:
-    """A job that was submitted, and who waits for it."""
+    """A submitted job and its future."""
 
     request: JobRequest
     future: Future[Outcome] = field(default_factory=Future)
@@ -59,12 +57,12 @@ class QueuedJob:
 class Pool:
     """An `Executor` over a fixed number of workers.
 
-    The first worker is started at once, and fills the caches on disk that the others find when their first
-    job starts them. A job travels to its worker alone, unless a kind of pool has several travel together.
+    The first worker is started at once and fills the on-disk caches for the others, which their first job starts.
+    Jobs are sent to a worker one at a time, unless a subclass batches them.
     """
 
     def __init__(self, name: str, setup: Setup, workers: Sequence[Worker]) -> None:
-        """Raises UserError where the set-up fails."""
+        """Start the first worker. Raises UserError if the set-up fails."""
         self.name = name
         self.workers = len(workers)
         self.setup = setup
@@ -77,7 +75,7 @@ class Pool:
         self._left = len(workers)
         self._counting = threading.Lock()
         self._closing = False
-        # the threads last as long as the pool: a child dies with the thread that started it
+        # the threads live as long as the pool, because a child dies with the thread that started it
         self._threads = ThreadPoolExecutor(len(workers), thread_name_prefix=f"vulcan-{name}")
         with ExitStack() as on_failure:
             on_failure.callback(self.close)
@@ -85,7 +83,7 @@ class Pool:
             on_failure.pop_all()
 
     def submit(self, job: Job) -> Future[Outcome]:
-        """Queue a job. Raises ValueError for one that does not fit the set-up, RuntimeError once closed."""
+        """Queue a job. Raises ValueError for a job that does not fit the set-up, RuntimeError once closed."""
         waiting, turn = QueuedJob(self.setup.request(job)), list[QueuedJob]()
         with self._taking:
             self._threads.submit(self._run, turn).add_done_callback(partial(_pass_on_failure, turn))
@@ -93,7 +91,7 @@ class Pool:
         return waiting.future
 
     def close(self) -> None:
-        """Kill what runs, cancel what waits. May be called twice."""
+        """Kill running jobs and cancel queued ones. May be called twice."""
         self._closing = True
         self._threads.shutdown(wait=False, cancel_futures=True)
         with self._taking:
@@ -128,15 +126,15 @@ class Pool:
         raise AssertionError  # the last try returns or raises
 
     def size_of_batch(self, waiting: Sequence[JobRequest]) -> int:
-        """How many of the jobs that wait, from the first on, go to a worker in one call."""
+        """Return how many of the queued jobs, from the first, to send to a worker in one call."""
         return 1
 
     def serve_on(self, worker: Worker, requests: Sequence[JobRequest]) -> list[Outcome]:
-        """Run jobs on a worker, in their order. Raises as `Worker.serve` does."""
+        """Run jobs on a worker, in order. Raises as `Worker.serve` does."""
         return [worker.serve(request) for request in requests]
 
     def _run(self, turn: list[QueuedJob]) -> None:
-        """A turn of one thread for each job: where a job went with an earlier one, there is one turn too many."""
+        """Run the next batch of queued jobs. There is one call per job, so calls after a batch may find none."""
         with self._taking:
             if self._waiting:
                 size = self.size_of_batch([waiting.request for waiting in self._waiting])
@@ -150,7 +148,7 @@ class Pool:
                 waiting.future.set_exception(error)
 
     def _served_together(self, jobs: Sequence[QueuedJob]) -> list[Outcome] | None:
-        """The outcomes; None where the worker failed: then each job is run alone, for any may be to blame."""
+        """Return the outcomes of a batch; None if the worker failed: any job may be to blame, so each reruns alone."""
         worker = self._free.get()
         gone = False
         try:
@@ -186,7 +184,7 @@ class Pool:
             self._free.put(worker)
 
     def _retire(self) -> bool:
-        """Do without a worker from now on; False for the last one, without which every job would wait for ever."""
+        """Drop a worker; False for the last one, without which jobs would wait forever."""
         with self._counting:
             if self._left == 1:
                 return False
@@ -196,7 +194,7 @@ class Pool:
 
 
 def _pass_on_failure(turn: Sequence[QueuedJob], over: Future[None]) -> None:
-    """Whatever ended a turn is told to those whose jobs it had."""
+    """Pass an error that ended a turn to the futures of its jobs."""
     error = None if over.cancelled() else over.exception()
     if error is not None:
         for waiting in turn:
@@ -207,7 +205,7 @@ def _pass_on_failure(turn: Sequence[QueuedJob], over: Future[None]) -> None:
 class LocalExecutor(Pool):
     """An `Executor` whose workers are children of this process.
 
-    Raises UserError where the task, its evaluator or an instance cannot be set up.
+    Raises UserError if the task, its evaluator or an instance cannot be set up.
     """
 
     def __init__(self, setup: Setup, workers: int) -> None:

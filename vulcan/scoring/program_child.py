@@ -1,4 +1,4 @@
-"""One candidate's process: how it is forked and confined, asked, watched, and killed."""
+"""The process of one free-Python candidate: fork, confinement, messages, supervision and kill."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from vulcan.scoring.sandbox.lockdown import Isolation, Notes, confine, die_with_
 from vulcan.scoring.sandbox.processes import kill_descendants
 
 CHANNEL = 3
-"""The only descriptor of a child beside 0, 1 and 2, which lead nowhere."""
+"""The only descriptor of a child apart from 0, 1 and 2, which point to the null device."""
 OUT_OF_MEMORY, FAILED = 77, 78
-"""Exit codes of a child whose runner has ended by an error."""
+"""Exit codes of a child whose runner raised an error."""
 
 _CHUNK = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """What a server has ready for every child. `control` is the server's own descriptor, which no child must keep."""
+    """The server's state for every child. `control` is the server's own descriptor, which no child may keep."""
 
     control: int
     runner: Callable[[MessageChannel], object]
@@ -46,10 +46,10 @@ class Host:
 
 
 class Child:
-    """A candidate's process, as the server sees it."""
+    """A candidate's process, seen from the server."""
 
     def __init__(self, host: Host, seconds: float) -> None:
-        """Fork it. Its first answer, to no question, is a report of its defences."""
+        """Fork the process. Its first message, unsolicited, reports its defences."""
         self._host = host
         self._seconds = seconds
         self._began = time.monotonic()
@@ -69,9 +69,9 @@ class Child:
         self._poll_is_idle = True
 
     def answer(self, message: bytes | None) -> bytes | None:
-        """The answer to a message; None where the child has ended instead.
+        """Send a message and return the reply; None if the child ends instead. A message of None sends nothing.
 
-        Raises Hangup where nobody waits for the answer any more.
+        Raises Hangup if the client goes away meanwhile.
         """
         if self._report is None and message is not None:
             self._mark = os.urandom(len(NO_QUESTION))
@@ -87,13 +87,16 @@ class Child:
         return None
 
     def end(self, status: str, message: str) -> None:
-        """Kill it and all that it has started, and keep how it ended: so, or as it had ended before by itself."""
+        """Kill the child and its descendants and record how it ended: with this status, or its own earlier end.
+
+        An empty `message` with status `crashed` is replaced by the verdict on its exit code.
+        """
         if self._report is not None:
             return
         if Layer.SESSION in self._host.layers:
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._pid, signal.SIGKILL)
-        os.kill(self._pid, signal.SIGKILL)  # alone in its process namespace, it takes with it all that is in there
+        os.kill(self._pid, signal.SIGKILL)  # as process 1 of its namespace, it takes all others in it with it
         _, wait_status, used = os.wait4(self._pid, 0)
         self._end_what_is_left()
         self._socket.close()
@@ -111,12 +114,15 @@ class Child:
         ).encode()
 
     def report(self) -> bytes:
-        """How it ended: the fields of `vulcan.scoring.program_server_client.ProgramEnded`, as JSON."""
+        """Return how it ended: the fields of `vulcan.scoring.program_server_client.ProgramEnded`, as JSON."""
         assert self._report is not None
         return self._report
 
     def _end_what_is_left(self) -> None:
-        """Those that left the child's group, on a host without process namespaces: orphans are the server's."""
+        """Kill and reap leftovers; without process namespaces, processes that left the child's group too.
+
+        Such orphans have been adopted by the server.
+        """
         if self._host.process_namespaces is None:
             kill_descendants(os.getpid())
         with suppress(ChildProcessError):
@@ -136,14 +142,14 @@ class Child:
         return "crashed", describe(exit_code)
 
     def _wait(self) -> None:
-        """Until something can be written or read, and has been; or until the time is up."""
+        """Wait until something has been written or read, or the deadline has passed."""
         if self._deadline is not None and time.monotonic() >= self._deadline:
             self.end("timeout", f"took more than {self._seconds:g} s")
             return
         left = None if self._deadline is None else (self._deadline - time.monotonic()) * 1000
         for descriptor, events in self._poll.poll(left):
             if descriptor == self._host.control:
-                # whoever asks waits for the answer: there is nothing to read but the end
+                # the client waits for the reply, so the only thing to read is the end of file
                 self.end("ended", "told to end")
                 raise Hangup
             if self._report is None and events & ~select.POLLOUT:
@@ -152,7 +158,7 @@ class Child:
                 self._write()
 
     def _write(self) -> None:
-        """What can be; the poll looks for more room only while there is something left."""
+        """Write as much as possible; poll for writability only while something is left."""
         try:
             written = self._socket.send(self._outbox)
         except BlockingIOError:
@@ -199,7 +205,7 @@ class Child:
         return message
 
     def _spoke_out_of_turn(self) -> bool:
-        """Whether it has said something since its last answer; that it is dead is seen later."""
+        """Check whether it has sent anything since its last reply; a dead child is noticed later."""
         if Layer.MESSAGES not in self._host.layers:
             return False
         try:
@@ -220,7 +226,7 @@ class Child:
 
 
 def _be_the_child(host: Host, channel_socket: socket.socket) -> NoReturn:
-    """Never returns, and lets no error out into the server's code."""
+    """Run the candidate in the forked child; never returns, and lets no error reach the server's code."""
     code = FAILED
     try:
         channel = MessageChannel(_keep_only(channel_socket, host))
@@ -234,7 +240,7 @@ def _be_the_child(host: Host, channel_socket: socket.socket) -> NoReturn:
 
 
 def _keep_only(channel_socket: socket.socket, host: Host) -> int:
-    """Close every descriptor but the channel, and point 0, 1 and 2 at nothing."""
+    """Close every descriptor but the channel, and point 0, 1 and 2 at the null device."""
     if Layer.DESCRIPTORS not in host.layers:
         return channel_socket.fileno()
     nowhere = os.open(os.devnull, os.O_RDWR)

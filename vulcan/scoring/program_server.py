@@ -1,9 +1,8 @@
 """The fork server, `python -m vulcan.scoring.program_server DESCRIPTOR`.
 
-Started by `vulcan.scoring.program_server_client`.
-
-It imports what candidates need, leaves all that it can of the host, and forks a child for each candidate. It never runs
-any of a candidate's code, and reads nothing of what a child says but the length: that is for the one who asked.
+Started by `vulcan.scoring.program_server_client`, it imports what candidates need, isolates itself from the host as far
+as possible, and forks a child for each candidate. It never runs a candidate's code, and reads only the header of a
+child's message, whose content is for the client.
 """
 
 from __future__ import annotations
@@ -28,12 +27,12 @@ from vulcan.scoring.sandbox.linux import ProcessNamespaces
 from vulcan.scoring.sandbox.lockdown import Notes, address_space_allowed, die_with_parent, isolate
 
 _FIRST_SECONDS = 60.0
-"""Wall clock of the child that shows, before any candidate comes, which defences hold."""
+"""Wall-clock limit of the first child, which shows before any candidate which defences hold."""
 
 
 @dataclass(slots=True)
 class Server:
-    """Answers the frames of one handle, in order."""
+    """A server that replies to the frames of one client, in order."""
 
     control: Frames
     host: Host
@@ -41,7 +40,7 @@ class Server:
     child: Child | None = None
 
     def serve(self) -> None:
-        """Until the handle is closed."""
+        """Serve until the client closes the connection, which raises Hangup."""
         while True:
             kind, body = self.control.receive()
             self.control.send(*self._answer(kind, body))
@@ -92,7 +91,7 @@ def _serve(control: Frames, set_up: dict[str, Any], parent_death_signal: bool) -
     if attempt.error is not None:
         control.send(FrameKind.ERROR, f"it does not load: {attempt.failure}".encode())
         return
-    # what is there already never changes: neither collected nor, page by page, copied in a child
+    # existing objects never change: they need be neither collected nor, page by page, copied in a child
     gc.collect()
     gc.freeze()
     notes = Notes()
@@ -124,7 +123,7 @@ def _serve(control: Frames, set_up: dict[str, Any], parent_death_signal: bool) -
 
 
 def _stand_in_for(first: int) -> NoReturn:
-    """Wait for the process that is the first in the new namespace, and end as it does."""
+    """Wait for the first process in the new namespace, and end as it does."""
     _, status = os.waitpid(first, 0)
     if os.WIFSIGNALED(status):
         signal.signal(os.WTERMSIG(status), signal.SIG_DFL)

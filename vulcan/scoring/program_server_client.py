@@ -1,4 +1,4 @@
-"""The handle of a fork server: a locked-down process of its own for each candidate that is free Python."""
+"""Client of the fork server, which runs each free-Python candidate in a locked-down process of its own."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ _LIMITS = Limits()
 
 @dataclass(eq=False)  # not frozen: `contextlib` sets an error's traceback
 class ProgramEnded(Exception):
-    """How a candidate's process ended.
+    """The end of a candidate's process.
 
-    `status` is `timeout`, `memory` or `crashed` where it ended by its own doing, and `ended` where it was told to;
-    `message` says why in one line. `seconds` is wall clock, `cpu_seconds` processor time, and `peak_bytes` the most
-    memory that was resident at one time.
+    `status` is `timeout`, `memory` or `crashed` if the candidate caused it, and `ended` if it was requested;
+    `message` gives the reason on one line. `seconds` is wall clock, `cpu_seconds` processor time, and `peak_bytes` the
+    peak resident memory.
     """
 
     status: End
@@ -50,19 +50,19 @@ class ProgramEnded(Exception):
 
 
 class ServerLost(Exception):
-    """The server itself is gone, by no fault of a candidate's."""
+    """The loss of the server itself, by no fault of a candidate."""
 
 
 class ForkServer:
     """A warm, single-threaded process that forks a locked-down one for each candidate.
 
     `runner` is `module:function`. The module is imported once, in the server; the function is called in each child with
-    a `MessageChannel`, after the child has given up every right: it can open nothing, import nothing from disk, start
-    nothing and reach nobody but through that channel.
+    a `MessageChannel`, after the child has dropped every privilege: it can open no file, import nothing from disk,
+    start no process and communicate only through that channel.
 
-    `start`, `interrupt` and `close` need an ordinary process. What lies between needs no call but `read` and `write`,
-    and so works in a jailed evaluator that has started the server before it was locked down. One thread uses a server
-    and its children; any may call `interrupt`. On Linux a server dies with the *thread* that starts it.
+    `start`, `interrupt` and `close` need an ordinary process. Everything else uses only `read` and `write`, and so
+    works in a sandboxed evaluator that started the server before it was locked down. Use a server and its children
+    from one thread; any thread may call `interrupt`. On Linux a server dies with the *thread* that starts it.
     """
 
     def __init__(
@@ -74,9 +74,9 @@ class ForkServer:
         layers: Layers = ALL,
         directory: str | None = None,
     ) -> None:
-        """`limits` bounds the server's start and, by memory and processor time, each child.
+        """Create a client; nothing is started. `limits` bounds the start, and each child's memory and processor time.
 
-        With `allow_unsandboxed`, a host that cannot hold free Python is no error. `layers` is for tests alone.
+        With `allow_unsandboxed`, a host that cannot sandbox free Python is no error. `layers` is for tests only.
         """
         self.runner = runner
         self.limits = limits
@@ -91,13 +91,13 @@ class ForkServer:
 
     @property
     def pid(self) -> int | None:
-        """The process id of the server, which is its group's too; None while it is not there."""
+        """The process id of the server, which is also its group id; None while it is not running."""
         return self._process.pid if self._process else None
 
     def start(self) -> Defences:
-        """Start the server if it is not there, and wait until a first child has shown which defences hold.
+        """Start the server if it is not running, and wait until a first child has shown which defences hold.
 
-        Raises UserError where the runner does not load, and where the host's defences are too few for free Python.
+        Raises UserError if the runner does not load, or if the host's defences do not suffice for free Python.
         """
         if self._process is not None:
             return self._defences
@@ -127,9 +127,9 @@ class ForkServer:
         return self._defences
 
     def open(self, seconds: float) -> ForkedChild:
-        """A process for one candidate, locked down. It is killed `seconds` of wall clock from now, whatever it does.
+        """Open a locked-down process for one candidate, to be killed `seconds` of wall clock from now.
 
-        Starts the server if it is not there. Raises ServerLost, ValueError while another child is open, and UserError
+        Starts the server if it is not running. Raises ServerLost, ValueError while another child is open, and UserError
         as `start` does.
         """
         if self._current is not None:
@@ -142,7 +142,7 @@ class ForkServer:
         return self._current
 
     def interrupt(self) -> None:
-        """Kill the server and all that it has started."""
+        """Kill the server and all its descendants."""
         with self._lock:
             if self._process is not None and self._process.returncode is None:
                 kill_descendants(self._process.pid)
@@ -150,7 +150,7 @@ class ForkServer:
                     os.killpg(self._process.pid, signal.SIGKILL)
 
     def close(self) -> None:
-        """Kill the server and all that it has started, and wait for its end. The next `start` starts another."""
+        """Kill the server and all its descendants, and wait for its end. The next `start` starts another."""
         if self._process is None:
             return
         self.interrupt()
@@ -188,7 +188,7 @@ class ForkServer:
         )
 
     def _exchange(self, kind: FrameKind, body: bytes) -> tuple[FrameKind, bytes]:
-        """A frame to the server, and its answer. Raises ServerLost."""
+        """Send a frame to the server and return its reply. Raises ServerLost."""
         try:
             self._frames.send(kind, body)
             return self._frames.receive()
@@ -216,14 +216,17 @@ class ForkServer:
 
 
 class ForkedChild:
-    """A candidate's process. Always `end` it."""
+    """A candidate's process, to be ended by `end` in any case."""
 
     def __init__(self, server: ForkServer, ended: ProgramEnded | None) -> None:
         self._server = server
         self._ended = ended
 
     def ask(self, message: bytes) -> bytes:
-        """The child's answer. Raises Ended where it gives none, ServerLost, and ValueError for too long a message."""
+        """Send a message and return the reply.
+
+        Raises ProgramEnded if the child ends instead, ServerLost, and ValueError for too long a message.
+        """
         if len(message) > MAX_MESSAGE:
             raise ValueError(f"{len(message)} bytes, and a message has at most {MAX_MESSAGE}")
         if self._ended is not None:
@@ -235,7 +238,7 @@ class ForkedChild:
         return body
 
     def end(self) -> ProgramEnded:
-        """Kill the child and all that it has started; how it ended. May be called again. Raises ServerLost."""
+        """Kill the child and all its descendants, and return how it ended. May be called again. Raises ServerLost."""
         if self._ended is None:
             _, body = self._server._exchange(FrameKind.END, b"")
             self._ended = _ended(body)

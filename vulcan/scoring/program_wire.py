@@ -1,6 +1,6 @@
-"""What a fork server and its two sides say to each other: a kind, a length, and bytes.
+"""Wire format of the fork server, towards its client and its children: a kind or mark, a length, and bytes.
 
-By plain `read` and `write` alone, for these are what a jail lets through.
+Uses plain `read` and `write` alone, which the sandbox allows.
 """
 
 from __future__ import annotations
@@ -11,20 +11,20 @@ from enum import IntEnum
 
 HEADER = struct.Struct("!BI")
 QUESTION = struct.Struct("!I8s")
-"""Before a message to or from a candidate's process: its length, and a mark that an answer has from its question.
+"""Header of a message to or from a candidate's process: its length, and a mark that the reply must repeat.
 
-Nobody can know the mark of a question that was not yet asked: there is no answering in advance.
+The mark is random, so that a candidate cannot reply to a request before it was made.
 """
 NO_QUESTION = bytes(8)
-"""The mark of what a process says of itself as it starts."""
+"""The mark of the unsolicited report that a process sends as it starts."""
 MAX_MESSAGE = 1 << 20
-"""Bytes of the longest message to or from a candidate's process."""
+"""Maximum size in bytes of a message to or from a candidate's process."""
 
 _CHUNK = 1 << 16
 
 
 class FrameKind(IntEnum):
-    """Each frame to the server is answered by one from it."""
+    """Kind of a frame; the server replies to each frame with one."""
 
     SET_UP = 0
     OPEN = 1
@@ -36,18 +36,18 @@ class FrameKind(IntEnum):
 
 
 class Hangup(Exception):
-    """The other side has closed its end."""
+    """The closing of the other end by the peer."""
 
 
 class _Stream:
-    """Reads ahead, and writes at once: a message is mostly one call."""
+    """A descriptor with buffered reads and unbuffered writes: most messages take one system call."""
 
     def __init__(self, descriptor: int) -> None:
         self.descriptor = descriptor
         self._ahead = bytearray()
 
     def read(self, count: int) -> bytes:
-        """Exactly `count` bytes. Raises Hangup where the other side has closed its end before."""
+        """Read exactly `count` bytes. Raises Hangup if the peer closes its end first."""
         while len(self._ahead) < count:
             try:
                 chunk = os.read(self.descriptor, max(_CHUNK, count - len(self._ahead)))
@@ -61,7 +61,7 @@ class _Stream:
         return data
 
     def write(self, data: bytes) -> None:
-        """Raises Hangup where nobody reads any more."""
+        """Write all of `data`. Raises Hangup if the peer has closed its end."""
         try:
             written = os.write(self.descriptor, data)
             left = memoryview(data)[written:]
@@ -72,27 +72,27 @@ class _Stream:
 
 
 class Frames(_Stream):
-    """One of the two ends between a handle and its server; each trusts the other."""
+    """Either end of the connection between a client and its server, which trust each other."""
 
     def receive(self) -> tuple[FrameKind, bytes]:
-        """The next frame. Raises Hangup."""
+        """Return the next frame. Raises Hangup."""
         kind, length = HEADER.unpack(self.read(HEADER.size))
         return FrameKind(kind), self.read(length)
 
     def send(self, kind: FrameKind, body: bytes = b"") -> None:
-        """Raises Hangup."""
+        """Send a frame. Raises Hangup."""
         self.write(HEADER.pack(kind, len(body)) + body)
 
 
 class MessageChannel(_Stream):
-    """A candidate's end: it is asked, and answers each message by one."""
+    """A candidate's end of its socket, which replies to each message with exactly one."""
 
     def __init__(self, descriptor: int) -> None:
         super().__init__(descriptor)
         self._mark = NO_QUESTION
 
     def receive(self) -> bytes | None:
-        """The next message; None where nobody asks any more."""
+        """Return the next message; None once the peer has closed its end."""
         try:
             length, self._mark = QUESTION.unpack(self.read(QUESTION.size))
             return self.read(length)
@@ -100,5 +100,5 @@ class MessageChannel(_Stream):
             return None
 
     def send(self, message: bytes) -> None:
-        """Raises Hangup where nobody reads any more."""
+        """Send the reply to the last message received. Raises Hangup if the peer has closed its end."""
         self.write(QUESTION.pack(len(message), self._mark) + message)

@@ -1,10 +1,7 @@
-"""Scoring on Ray: actors that each own one jailed evaluator, on this machine or a cluster.
+"""Scoring on Ray: actors that each own one sandboxed evaluator, on this host or a cluster.
 
-Starts or joins Ray. Ray itself is imported only when that happens.
-
-What runs inside a Ray worker: one jailed evaluator.
-
-How many jobs travel together, so that the way to a worker costs little beside the work.
+Ray is started or joined, and imported, only when needed. Short jobs are sent in batches, sized so that the overhead of
+a call stays small compared with the work.
 """
 
 from __future__ import annotations
@@ -34,45 +31,45 @@ from vulcan.scoring.sandbox.lockdown import Defences
 
 logger = logging.getLogger(__name__)
 
-# Jobs and outcomes are small: Ray's own default, 30 % of the host's memory, would only be in the way
+# Jobs and outcomes are small: Ray's default, 30 % of the host's memory, would be wasted
 _OBJECT_STORE_BYTES = 100 << 20
 
 _LOOPBACK = "127.0.0.1"
 
 
 class RayUnavailable(Exception):
-    """Ray could not be started or joined; the message says why, in one line."""
+    """A failure to start or join Ray; the message gives the reason on one line."""
 
 
 class RayRuntime:
-    """A Ray to work with: an existing cluster, or one of our own on this machine that ends with `close`.
+    """A connection to Ray: to an existing cluster, or to a private local Ray that ends with `close`.
 
-    The constructor returns at once, and Ray comes up in the background; `wait` says how that went. `address`
-    names a cluster to join; without one, the variable RAY_ADDRESS does; without both, Ray is started with
-    `workers` processors and without its dashboard, and only this process can use it: it listens on the loopback
-    interface, and answers no call without a token made for it. Neither statistics of use nor anything on standard
-    output comes from it. Where this process is connected to a Ray already, that one is used and left as it is.
+    The constructor returns at once while Ray starts in the background; `wait` waits for it. `address`, or else the
+    variable RAY_ADDRESS, names a cluster to join. Without either, Ray is started with `workers` processors and without
+    its dashboard, for this process only: it listens on the loopback interface, and requires a random token for every
+    call. It sends no usage statistics and prints nothing on standard output. If this process is already connected to a
+    Ray, that one is used and left running.
     """
 
     def __init__(self, workers: int, address: str | None = None, limit: float = 60.0) -> None:
-        """`limit` bounds the start in seconds."""
+        """Start connecting in the background. `limit` bounds the start in seconds."""
         self._workers = workers
         self._address = address or os.environ.get("RAY_ADDRESS") or None
         self._limit = limit
         self._settled = threading.Event()
         self._leave = threading.Event()
         self._failure: str | None = None
-        # Ray's processes die with the thread that starts them, so this one stays until the end
+        # Ray's processes die with the thread that starts them, so this thread lives until the end
         self._keeper = threading.Thread(target=self._keep, name="vulcan-ray", daemon=True)
         self._keeper.start()
 
     @property
     def joined(self) -> str | None:
-        """The address of the cluster that is joined; None where Ray is our own."""
+        """The address of the cluster to join; None for a private local Ray."""
         return self._address
 
     def wait(self) -> Any:
-        """The `ray` module, once it is connected. Raises RayUnavailable."""
+        """Wait until Ray is connected and return the `ray` module. Raises RayUnavailable."""
         if not self._settled.wait(self._limit):
             self._leave.set()
             raise RayUnavailable(f"Ray was not up after {self._limit:g} s")
@@ -83,7 +80,7 @@ class RayRuntime:
         return ray
 
     def close(self) -> None:
-        """Disconnect, and end a Ray of our own. May be called twice. A start under way is not waited for."""
+        """Disconnect, and shut down a private Ray. May be called twice. Does not wait for a start in progress."""
         self._leave.set()
         if self._settled.is_set():
             self._keeper.join(self._limit)
@@ -105,14 +102,14 @@ class RayRuntime:
 
             ray.shutdown()
             if self._address is None:
-                _reload_authentication()  # a cluster that this process joins next has another token, or none
+                _reload_authentication()  # the next cluster this process joins has another token, or none
 
     def _connect(self) -> bool:
-        """Whether a connection was made, which is to be ended."""
-        # read by Ray as it is imported
+        """Connect; return True if this made a connection, which must be closed."""
+        # read by Ray when it is imported
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         mine = False
-        attempt = ForeignCall()  # it raises plain `Exception` too, such as where it does not come up in its own time
+        attempt = ForeignCall()  # Ray raises plain `Exception` too, for example if its start times out
         with attempt:
             import ray
 
@@ -130,7 +127,7 @@ class RayRuntime:
             ray.init(address=self._address, **quiet)
             return
         with _private_ray():
-            # "local" and not None, which would join any Ray that happens to run on this machine
+            # "local" and not None, which would join any Ray that happens to run on this host
             own = {"address": "local", "num_cpus": self._workers, "object_store_memory": _OBJECT_STORE_BYTES}
             ray.init(**own, **quiet)
         address = ray.get_runtime_context().gcs_address
@@ -141,11 +138,11 @@ class RayRuntime:
 
 @contextmanager
 def _private_ray() -> Iterator[None]:
-    """Start a Ray inside this block that binds to the loopback interface and demands a new random token.
+    """Make a Ray started inside this block bind to the loopback interface and require a new random token.
 
-    Ray's servers bind to the loopback interface where their node's address is 127.0.0.1. On Linux `ray.init` replaces
-    that address by the host's; without `ENABLE_RAY_CLUSTER`, as on macOS and Windows, 127.0.0.1 is what it chooses.
-    The token keeps out other users of this host. Ray's processes inherit it, and a candidate's environment is empty.
+    Ray's servers bind to the loopback interface if their node's address is 127.0.0.1. On Linux `ray.init` replaces
+    that address by the host's; without `ENABLE_RAY_CLUSTER`, as on macOS and Windows, it chooses 127.0.0.1. The token
+    keeps out other users of this host. Ray's processes inherit it; a candidate's environment is empty.
     """
     from ray._private import ray_constants
 
@@ -167,7 +164,7 @@ def _private_ray() -> Iterator[None]:
 
 
 def _reload_authentication() -> None:
-    """Have Ray read RAY_AUTH_MODE and the token from the environment again; it does so once, as it is imported."""
+    """Make Ray reread RAY_AUTH_MODE and the token from the environment, otherwise read only once at import."""
     from ray import _raylet
 
     _raylet.Config.initialize("")  # type: ignore[attr-defined]
@@ -175,7 +172,7 @@ def _reload_authentication() -> None:
 
 
 class ScoringActor:
-    """A Ray actor. A user's error is returned as its text: raised, it would come in Ray's wrapping."""
+    """A Ray actor that owns one evaluator; it returns a UserError as text, which Ray would wrap if raised."""
 
     def __init__(self, setup: str) -> None:
         self._evaluator = JailedEvaluator(Setup.from_json(setup))
@@ -193,7 +190,7 @@ class ScoringActor:
             return str(error)
 
     def serve_all(self, requests: Sequence[JobRequest]) -> list[Outcome] | str:
-        """All outcomes, in order. An error of the user ends it, and is all there is then."""
+        """Score jobs and return their outcomes, in order; or the text of the first UserError, alone."""
         outcomes = []
         for request in requests:
             outcome = self.serve(request)
@@ -203,35 +200,35 @@ class ScoringActor:
         return outcomes
 
     def processes(self) -> tuple[int, int | None]:
-        """The process ids of the Ray worker and of its child."""
+        """Return the process ids of the Ray worker and of its child."""
         return os.getpid(), self._evaluator.pid
 
 
 OVERHEAD = 0.04
-"""The share of a batch's work that its way there and back may take: with room to the 5 % that are wanted, for the way
-grows longer while the processors are at work."""
+"""Maximum call overhead as a share of a batch's work: below the target of 5 %, as calls slow down under load."""
 
 MAX_JOBS = 64
 MAX = 1.0
-"""Jobs, and seconds of work, that travel together at most: what has a result should not wait for long."""
+"""Maximum jobs, and seconds of work, per batch: a finished job should not wait long for the others."""
 
 REMEMBERED = 15
-"""How many of the latest calls count."""
+"""Number of recent calls that count."""
 
 
 @dataclass(frozen=True)
 class CallOverhead:
-    """Seconds that a call takes beside the work of its jobs: once, and for each job again."""
+    """Overhead of a call in seconds: a constant part, and a part per job."""
 
     call: float = 0.0
     job: float = 0.0
 
     @classmethod
     def of(cls, calls: Iterable[tuple[int, float]]) -> Self:
-        """What calls of so many jobs and so many seconds beside them tell, by medians: a worker's first call is long.
+        """Estimate the overhead from calls, each a number of jobs and the overhead in seconds.
 
-        The line is Theil and Sen's, of those pairs of calls of which one has at least twice the other's jobs; nearer
-        ones would tell of the host's other work. Where there is none, all is put down to the call.
+        Medians, because a worker's first call is slow: the slope is the Theil-Sen estimate over pairs of calls of which
+        one has at least twice the other's jobs, as closer pairs would measure the host's other load. Without such a
+        pair, all overhead is attributed to the call.
         """
         known = tuple(calls)
         slopes = [
@@ -243,9 +240,9 @@ class CallOverhead:
         return cls(max(0.0, median(seconds - job * count for count, seconds in known)) if known else 0.0, job)
 
     def jobs(self, works: Iterable[float], most: int) -> int:
-        """How many of the jobs, of so many seconds of work each, the next call carries: 1 to `most`.
+        """Return the size of the next batch, 1 to `most`, given the expected seconds of work of each job.
 
-        As few as hold the way under `OVERHEAD` of the work, and no more than `MAX` together.
+        It is the smallest that keeps the overhead under `OVERHEAD` of the work, or reaches `MAX` seconds of work.
         """
         work, count = 0.0, 0
         for count, seconds in enumerate(works, 1):
@@ -256,11 +253,11 @@ class CallOverhead:
 
 
 class BatchSizer:
-    """Learns from calls what their way takes and what jobs take, and says how many jobs the next call carries.
+    """Batch sizes, learned from the overhead of calls and the work of jobs.
 
-    A job is as long as others on the same instances were; one whose like was never run ends a batch. A batch is as
-    short as keeps the overhead under `OVERHEAD`, and at most a worker's share of what waits. Which jobs travel
-    together changes when outcomes come, and nothing about them. Use it from one thread at a time.
+    A job is expected to take as long as others on the same instances; one without precedent ends a batch. A batch is
+    the smallest that keeps the overhead under `OVERHEAD`, and at most a worker's share of the queue. Batching changes
+    when outcomes arrive, not the outcomes. Use it from one thread at a time.
     """
 
     def __init__(self) -> None:
@@ -268,7 +265,7 @@ class BatchSizer:
         self._work: defaultdict[tuple[int, ...], deque[float]] = defaultdict(lambda: deque(maxlen=REMEMBERED))
 
     def learn(self, requests: Sequence[JobRequest], outcomes: Sequence[Outcome], seconds: float) -> None:
-        """A call with these jobs came back after so many seconds."""
+        """Record a call of these jobs that took `seconds`."""
         self._calls.append((len(requests), max(0.0, seconds - math.fsum(outcome.seconds for outcome in outcomes))))
         for request, outcome in zip(requests, outcomes, strict=True):
             if outcome.status == "scored":  # the others end early
@@ -276,11 +273,11 @@ class BatchSizer:
 
     @property
     def way(self) -> CallOverhead:
-        """What the latest calls took beside the work of their jobs."""
+        """The overhead estimated from recent calls."""
         return CallOverhead.of(self._calls)
 
     def size(self, waiting: Sequence[JobRequest], workers: int) -> int:
-        """How many of the jobs that wait, from the first on, travel together; at least 1."""
+        """Return how many of the queued jobs, from the first, to send in one batch; at least 1."""
         most = min(MAX_JOBS, math.ceil(len(waiting) / workers))
         return self.way.jobs(map(self._expected, waiting), most)
 
@@ -290,23 +287,22 @@ class BatchSizer:
 
 
 _GRACE = 60.0
-"""Seconds for Ray to carry a request there and back, and to bring back an actor that died."""
+"""Seconds allowed for Ray to transport a request and its reply, and to restart an actor that died."""
 
 _BETWEEN_TRIES = 0.2
-"""Seconds until an actor that is being started anew is asked again whether it is there."""
+"""Seconds between polls of an actor that is being restarted."""
 
 
 class RayExecutor(Pool):
     """An `Executor` on a `RayRuntime`, which it waits for and does not close.
 
-    Raises RayUnavailable where Ray does not come up or has no room for one actor, and UserError where the
-    task, its evaluator or an instance cannot be set up. May be constructed in any thread. Short jobs travel several at
-    a time, see `BatchSizer`.
+    Raises RayUnavailable if Ray does not start or has no room for one actor, and UserError if the task, its evaluator
+    or an instance cannot be set up. May be constructed in any thread. Short jobs are batched, see `BatchSizer`.
     """
 
     def __init__(self, setup: Setup, workers: int, runtime: RayRuntime) -> None:
         ray = runtime.wait()
-        # a dead actor comes back, but a job is never run again behind our back
+        # Ray restarts a dead actor, but must not rerun its job by itself
         remote = ray.remote(ScoringActor).options(num_cpus=1, max_restarts=-1, max_task_retries=0)
         text = setup.to_json()
         self._batching = BatchSizer()
@@ -331,7 +327,7 @@ class RayExecutor(Pool):
 
 
 class RemoteEvaluator:
-    """A `Worker` that stands for an actor."""
+    """A `Worker` proxy for an actor."""
 
     def __init__(self, ray: Any, actor: Any, setup: Setup) -> None:
         self._ray = ray
@@ -339,7 +335,7 @@ class RemoteEvaluator:
         self._setup_seconds = setup.limits.setup_seconds
 
     def start(self) -> Defences:
-        self.processes()  # an actor that Ray has no room for is known sooner than a slow set-up
+        self.processes()  # fails sooner than a slow set-up if Ray has no room for the actor
         defences: Defences = self._answer(self._actor.start, seconds=self._setup_seconds)
         return defences
 
@@ -348,17 +344,17 @@ class RemoteEvaluator:
         return outcome
 
     def serve_all(self, requests: Sequence[JobRequest]) -> list[Outcome]:
-        """`serve` for each, in one call. What it raises may be due to any of them."""
+        """Score jobs in one call. An error may be due to any of them."""
         seconds = sum(self._longest(request) for request in requests)
         outcomes: list[Outcome] = self._answer(self._actor.serve_all, tuple(requests), seconds=seconds)
         return outcomes
 
     def _longest(self, request: JobRequest) -> float:
-        """Seconds: a job may find no child, and lose one."""
+        """Return the maximum seconds of a job, which may have to start a child and then lose it."""
         return 2 * (self._setup_seconds + request.limit)
 
     def processes(self) -> tuple[int, int | None]:
-        """The process ids of the actor and of its child."""
+        """Return the process ids of the actor and of its child."""
         pids: tuple[int, int | None] = self._answer(self._actor.processes, seconds=0.0)
         return pids
 
@@ -367,15 +363,15 @@ class RemoteEvaluator:
             self._ray.kill(self._actor, no_restart=True)
 
     def close(self) -> None:
-        """Nothing is left to wait for: a killed actor takes its child with it."""
+        """Do nothing: a killed actor takes its child with it."""
 
     def _answer(self, method: Any, *arguments: object, seconds: float) -> Any:
-        """What the actor's method returns. Raises WorkerLost where it is Ray that failed."""
+        """Call a method of the actor and return its result. Raises UserError, and WorkerLost if Ray itself failed."""
         errors = self._ray.exceptions
         try:
             answer = self._ray.get(method.remote(*arguments), timeout=seconds + _GRACE)
         except errors.RayTaskError:
-            raise  # an error of Vulcan's own
+            raise  # raised by Vulcan's code and not by Ray
         except errors.RayError as error:
             lost = WorkerLost if self._comes_back() else WorkerRetired
             raise lost(f"{type(error).__name__}: {str(error).partition(chr(10))[0]}") from error
@@ -384,9 +380,9 @@ class RemoteEvaluator:
         return answer
 
     def _comes_back(self) -> bool:
-        """Wait until Ray has started an actor anew; False where it does not, such as where the actor's node is gone.
+        """Wait until Ray has restarted the actor; False if it does not, for example if the actor's node is gone.
 
-        Meanwhile every call of it fails at once: a job's tries would be used up in no time.
+        Meanwhile every call of the actor fails at once, which would use up a job's tries immediately.
         """
         until = time.monotonic() + _GRACE
         while time.monotonic() < until:

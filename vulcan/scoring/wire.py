@@ -1,6 +1,6 @@
-"""What parent and child say to each other: JSON objects, each behind its length in four bytes.
+"""Wire format between parent and child: JSON objects, each prefixed by its length in four bytes.
 
-JSON and not pickle, for a pickle from the child would run code of its choice in the parent.
+JSON and not pickle: unpickling data from the child would let it run arbitrary code in the parent.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from vulcan.scoring.job import JobRequest, Outcome
 
 HEADER = struct.Struct("!I")
 MAX_REPLY = 1 << 20
-"""Bytes of the longest message that a parent reads."""
+"""Maximum size in bytes of a message that a parent reads."""
 MAX_SIGNATURE = 256
-"""Characters of the longest digest of decisions; it is kept with every candidate."""
+"""Maximum length in characters of a digest of decisions, which is stored with every candidate."""
 
 
 class MalformedMessage(Exception):
-    """The other side sent something that is not the message expected."""
+    """A message that is not of the expected form."""
 
 
 def encode(message: Mapping[str, Any]) -> bytes:
@@ -31,7 +31,7 @@ def encode(message: Mapping[str, Any]) -> bytes:
 
 
 def decode(body: bytes) -> dict[str, Any]:
-    """The message in `body`. Raises MalformedMessage for anything but a JSON object."""
+    """Parse a message. Raises MalformedMessage for anything but a JSON object."""
     try:
         message = json.loads(body, parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
@@ -48,9 +48,9 @@ def _refuse(constant: str) -> NoReturn:
 def outcome_of(
     reply: Mapping[str, Any], ticket: str, request: JobRequest, names: tuple[str, ...], seconds: float
 ) -> Outcome:
-    """The outcome in a child's reply; nothing in it is taken on trust. Raises MalformedMessage.
+    """Parse and validate the outcome in a child's untrusted reply. Raises MalformedMessage.
 
-    `ticket` is what the request was sent with: a reply prepared before the request cannot know it.
+    `ticket` is the nonce sent with the request: a reply prepared before the request cannot contain it.
     """
     status, message = reply.get("status"), reply.get("message", "")
     if reply.get("ticket") != ticket or not isinstance(message, str):
@@ -78,13 +78,13 @@ def _is_signature(signature: object) -> bool:
 
 
 class Channel:
-    """The child's end. Plain `read` and `write`, the only calls on it that the jail lets through."""
+    """The child's end of the socket: plain `read` and `write`, the only calls on it that the sandbox allows."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
 
     def receive(self) -> bytes | None:
-        """The body of the next message; None where the parent has closed its end."""
+        """Return the body of the next message; None once the parent has closed its end."""
         header = self._read(HEADER.size)
         return None if header is None else self._read(HEADER.unpack(header)[0])
 

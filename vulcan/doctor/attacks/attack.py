@@ -1,7 +1,4 @@
-"""What an attack is, and what came of one.
-
-What attacks are aimed at: files, sockets, shared memory and a process, all made for the purpose.
-"""
+"""Attacks, their results, and their targets: files, sockets, shared memory and a process made for the purpose."""
 
 from __future__ import annotations
 
@@ -24,23 +21,25 @@ from vulcan.scoring.program_wire import HEADER, FrameKind
 from vulcan.scoring.sandbox.layers import Layer
 
 Form = Literal["forked", "evaluator", "source", "scoring", "ray"]
-"""Where it is tried: in a forked child, in the jailed evaluator, or on the local Ray that a search starts; in tests
-also on the checkers and on the score."""
+"""The form of an attack: in a forked child, in the sandboxed evaluator, or on the local Ray of a search.
+
+In tests also on the checkers (`source`) and on the score (`scoring`).
+"""
 
 OWN_PROCESS = "a process of its own"
 PLAIN_VALUES = "plain numbers only"
 TICKET = "ticket of the job"
 INSTANCES = "scored on the instances alone"
-"""Layers that are not the operating system's: how Vulcan is built."""
+"""Layers that are due to Vulcan's design and not to the operating system."""
 
 
 @dataclass(frozen=True)
 class Attack:
-    """Python to be run as a candidate would be that had broken out of its language.
+    """Python code run in place of a candidate that has broken out of its language.
 
-    The code reaches its end by `got(text)`, and finds what it needs in the mapping `given`. `stopped_by` has the layers
-    each of which is enough by itself, the one that is met first in front; `only_root` are those of them that hold only
-    where the user to be kept out of is root, and `landlock` is the version of Landlock that it takes.
+    The code reports success by `got(text)`, and reads its targets from the mapping `given`. `stopped_by` lists the
+    layers that each suffice to stop it, in the order in which it meets them; `only_root` are those of them that hold
+    only if the user to protect is root, and `landlock` is the Landlock version required.
     """
 
     name: str
@@ -50,15 +49,16 @@ class Attack:
     only_root: frozenset[Layer] = frozenset()
     given: dict[str, object] = field(default_factory=dict)
     harmless: dict[str, object] = field(default_factory=dict)
-    """What `given` has instead where the layers that stop it are left out."""
+    """Replacements for entries of `given`, used when the layers that stop the attack are left out."""
     seconds: float = 10.0
 
 
 @dataclass(frozen=True, slots=True)
 class AttackObservation:
-    """What was seen of an attack: what it got, if anything, and otherwise what ended it.
+    """The observed effect of an attack: its loot `got`, or None and the `sign` of what stopped it.
 
-    `sign` is the name of an error number or of an exception, or `timeout`, `memory`, or the name of a signal.
+    `sign` is the name of an error number, of an exception or of a signal, or `timeout`, `memory`, `processor`,
+    `message`, `exit` or `nothing`.
     """
 
     got: str | None
@@ -68,7 +68,7 @@ class AttackObservation:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One line of the table. `stopped_by` is None where the attack got through, or nobody can say what stopped it."""
+    """A row of the results; `stopped_by` is None if the attack succeeded, or what stopped it is unknown."""
 
     attack: str
     form: Form
@@ -103,14 +103,14 @@ _SIGNS: dict[Layer | str, tuple[str, ...]] = {
 
 
 def stopper(layers: tuple[Layer | str, ...], evidence: AttackObservation) -> str | None:
-    """The first of the layers that can have done what was seen; None where the attack got through, or none can."""
+    """Return the first layer that explains the observation; None if the attack succeeded, or no layer explains it."""
     if evidence.got is not None:
         return None
     return next((str(layer) for layer in layers if evidence.sign in _SIGNS.get(layer, ())), None)
 
 
 KEY_VARIABLE = "VULCAN_ATTACK_API_KEY"
-"""A variable that stands for a model's key."""
+"""An environment variable that stands in for a model's API key."""
 
 _OPENAT = {"x86_64": 257, "aarch64": 56}
 _VICTIM = "import sys\nx = object()\nprint(id(x), flush=True)\nsys.stdin.read()"
@@ -119,7 +119,7 @@ _CREATE, _REMOVE = 0o1000, 0
 
 @contextmanager
 def targets() -> Iterator[dict[str, object]]:
-    """What attacks are `given`; all of it is gone at the end."""
+    """Create the targets that attacks are `given`, and remove them at the end."""
     with ExitStack() as until_done:
         public = Path(tempfile.mkdtemp(prefix="vulcan-attack-"))
         until_done.callback(shutil.rmtree, public, ignore_errors=True)
@@ -171,7 +171,7 @@ def targets() -> Iterator[dict[str, object]]:
 
 @contextmanager
 def _shared_memory() -> Iterator[int]:
-    """The key of a System V segment that everybody on this host may attach."""
+    """Create a System V segment that every user of this host may attach, and yield its key."""
     libc = ctypes.CDLL(None, use_errno=True)
     key = int.from_bytes(os.urandom(3), "big") + 1
     segment = libc.shmget(key, ctypes.c_size_t(4096), _CREATE | 0o666)

@@ -1,4 +1,4 @@
-"""Runs an attack's code: what stands in a child for a candidate that has broken out of its language."""
+"""Runner of an attack's code in a child, in place of a candidate that has broken out of its language."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from vulcan.scoring.program_wire import MessageChannel
 
 
 def carry_out(code: str, given: Mapping[str, Any], **names: object) -> dict[str, str]:
-    """What came of the code: `{"got": text}`, or `{"sign": what refused it}`."""
+    """Run the code; return `{"got": text}`, or `{"sign": ..., "detail": ...}` of what stopped it."""
     trophies: list[str] = []
     attempt = ForeignCall()
     with attempt:
@@ -30,7 +30,7 @@ def carry_out(code: str, given: Mapping[str, Any], **names: object) -> dict[str,
 
 
 def run(channel: MessageChannel) -> None:
-    """The runner of a fork server: a message has an attack's code and what it is given, or asks about nothing."""
+    """Serve a fork server's messages, each an attack's code and `given`, or a ping."""
     while (message := channel.receive()) is not None:
         order = json.loads(message)
         if "code" in order:

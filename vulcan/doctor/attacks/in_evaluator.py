@@ -1,4 +1,4 @@
-"""Attacks in the jailed evaluator: as if an Anvil policy had broken out into the process that scores it."""
+"""Attacks in the sandboxed evaluator, as if an Anvil policy had broken out into the process that scores it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TASK = str(Path(__file__).parent / "target")
 HONEST = Instance("honest", "train", {})
 MIN = "def decide(load, room):\n    return min(load, room)\n"
 VALUES = ("flattering", "lying", "nan", "truth", "text", "huge")
-"""Tricks with what an evaluator returns; `vulcan.doctor.attacks.target.evaluator` has them."""
+"""Hostile return values of an evaluator, defined in `vulcan.doctor.attacks.target.evaluator`."""
 
 _ELSEWHERE = frozenset(
     {
@@ -33,7 +33,7 @@ _ELSEWHERE = frozenset(
         "kill its own group",
     }
 )
-"""Attacks that need a child of their own each and show nothing of an evaluator that others do not."""
+"""Attacks left out: each needs a separate child, and shows nothing about an evaluator that others do not."""
 
 _FORGED_REPLY = """
 import os
@@ -44,12 +44,12 @@ FORGED_REPLY = Attack("forged score on the result channel", _FORGED_REPLY, (TICK
 
 
 def evaluator_attacks() -> tuple[Attack, ...]:
-    """The system's attacks that are tried on an evaluator."""
+    """Return the attacks on the system that are tried in an evaluator."""
     return tuple(attack for attack in SYSTEM_ATTACKS if attack.name not in _ELSEWHERE)
 
 
 class EvaluatorRange:
-    """Carries attacks out in one persistent evaluator, which is started anew where an attack ends it."""
+    """A range for attacks in one persistent evaluator, which is restarted if an attack ends it."""
 
     def __init__(self, given: Mapping[str, object], attacks: Sequence[Attack], layers: Layers = ALL) -> None:
         self._instances = {attack.name: _instance(attack, given, bool(layers.off)) for attack in attacks}
@@ -72,11 +72,11 @@ class EvaluatorRange:
         return AttackObservation(None, words[-1] if words[-1].startswith("SIG") else "exit", outcome.message)
 
     def run(self, instance: str, seconds: float = 10.0) -> Outcome:
-        """The outcome of an honest policy on the instance of this name."""
+        """Score an honest policy on the instance of this name."""
         return self.evaluator.run(Job(1, MIN, (self._instances[instance],), seconds))
 
     def honest(self, source: str = MIN, *, probe: bool = False) -> Outcome:
-        """The outcome of a policy on the honest instance."""
+        """Score a policy on the honest instance."""
         return self.evaluator.run(Job(1, source, (HONEST,), 10.0, probe))
 
     def close(self) -> None:
@@ -89,7 +89,7 @@ def _instance(attack: Attack, given: Mapping[str, object], harmless: bool) -> In
 
 
 IMITATION = "def decide(load, room):\n    if load == 0:\n        return min(load, room)\n    return -1.0\n"
-"""Decides as `MIN` does on the probe, and nowhere else."""
+"""A policy that decides as `MIN` does on the probe, and nowhere else."""
 
 
 def _probe(arena: EvaluatorRange) -> Result:
@@ -100,7 +100,7 @@ def _probe(arena: EvaluatorRange) -> Result:
 
 
 def evaluator_results(given: Mapping[str, object]) -> Iterator[Result]:
-    """Every attack on the evaluator, in turn."""
+    """Carry out every attack in the evaluator, one by one."""
     attacks = evaluator_attacks()
     arena = EvaluatorRange(given, (*attacks, FORGED_REPLY))
     try:

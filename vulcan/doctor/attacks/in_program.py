@@ -1,4 +1,4 @@
-"""Attacks in a forked child: raw Python where a program would run, with no checker in between."""
+"""Attacks in a forked child: raw, unchecked Python in place of a program."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from vulcan.scoring.sandbox.lockdown import Defences
 
 RUNNER = "vulcan.doctor.attacks.breakout:run"
 _PATIENCE = 2.0
-"""Seconds after which an attack that nothing ends is taken to go on for ever."""
+"""Seconds after which an attack that nothing ends is assumed to run forever."""
 _PATIENCE_WITH_LIMIT = 120.0
-"""The same, where a limit of one second of processor time should end it."""
+"""The same, if a limit of one second of processor time should end the attack."""
 
 _MEMORY = 256 << 20
 
 
 class ForkedRange:
-    """Carries attacks out, each in a child of its own, under some layers."""
+    """A range for attacks in forked children, one child each, under the given layers."""
 
     def __init__(self, given: Mapping[str, object], layers: Layers = ALL) -> None:
         self._given = given
@@ -36,7 +36,7 @@ class ForkedRange:
         return self._server.start()
 
     def carry_out(self, attack: Attack) -> AttackObservation:
-        """What came of the attack; in its harmless form where a layer is left out."""
+        """Carry out the attack, in its harmless form if a layer is left out."""
         if self.layers.off:
             order = {"code": attack.code, "given": {**self._given, **attack.given, **attack.harmless}}
         else:

@@ -1,4 +1,4 @@
-"""Attacks on the local Ray that a search starts: reach its ports from the network, and join it without its token."""
+"""Attacks on the local Ray that a search starts: reaching its ports from the network, joining without its token."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ class Listener:
 
     @property
     def loopback(self) -> bool:
-        """Whether only this host reaches it."""
+        """True if the port can be reached from this host only."""
         address = ipaddress.ip_address(self.address)
         mapped = getattr(address, "ipv4_mapped", None)
         return (mapped or address).is_loopback
 
 
 def listeners(pid: int) -> list[Listener]:
-    """The listening TCP sockets of a process and its descendants, by port; none where /proc is not there."""
+    """List the listening TCP sockets of a process and its descendants, by port; empty without /proc."""
     sockets = dict(_listening_sockets())
     found = set()
     for each in (pid, *descendants(pid)):
@@ -56,7 +56,7 @@ def listeners(pid: int) -> list[Listener]:
 
 
 def _listening_sockets() -> Iterator[tuple[str, tuple[str, int]]]:
-    """Inode, address and port of each listening TCP socket of this network namespace."""
+    """Yield inode, address and port of each listening TCP socket of this network namespace."""
     for table in ("/proc/net/tcp", "/proc/net/tcp6"):
         with suppress(OSError):
             for line in Path(table).read_text().splitlines()[1:]:
@@ -67,7 +67,7 @@ def _listening_sockets() -> Iterator[tuple[str, tuple[str, int]]]:
 
 
 def _decode(address: str) -> str:
-    """A hexadecimal address of /proc/net/tcp, whose 32-bit words are in the host's byte order, as text."""
+    """Decode a hexadecimal address of /proc/net/tcp, whose 32-bit words are in the host's byte order."""
     words = [bytes.fromhex(address[at : at + 8]) for at in range(0, len(address), 8)]
     if sys.byteorder == "little":
         words = [word[::-1] for word in words]
@@ -75,7 +75,7 @@ def _decode(address: str) -> str:
 
 
 def host_addresses() -> list[str]:
-    """The IPv4 addresses of this host's interfaces but for the loopback one; none where /proc is not there."""
+    """List the IPv4 addresses of this host's interfaces, except loopback; empty without /proc."""
     with suppress(OSError):
         trie = Path("/proc/net/fib_trie").read_text()
         local = set(re.findall(r"\|-- ([\d.]+)\n\s+/32 host LOCAL", trie))
@@ -84,7 +84,7 @@ def host_addresses() -> list[str]:
 
 
 def ray_results() -> Iterator[Result]:
-    """The attacks on a local Ray started for them. Raises RayUnavailable where it does not start."""
+    """Carry out the attacks on a local Ray started for them. Raises RayUnavailable if it does not start."""
     with RayRuntime(workers=1) as runtime:
         ray = runtime.wait()
         address = ray.get_runtime_context().gcs_address

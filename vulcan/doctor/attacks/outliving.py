@@ -1,7 +1,7 @@
-"""Attacks by outliving: a candidate in an endless loop, whose keeper is killed where it stands.
+"""Attacks by outliving: a candidate in an endless loop whose keeper, the parent of its sandbox, is killed.
 
-`python -m vulcan.doctor.attacks.outliving FORM` is such a keeper: it prints the process id of what holds the
-candidate, and keeps it at work.
+`python -m vulcan.doctor.attacks.outliving FORM LAYERS_OFF` is such a keeper: it prints the process id of the evaluator
+or fork server that has the candidate, and waits for the candidate.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from vulcan.scoring.sandbox.processes import descendants, is_alive, state
 _SECONDS = 600.0
 _PATIENCE = 20.0
 _AT_WORK = 0.1
-"""Seconds of work after which a candidate is past its start."""
+"""Seconds after which a running candidate is past its start."""
 _LOOP = next(attack for attack in SYSTEM_ATTACKS if attack.name == "infinite loop")
 
 
 def outlives_its_keeper(form: Form, layers: Layers = ALL) -> bool:
-    """Whether anything of a candidate is left once its keeper has been killed. Nothing is, when this returns."""
+    """Check whether any process of a candidate survives the kill of its keeper; survivors are then killed."""
     command = [sys.executable, "-m", "vulcan.doctor.attacks.outliving", form, json.dumps(layers.to_json())]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) as keeper:
@@ -50,7 +50,7 @@ def outlives_its_keeper(form: Form, layers: Layers = ALL) -> bool:
 
 
 def lifetime_results() -> Iterator[Result]:
-    """The attack in each form."""
+    """Carry out the attack in each form."""
     forms: tuple[Form, ...] = ("evaluator", "forked")
     for form in forms:
         survived = outlives_its_keeper(form)

@@ -1,4 +1,4 @@
-"""All attacks on a host, as `vulcan doctor --attack` and `make attack` carry them out."""
+"""The attack suite of `vulcan doctor --attack` and `make attack`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from vulcan.doctor.attacks.system import SYSTEM_ATTACKS
 
 @contextmanager
 def key_in_environment() -> Iterator[None]:
-    """A key where keys are, for attacks to look for."""
+    """Set an API key in the environment, for attacks to look for."""
     before = os.environ.get(KEY_VARIABLE)
     os.environ[KEY_VARIABLE] = "sk-of-the-attack-suite"
     yield
@@ -27,9 +27,9 @@ def key_in_environment() -> Iterator[None]:
 
 
 def results() -> Iterator[Result]:
-    """What became of each attack, one by one.
+    """Carry out all attacks and yield their results one by one.
 
-    Raises UserError where no child can be started at all, and RayUnavailable where Ray does not start.
+    Raises UserError if no child can be started at all, and RayUnavailable if Ray does not start.
     """
     with key_in_environment(), targets() as given:
         with ForkedRange(given) as arena:

@@ -1,4 +1,4 @@
-"""Attacks on the host, in raw Python and raw system calls, as if the language's checker had been got round."""
+"""Attacks on the host by raw Python and raw system calls, as if the language's checker had been bypassed."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The sandbox of candidates: what each layer is, and how a process locks itself down."""
+"""The sandbox of candidates: its layers, and the lockdown of a process."""

@@ -1,4 +1,4 @@
-"""The environment of a child: nothing of the parent's but what Python and numba need to load."""
+"""The environment variables of a child: only those that Python and numba need to load."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _ONE_THREAD = (
 
 
 def child_environment() -> dict[str, str]:
-    """Every variable a child sees. API keys, tokens and proxies are not among them.
+    """Return the environment of a child, without API keys, tokens and proxies.
 
-    The child imports from where its parent does; it hashes texts alike in every run; it uses one thread.
-    Raises UserError where the cache directory cannot be written.
+    The child has its parent's import path, a fixed hash seed, and a single thread.
+    Raises UserError if the cache directory is not writable.
     """
     keep_compiled_kernels_in_cache()
     return {

@@ -1,4 +1,4 @@
-"""What a child's death tells of the job it was at."""
+"""Interpretation of a child's exit code as the outcome of its job."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from vulcan.scoring.job import Limits, Status
 
-# What libstdc++, LLVM, glibc and CPython print as they give up
+# Messages that libstdc++, LLVM, glibc and CPython print when they run out of memory
 _OUT_OF_MEMORY = re.compile(r"out of memory|bad_alloc|cannot allocate memory|MemoryError", re.IGNORECASE)
 
 HOST_RAN_OUT = "killed by the kernel, for the host ran out of memory"
@@ -19,7 +19,7 @@ def out_of_memory(limits: Limits) -> str:
 
 
 def describe(return_code: int) -> str:
-    """How a process ended, from its `Popen.returncode`."""
+    """Describe how a process ended, from its `Popen.returncode`."""
     if return_code >= 0:
         return f"its process ended with exit code {return_code}"
     return f"its process was killed by {_signal_name(-return_code)}"
@@ -33,22 +33,22 @@ def _signal_name(number: int) -> str:
 
 
 def may_be_external(return_code: int) -> bool:
-    """Whether the candidate may have had no part in the death: nobody sends itself these signals.
+    """Check whether the death may have an external cause: no process sends itself these signals.
 
-    SIGBUS comes of a trace that was cut off while it was mapped: no policy touches a trace itself.
+    SIGBUS is caused by a trace that was truncated while mapped; no policy accesses a trace itself.
     """
     return return_code in (-signal.SIGKILL, -signal.SIGXCPU, -signal.SIGBUS)
 
 
 def is_external(return_code: int) -> bool:
-    """Whether the candidate has had no part in the death."""
+    """Check whether the death certainly has an external cause."""
     return return_code == -signal.SIGBUS
 
 
 def classify_exit(return_code: int, errors: str, host_ran_out: bool, limits: Limits) -> tuple[Status, str]:
-    """Status and message of a job at which the child died, after printing `errors`.
+    """Return the status and message of a job during which the child died, after printing `errors`.
 
-    `host_ran_out` says that the kernel has killed something for want of memory while the child lived.
+    `host_ran_out` is True if the kernel's OOM killer killed any process during the child's life.
     """
     if _OUT_OF_MEMORY.search(errors):
         return "memory", out_of_memory(limits)
@@ -60,10 +60,10 @@ def classify_exit(return_code: int, errors: str, host_ran_out: bool, limits: Lim
 
 
 def kernel_kills() -> int:
-    """How many processes the kernel has ever killed for want of memory; 0 where it does not say."""
+    """Return the number of processes ever killed by the kernel's OOM killer; 0 where it is not reported."""
     counters = Path("/proc/vmstat")
     if not counters.exists():
         return 0
-    # bytes: a server of forks cannot load a codec any more
+    # bytes: the fork server can no longer load a codec
     found = re.search(rb"^oom_kill (\d+)$", counters.read_bytes(), re.MULTILINE)
     return int(found.group(1)) if found else 0

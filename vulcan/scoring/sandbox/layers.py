@@ -1,4 +1,4 @@
-"""The layers that keep a candidate in, by name."""
+"""The layers of the sandbox, by name."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Self
 
 
 class Layer(StrEnum):
-    """One thing that holds by itself, whatever becomes of the others. The values are what reports call them."""
+    """A defence that holds independently of the others; its value is its name in reports."""
 
     ENVIRONMENT = "empty environment"
     DESCRIPTORS = "closed descriptors"
@@ -34,9 +34,9 @@ class Layer(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Layers:
-    """Which layers are left out: none, but where a test shows what a layer does by leaving it out.
+    """The layers in force: all, except where a test or a check disables some to show what a layer does.
 
-    No command and no configuration leads here.
+    No command-line option and no configuration can disable a layer.
     """
 
     off: frozenset[Layer] = frozenset()

@@ -1,12 +1,8 @@
-"""Linux's own defences, by raw system calls: no_new_privs, the parent-death signal, Landlock and seccomp.
+"""Linux defences by raw system calls: no_new_privs, parent-death signal, Landlock, seccomp, namespaces.
 
-Documented in prctl(2), capabilities(7), landlock(7) and seccomp(2). Each function raises OSError where the kernel
-refuses.
-
-Linux namespaces, without privileges where the host allows it, by raw system calls.
-
-Documented in namespaces(7), user_namespaces(7), pid_namespaces(7) and mount(2). Each function raises OSError where the
-kernel refuses, as Docker's default profile and some distributions have it do.
+Each function raises OSError if the kernel refuses, as it does for namespaces under Docker's default profile and on
+some distributions. Namespaces need no privileges where the host allows that. Documented in prctl(2), capabilities(7),
+landlock(7), seccomp(2), namespaces(7), user_namespaces(7), pid_namespaces(7) and mount(2).
 """
 
 from __future__ import annotations
@@ -45,12 +41,12 @@ KILL_PROCESS = 0x8000_0000
 DENY_WITH_EPERM = 0x0005_0000 | 1
 ALLOW = 0x7FFF_0000
 
-# Classic BPF: the operations used, and where struct seccomp_data keeps what they look at
+# Classic BPF: the operations used, and offsets into struct seccomp_data
 LOAD, JUMP_IF_EQUAL, JUMP_IF_AT_LEAST, JUMP_IF_ANY_BIT, RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 CALL_NUMBER, CALL_ARCHITECTURE, FIRST_ARGUMENT, THIRD_ARGUMENT = 0, 4, 16, 32
 
 Instruction = tuple[int, int, int, int]
-"""Operation, how many instructions to skip if true, if false, and the operand."""
+"""Operation, instructions to skip if true, instructions to skip if false, and operand."""
 
 
 class _Program(ctypes.Structure):
@@ -81,18 +77,18 @@ def _system_call(number: int, *arguments: object) -> int:
 def die_with_parent() -> None:
     """Have the kernel kill this process when the thread that started it ends.
 
-    It is the dying thread that sends the signal: one that has lost the right to signal this process sends none.
+    The signal is sent with the rights of the dying thread: if it may not signal this process, none is sent.
     """
     _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def adopt_orphans() -> None:
-    """Have the kernel give this process the orphans among its descendants, so that none of them is lost from sight."""
+    """Make this process the reaper of its orphaned descendants, so that it can find all of them."""
     _prctl(PR_SET_CHILD_SUBREAPER, 1)
 
 
 def allow_own_proc_files(allowed: bool) -> None:
-    """Whether this process, having changed its user, may write /proc/self, and others of that user may trace it."""
+    """Set whether this process, having changed its user, may write /proc/self and be traced by others of that user."""
     _prctl(PR_SET_DUMPABLE, int(allowed))
 
 
@@ -101,16 +97,16 @@ def forbid_new_privileges() -> None:
 
 
 def drop_capabilities() -> None:
-    """Give up every capability, in whatever user namespace this process is."""
+    """Drop every capability, in the current user namespace."""
     header = struct.pack("=Ii", CAPABILITY_VERSION_3, 0)
     nothing = bytes(2 * struct.calcsize("=3I"))
     _checked(_libc.capset(header, nothing), "capset")
 
 
 def forbid_paths() -> int:
-    """Deny every path, TCP port, outside signal and abstract socket that the kernel's Landlock knows to deny.
+    """Deny all paths, TCP ports, signals to outside and abstract sockets, as far as the kernel's Landlock can.
 
-    Returns the ABI version of Landlock. Needs `forbid_new_privileges` first.
+    Return the ABI version of Landlock. Needs `forbid_new_privileges` first.
     """
     version = ctypes.c_uint32(LANDLOCK_CREATE_RULESET_VERSION)
     abi = _checked(_system_call(LANDLOCK_CREATE_RULESET, None, ctypes.c_size_t(0), version), "Landlock")
@@ -127,7 +123,7 @@ def forbid_paths() -> int:
 
 
 def _landlock_attributes(abi: int) -> bytes:
-    """struct landlock_ruleset_attr, in the length that this ABI has: all that it can handle is handled."""
+    """Build struct landlock_ruleset_attr in the size of this ABI, with every right it can handle."""
     files = FILE_RIGHTS_OF_ABI_1
     for right, since in (
         (FILE_REFER, FILE_REFER_ABI),
@@ -145,10 +141,10 @@ def _landlock_attributes(abi: int) -> bytes:
 
 
 def forbid_system_calls(architecture: Architecture, *, compiling: bool = True) -> None:
-    """Deny, in every thread, all calls but the allowed ones with EPERM; a foreign call table is death.
+    """Deny all but the allowed system calls with EPERM, in every thread; a foreign call table kills the process.
 
-    `compiling` says whether memory may still be made executable; without, only the calls that plain Python needs are
-    left. The calls to themselves of `abort` and `raise` pass, so that a crash is seen for what it is. Needs
+    With `compiling`, memory may still be made executable; without, only the calls that plain Python needs are allowed.
+    `abort` and `raise` may signal the process itself, so that a crash is reported as such. Needs
     `forbid_new_privileges` first.
     """
     instructions = list(_filter(architecture, compiling))
@@ -202,7 +198,7 @@ NEW_NETWORK = 0x4000_0000
 MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC = 1, 2, 4, 8
 
 NOBODY = 65534
-"""User and group without rights, on every Linux."""
+"""The unprivileged user and group of every Linux."""
 
 _MOUNT_POINTS = ("/sys", "/mnt", "/tmp")
 
@@ -214,7 +210,7 @@ def _check(result: int, what: str) -> None:
 
 
 def become_nobody() -> None:
-    """Give up root, where this process has it: limits on processes, for one, do not bind root."""
+    """Drop root if this process has it; the process limit, for example, does not apply to root."""
     if os.geteuid() == 0:
         os.setgroups([])
         os.setresgid(NOBODY, NOBODY, NOBODY)
@@ -222,25 +218,25 @@ def become_nobody() -> None:
 
 
 def unshare(kinds: int) -> None:
-    """Leave the namespaces of these kinds for new, empty ones. A new user namespace needs a single thread."""
+    """Move to new, empty namespaces of these kinds. A new user namespace requires a single thread."""
     _check(_libc.unshare(ctypes.c_int(kinds)), "unshare")
 
 
 def enter_new_users(kinds: int) -> None:
-    """Enter a new user namespace in which this process is itself, has every capability, and nobody else exists.
+    """Enter a new user namespace that maps only this process's user and group, with every capability.
 
-    `kinds` are further namespaces to make in it.
+    `kinds` are further namespaces to create in it.
     """
     user, group = os.geteuid(), os.getegid()
     unshare(NEW_USERS | kinds)
-    # bytes, for a text needs a codec, which may lie where this process can no longer read
+    # bytes: text needs a codec, whose module this process may no longer be able to read
     Path("/proc/self/setgroups").write_bytes(b"deny")
     Path("/proc/self/gid_map").write_bytes(b"%d %d 1" % (group, group))
     Path("/proc/self/uid_map").write_bytes(b"%d %d 1" % (user, user))
 
 
 def mount_nothing() -> str:
-    """Mount an empty, read-only file system somewhere in this mount namespace. Returns where."""
+    """Mount an empty, read-only file system in this mount namespace, and return its path."""
     place = next(path for path in _MOUNT_POINTS if os.path.isdir(path))
     flags = ctypes.c_ulong(MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC)
     _check(_libc.mount(b"none", place.encode(), b"tmpfs", flags, b"size=4k,nr_inodes=2,mode=555"), "mount")
@@ -248,15 +244,15 @@ def mount_nothing() -> str:
 
 
 def live_in(place: str) -> None:
-    """Make a directory the root of all this process can name."""
+    """Make a directory the root and the working directory of this process."""
     os.chroot(place)
     os.chdir("/")
 
 
 class ProcessNamespaces:
-    """Gives each next child a process namespace of its own: the child is its process 1, and all in it die with it.
+    """A source of process namespaces, one per child: the child is process 1, and all others in it die with it.
 
-    To be made where this process has every capability over its own process namespace.
+    Create it while this process has every capability over its own process namespace.
     """
 
     def __init__(self) -> None:

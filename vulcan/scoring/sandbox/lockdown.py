@@ -1,7 +1,8 @@
-"""Locks the current process down, for good, with whatever this host has to offer.
+"""Irrevocable lockdown of the current process, with the defences that this host offers.
 
-Two forms: `lock_down` is for the evaluator, which is started by exec, compiles candidates in itself and lasts for many;
-`isolate` and `confine` are for free Python: a warm server isolates itself once, and confines each child that it forks.
+`lock_down` is for the evaluator, which is started by exec, compiles candidates in-process and serves many of them.
+`isolate` and `confine` are for free Python: a warm server isolates itself once, and each child that it forks is
+confined.
 """
 
 from __future__ import annotations
@@ -27,16 +28,16 @@ _NOTHING = {
     "RLIMIT_MEMLOCK": Layer.OTHER_LIMITS,
     "RLIMIT_MSGQUEUE": Layer.OTHER_LIMITS,
 }
-"""What a locked-down child gets none of: new descriptors, file bytes, processes, core dumps ..."""
+"""Resource limits that are 0 in a locked-down child: new descriptors, file bytes, processes, core dumps etc."""
 
 
 @dataclass(frozen=True, slots=True)
 class Defences:
-    """Which defences took hold in a child.
+    """The defences in force in a child.
 
-    `landlock` is the version of its ABI, 0 where there is none; `namespaces` and `limits` name the namespaces and the
-    resource limits in force; `unprivileged` says that it is neither root nor has a capability; `notes` says in a line
-    each why a defence is missing.
+    `landlock` is its ABI version, 0 without Landlock; `namespaces` and `limits` name the namespaces and the resource
+    limits in force; `unprivileged` means neither root nor any capability; `notes` has one line per missing defence,
+    with the reason.
     """
 
     parent_death_signal: bool = False
@@ -51,12 +52,12 @@ class Defences:
 
     @property
     def complete(self) -> bool:
-        """Whether nothing is missing that Vulcan knows to use."""
+        """True if no defence known to Vulcan is missing."""
         return not self.notes
 
     @property
     def missing_for_free_programs(self) -> tuple[str, ...]:
-        """What a host lacks that free Python must not be run without: each by itself would let it out."""
+        """The missing defences without which free Python must not run: lacking any one, it could break out."""
         needed = {
             str(Layer.NO_NEW_PRIVILEGES): self.no_new_privileges,
             str(Layer.SECCOMP): self.seccomp,
@@ -74,7 +75,7 @@ class Defences:
 
 @dataclass(slots=True)
 class Notes:
-    """Runs a step and keeps why it failed."""
+    """A log of the steps that failed, and why."""
 
     lines: list[str] = field(default_factory=list)
 
@@ -89,7 +90,7 @@ class Notes:
 
 @dataclass(frozen=True, slots=True)
 class Isolation:
-    """What `isolate` has reached; `nothing` is where an empty file system is mounted."""
+    """The result of `isolate`; `nothing` is the path at which an empty file system is mounted."""
 
     unprivileged: bool = False
     namespaces: tuple[str, ...] = ()
@@ -97,15 +98,15 @@ class Isolation:
 
 
 def die_with_parent() -> bool:
-    """Ask to be killed when the starting thread ends; False where the system has no such thing."""
+    """Request a kill when the starting thread ends; False if the system does not support it."""
     return sys.platform == "linux" and Notes().attempt("parent-death signal", linux.die_with_parent)
 
 
 def lock_down(limits: Limits, *, parent_death_signal: bool, layers: Layers = ALL) -> Defences:
-    """Take every right from this process that serving jobs does not need. There is no way back.
+    """Irrevocably drop every right that serving jobs does not need, and report the defences in force.
 
-    A host without one of the defences (another system, an old kernel, a container that forbids it) is no
-    error: the report says so.
+    A defence that the host lacks (another system, an old kernel, a container that forbids it) is no error; the report
+    says so.
     """
     notes = Notes()
     if not parent_death_signal and Layer.PARENT_DEATH in layers:
@@ -114,7 +115,7 @@ def lock_down(limits: Limits, *, parent_death_signal: bool, layers: Layers = ALL
     parent = os.getppid()
     isolation = isolate(layers, notes, processes=False)
     if parent_death_signal:
-        # to become another user takes it back, and the parent may have died meanwhile
+        # changing the user resets it, and the parent may have died meanwhile
         die_with_parent()
         if os.getppid() != parent:
             sys.exit(1)
@@ -130,15 +131,15 @@ def lock_down(limits: Limits, *, parent_death_signal: bool, layers: Layers = ALL
 
 
 def isolate(layers: Layers, notes: Notes, *, processes: bool) -> Isolation:
-    """Leave root, the network and, with `processes`, all other processes of the host, where the host allows it.
+    """Drop root and the network and, with `processes`, the host's other processes, where the host allows it.
 
-    With `processes`, it is the next child of this process that is alone.
+    With `processes`, the next child of this process is the one in the new process namespace.
     """
     if sys.platform != "linux":
         return Isolation(os.geteuid() != 0)
     if Layer.UNPRIVILEGED in layers:
         notes.attempt(Layer.UNPRIVILEGED, linux.become_nobody)
-        # the kernel gives the files in /proc/self of one that changed its user to root
+        # after a change of user the kernel makes root the owner of the files in /proc/self
         notes.attempt(Layer.UNPRIVILEGED, lambda: linux.allow_own_proc_files(True))
     wanted = {
         Layer.NETWORK: linux.NEW_NETWORK | linux.NEW_MESSAGES | linux.NEW_NAMES,
@@ -176,7 +177,7 @@ def confine(
     layers: Layers,
     compiling: bool,
 ) -> Defences:
-    """The steps that bind this process alone. `compiling` says whether it may go on to make memory executable."""
+    """Apply the defences of this process alone. With `compiling`, it may still make memory executable."""
     on_linux = sys.platform == "linux"
     empty_root = isolation.nothing is not None and notes.attempt(
         Layer.EMPTY_ROOT, lambda: linux.live_in(isolation.nothing or "/")
@@ -191,7 +192,7 @@ def confine(
     )
     abi = _forbid_paths(notes) if privileges and Layer.LANDLOCK in layers else 0
     in_force = _limit_resources(limits, address_space, layers, notes)
-    # last, for it forbids all the calls above
+    # last, because it forbids all the calls above
     seccomp = privileges and Layer.SECCOMP in layers and _forbid_system_calls(notes, compiling)
     return Defences(
         parent_death_signal,
@@ -226,7 +227,7 @@ def _forbid_system_calls(notes: Notes, compiling: bool) -> bool:
 
 
 def address_space_allowed(limits: Limits, notes: Notes) -> int | None:
-    """What the process has, mapped traces and libraries too, and what it may add, in bytes."""
+    """Return the address-space limit in bytes: current size, mapped traces and libraries included, plus allowance."""
     statistics = Path("/proc/self/statm")
     if not statistics.exists():
         notes.lines.append("RLIMIT_AS: the size of the process is not known on this system")

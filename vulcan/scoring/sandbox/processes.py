@@ -1,7 +1,4 @@
-"""Every process that a process has started, directly or not.
-
-What ends an evaluator's helper processes when the evaluator is killed and nobody is left to see to them.
-"""
+"""Descendants of a process: finding and killing them, and a watchdog for an evaluator's helper processes."""
 
 from __future__ import annotations
 
@@ -17,7 +14,7 @@ _ROUNDS = 100
 
 
 def descendants(pid: int) -> list[int]:
-    """Process ids of the descendants of `pid` that live now, the nearest first; none where /proc is not there."""
+    """List the process ids of the current descendants of `pid`, nearest first; empty without /proc."""
     found = [pid]
     for parent in found:
         found += _children(parent)
@@ -26,16 +23,16 @@ def descendants(pid: int) -> list[int]:
 
 def _children(pid: int) -> list[int]:
     children: list[int] = []
-    with suppress(OSError):  # it may have ended, or /proc may not be there
+    with suppress(OSError):  # it may have ended, or there may be no /proc
         for task in Path(f"/proc/{pid}/task").iterdir():
             children += [int(child) for child in (task / "children").read_bytes().split()]
     return children
 
 
 def kill_descendants(pid: int) -> None:
-    """SIGKILL to every descendant, until none is left that is alive: they may be forking meanwhile.
+    """Send SIGKILL to every descendant, repeatedly until none is alive, as they may fork meanwhile.
 
-    Those whose parent ends are found only while `pid` itself lives and adopts orphans (`linux.adopt_orphans`).
+    Orphans are found only while `pid` itself lives and adopts them (`linux.adopt_orphans`).
     """
     for _ in range(_ROUNDS):
         living = [child for child in descendants(pid) if is_alive(child)]
@@ -47,12 +44,12 @@ def kill_descendants(pid: int) -> None:
 
 
 def is_alive(pid: int) -> bool:
-    """Whether the process is there and not a zombie; False where /proc is not there."""
+    """Check whether the process exists and is not a zombie; False without /proc."""
     return state(pid) not in ("", "Z", "X")
 
 
 def state(pid: int) -> str:
-    """The state of a process as proc(5) has it, such as `R` for one at work; empty where there is none."""
+    """Return the state of a process by proc(5), for example `R` for running; empty if there is none."""
     try:
         return Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[0].decode()
     except OSError:
@@ -60,10 +57,10 @@ def state(pid: int) -> str:
 
 
 def guard_helpers() -> None:
-    """Have this process's group killed when this process ends, where it leads one and has started helpers in it.
+    """Have this process's group killed when this process ends, if it leads one and has started helpers.
 
-    Its keeper does that while it lives. When the keeper is killed, the parent-death signal ends this process, and
-    helpers would be left. Call it before the process locks itself down.
+    The parent does that while it lives. If the parent is killed, the parent-death signal ends this process, but not its
+    helpers. Call it before the process locks itself down.
     """
     leader = os.getpid()
     if sys.platform != "linux" or os.getpgrp() != leader or not descendants(leader):
@@ -73,7 +70,7 @@ def guard_helpers() -> None:
 
 
 def _watch(leader: int) -> NoReturn:
-    """Not by a parent-death signal, which a process that has locked itself down cannot send any more."""
+    """Kill the group when its leader ends. A parent-death signal does not do: a locked-down process cannot send it."""
     os.closerange(0, os.sysconf("SC_OPEN_MAX"))
     ended = select.poll()
     ended.register(os.pidfd_open(leader), select.POLLIN)

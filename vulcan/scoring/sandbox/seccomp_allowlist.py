@@ -1,9 +1,9 @@
-"""The numbers of the system calls that a locked-down child may make, by architecture.
+"""Seccomp allow-list of a locked-down child: system-call numbers by architecture.
 
-A child that compiles (`_X86_64`, `_AARCH64`: an evaluator, LLVM in it) needs a few more than one that only runs Python
-(those of them in `_FOR_PLAIN_PYTHON`).
+A child that compiles (an evaluator, with LLVM) may make all the calls in `_X86_64` or `_AARCH64`; one that only runs
+Python, those that are also in `_FOR_PLAIN_PYTHON`.
 
-From the Linux kernel's arch/x86/entry/syscalls/syscall_64.tbl and include/uapi/asm-generic/unistd.h.
+Sources: the Linux kernel's arch/x86/entry/syscalls/syscall_64.tbl and include/uapi/asm-generic/unistd.h.
 """
 
 from __future__ import annotations
@@ -97,14 +97,15 @@ _FOR_PLAIN_PYTHON = (
     *("futex", "sched_yield", "rseq", "getcpu", "getpid", "gettid", "exit", "exit_group"),
     *("gettimeofday", "time", "clock_gettime", "clock_getres", "times", "getrusage", "getrandom"),
 )
-"""Most used first: the filter is searched in this order. To sleep is not among them."""
+"""System calls of plain Python, most used first, the order in which the filter tests them. No sleep calls."""
 
 
 @dataclass(frozen=True, slots=True)
 class Architecture:
-    """`audit` is AUDIT_ARCH_* of linux/audit.h; `seccomp` and `tgkill` are the numbers of those calls.
+    """System-call numbers of an architecture.
 
-    `foreign_from` is the first number of a second call table (x32), or None.
+    `audit` is AUDIT_ARCH_* of linux/audit.h; `seccomp` and `tgkill` are the numbers of those calls; `foreign_from` is
+    the first number of a second call table (x32), or None.
     """
 
     audit: int
@@ -125,5 +126,5 @@ ARCHITECTURES = {
 
 
 def this_architecture() -> Architecture | None:
-    """The table of this machine; None where there is none."""
+    """Return the table of this host's architecture; None if there is none."""
     return ARCHITECTURES.get(platform.machine())

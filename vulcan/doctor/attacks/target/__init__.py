@@ -1,1 +1,1 @@
-"""A task to attack: its evaluator runs an attack's code, as if a candidate had broken out of the language into it."""
+"""A task to attack: its evaluator runs an attack's code, as if a candidate had broken out of its language."""

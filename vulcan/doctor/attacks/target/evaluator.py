@@ -1,4 +1,4 @@
-"""An evaluator that is honest on an instance without code, and carries out the code of any other."""
+"""An evaluator that scores honestly, but runs the code or returns the hostile value of an instance with one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from vulcan.task import Json, Metrics, Split
 
 
 class _Flattering:
-    """A value that says of every comparison what a candidate would like to hear."""
+    """A value for which every comparison with `==`, `<`, `>`, `<=` or `>=` is true."""
 
     def __lt__(self, other: object) -> bool:
         return True
@@ -30,7 +30,7 @@ class _Flattering:
 
 
 class _Lying(float):
-    """A number whose value, when it is asked for, is another."""
+    """A number that converts to a different float, infinity."""
 
     def __float__(self) -> float:
         return float("inf")
@@ -51,7 +51,7 @@ class TargetEvaluator:
         return ()
 
     def prepare(self, instances: Sequence[Instance]) -> None:
-        """Nothing: all is in the instances."""
+        """Do nothing: instances are self-contained."""
 
     def evaluate(self, policy: Policy, instance: Instance) -> Metrics:
         parameters: Mapping[str, Any] = instance.parameters
@@ -64,7 +64,7 @@ class TargetEvaluator:
         return {"sum": sum(decide({"load": float(n), "room": float(10 - n)}) for n in range(11))}
 
     def decisions(self, policy: Policy) -> str:
-        """The decision in one state of all those that instances have."""
+        """Return the decision in one of the states that instances have."""
         return str(policy.reference()({"load": 0.0, "room": 10.0}))
 
     def baselines(self) -> Mapping[str, BaselineKind]:

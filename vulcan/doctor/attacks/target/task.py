@@ -1,4 +1,4 @@
-"""The task: one function of two numbers."""
+"""The task declaration: one function of two numbers."""
 
 from pathlib import Path
 
