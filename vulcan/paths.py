@@ -35,7 +35,7 @@ def keep_compiled_kernels_in_cache() -> None:
     os.environ.setdefault("NUMBA_CACHE_DIR", str(cache_directory("kernels", _kernels_version())))
 
 
-_COMPILED = ("numba_support", "policy_calls", "runtime")
+_COMPILED = ("policy_calls", "runtime")
 """Modules of `vulcan.anvil.native` that numba compiles."""
 
 

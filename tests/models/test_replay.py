@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from vulcan.errors import UserError
 from vulcan.models import Message, Proposer, Reply, Request
 from vulcan.models.base import Recorded, content_hash
-from vulcan.models.replay import Replay
+from vulcan.models.open import Replay
 
 
 def chat(*contents: str) -> tuple[Message, ...]:

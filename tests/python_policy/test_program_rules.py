@@ -6,8 +6,7 @@ from program_parts import CACHE, SEEDS, TOY, program
 from vulcan.anvil import Rejected
 from vulcan.anvil.diagnostics import explain
 from vulcan.python_policy.allowed import NAMES, namespace
-from vulcan.python_policy.check import check_program
-from vulcan.python_policy.dispatch import check_policy, describe_policy
+from vulcan.python_policy.check import check_policy, check_program, describe_policy
 from vulcan.python_policy.rules import RULES
 from vulcan.searches.reply import parse_source
 

@@ -11,7 +11,7 @@ from vulcan.anvil import Rejected
 from vulcan.doctor.attacks.attack import Result
 from vulcan.doctor.attacks.in_evaluator import TASK
 from vulcan.doctor.attacks.system import SYSTEM_ATTACKS
-from vulcan.python_policy.dispatch import check_policy
+from vulcan.python_policy.check import check_policy
 from vulcan.registry import find_task
 from vulcan.task import Feature, Hook, Program, Record, Scalar, Task
 

@@ -39,7 +39,7 @@ def check(
     """
     from vulcan.anvil import Policy, Rejected
     from vulcan.anvil.diagnostics import findings_document
-    from vulcan.python_policy.dispatch import check_policy
+    from vulcan.python_policy.check import check_policy
     from vulcan.registry import find_task
 
     source = read_policy(policy)

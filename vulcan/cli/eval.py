@@ -56,7 +56,7 @@ def evaluate(
     """
     from vulcan.anvil import Rejected
     from vulcan.evaluator import load_evaluator
-    from vulcan.python_policy.dispatch import check_policy
+    from vulcan.python_policy.check import check_policy
     from vulcan.registry import find_task, task_reference
     from vulcan.scoring import Job, LocalExecutor, Setup
     from vulcan.searches.config import SearchConfig, complete_settings

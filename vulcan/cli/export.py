@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from vulcan.documents.run import ExportDocument, ExportFormat, ExportListDocument, ExportSubject
     from vulcan.export import Provenance
     from vulcan.export.formats import Exporter, FormatResult
-    from vulcan.python_policy.dispatch import AnyPolicy
+    from vulcan.python_policy.check import AnyPolicy
     from vulcan.task import Task
 
 CONTEXT = TASK_OPTIONS
@@ -164,7 +164,7 @@ def _of_task(
     """Return a policy's file, or for --list the first policy of the task. Raises UserError, or Exit if rejected."""
     from vulcan.anvil import Rejected
     from vulcan.export import Provenance
-    from vulcan.python_policy.dispatch import check_policy
+    from vulcan.python_policy.check import check_policy
     from vulcan.registry import find_task
     from vulcan.results.evidence_card import CardExporter
 

@@ -28,7 +28,7 @@ def show(
       vulcan task show cache_eviction
       vulcan task show ./tasks/shiny --json
     """
-    from vulcan.python_policy.dispatch import describe_policy
+    from vulcan.python_policy.check import describe_policy
     from vulcan.registry import find_task
     from vulcan.results.task import task_document
     from vulcan.searches.config import complete_settings

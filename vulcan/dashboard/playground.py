@@ -21,7 +21,7 @@ from vulcan.documents.dashboard import (
 )
 from vulcan.errors import UserError, did_you_mean
 from vulcan.evaluator import Instance
-from vulcan.python_policy.dispatch import AnyPolicy, check_policy
+from vulcan.python_policy.check import AnyPolicy, check_policy
 from vulcan.registry import find_task
 from vulcan.scoring import Job, Limits, Outcome, Setup, WorkerLost
 from vulcan.scoring.evaluator_process import JailedEvaluator

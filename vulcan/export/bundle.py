@@ -9,7 +9,7 @@ from pathlib import Path
 
 from vulcan.errors import UserError
 from vulcan.export.provenance import Provenance
-from vulcan.python_policy.dispatch import AnyPolicy, check_policy
+from vulcan.python_policy.check import AnyPolicy, check_policy
 from vulcan.registry import find_task
 from vulcan.store import RunRecord
 from vulcan.store.events import CandidateJudged

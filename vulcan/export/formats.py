@@ -42,7 +42,7 @@ from vulcan.export.provenance import Provenance
 from vulcan.export.python.module import python_module
 from vulcan.export.python.program_module import program_module
 from vulcan.export.template import CUT, load_template
-from vulcan.python_policy.dispatch import AnyPolicy
+from vulcan.python_policy.check import AnyPolicy
 from vulcan.python_policy.policy import ProgramPolicy
 from vulcan.task import Task
 

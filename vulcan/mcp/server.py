@@ -20,7 +20,7 @@ from pydantic import Field, ValidationError, WithJsonSchema
 from vulcan import __version__
 from vulcan.errors import UserError, did_you_mean
 from vulcan.progress.plain import NullDisplay
-from vulcan.python_policy.dispatch import describe_policy
+from vulcan.python_policy.check import describe_policy
 from vulcan.registry import find_task
 from vulcan.results.candidate import candidate_document, candidate_row
 from vulcan.results.evidence_card import export_candidate

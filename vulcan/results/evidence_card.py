@@ -22,7 +22,7 @@ from vulcan.export.bundle import find_candidate
 from vulcan.export.formats import export_policy
 from vulcan.export.provenance import Provenance
 from vulcan.export.source import CARD, source_text
-from vulcan.python_policy.dispatch import AnyPolicy
+from vulcan.python_policy.check import AnyPolicy
 from vulcan.python_policy.policy import ProgramPolicy
 from vulcan.registry import built_in_directory
 from vulcan.results.candidate import candidate_row, lineage, metric_rows

@@ -20,7 +20,7 @@ from typing import Any, cast
 from vulcan.anvil import Policy, Rejected
 from vulcan.errors import UserError, did_you_mean
 from vulcan.evaluator import Evaluator, Instance, OffersFingerprints, decisions_of, load_evaluator
-from vulcan.python_policy.dispatch import AnyPolicy, check_policy
+from vulcan.python_policy.check import AnyPolicy, check_policy
 from vulcan.python_policy.policy import ProgramFailed, ProgramPolicy
 from vulcan.registry import find_task
 from vulcan.scoring.foreign_code import ForeignCall, one_line

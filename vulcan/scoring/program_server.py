@@ -3,6 +3,8 @@
 Started by `vulcan.scoring.program_server_client`, it imports what candidates need, isolates itself from the host as far
 as possible, and forks a child for each candidate. It never runs a candidate's code, and reads only the header of a
 child's message, whose content is for the client.
+
+The process of one free-Python candidate: fork, confinement, messages, supervision and kill.
 """
 
 from __future__ import annotations
@@ -11,20 +13,271 @@ import gc
 import importlib
 import json
 import os
+import select
 import signal
+import socket
 import sys
+import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import asdict, dataclass
 from typing import Any, NoReturn
 
 from vulcan.scoring.foreign_code import ForeignCall
 from vulcan.scoring.job import Limits
-from vulcan.scoring.program_child import Child, Host
-from vulcan.scoring.program_wire import FrameKind, Frames, Hangup
+from vulcan.scoring.program_wire import MAX_MESSAGE, NO_QUESTION, QUESTION, FrameKind, Frames, Hangup, MessageChannel
 from vulcan.scoring.sandbox import linux
+from vulcan.scoring.sandbox.exit_causes import HOST_RAN_OUT, describe, kernel_kills, out_of_memory
 from vulcan.scoring.sandbox.layers import Layer, Layers
 from vulcan.scoring.sandbox.linux import ProcessNamespaces
-from vulcan.scoring.sandbox.lockdown import Notes, address_space_allowed, die_with_parent, isolate
+from vulcan.scoring.sandbox.lockdown import Isolation, Notes, address_space_allowed, confine, die_with_parent, isolate
+from vulcan.scoring.sandbox.processes import kill_descendants
+
+CHANNEL = 3
+"""The only descriptor of a child apart from 0, 1 and 2, which point to the null device."""
+OUT_OF_MEMORY, FAILED = 77, 78
+"""Exit codes of a child whose runner raised an error."""
+
+_CHUNK = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """The server's state for every child. `control` is the server's own descriptor, which no child may keep."""
+
+    control: int
+    runner: Callable[[MessageChannel], object]
+    limits: Limits
+    layers: Layers
+    isolation: Isolation
+    notes: tuple[str, ...]
+    address_space: int | None
+    process_namespaces: ProcessNamespaces | None
+
+
+class Child:
+    """A candidate's process, seen from the server."""
+
+    def __init__(self, host: Host, seconds: float) -> None:
+        """Fork the process. Its first message, unsolicited, reports its defences."""
+        self._host = host
+        self._seconds = seconds
+        self._began = time.monotonic()
+        self._kills_before = kernel_kills()
+        self._deadline = self._began + seconds if Layer.WALL_CLOCK in host.layers else None
+        self._inbox = bytearray()
+        self._outbox = b""
+        self._mark = NO_QUESTION
+        self._report: bytes | None = None
+        self._socket, theirs = socket.socketpair()
+        with theirs:
+            self._pid = self._fork(theirs)
+        self._socket.setblocking(False)
+        self._poll = select.poll()
+        self._poll.register(self._socket, select.POLLIN)
+        self._poll.register(host.control, select.POLLIN)
+        self._poll_is_idle = True
+
+    def answer(self, message: bytes | None) -> bytes | None:
+        """Send a message and return the reply; None if the child ends instead. A message of None sends nothing.
+
+        Raises Hangup if the client goes away meanwhile.
+        """
+        if self._report is None and message is not None:
+            self._mark = os.urandom(len(NO_QUESTION))
+            self._outbox = QUESTION.pack(len(message), self._mark) + message
+            if self._spoke_out_of_turn():
+                self.end("crashed", "its process spoke before it was asked")
+            else:
+                self._write()
+        while self._report is None:
+            if not self._outbox and (answer := self._complete_message()) is not None:
+                return answer
+            self._wait()
+        return None
+
+    def end(self, status: str, message: str) -> None:
+        """Kill the child and its descendants and record how it ended: with this status, or its own earlier end.
+
+        An empty `message` with status `crashed` is replaced by the verdict on its exit code.
+        """
+        if self._report is not None:
+            return
+        if Layer.SESSION in self._host.layers:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._pid, signal.SIGKILL)
+        os.kill(self._pid, signal.SIGKILL)  # as process 1 of its namespace, it takes all others in it with it
+        _, wait_status, used = os.wait4(self._pid, 0)
+        self._end_what_is_left()
+        self._socket.close()
+        cpu_seconds = used.ru_utime + used.ru_stime
+        if status == "crashed" and not message:
+            status, message = self._verdict(os.waitstatus_to_exitcode(wait_status), cpu_seconds)
+        self._report = json.dumps(
+            {
+                "status": status,
+                "message": message,
+                "seconds": time.monotonic() - self._began,
+                "cpu_seconds": cpu_seconds,
+                "peak_bytes": used.ru_maxrss * (1 if sys.platform == "darwin" else 1024),
+            }
+        ).encode()
+
+    def report(self) -> bytes:
+        """Return how it ended: the fields of `vulcan.scoring.program_server_client.ProgramEnded`, as JSON."""
+        assert self._report is not None
+        return self._report
+
+    def _end_what_is_left(self) -> None:
+        """Kill and reap leftovers; without process namespaces, processes that left the child's group too.
+
+        Such orphans have been adopted by the server.
+        """
+        if self._host.process_namespaces is None:
+            kill_descendants(os.getpid())
+        with suppress(ChildProcessError):
+            while os.waitpid(-1, 0 if self._host.process_namespaces is None else os.WNOHANG)[0]:
+                pass
+
+    def _verdict(self, exit_code: int, cpu_seconds: float) -> tuple[str, str]:
+        if exit_code == OUT_OF_MEMORY:
+            return "memory", out_of_memory(self._host.limits)
+        allowed = self._host.limits.cpu_seconds
+        if exit_code == -signal.SIGKILL and kernel_kills() > self._kills_before:
+            return "memory", HOST_RAN_OUT
+        if exit_code == -signal.SIGXCPU or (exit_code == -signal.SIGKILL and cpu_seconds >= allowed):
+            return "timeout", f"took more than {allowed} s of processor time"
+        if exit_code == -signal.SIGKILL:
+            return "crashed", "its process closed its channel, or was killed by SIGKILL"
+        return "crashed", describe(exit_code)
+
+    def _wait(self) -> None:
+        """Wait until something has been written or read, or the deadline has passed."""
+        if self._deadline is not None and time.monotonic() >= self._deadline:
+            self.end("timeout", f"took more than {self._seconds:g} s")
+            return
+        left = None if self._deadline is None else (self._deadline - time.monotonic()) * 1000
+        for descriptor, events in self._poll.poll(left):
+            if descriptor == self._host.control:
+                # the client waits for the reply, so the only thing to read is the end of file
+                self.end("ended", "told to end")
+                raise Hangup
+            if self._report is None and events & ~select.POLLOUT:
+                self._read()
+            if self._report is None and events & select.POLLOUT:
+                self._write()
+
+    def _write(self) -> None:
+        """Write as much as possible; poll for writability only while something is left."""
+        try:
+            written = self._socket.send(self._outbox)
+        except BlockingIOError:
+            written = 0
+        except (BrokenPipeError, ConnectionResetError):
+            self.end("crashed", "")
+            return
+        was_all = written == len(self._outbox)
+        self._outbox = self._outbox[written:]
+        if was_all != self._poll_is_idle:
+            self._poll.modify(self._socket, select.POLLIN if was_all else select.POLLIN | select.POLLOUT)
+            self._poll_is_idle = was_all
+
+    def _read(self) -> None:
+        try:
+            chunk = self._socket.recv(_CHUNK)
+        except ConnectionResetError:
+            chunk = b""
+        if not chunk:
+            self.end("crashed", "")
+            return
+        self._inbox += chunk
+        if Layer.MESSAGES not in self._host.layers:
+            return
+        if len(self._inbox) < QUESTION.size:
+            return
+        length, mark = QUESTION.unpack_from(self._inbox)
+        if mark != self._mark:
+            self.end("crashed", "its process answered what it was not asked")
+        elif length > MAX_MESSAGE:
+            self.end("crashed", f"its process answered with more than {MAX_MESSAGE} bytes")
+
+    def _complete_message(self) -> bytes | None:
+        if len(self._inbox) < QUESTION.size:
+            return None
+        end = QUESTION.size + QUESTION.unpack_from(self._inbox)[0]
+        if len(self._inbox) < end:
+            return None
+        message = bytes(self._inbox[QUESTION.size : end])
+        del self._inbox[:end]
+        if self._inbox and Layer.MESSAGES in self._host.layers:
+            self.end("crashed", "its process answered more than it was asked")
+            return None
+        return message
+
+    def _spoke_out_of_turn(self) -> bool:
+        """Check whether it has sent anything since its last reply; a dead child is noticed later."""
+        if Layer.MESSAGES not in self._host.layers:
+            return False
+        try:
+            return bool(self._socket.recv(1, socket.MSG_PEEK))
+        except (BlockingIOError, ConnectionResetError):
+            return False
+
+    def _fork(self, theirs: socket.socket) -> int:
+        namespaces = self._host.process_namespaces
+        if namespaces is not None:
+            namespaces.for_next_child()
+        pid = os.fork()
+        if pid == 0:
+            _be_the_child(self._host, theirs)
+        if namespaces is not None:
+            namespaces.as_before()
+        return pid
+
+
+def _be_the_child(host: Host, channel_socket: socket.socket) -> NoReturn:
+    """Run the candidate in the forked child; never returns, and lets no error reach the server's code."""
+    code = FAILED
+    try:
+        channel = MessageChannel(_keep_only(channel_socket, host))
+        channel.send(_confined(host))
+        attempt = ForeignCall()
+        with attempt:
+            host.runner(channel)
+        code = 0 if attempt.error is None else OUT_OF_MEMORY if isinstance(attempt.error, MemoryError) else FAILED
+    finally:
+        os._exit(code)
+
+
+def _keep_only(channel_socket: socket.socket, host: Host) -> int:
+    """Close every descriptor but the channel, and point 0, 1 and 2 at the null device."""
+    if Layer.DESCRIPTORS not in host.layers:
+        return channel_socket.fileno()
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for standard in (0, 1, 2):
+        os.dup2(nowhere, standard)
+    os.dup2(channel_socket.fileno(), CHANNEL, inheritable=False)
+    os.closerange(CHANNEL + 1, os.sysconf("SC_OPEN_MAX"))
+    return CHANNEL
+
+
+def _confined(host: Host) -> bytes:
+    layers = host.layers
+    if Layer.SESSION in layers:
+        os.setsid()
+    parent_death_signal = Layer.PARENT_DEATH in layers and die_with_parent()
+    notes = Notes(list(host.notes))
+    defences = confine(
+        host.limits,
+        host.isolation,
+        notes,
+        address_space=host.address_space,
+        parent_death_signal=parent_death_signal,
+        layers=layers,
+        compiling=False,
+    )
+    return json.dumps(asdict(defences)).encode()
+
 
 _FIRST_SECONDS = 60.0
 """Wall-clock limit of the first child, which shows before any candidate which defences hold."""

@@ -12,7 +12,7 @@ from typing import Literal
 
 from vulcan.anvil import Rejected
 from vulcan.evaluator import Instance, SplitName
-from vulcan.python_policy.dispatch import check_policy
+from vulcan.python_policy.check import check_policy
 from vulcan.scoring import Executor, Job, Outcome
 from vulcan.searches.config import SearchConfig
 from vulcan.searches.reply import parse_source, refutation

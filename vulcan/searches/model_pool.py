@@ -16,8 +16,8 @@ from vulcan.models.base import Recorded
 from vulcan.models.budget import Budget
 from vulcan.models.call_settings import CallSettings, parse_temperature
 from vulcan.models.ensemble import ArmOutcome, Ensemble, choose_model, choose_source
+from vulcan.models.open import Replay
 from vulcan.models.prices import expected_cost, expected_tokens, find_price
-from vulcan.models.replay import Replay
 from vulcan.searches.config import SearchConfig
 from vulcan.searches.proposal import Proposal
 from vulcan.store.events import CallRecord

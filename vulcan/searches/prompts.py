@@ -14,7 +14,7 @@ import jinja2
 from vulcan.errors import UserError
 from vulcan.evaluator import Instance
 from vulcan.models.base import Message
-from vulcan.python_policy.dispatch import describe_policy
+from vulcan.python_policy.check import describe_policy
 from vulcan.searches.population import ScoredCandidate
 from vulcan.searches.strategies.base import Draft
 from vulcan.task import Json, Mechanism, Objective, Rank, Task, Value

@@ -8,7 +8,7 @@ from vulcan.anvil import Policy, Rejected
 from vulcan.anvil.diagnostics import explain
 from vulcan.anvil.proofs import Refutation, refuted_required
 from vulcan.models import NoSource, Reply, extract_source
-from vulcan.python_policy.dispatch import AnyPolicy, check_policy
+from vulcan.python_policy.check import AnyPolicy, check_policy
 from vulcan.task import Task
 
 

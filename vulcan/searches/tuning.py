@@ -19,7 +19,7 @@ from typing import Protocol
 from vulcan.anvil import Policy, Rejected, check, ir
 from vulcan.anvil.rewrite.lift_constants import Adjustable, Knob, adjustable, lift, lowered
 from vulcan.anvil.unparse import emit_source
-from vulcan.python_policy.dispatch import check_policy
+from vulcan.python_policy.check import check_policy
 from vulcan.python_policy.policy import ProgramPolicy
 from vulcan.searches.options import MIN_EVALUATIONS
 from vulcan.task import Task

@@ -14,7 +14,7 @@ from vulcan.cli.main import app
 from vulcan.errors import UserError
 from vulcan.export import Provenance, policy_source
 from vulcan.export.formats import EXPORTERS, every_format, exporters_of, find_exporter, pack_formats
-from vulcan.python_policy.dispatch import check_policy
+from vulcan.python_policy.check import check_policy
 from vulcan.registry import find_task, known_tasks
 from vulcan.results.evidence_card import CardExporter
 from vulcan.task import Task

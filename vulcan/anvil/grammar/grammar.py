@@ -26,8 +26,7 @@ from vulcan.anvil.grammar.limits import (
     MAX_TREE_NODES,
     Limit,
 )
-from vulcan.anvil.grammar.rules import RULES, Rule
-from vulcan.anvil.grammar.statistic_table import STATISTICS, Scope, StatisticArgument, StatisticKind
+from vulcan.anvil.grammar.tables import RULES, STATISTICS, Rule, Scope, StatisticArgument, StatisticKind
 
 
 @dataclass(frozen=True, slots=True)
