@@ -75,7 +75,7 @@ def search(
     wanted = configured(context, config, replay, runs_dir)
     evidence = check_config(wanted.task, wanted.search, models=wanted.repeated is None and not dry_run)
     if dry_run:
-        from vulcan.cli.dry_run import show_dry_run
+        from vulcan.cli.launch import show_dry_run
 
         show_dry_run(wanted.task, wanted.search, evidence, form, as_json=as_json)
         return
