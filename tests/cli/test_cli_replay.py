@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 from contextlib import closing
 from dataclasses import replace
@@ -159,11 +160,13 @@ def test_the_environment_does_not_change_it_either(vulcan: Console) -> None:
 
 
 def test_a_changed_task_is_told_from_the_prompt_that_differs(vulcan: Console) -> None:
-    run = record(vulcan)
+    pack = vulcan.directory / "mood_task"
+    shutil.copytree(MOOD_TASK, pack)
+    run = record(vulcan, "--task", "./mood_task")
     place = vulcan.directory / run
-    with closing(sqlite3.connect(place / FILE)) as db:
-        db.execute("UPDATE texts SET text = replace(text, 'how much there is to do', 'how much there was to do')")
-        db.commit()
+    declaration = pack / "task.py"
+    text = declaration.read_text(encoding="utf-8")
+    declaration.write_text(text.replace("how much there is to do", "how much there was to do"), encoding="utf-8")
     line = one_line(vulcan("search", "--replay", run, *LOCALLY, "--quiet"))
     assert "has another prompt than the recorded one" in line
     (other,) = [p for p in (vulcan.directory / "runs").iterdir() if p.name != place.name]

@@ -31,15 +31,16 @@ TASK = Task(
 EVALUATOR = """
 import os
 from vulcan.paths import cache_directory
-from vulcan_traces import load, open_trace, store
+from vulcan_traces import open_trace
+from vulcan_traces.storage import trace_store
 
-decoding = store.write_columns
+decoding = trace_store.write_columns
 
 def counted(folder, parts):
     (cache_directory("decoded") / str(os.getpid())).write_text("once")
     return decoding(folder, parts)
 
-store.write_columns = counted
+trace_store.write_columns = counted
 
 
 class TracedEvaluator:

@@ -34,14 +34,14 @@ def error(call: Callable[[], object]) -> str:
 def test_several_are_open_and_are_told_in_any_order_in_any_process(run: Run) -> None:
     assert [run.ask(), run.ask(), run.ask(), run.ask()] == ["3", "4", "5", None]
     late = run.tell("5", good(5))
-    assert (late.verdict, late.settled, late.candidate, late.repair) == ("scored", False, None, False)
+    assert (late.verdict, late.pending, late.candidate, late.repair) == ("scored", True, None, False)
     assert late.score == pytest.approx(34.5 / 15 - 1, abs=1e-12)
     assert judged(run.kept()) == []  # the earlier ones have no reply yet
     with run.talk() as talk:
         assert [name_of(p) for p in talk.open()] == ["3", "4"]
-    assert run.tell("4", good(4)).settled is False
+    assert run.tell("4", good(4)).pending is True
     first = run.tell("3", good(3))
-    assert (first.verdict, first.settled, first.candidate) == ("scored", True, SEEDS + 1)
+    assert (first.verdict, first.pending, first.candidate) == ("scored", False, SEEDS + 1)
     assert [(v.proposal, v.verdict) for v in judged(run.kept())] == [(3, "scored"), (4, "scored"), (5, "scored")]
     assert [run.ask(), run.ask()] == ["6", "7"]
     assert {c.model for c in run.kept().calls()} == {"somebody"}
@@ -59,7 +59,7 @@ def test_a_prompt_is_the_same_in_every_process(run: Run) -> None:
 def test_a_rejected_program_comes_back_for_repair_under_a_name_of_its_own(run: Run) -> None:
     assert [run.ask(), run.ask()] == ["3", "4"]
     told = run.tell("4", as_reply("def decide(load, room):\n    return load + missing\n"))
-    assert (told.verdict, told.repair, told.settled) == ("rejected", True, False)
+    assert (told.verdict, told.repair, told.pending) == ("rejected", True, True)
     assert "'missing' is not defined" in told.feedback
     assert run.ask() == "4.1"
     with run.talk() as talk:
@@ -98,7 +98,7 @@ def test_a_duplicate_is_told_at_once(run: Run) -> None:
     run.tell("3", good(3))
     run.ask()
     told = run.tell("4", good(3))
-    assert (told.verdict, told.score, told.settled) == ("duplicate", None, True)
+    assert (told.verdict, told.score, told.pending) == ("duplicate", None, False)
 
 
 def test_a_reply_whose_process_died_before_its_score_is_scored_by_the_next(run: Run, children: Executor) -> None:

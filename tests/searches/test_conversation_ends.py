@@ -103,7 +103,7 @@ def test_advice_is_asked_for_kept_and_shown(racers: Executor, tmp_path: Path) ->
         assert proposal is not None
         assert asks_for_advice(proposal)
     told = run.tell("4", "  Take on half.\n")
-    assert (told.verdict, told.feedback, told.settled) == (None, "the advice is kept", True)
+    assert (told.verdict, told.feedback, told.pending) == (None, "the advice is kept", False)
     assert of_kind(run.kept(), AdviceReceived) == [AdviceReceived(4, "Take on half.")]
     shown = []
     while len(shown) < 3:

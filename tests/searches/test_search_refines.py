@@ -218,5 +218,5 @@ def test_the_best_score_after_each_proposal_is_never_lower_for_tuning(racers: Ex
 
 
 def test_fewer_evaluations_than_a_tuner_can_use_are_refused() -> None:
-    with pytest.raises(UserError, match="tune is 5: it must be 0, or at least 8"):
+    with pytest.raises(UserError, match="tune is 5: at least 8 is needed, or 0"):
         config(tune=5)

@@ -110,7 +110,7 @@ def test_an_equal_program_is_a_duplicate_whatever_its_names_and_comments(childre
     (first,) = answer_next(
         study, as_reply("LIMIT = 3\n\ndef decide(load, room):\n    a = load * LIMIT\n    return a\n")
     )
-    again = '"""Other words."""\nMOST = 3.0\n\ndef decide(load, room):\n    b = load * MAX  # same\n    return b\n'
+    again = '"""Other words."""\nMAX = 3.0\n\ndef decide(load, room):\n    b = load * MAX  # same\n    return b\n'
     (second,) = answer_next(study, as_reply(again))
     assert (first.verdict, second.verdict) == ("scored", "duplicate")
     assert second.of == first.candidate

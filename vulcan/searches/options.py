@@ -26,6 +26,9 @@ PROGRESS = ("auto", "rich", "plain", "json", "none")
 MIN_EVALUATIONS = 8
 """Smallest budget with which tuning can find anything."""
 
+_MAX_SHOWN_BITS = 64
+"""Of a number in an error message."""
+
 MAX_SECONDS = 3600
 """Longest run of a candidate: the processor time that the sandbox allows (`vulcan.scoring.Limits`)."""
 
@@ -81,7 +84,8 @@ class Option:
         """Check the bounds and choices of a value of the right type. Raises UserError."""
         if value is None or value == self.off:
             return
-        shown = f"{self.switch[2:]} is {value}"
+        huge = isinstance(value, int) and value.bit_length() > _MAX_SHOWN_BITS  # Python refuses to print it
+        shown = f"{self.switch[2:]} is " + ("a huge number" if huge else str(value))
         if self.choices:
             check_choice(self.name, value, self.choices)
         elif self.repeatable and not value:

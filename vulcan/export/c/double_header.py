@@ -208,7 +208,7 @@ class _Header:
         yield "#ifndef POLICY_H\n#define POLICY_H"
         yield "#include <math.h>\n#include <stdint.h>\n#include <string.h>"
         yield '#ifdef __FAST_MATH__\n#error "policy.h: without -ffast-math only is arithmetic as defined"\n#endif'
-        yield "#define POLICY_MAX 1.7976931348623157e308"
+        yield "#define POLICY_LARGEST 1.7976931348623157e308"
         yield from structs
         if library:
             yield library

@@ -326,7 +326,7 @@ TYPES = """\
 typedef long long policy_fixed;
 typedef unsigned long long policy_word;
 
-#define POLICY_MAX 0x7fffffffffffffffLL
+#define POLICY_MOST 0x7fffffffffffffffLL
 #define POLICY_INLINE static inline __attribute__((always_inline, unused))
 #ifdef __bpf__
 /* Not static: the verifier looks at each such function once, whoever calls it. */

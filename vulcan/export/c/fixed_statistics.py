@@ -84,7 +84,7 @@ class FixedStatistics:
                 if part.kind == "ring":
                     yield from _each(length, f"{place}[i] = {unknown}LL;")
                 elif part.kind == "sorted":
-                    yield from _each(length, f"{place}[i] = POLICY_MAX;")
+                    yield from _each(length, f"{place}[i] = POLICY_MOST;")
                     yield f"{place}[0] = {unknown}LL;"
                 else:
                     yield f"{place} = {unknown}LL;"
@@ -144,17 +144,17 @@ class FixedStatistics:
         yield f"    policy_fixed moving = {value}, leaving = {oldest}, other;"
         yield f"    int gone = 0, is_full = {self.observations(group)} >= {window};"
         yield f"    if ({self.observations(group)} == 0)"
-        yield f"        {place}[0] = POLICY_MAX;"
+        yield f"        {place}[0] = POLICY_MOST;"
         yield f"    for (int i = 0; i < {window}; i++) {{"
         yield "        POLICY_BARRIER;"
         yield f"        other = {place}[i];"
         yield "        gone |= is_full & (other == leaving);"
         if window > 1:
             yield "        if (gone)"
-            yield f"            other = i < {window - 1} ? {place}[i < {window - 1} ? i + 1 : i] : POLICY_MAX;"
+            yield f"            other = i < {window - 1} ? {place}[i < {window - 1} ? i + 1 : i] : POLICY_MOST;"
         else:
             yield "        if (gone)"
-            yield "            other = POLICY_MAX;"
+            yield "            other = POLICY_MOST;"
         yield f"        {place}[i] = other;"
         yield "    }"
         yield f"    for (int i = 0; i < {window}; i++) {{"
