@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 from console import LRU, MOOD_TASK, Console
+from json_documents import CLOSED, faults
 from jsonschema import Draft202012Validator
 from locations import ROOT
 
-from vulcan.documents.schema import DOCUMENTS, SCHEMA_FILE, keys_of, make_schema, models_of
+from vulcan.documents.schema import DOCUMENTS, SCHEMA_FILE, keys_of, models_of
 
 PAGE = ROOT / "docs" / "json.md"
-CLOSED = make_schema(closed=True)
 """The schema that refuses keys without a model."""
 
 MODELS = {
@@ -68,11 +68,6 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         "export": vulcan.document("export", summary["run"], "-o", "best.py"),
         "export --list": vulcan.document("export", "--list", "--task", "cache_eviction"),
     }
-
-
-def faults(document: Any, model: str) -> list[str]:
-    validator = Draft202012Validator({"$ref": f"#/$defs/{model}", "$defs": CLOSED["$defs"]})
-    return [f"{fault.json_path}: {fault.message}" for fault in validator.iter_errors(document)]
 
 
 @pytest.mark.parametrize("command", MODELS)

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 from console import MOOD_TASK, Console, one_line
+from json_documents import faults
 from libraries import policies_in
-from test_cli_json_page import faults
 
 from vulcan.portfolio.library_file import read_library, to_json
 
