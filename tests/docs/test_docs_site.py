@@ -117,6 +117,7 @@ def test_the_search_finds_in_pages_opened_as_files(site: Path) -> None:
     if browser_path is None:
         pytest.skip("no chromium")
     asked: list[str] = []
+    os.environ["VULCAN_TESTS_DROVE_A_BROWSER"] = "1"
     with playwright.sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=browser_path, args=["--no-sandbox"])
         page = browser.new_page()

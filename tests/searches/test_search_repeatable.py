@@ -150,6 +150,7 @@ def test_where_ray_cannot_start_one_line_says_so_and_the_search_goes_on(
         raise RuntimeError("no shared memory\non this host")
 
     monkeypatch.setattr(ray, "init", fail)
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)  # whatever other tests of this process left
     assert searched(tmp_path / "run.db", ExecutionConfig("ray", 2)) == one_worker
     (message,) = [r.message for r in caplog.records if r.name == "vulcan.searches.session"]
     assert message == ("cannot start Ray: RuntimeError: no shared memory on this host; going on with --executor local")
@@ -166,6 +167,7 @@ def test_a_cluster_that_cannot_be_joined_is_the_users_to_mend(monkeypatch: pytes
         raise ConnectionError("nobody there")
 
     monkeypatch.setattr(ray, "init", fail)
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)  # whatever other tests of this process left
     store, chosen = MemoryStore(), config(model=OFFLINE)
     machines = ExecutionConfig("ray", 2, "127.0.0.1:1")
     with pytest.raises(UserError, match=r"cannot join Ray at 127.0.0.1:1: .*leave out --ray-address"):

@@ -101,11 +101,24 @@ IN_PROCESS = ("VULCAN_", "OPENAI_", "NO_COLOR", "COLUMNS")
 """Names of variables, or how they begin, that are looked at by each command and not once by a process."""
 
 
+DROVE_A_BROWSER = "VULCAN_TESTS_DROVE_A_BROWSER"
+"""Set in a process of tests once a browser has been driven in it."""
+
+
 def _needs_a_process(arguments: tuple[str | Path, ...], environment: dict[str, str]) -> bool:
     """Whether variables are for Python or a library, or a Ray would be left behind in this process."""
     without = {"local", "ask", "--dry-run"}
     starts_ray = "ray" in arguments or ("search" in arguments[:1] and without.isdisjoint(arguments))
-    return starts_ray or not all(name.startswith(IN_PROCESS) for name in environment)
+    return starts_ray or has_run_greenlets() or not all(name.startswith(IN_PROCESS) for name in environment)
+
+
+def has_run_greenlets() -> bool:
+    """Whether a browser was driven in this process.
+
+    Playwright's greenlets upset how CPython 3.11 counts recursion: its parser may then raise SystemError (AST
+    constructor recursion depth mismatch).
+    """
+    return DROVE_A_BROWSER in os.environ
 
 
 @contextmanager
