@@ -35,7 +35,7 @@ class NotMeasurable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """`measured` should be at least (or at most) `wanted`.
+    """`measured` should be at least (or at most) `target`.
 
     A quick run is short, and the machine may be busy: it fails only where a goal is missed by more than `margin`, a
     share of what is wanted. One that is not `in_quick` needs the long run: a quick one shows it, and does not assert
@@ -44,7 +44,7 @@ class Goal:
 
     name: str
     measured: float
-    wanted: float
+    target: float
     at_least: bool = True
     in_quick: bool = True
     documented: str = ""
@@ -52,7 +52,7 @@ class Goal:
 
     @property
     def met(self) -> bool:
-        return self._reaches(self.wanted)
+        return self._reaches(self.target)
 
     def is_asserted(self, quick: bool) -> bool:
         """Whether missing it makes a run fail."""
@@ -60,7 +60,7 @@ class Goal:
 
     def fails(self, quick: bool) -> bool:
         slack = self.margin if quick else 0.0
-        least = self.wanted * (1 - slack if self.at_least else 1 + slack)
+        least = self.target * (1 - slack if self.at_least else 1 + slack)
         return self.is_asserted(quick) and not self._reaches(least)
 
     def _reaches(self, wanted: float) -> bool:
@@ -69,7 +69,7 @@ class Goal:
     def line(self, quick: bool = False) -> str:
         """The goal and what became of it, in one line."""
         sign = ">=" if self.at_least else "<="
-        figures = f"{self.name}: {format_figure(self.measured)} (goal {sign} {format_figure(self.wanted)})"
+        figures = f"{self.name}: {format_figure(self.measured)} (goal {sign} {format_figure(self.target)})"
         if self.met:
             return f"met    {figures}"
         if self.documented:
@@ -84,7 +84,7 @@ class Goal:
         return {
             "name": self.name,
             "measured": self.measured,
-            "wanted": self.wanted,
+            "target": self.target,
             "at_least": self.at_least,
             "met": self.met,
             "asserted": self.is_asserted(quick),

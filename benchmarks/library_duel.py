@@ -97,35 +97,35 @@ def exported(text: str, folder: Path) -> Any:
     return module
 
 
-def real(name: str, most: int) -> Requests:
+def real(name: str, limit: int) -> Requests:
     trace = load_trace(DATA / name)
-    keys = trace.keys[trace.objects[:most]].tolist()
-    return list(zip(keys, (max(1, size) for size in trace.sizes[:most].tolist()), strict=True))
+    keys = trace.keys[trace.objects[:limit]].tolist()
+    return list(zip(keys, (max(1, size) for size in trace.sizes[:limit].tolist()), strict=True))
 
 
-def adversarial(most: int, period: int, objects: int) -> Requests:
+def adversarial(limit: int, period: int, objects: int) -> Requests:
     """Loops over `objects`, and skewed requests for others, `period` requests of each in turn."""
-    looped = load_trace(f"loop:requests={most},objects={objects}")
+    looped = load_trace(f"loop:requests={limit},objects={objects}")
     skewed = load_trace(
-        f"drift:requests={most},objects={4 * objects},alpha=1.0,period={max(100, period // 4)},churn=0.5"
+        f"drift:requests={limit},objects={4 * objects},alpha=1.0,period={max(100, period // 4)},churn=0.5"
     )
     chosen: Requests = []
-    for start in range(0, most, period):
+    for start in range(0, limit, period):
         source, offset = (looped, 0) if start // period % 2 == 0 else (skewed, 10**9)
         chosen += [
-            (int(source.keys[o]) + offset, 1) for o in source.objects[start : min(most, start + period)].tolist()
+            (int(source.keys[o]) + offset, 1) for o in source.objects[start : min(limit, start + period)].tolist()
         ]
     return chosen
 
 
-def workloads(most: int, quick: bool) -> Iterator[tuple[str, Requests, int]]:
+def workloads(limit: int, quick: bool) -> Iterator[tuple[str, Requests, int]]:
     for period in (1000, 10_000, 50_000):
-        yield f"adversarial {period}", adversarial(most, period, 1500), 1000
+        yield f"adversarial {period}", adversarial(limit, period, 1500), 1000
     for name in REAL[:2] if quick else REAL:
         if not (DATA / name).is_file():
             print(f"{name} is not there", file=sys.stderr)
             continue
-        requests = real(name, most)
+        requests = real(name, limit)
         footprint = sum(dict(requests).values())
         for share in SHARES[1:] if quick else SHARES:
             yield f"{name.rpartition('/')[2].partition('.')[0]} {share:.0%}", requests, max(1, int(footprint * share))

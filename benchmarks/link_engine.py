@@ -15,7 +15,7 @@ from benchmarks.harness import Goal, arguments, finish
 from benchmarks.link_cells import ns3_cells, wire
 from vulcan_link import Flow, Queue, Scenario, simulate
 
-PACKETS_A_SECOND = 3e6
+PACKETS_PER_SECOND = 3e6
 TIMES_NS3 = 50.0
 
 
@@ -52,8 +52,8 @@ def main() -> None:
         rows.append({"cell": cell.name, "ns3": cell.reference["wall"], "seconds": took, "times": times[-1]})
         table.append(f"{cell.name:34}{cell.reference['wall']:10.2f}{took:10.4f}{times[-1]:12.0f}")
     goals = [
-        Goal("one flow of CUBIC, packets a second", speeds["cubic"], PACKETS_A_SECOND, in_quick=False),
-        Goal("one flow of Reno, packets a second", speeds["reno"], PACKETS_A_SECOND, in_quick=False),
+        Goal("one flow of CUBIC, packets a second", speeds["cubic"], PACKETS_PER_SECOND, in_quick=False),
+        Goal("one flow of Reno, packets a second", speeds["reno"], PACKETS_PER_SECOND, in_quick=False),
         Goal("times ns-3, the least of the cells", min(times), TIMES_NS3),
         Goal("times ns-3, the median of the cells", statistics.median(times), TIMES_NS3),
     ]

@@ -28,11 +28,11 @@ class Range:
     figure: str
     low: float
     high: float
-    held: tuple[float, float] | None = None
+    covered: tuple[float, float] | None = None
 
     @property
     def bound(self) -> tuple[float, float]:
-        return self.held or (self.low, self.high)
+        return self.covered or (self.low, self.high)
 
 
 # Acceptance ranges for 12 Mbit/s, 20 ms one way; where `held` differs, docs/link-validation.md says why.

@@ -27,7 +27,7 @@ RUNS = (("sample", "no statistics"), ("heap", "five statistics"))
 FIXED_BYTES = 400 << 20
 """Of a process that has run nothing yet: Python, numpy, LLVM and the compiled kernels."""
 
-BYTES_A_REQUEST, BYTES_AN_OBJECT = 9.0, 150.0
+BYTES_PER_REQUEST, BYTES_PER_OBJECT = 9.0, 150.0
 """Bounds of a quick run beside the fixed bytes: two columns of 4 bytes a request, and what is kept of an object."""
 
 
@@ -55,7 +55,7 @@ def measure(quick: bool) -> BenchmarkResult:
     ]
     goals = [Goal("difference of measured and computed bytes of an object", max(differences), 0.05, at_least=False)]
     if quick:
-        bound = FIXED_BYTES + QUICK_REQUESTS * BYTES_A_REQUEST + QUICK_OBJECTS * BYTES_AN_OBJECT
+        bound = FIXED_BYTES + QUICK_REQUESTS * BYTES_PER_REQUEST + QUICK_OBJECTS * BYTES_PER_OBJECT
         most = max(run["peak_bytes"]["child"] for _, run in runs) / bound
         goals.append(Goal("largest resident set of 5 million requests, times its bound", most, 1.0, at_least=False))
     else:

@@ -96,7 +96,7 @@ def _goals(goals: list[Mapping[str, Any]]) -> list[str]:
         state = "" if goal["met"] else f"**missed**: {goal['documented']}" if goal["documented"] else "**missed**"
         sign = "" if goal["at_least"] else "at most "
         lines.append(
-            f"| {goal['name']} | {sign}{format_figure(goal['wanted'])} | {format_figure(goal['measured'])} | {state} |"
+            f"| {goal['name']} | {sign}{format_figure(goal['target'])} | {format_figure(goal['measured'])} | {state} |"
         )
     return [*lines, ""]
 

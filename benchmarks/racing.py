@@ -35,7 +35,7 @@ from vulcan.searches.config import complete_settings
 from vulcan.searches.evaluation import WINDOW, passes, stages, will_not_reach
 from vulcan_cache.evaluator import CacheEvaluator
 from vulcan_cache.layout import LAYOUT
-from vulcan_cache.spatial_sample import KEPT_BY_ONE_RUNG, LADDER, sampled
+from vulcan_cache.spatial_sample import KEEP_SINGLE_RUNG, LADDER, sampled
 
 DATA = Path(os.environ.get("VULCAN_DATA", Path(__file__).resolve().parents[1] / ".." / "shared" / "data"))
 LARGE = (
@@ -278,7 +278,7 @@ def main() -> None:
     on_small = [small.record(candidates, seed) for seed in seeds]
     versions = [(f"R={1 / f:g}", keep) for f, keep in LADDER]
     ladders = {"R=0.01, R=0.1": versions, "R=0.1": versions[1:]}
-    ladders |= {f"R=0.1, keeps {keep:.0%}": [("R=0.1", keep)] for keep in (0.15, KEPT_BY_ONE_RUNG)}
+    ladders |= {f"R=0.1, keeps {keep:.0%}": [("R=0.1", keep)] for keep in (0.15, KEEP_SINGLE_RUNG)}
     offered = {r.name: [i.name for i in r.instances] for r in large.evaluator.rungs(large.instances)}
     halved = {
         f"{name} of {window}": averaged([halving(found, ladder, window) for found in on_large])

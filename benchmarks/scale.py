@@ -66,13 +66,13 @@ class Measured:
     seconds: float
     driver: float
     within: float
-    way: float
+    overhead: float
     sleeps: bool = True
 
     @property
     def overhead(self) -> float:
-        """The share of a call's time that is not its jobs': `way` is the median over calls, in seconds."""
-        return self.calls * self.way / (self.calls * self.way + self.within)
+        """The share of a call's time that is not its jobs': `overhead` is the median over calls, in seconds."""
+        return self.calls * self.overhead / (self.calls * self.overhead + self.within)
 
     @property
     def idle(self) -> float:
@@ -285,7 +285,7 @@ def _fitted(found: Sequence[Measured], stages: Stages) -> Costs:
     least = [m for m in found if m.nodes == min(NODES) and m.alone and m.sleeps]
     within = statistics.median(m.within / m.jobs - m.work for m in least)
     call, job = max(float(call), 0.0), max(float(job), 0.0)
-    way = max(0.0, statistics.median(m.way for m in least) - call - job)
+    way = max(0.0, statistics.median(m.overhead for m in least) - call - job)
     return Costs(call=call, job=job, job_at_worker=max(0.0, within), way=way)
 
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from itertools import repeat
 
-from vulcan.scoring.ray_executor import MAX_JOBS, REMEMBERED, CallOverhead
+from vulcan.scoring.ray_executor import HISTORY, MAX_JOBS, CallOverhead
 
 Process = Generator["tuple[Queue | None, float]", None, None]
 """Yields what it needs next: a server of a queue, or None for nobody's, and for how many seconds."""
@@ -151,7 +151,7 @@ def predict(
     in_flight = cluster.in_flight or jobs
     asked = done = 0
     worked = ended = 0.0
-    calls = deque([(1, costs.way + costs.call + costs.job)], maxlen=REMEMBERED)
+    calls = deque([(1, costs.way + costs.call + costs.job)], maxlen=HISTORY)
 
     def candidate() -> Process:
         if cluster.model_seconds:

@@ -87,4 +87,4 @@ def measured_stages(quick: bool) -> Stages:
             _, seconds = apart(lambda proposal=proposal, reply=reply: study.tell(proposal, reply))
             keep += seconds
         store.close()
-        return Stages(draft / study.settled, keep / study.settled)
+        return Stages(draft / study.completed, keep / study.completed)

@@ -65,7 +65,7 @@ SEARCHES: dict[str, dict[str, Any]] = {
 COMPARED = tuple(SEARCHES)[2:]
 RECORDED = Path(__file__).resolve().parents[1] / "tests" / "data" / "recorded" / "run.db"
 IN_FLIGHT = 32
-SECONDS_A_REPLY = 0.5
+SECONDS_PER_REPLY = 0.5
 TASK = find_task("cache_eviction")
 MAX_RESAMPLES = 10_000
 
@@ -142,9 +142,9 @@ def searched(
         study.begin()
         while (proposal := study.ask()) is not None:
             study.tell(proposal, lineup.propose(proposal))
-            if study.settled == candidates:
+            if study.completed == candidates:
                 best, seconds = points[-1][1], executor.seconds
-            if study.settled >= candidates and (
+            if study.completed >= candidates and (
                 plain is None or points[-1][1] >= plain.best or executor.seconds > PATIENCE * plain.seconds
             ):
                 break
@@ -156,7 +156,7 @@ def model_path(evidence: EvaluationSet, config: SearchConfig, executor: InThisPr
     with tempfile.TemporaryDirectory() as directory:
         shutil.copy(RECORDED, directory)
         replies = [call.reply for call in SQLiteStore(Path(directory) / RECORDED.name).calls()]
-    with RecordedServer(replies, SECONDS_A_REPLY) as server:
+    with RecordedServer(replies, SECONDS_PER_REPLY) as server:
         chosen = replace(
             config, model=("recorded",), api_base=server.url, strategy="best-of-n", in_flight=IN_FLIGHT,
             budget_candidates=2 * IN_FLIGHT, tune=0, simplify=0, racing=False,
@@ -208,8 +208,11 @@ def main() -> None:
     table, document, goals = report(curves, list(traces), list(seeds), candidates)
     config, evidence, executor = grounds[min(traces)]
     most_open, seconds = model_path(evidence, config, executor)
-    table += ["", f"a model on loopback, {SECONDS_A_REPLY:g} s a reply, {2 * IN_FLIGHT} recorded replies of a language "
-              f"model: {most_open} calls open at once, {seconds:.1f} s with scoring"]  # fmt: skip
+    table += [
+        "",
+        f"a model on loopback, {SECONDS_PER_REPLY:g} s per reply, {2 * IN_FLIGHT} recorded replies of a language "
+        f"model: {most_open} concurrent calls, {seconds:.1f} s with scoring",
+    ]
     document["model_path"] = {"most_open": most_open, "seconds": seconds}
     goals.append(Goal("calls of a model open at once", most_open, IN_FLIGHT))
     finish(options, document, table, goals)

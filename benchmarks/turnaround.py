@@ -90,7 +90,7 @@ def measure(quick: bool) -> BenchmarkResult:
                 in_quick=False, documented=WHY_NOT_HALVING,
             ),
         ]  # fmt: skip
-    others, more = beside_others(ground("heap"), replies(count), document["heap"], quick)
+    others, more = concurrent(ground("heap"), replies(count), document["heap"], quick)
     return BenchmarkResult((*tables, others), (*goals, *more), document)
 
 
@@ -183,9 +183,7 @@ def stage_table(
     return BenchmarkTable(title, ("stage", "milliseconds, median", "mean"), tuple(rows))
 
 
-def beside_others(
-    on: Ground, given: list[Reply], known: dict[str, Any], quick: bool
-) -> tuple[BenchmarkTable, list[Goal]]:
+def concurrent(on: Ground, given: list[Reply], known: dict[str, Any], quick: bool) -> tuple[BenchmarkTable, list[Goal]]:
     """A compiler run for each candidate, and CPython."""
     stages = known["stages"]
     compiled = [sum(times) for times in zip(stages["check"], stages["compile"], strict=True)]

@@ -15,7 +15,7 @@ from vulcan_cache import layout, queue_layout
 
 Kernel = Callable[..., tuple[int, int, int, int]]
 
-HURRIED = 500_000
+FAST_COMPILE = 500_000
 """Requests below which optimised compilation costs more than it saves (docs/performance/details.md)."""
 
 _GOLDEN = 0x9E3779B97F4A7C15
@@ -115,7 +115,7 @@ def _shares_are_fixed(policy: Policy) -> bool:
 
 def _common(run: Run, where: Layout, record: int) -> tuple[tuple[Any, ...], NDArray[np.float64], Mapping[str, int]]:
     """What every kernel takes, the addresses of events first; the records; the addresses of the policy's functions."""
-    native = run.policy.native(where, hurried=len(run.objects) < HURRIED)
+    native = run.policy.native(where, hurried=len(run.objects) < FAST_COMPILE)
     records = _aligned(run.object_count * record, record)
     common = (
         (native.enter, native.update, native.leave),

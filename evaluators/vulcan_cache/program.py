@@ -62,7 +62,7 @@ class ProgramEvaluator(CacheEvaluator):
     def rungs(self, instances: Sequence[Instance]) -> Sequence[Rung]:
         """See `vulcan.evaluator.OffersRungs`: spatial samples, each told once."""
         return [
-            replace(rung, instances=tuple(_told_once(i) if i not in instances else i for i in rung.instances))
+            replace(rung, instances=tuple(_read_once(i) if i not in instances else i for i in rung.instances))
             for rung in super().rungs(instances)
         ]
 
@@ -93,7 +93,7 @@ class ProgramEvaluator(CacheEvaluator):
         return f"{cast('int', result.evictions) & (2**64 - 1):016x}"
 
 
-def _told_once(instance: Instance) -> Instance:
+def _read_once(instance: Instance) -> Instance:
     return replace(instance, parameters={**instance.parameters, "told": "once"})
 
 
@@ -153,7 +153,7 @@ class _Cache:
     sizes: NDArray[np.uint32]
     capacity: int
     measure_from: int
-    told: int
+    hooks: int
     resident_size: NDArray[np.int64]
     state: NDArray[np.int64]
     rows: NDArray[np.int64]
@@ -167,7 +167,7 @@ def _follow(running: RunningProgram, cache: _Cache) -> None:
     answers = np.empty(0, np.int64)
     while True:
         filled = replay.advance(
-            objects, sizes, len(objects), capacity, cache.measure_from, cache.told, cache.resident_size, state, rows,
+            objects, sizes, len(objects), capacity, cache.measure_from, cache.hooks, cache.resident_size, state, rows,
             answers,
         )  # fmt: skip
         if state[replay.DUE] == replay.NOT_THERE:
@@ -187,7 +187,7 @@ def _follow_in_blocks(running: RunningProgram, cache: _Cache, blocks: Iterator[i
     from vulcan_cache.kernels import replay
 
     objects, sizes, state = cache.objects, cache.sizes, cache.state
-    decides = cache.told & 1 << replay.ADMIT
+    decides = cache.hooks & 1 << replay.ADMIT
     stop = 0
     while stop < len(objects):
         start, stop = stop, min(stop + next(blocks), len(objects))

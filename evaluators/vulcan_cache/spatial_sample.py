@@ -69,7 +69,7 @@ def _mixed(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
 LADDER = ((100, 1 / 3), (10, 0.3))
 """One in how many objects is in the sample of each rung, and the share of candidates that the rung keeps."""
 
-KEPT_BY_ONE_RUNG = 0.1
+KEEP_SINGLE_RUNG = 0.1
 """The share that goes on where there is one rung, about that of two together: searches came to a given score sooner
 than with 0.15 and with 0.07 (docs/results.md)."""
 
@@ -92,7 +92,7 @@ def make_rungs(instances: Sequence[Instance], residents: Sequence[float]) -> tup
             cost = math.fsum(n / f for n, f in zip(requests, factors, strict=True)) / math.fsum(requests)
             rungs.append(Rung(f"R={1 / one_in:g}", cheaper, keep, cost))
     if len(rungs) == 1:
-        rungs[0] = replace(rungs[0], keep=KEPT_BY_ONE_RUNG)
+        rungs[0] = replace(rungs[0], keep=KEEP_SINGLE_RUNG)
     return tuple(rungs)
 
 

@@ -69,7 +69,7 @@ class LinkEvaluator:
         paths = [path for spec in given for path in self._named(spec, settings, split)] or self._generated(settings)
         return tuple(
             self._instance(path, delay, buffer, settings)
-            for path in _with_labels_of_their_own(paths)
+            for path in _with_distinct_labels(paths)
             for delay, buffer in product(path.delays, path.buffers)
         )
 
@@ -258,7 +258,7 @@ def _parts(split: Split) -> list[tuple[SplitName, tuple[float, float]]]:
     return [("train", (0.0, first)), ("validation", (first, second)), ("test", (second, 1.0))]
 
 
-def _with_labels_of_their_own(paths: Sequence[_Path]) -> list[_Path]:
+def _with_distinct_labels(paths: Sequence[_Path]) -> list[_Path]:
     """Links of the same name in one part are told apart by the folders that they lie in."""
     specs: dict[tuple[str, str], set[str]] = {}
     for path in paths:

@@ -155,7 +155,7 @@ def _flows(
         mine[m.SLOW_START_BY_MECHANISM] = flow.slow_start == "mechanism"
         mine[m.QUICK] = QUICK_PACKETS
         mine[m.DELAYS_ACKS] = flow.delayed_acks
-        mine[m.FORESEES] = algorithm.foresees
+        mine[m.FORESEES] = algorithm.is_offline
     return flows, own, dues
 
 

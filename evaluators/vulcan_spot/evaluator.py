@@ -76,10 +76,10 @@ class WindowsEvaluator(ABC):
     embedded: ClassVar[Mapping[str, Sequence[str]]]
     """The environments, by split, that are meant where none is given."""
 
-    known: ClassVar[Iterable[str]]
+    baseline_names: ClassVar[Iterable[str]]
     """The names of the baselines, but for the bound."""
 
-    kept_as: ClassVar[str]
+    cache_name: ClassVar[str]
     """Stands for this evaluator in what is kept on disk."""
 
     def __init__(self) -> None:
@@ -162,14 +162,14 @@ class WindowsEvaluator(ABC):
 
     def baselines(self) -> Mapping[str, BaselineKind]:
         """See `vulcan.evaluator.Evaluator`."""
-        return {**dict.fromkeys(self.known, "baseline"), BOUND: "bound"}
+        return {**dict.fromkeys(self.baseline_names, "baseline"), BOUND: "bound"}
 
     def evaluate_baseline(self, name: str, instance: Instance) -> Metrics:
         """See `vulcan.evaluator.Evaluator`; the bound is kept on disk by availability, windows and job."""
         if name != BOUND:
             return self._measure(name, instance)
         of: dict[str, Json] = {k: v for k, v in instance.parameters.items() if k not in ("trace", "meaning")}
-        return cached_metrics([self.kept_as, name, BOUND_VERSION, of], lambda: self._measure(name, instance))
+        return cached_metrics([self.cache_name, name, BOUND_VERSION, of], lambda: self._measure(name, instance))
 
     def metrics(self, runs: Runs, gap: int, job: Job, prices: Prices) -> dict[str, float]:
         """What is measured of the runs of an instance."""
@@ -224,8 +224,8 @@ class SpotEvaluator(WindowsEvaluator):
     """An environment is one region."""
 
     embedded = EMBEDDED_SPOT
-    known = BASELINES
-    kept_as = "spot"
+    baseline_names = BASELINES
+    cache_name = "spot"
 
     def load(self, spec: str, meaning: str | None, nodes: int) -> Regions:
         return (load_spot(spec, meaning=meaning, nodes=nodes),)
@@ -263,8 +263,8 @@ class MultiRegionEvaluator(WindowsEvaluator):
     """An environment is a set of regions: windows are cut at the same times in all, and a job begins in region 0."""
 
     embedded = _EMBEDDED
-    known = REGION_BASELINES
-    kept_as = "spot regions"
+    baseline_names = REGION_BASELINES
+    cache_name = "spot regions"
 
     def load(self, spec: str, meaning: str | None, nodes: int) -> Regions:
         return load_regions(spec, meaning, nodes)

@@ -40,14 +40,14 @@ class Runs:
 class Decider:
     """Who decides, as the kernel is told.
 
-    `number` is one of `baselines.numbers`; a baseline of which `moves_on` is true goes to the next region in turn
+    `number` is one of `baselines.numbers`; a baseline of which `migrates` is true goes to the next region in turn
     instead of waiting. Of a policy: the addresses of the functions that decide and rank, of `enter` and of `update`, 0
     for none; its globals, and the statistics of all regions, as they are before anything is seen.
     """
 
     number: int
     globals: Floats
-    moves_on: bool = False
+    migrates: bool = False
     addresses: tuple[int, int, int, int] = (0, 0, 0, 0)
     statistics: Floats | None = None
 
@@ -63,7 +63,7 @@ def run(who: Decider, windows: Windows, job: Job, prices: Prices) -> Runs:
     ratio = prices.spot / prices.on_demand if prices.on_demand else 1.0
     results = np.zeros((len(windows.begins), kernel.RESULTS), np.int64)
     decisions = kernel.run(
-        who.number, who.moves_on, who.addresses, who.globals, np.empty_like(who.globals), statistics.copy(),
+        who.number, who.migrates, who.addresses, who.globals, np.empty_like(who.globals), statistics.copy(),
         statistics, np.uint64(len(statistics) // regions), np.empty(regions * RECORD),
         available, windows.begins, windows.ends,
         job.duration, job.deadline, job.overhead, windows.gap, ratio, results,

@@ -22,7 +22,7 @@ from vulcan.doctor.attacks.in_evaluator import (
     EvaluatorRange,
     evaluator_results,
 )
-from vulcan.doctor.attacks.outliving import lifetime_results, outlives_its_keeper
+from vulcan.doctor.attacks.outliving import lifetime_results, outlives_parent
 from vulcan.doctor.attacks.system import SYSTEM_ATTACKS
 from vulcan.doctor.attacks.target.evaluator import TargetEvaluator
 from vulcan.evaluator import Instance
@@ -158,7 +158,7 @@ def test_nothing_outlives_its_keeper() -> None:
 
 @on_linux
 def test_without_a_parent_death_signal_a_candidate_outlives_its_keeper() -> None:
-    assert outlives_its_keeper("evaluator", Layers.without(Layer.PARENT_DEATH))
+    assert outlives_parent("evaluator", Layers.without(Layer.PARENT_DEATH))
 
 
 def test_no_source_passes_the_checkers() -> None:

@@ -46,7 +46,7 @@ def server() -> Iterator[ForkServer]:
 
 
 def as_program(server: ForkServer, name: str, objects: Column, sizes: Column, capacity: int) -> Result:
-    program = check_program(SEEDS[name], CACHE).within(lambda: server.open(300.0))
+    program = check_program(SEEDS[name], CACHE).hosted_by(lambda: server.open(300.0))
     return replay_program(program, objects, sizes, capacity, blocks=blocks())
 
 

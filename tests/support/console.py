@@ -101,7 +101,7 @@ IN_PROCESS = ("VULCAN_", "OPENAI_", "NO_COLOR", "COLUMNS")
 """Names of variables, or how they begin, that are looked at by each command and not once by a process."""
 
 
-DROVE_A_BROWSER = "VULCAN_TESTS_DROVE_A_BROWSER"
+BROWSER_USED = "VULCAN_TESTS_DROVE_A_BROWSER"
 """Set in a process of tests once a browser has been driven in it."""
 
 
@@ -118,7 +118,7 @@ def has_run_greenlets() -> bool:
     Playwright's greenlets upset how CPython 3.11 counts recursion: its parser may then raise SystemError (AST
     constructor recursion depth mismatch).
     """
-    return DROVE_A_BROWSER in os.environ
+    return BROWSER_USED in os.environ
 
 
 @contextmanager

@@ -56,7 +56,7 @@ def check(
             _explain(source, rejected.violations)
         raise typer.Exit(1) from None
     if not isinstance(checked, Policy):
-        _tell_of_program(policy, checked, as_json=as_json)
+        _print_program(policy, checked, as_json=as_json)
         return
     if as_json:
         document: CheckDocument = {
@@ -70,7 +70,7 @@ def check(
     _describe(policy, checked)
 
 
-def _tell_of_program(path: Path, checked: ProgramPolicy, *, as_json: bool) -> None:
+def _print_program(path: Path, checked: ProgramPolicy, *, as_json: bool) -> None:
     """Print the static checks of free Python."""
     hooks = [hook.name for hook in checked.interface.hooks if hook.name in checked.hooks]
     if as_json:

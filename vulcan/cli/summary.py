@@ -114,4 +114,4 @@ def _print_effort(record: RunRecord, costs: Costs) -> None:
             say(
                 f"{by}: {done['candidates']} candidates in {done['evaluations']} evaluations, {done['improved']} better"
             )
-    say(f"model cost: {costs.spelled()}, {costs.calls} calls, {costs.tokens_in} tokens in, {costs.tokens_out} out")
+    say(f"model cost: {costs.text()}, {costs.calls} calls, {costs.tokens_in} tokens in, {costs.tokens_out} out")

@@ -45,7 +45,7 @@ _RUN = "from vulcan.cli.main import run; run()"
 class RunStatus:
     """The state of a run, and the actions it allows.
 
-    `state` is `running`, `finished`, `interrupted`, `error`, `asked` (it waits for replies to its prompts), or `left`
+    `state` is `running`, `finished`, `interrupted`, `error`, `asked` (waiting for replies to its prompts), or `crashed`
     (its process is gone, and no exit was recorded). `message` is that of an error.
     """
 
@@ -59,7 +59,7 @@ class RunStatus:
 
     @property
     def can_resume(self) -> bool:
-        return self.state in ("interrupted", "error", "left")
+        return self.state in ("interrupted", "error", "crashed")
 
     def document(self) -> StatusDocument:
         return {
@@ -82,7 +82,7 @@ def run_status(run: Path, record: RunRecord, holder: LockOwner | None) -> RunSta
         return RunStatus("asked")
     if stopped is not None:
         return RunStatus(stopped.reason, stopped.message)
-    return RunStatus("left")
+    return RunStatus("crashed")
 
 
 class Resumed:

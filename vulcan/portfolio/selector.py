@@ -59,18 +59,18 @@ class Choice:
 
 def shipped_library(task: Task) -> Path:
     """Return the path of the task's bundled library. Raises UserError where it has none."""
-    place = task.directory / SHIPPED
-    if not (place / FILE).is_file():
+    directory = task.directory / SHIPPED
+    if not (directory / FILE).is_file():
         raise UserError(
             f"task {task.name!r} comes with no library: name one by --library, or make one with `vulcan library build`"
         )
-    return place
+    return directory
 
 
 def only_shipped_library() -> Path:
     """Return the path of the only bundled library. Raises UserError for none or several."""
-    places = {name: Path(place) / SHIPPED for name, place in known_tasks().items()}
-    found = [name for name, place in places.items() if (place / FILE).is_file()]
+    places = {name: Path(directory) / SHIPPED for name, directory in known_tasks().items()}
+    found = [name for name, directory in places.items() if (directory / FILE).is_file()]
     if not found:
         raise UserError("no task comes with a library: name one by --library, or make one with `vulcan library build`")
     if len(found) > 1:
@@ -209,18 +209,18 @@ def choose_rule(
     scores: Mapping[str, Scores],
     trials: Mapping[str, Scores],
     fallbacks: Mapping[str, str],
-    wanted: Method | None,
+    requested: Method | None,
 ) -> SelectionRule:
     """Choose the method with the best mean score under leave-one-workload-out cross-validation.
 
     `scores` and `trials` have, by objective, each choice's scores on the instances and on their openings; `fallbacks`
-    names the fallback among them. Of equal methods the first in METHODS is chosen; `wanted` overrides the choice. There
-    is no cross-validation with a single workload.
+    names the fallback among them. Of equal methods the first in METHODS is chosen; `requested` overrides the choice.
+    There is no cross-validation with a single workload.
     """
     rows = np.array([i.fingerprint for i in instances])
     workloads = [i.workload for i in instances]
     centre, scale = standard(rows)
-    rule = SelectionRule(wanted or METHODS[0], NEAREST, reach_of((rows - centre) / scale, workloads), MIN)
+    rule = SelectionRule(requested or METHODS[0], NEAREST, reach_of((rows - centre) / scale, workloads), MIN)
     if len(set(workloads)) < 2:
         return rule
     found: list[CrossValidation] = []
@@ -236,7 +236,7 @@ def choose_rule(
             found.append(_beside(method, objective, chosen, scores[objective], fallbacks[objective]))
     means = {m: fmean(each.score for each in found if each.method == m) for m in METHODS}
     best = max(METHODS, key=lambda m: means[m])
-    return replace(rule, method=wanted or best, left_out=tuple(found))
+    return replace(rule, method=requested or best, left_out=tuple(found))
 
 
 def _left_out(

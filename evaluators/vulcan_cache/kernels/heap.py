@@ -24,7 +24,7 @@ _SIGN = U(0x8000000000000000)
 _ID = U(0xFFFFFFFF)
 ROOT_ENTRY = U(7)
 FIRST_ENTRY = U(12)  # of the root's four children
-WORDS_A_NODE = 2
+WORDS_PER_NODE = 2
 SPARE_WORDS = 32
 
 
@@ -140,7 +140,7 @@ def fill_root(nodes, places, count):
 
 def new_nodes(objects: int) -> NDArray[np.uint64]:
     """An empty heap with room for so many objects; its memory is touched only as it fills."""
-    words = WORDS_A_NODE * objects + SPARE_WORDS
+    words = WORDS_PER_NODE * objects + SPARE_WORDS
     block = np.empty(words + 8, np.uint64)
     offset = (-block.ctypes.data // 8) % 8
     return block[offset : offset + words]

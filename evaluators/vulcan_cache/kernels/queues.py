@@ -36,7 +36,7 @@ from vulcan_cache.queue_layout import (
     LEFT_AT,
     LEFT_COUNT,
     LISTED,
-    MAX_KEPT,
+    MAX_REMEMBERED,
     NOW,
     OBJECTS,
     OBJECTS_IN,
@@ -47,7 +47,7 @@ from vulcan_cache.queue_layout import (
     USED_IN,
 )
 
-MOVES_A_REQUEST = 4
+MOVES_PER_REQUEST = 4
 """Moves of objects from tails that a request brings; as many for each object in the cache can be saved up."""
 
 _GHOST = U(GHOST)
@@ -202,7 +202,7 @@ def queues(
         at = key << U(3)
         now = time_of(times, r)
         globals_[NOW] = now
-        moves = min(moves + MOVES_A_REQUEST, MOVES_A_REQUEST * residents)
+        moves = min(moves + MOVES_PER_REQUEST, MOVES_PER_REQUEST * residents)
         holder = U(np.int64(records[at | U(QUEUE)]))
         to = np.int64(_NOWHERE)
         needed = 0.0  # bytes for the object that is let in
@@ -266,7 +266,7 @@ def queues(
                 moves -= 1
                 kept = call_score(keep, globals_, records, place, statistics, victim * width, float(np.int64(victim)))
                 _take(globals_, records, links, victim, shrinking, weight)
-                records[place | U(HITS)] = math.floor(min(max(kept, 0.0), MAX_KEPT))
+                records[place | U(HITS)] = math.floor(min(max(kept, 0.0), MAX_REMEMBERED))
                 _put(globals_, records, links, count, victim, U(goes), weight)
                 if filled != U(0):
                     filled |= U(1) << U(goes)

@@ -34,14 +34,14 @@ POLICY = 0
 class Algorithm:
     """`number` is what the kernel knows it by; `controls` and `paced` are explained above.
 
-    One that `foresees` is told what the link will carry, as no sender could know: `COMING`, kept for it at every event.
+    One that `is_offline` is given what the link will carry, which no sender could know: `COMING`, set at every event.
     """
 
     name: str
     number: int
     controls: bool = False
     paced: bool = False
-    foresees: bool = False
+    is_offline: bool = False
 
 
 FIXED, RENO, CUBIC, BBR, VEGAS, COPA, LEDBAT, ORACLE = range(1, 9)
@@ -55,7 +55,7 @@ _TABLE = (
     Algorithm("vegas", VEGAS),
     Algorithm("copa", COPA, controls=True, paced=True),
     Algorithm("ledbat", LEDBAT),
-    Algorithm("bdp-oracle", ORACLE, controls=True, foresees=True),
+    Algorithm("bdp-oracle", ORACLE, controls=True, is_offline=True),
 )
 
 ALGORITHMS: Mapping[str, Algorithm] = MappingProxyType({row.name: row for row in _TABLE})

@@ -130,8 +130,8 @@ def burst(flow):
 
 
 @function
-def set_rate(flow, packets_a_ns, gain):
-    rate = packets_a_ns * flow[PACKET_BYTES] * 8e9 * gain * MARGIN
+def set_rate(flow, packets_per_ns, gain):
+    rate = packets_per_ns * flow[PACKET_BYTES] * 8e9 * gain * MARGIN
     if flow[SEEN_RTT] == 0.0 and flow[SMOOTHED_RTT] > 0.0:
         initial_rate(flow)
     if flow[FULL] == 1.0 or rate > flow[PACING_RATE]:

@@ -137,11 +137,11 @@ def drop_first(times, numbers, size):
 
 
 @helper
-def usual_latency(recent, found, s, known, flying):
+def usual_latency(recent, samples, s, known, flying):
     """The mean latency of the recent requests that found as many in flight as there are, or as nearly as any did."""
     total, count, nearest = 0.0, 0, 1e18
     for j in range(known):
-        apart = abs(found[s, j] - flying)
+        apart = abs(samples[s, j] - flying)
         if apart < nearest:
             total, count, nearest = 0.0, 0, apart
         if apart == nearest:

@@ -69,8 +69,8 @@ class Interval:
 
     loads: float
     stores: float
-    most_loads: float
-    most_stores: float
+    max_loads: float
+    max_stores: float
 
 
 def bound(
@@ -105,7 +105,7 @@ def least_time(interval: Interval, machine: Machine, overlap: float, compute: fl
 def _waiting(interval: Interval, machine: Machine, base: float, outstanding: float) -> float:
     """The least T that loads' waiting allows, for the best share of loads in the fast tier."""
     fast, slow = machine.fast, machine.slow
-    kept = max(0.0, interval.stores - interval.most_stores)  # stores that the slow tier has at the least
+    kept = max(0.0, interval.stores - interval.max_stores)  # stores that the slow tier has at the least
 
     def time(fast_loads: float, within: float) -> float:
         """What the interval takes with so many loads in the fast tier, under the load that T = `within` means."""
@@ -123,7 +123,7 @@ def _waiting(interval: Interval, machine: Machine, base: float, outstanding: flo
     def least(within: float) -> float:
         """`time` is convex in the loads of the fast tier: golden-section search, between where it is finite."""
         low = max(0.0, interval.loads - (within / LINE - kept / slow.write) * slow.read)
-        high = min(interval.most_loads, within / LINE * fast.read)
+        high = min(interval.max_loads, within / LINE * fast.read)
         if low > high:
             return math.inf
         at_high = time(high, within)
@@ -153,8 +153,8 @@ def _waiting(interval: Interval, machine: Machine, base: float, outstanding: flo
 def _carrying(interval: Interval, machine: Machine) -> float:
     """The least T within which both tiers can carry their loads and stores."""
     kinds = [
-        (interval.loads, interval.most_loads, LINE / machine.fast.read, LINE / machine.slow.read),
-        (interval.stores, interval.most_stores, LINE / machine.fast.write, LINE / machine.slow.write),
+        (interval.loads, interval.max_loads, LINE / machine.fast.read, LINE / machine.slow.read),
+        (interval.stores, interval.max_stores, LINE / machine.fast.write, LINE / machine.slow.write),
     ]
     kinds.sort(key=lambda kind: kind[2] / kind[3])  # first what relieves the slow tier most for its cost
 

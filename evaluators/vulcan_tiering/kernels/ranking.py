@@ -16,11 +16,11 @@ from vulcan_tiering.kernels.cost import WEIGHT
 from vulcan_tiering.kernels.selection import key_of
 from vulcan_tiering.kernels.state import (
     DEMOTED,
-    FAST_BYTES_A_NS,
+    FAST_BYTES_PER_NS,
     FAST_NS,
     HIT_SHARE,
     PROMOTED,
-    SLOW_BYTES_A_NS,
+    SLOW_BYTES_PER_NS,
     SLOW_NS,
     exchange,
     map_pages,
@@ -78,8 +78,8 @@ def rank_all(
         globals_[at.NOW] = now
         globals_[at.PAGES] = n * weight
         globals_[at.MIGRATIONS] = (carried[PROMOTED] + carried[DEMOTED]) * weight
-        globals_[at.FAST_BANDWIDTH] = carried[FAST_BYTES_A_NS]
-        globals_[at.SLOW_BANDWIDTH] = carried[SLOW_BYTES_A_NS]
+        globals_[at.FAST_BANDWIDTH] = carried[FAST_BYTES_PER_NS]
+        globals_[at.SLOW_BANDWIDTH] = carried[SLOW_BYTES_PER_NS]
         globals_[at.FAST_LATENCY] = carried[FAST_NS]
         globals_[at.SLOW_LATENCY] = carried[SLOW_NS]
         globals_[at.FAST_SHARE] = carried[HIT_SHARE]

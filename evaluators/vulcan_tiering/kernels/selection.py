@@ -38,19 +38,19 @@ def key_of(score):
 
 
 @function
-def order(keys, pages, count, wanted, backwards, histogram, rest):
-    """Reorder the first `count` of `pages`, which ascend, so that the `wanted` first are the best of them, ascending.
+def order(keys, pages, count, selected, backwards, histogram, rest):
+    """Reorder the first `count` of `pages`, which ascend, so that the `selected` first are the best of them, ascending.
 
     With `backwards` they are the last ones in the order of pages, still ascending. `histogram` has room for `DIGITS`
     numbers, `rest` for twice `count` pages.
     """
-    if wanted >= count or wanted <= 0:
+    if selected >= count or selected <= 0:
         return
     flip = ~U(0) if backwards else U(0)
     left = count
     for k in range(count):
         rest[k] = pages[k]
-    needed = wanted  # how many of those left over are to be taken
+    needed = selected  # how many of those left over are to be taken
     shift = 64 - DIGIT_BITS
     width = DIGIT_BITS
     prefix = U(0)  # the leading digits of the key at the boundary

@@ -163,9 +163,9 @@ def is_checksum(text: str) -> bool:
     return kind in _DIGITS and re.fullmatch(rf"[0-9a-f]{{{_DIGITS[kind]}}}", digits) is not None
 
 
-def checksum_like(wanted: str, path: Path) -> str:
-    """The checksum of a file, of the same kind as `wanted`. Raises OSError."""
-    kind = wanted.partition(":")[0]
+def checksum_like(expected: str, path: Path) -> str:
+    """The checksum of a file, of the same kind as `expected`. Raises OSError."""
+    kind = expected.partition(":")[0]
     digest = hashlib.new("sha1" if kind == "git-blob-sha1" else kind, usedforsecurity=False)
     if kind == "git-blob-sha1":  # git's name of a file's content: of its length and then the content
         digest.update(b"blob %d\0" % path.stat().st_size)

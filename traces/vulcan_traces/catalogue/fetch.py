@@ -153,8 +153,8 @@ class _Partial:
         os.replace(self.path, target)
         self._memory.unlink(missing_ok=True)
 
-    def set_aside(self, place: Path) -> None:
-        os.replace(self.path, place)
+    def set_aside(self, target: Path) -> None:
+        os.replace(self.path, target)
         self._memory.unlink(missing_ok=True)
 
 

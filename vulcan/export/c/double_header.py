@@ -33,7 +33,7 @@ class DoubleStatistics:
             size = f"[{length}]" if part.kind in ("ring", "sorted") else size
             yield f"{kind} {self.group.prefix}{self.names[part]}{size};"
 
-    def place(self, part: Part) -> str:
+    def lvalue(self, part: Part) -> str:
         return f"{self.group.owner}->{self.group.prefix}{self.names[part]}"
 
     def value(self, part: Part) -> str:
@@ -47,24 +47,24 @@ class DoubleStatistics:
                 continue
             if part.kind in ("ring", "sorted"):
                 yield f"for (int i = 0; i < {length}; i++)"
-                yield f"    {self.place(part)}[i] = {unknown};"
+                yield f"    {self.lvalue(part)}[i] = {unknown};"
             else:
-                yield f"{self.place(part)} = {unknown};"
+                yield f"{self.lvalue(part)} = {unknown};"
 
     def observed(self) -> Iterator[str]:
         """Yield an observation of every stream of the group."""
         lines = list(self.changed())
         if any(self.before in line for line in lines):
-            yield f"const int64_t {self.before} = {self.place(OBSERVATIONS)};"
+            yield f"const int64_t {self.before} = {self.lvalue(OBSERVATIONS)};"
         yield from lines
         if OBSERVATIONS in self.group.parts:
-            yield f"{self.place(OBSERVATIONS)} += 1;"
+            yield f"{self.lvalue(OBSERVATIONS)} += 1;"
 
     def changed(self) -> Iterator[str]:
         for part in self.group.parts:
             yield from self.part(part)
         for ring in self.group.of_kind("ring"):
-            yield f"{self.place(ring)}[{self.before} % {self.group.parts[ring]}] = {self.value(ring)};"
+            yield f"{self.lvalue(ring)}[{self.before} % {self.group.parts[ring]}] = {self.value(ring)};"
         for part in self.group.of_kind("sum"):
             yield from self.renewed(part)
 
@@ -73,7 +73,7 @@ class DoubleStatistics:
         return f"before_{self.group.owner}"
 
     def part(self, part: Part) -> Iterator[str]:
-        place, before = self.place(part), self.before
+        place, before = self.lvalue(part), self.before
         match part.kind:
             case "latest":
                 yield f"{place} = {self.value(part)};"
@@ -112,7 +112,7 @@ class DoubleStatistics:
         """Yield the removal of an entity from the populations."""
         for part in self.group.of_kind("bucket"):
             shape = self.shapes[part.feature]
-            yield f"policy_population_move({self.population(part)}, {shape.buckets}, {self.place(part)}, 0);"
+            yield f"policy_population_move({self.population(part)}, {shape.buckets}, {self.lvalue(part)}, 0);"
 
     def population(self, part: Part) -> str:
         wanted = Part("population", part.feature)
@@ -121,7 +121,7 @@ class DoubleStatistics:
     def leaving(self, part: Part) -> str:
         ring = Part("ring", part.feature)
         back = f"policy_back({self.before}, {int(part.argument)}, {self.group.parts[ring]})"
-        return f"{self.place(ring)}[{back}]"
+        return f"{self.lvalue(ring)}[{back}]"
 
     def renewed(self, part: Part) -> Iterator[str]:
         """Yield a recomputation of the sum of n every n observations, so that rounding errors do not accumulate."""
@@ -129,7 +129,7 @@ class DoubleStatistics:
         length, after = self.group.parts[ring], f"{self.before} + 1"
         start = f"policy_back({after}, {window}, {length})"
         yield f"if (({after}) % {window} == 0)"
-        yield f"    {self.place(part)} = policy_ring_sum({self.place(ring)}, {start}, {window}, {length});"
+        yield f"    {self.lvalue(part)} = policy_ring_sum({self.lvalue(ring)}, {start}, {window}, {length});"
 
     def percentiles(self) -> Iterator[str]:
         """Yield the functions that compute percentiles over all live entities."""

@@ -72,10 +72,10 @@ class FixedProgram:
         self.statistics = statistics
         self.parameters = parameter_names(program)
 
-    def functions(self, opening: str, taken: Sequence[str]) -> Iterator[str]:
+    def functions(self, opening: str, used_names: Sequence[str]) -> Iterator[str]:
         """Yield the text of each parameter and function.
 
-        `opening` is the first line of the entry function, `taken` the names of its arguments.
+        `opening` is the first line of the entry function, `used_names` the names of its arguments.
         """
         for name, value in self.program.parameters:
             made = self.number(value)
@@ -84,8 +84,8 @@ class FixedProgram:
         for helper in self.program.functions:
             writer = _Function(self, helper)
             if helper is self.program.entry:
-                guard = " || ".join(f"!{name}" for name in taken)
-                yield "\n".join(writer.lines(opening, taken, (f"if ({guard})", "    return 0;")))
+                guard = " || ".join(f"!{name}" for name in used_names)
+                yield "\n".join(writer.lines(opening, used_names, (f"if ({guard})", "    return 0;")))
                 continue
             scales = [self.kinds.local(name, helper.name) for name in helper.arguments]
             names = [writer.names[name] for name in helper.arguments]

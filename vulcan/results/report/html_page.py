@@ -357,7 +357,7 @@ def _json(value: Any) -> str:
 def _embedded(report: Report, document: Mapping[str, Any], drawn: Mapping[str, Any]) -> Markup:
     """Return the data for the page's script as JSON that cannot close its `script` element."""
     record = report.record
-    by_proposal = {(call.proposal, call.turn): call.model for call in report.told.calls}
+    by_proposal = {(call.proposal, call.turn): call.model for call in report.data.calls}
     candidates = [
         {
             **line,
@@ -368,7 +368,7 @@ def _embedded(report: Report, document: Mapping[str, Any], drawn: Mapping[str, A
     ]
     calls = [
         {"proposal": call.proposal, "turn": call.turn, "model": call.model, "reply": call.reply}
-        for call in report.told.calls
+        for call in report.data.calls
     ]
     data = {
         "rows": [row.document() for row in report.rows.all],

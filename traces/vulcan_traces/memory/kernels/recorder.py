@@ -22,7 +22,7 @@ MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 """Fibonacci hashing (Knuth, TAOCP 3, 6.4)."""
 
 # Places in `Recorder.at`
-INTERVAL, LOADS_LEFT, SEEN, TOUCHES, PAGE_BITS, LOADS_AN_INTERVAL, RANDOM, CACHE_SHIFT, AT = range(9)
+INTERVAL, LOADS_LEFT, SEEN, TOUCHES, PAGE_BITS, LOADS_PER_INTERVAL, RANDOM, CACHE_SHIFT, AT = range(9)
 
 
 class Recorder(NamedTuple):
@@ -48,7 +48,7 @@ def new_recorder(address_space: int, page_size: int, cache: int, intervals: int,
     """
     pages = -(-address_space // page_size)
     at = np.zeros(AT, np.int64)
-    at[LOADS_LEFT] = at[LOADS_AN_INTERVAL] = loads
+    at[LOADS_LEFT] = at[LOADS_PER_INTERVAL] = loads
     at[PAGE_BITS] = page_size.bit_length() - 1
     at[CACHE_SHIFT] = 64 - ((cache >> LINE_BITS).bit_length() - 1)
     at[RANDOM] = (seed * 2654435761 + 88172645463325252) & (2**62 - 1)
@@ -86,7 +86,7 @@ def _miss(recorder, line, place, page):
         at[SEEN] += 1
     at[LOADS_LEFT] -= 1
     if at[LOADS_LEFT] == 0:
-        at[LOADS_LEFT] = at[LOADS_AN_INTERVAL]
+        at[LOADS_LEFT] = at[LOADS_PER_INTERVAL]
         at[INTERVAL] += 1
 
 
