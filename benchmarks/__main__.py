@@ -92,7 +92,7 @@ def _chosen(parser: argparse.ArgumentParser, names: Sequence[str], quick: bool) 
 
 
 def run(suite: Suite, quick: bool) -> dict[str, Any]:
-    """What the suite found; `left_out` or `error` where it found nothing."""
+    """Return what the suite found; `left_out` or `error` where it found nothing."""
     command = [sys.executable, "-m", f"benchmarks.{suite.name}", "--json", *(("--quick",) if quick else ())]
     limit = QUICK_LIMIT if quick else LIMIT
     began = time.monotonic()
@@ -120,7 +120,7 @@ def _lines(found: Mapping[str, Any]) -> list[str]:
 
 
 def _verdict(suites: Mapping[str, Mapping[str, Any]], check: bool) -> int:
-    """The exit code, and what it is for: one line each."""
+    """Return the exit code, and what it is for: one line each."""
     errors = [f"{name}: {found['error']}" for name, found in suites.items() if "error" in found]
     goals = [(name, goal) for name, found in suites.items() for goal in found.get("goals", ())]
     missed = [f"{name}: {goal['line']}" for name, goal in goals if goal["fails"]]

@@ -65,7 +65,7 @@ def measure(quick: bool) -> BenchmarkResult:
 
 
 def on_real_traces() -> tuple[list[tuple[str, list[engine_contest.Measured]]], list[str]]:
-    """Each trace with every cache size, and what is not there."""
+    """Return each trace with every cache size, and what is not there."""
     found, left_out = [], []
     with TemporaryDirectory() as directory:
         traces: dict[str, Trace] = {"Zipf": first(zipf(5_000_000, 500_000), REQUESTS)}

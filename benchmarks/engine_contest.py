@@ -43,7 +43,7 @@ class Measured:
         return self.workload.trace.requests / statistics.median(self.seconds[name]) / 1e6
 
     def times(self, name: str, other: str) -> float:
-        """How many times as fast as the other."""
+        """Return how many times as fast as the other."""
         return ratio(self.seconds[other], self.seconds[name])
 
 
@@ -71,7 +71,7 @@ def _runs(policies: Mapping[str, Policy], on: Workload) -> dict[str, Callable[[]
 
 
 def measure_workload(task: Task, on: Workload, repetitions: int, directory: Path) -> Measured:
-    """The engine beside libCacheSim's own code. Without the latter where it is not installed."""
+    """Return the engine beside libCacheSim's own code. Without the latter where it is not installed."""
     contestants = _runs(_policies(task), on)
     try:
         peer = Peer(on.trace, on.capacity, directory / "trace.oracleGeneral")
@@ -100,7 +100,7 @@ def _in_turn(
 
 
 def measure_python(task: Task, on: Workload, repetitions: int, directory: Path) -> Measured:
-    """One policy in the engine, in CPython, and behind the hooks of libCacheSim's plug-in."""
+    """Return one policy in the engine, in CPython, and behind the hooks of libCacheSim's plug-in."""
     contestants = {engine_name("heap"): _runs(_policies(task), on)[engine_name("heap")]}
     objects, sizes = on.trace.objects.tolist(), on.trace.sizes.tolist()
     contestants[PYTHON] = lambda: run_plain(PLAIN, objects, sizes, on.capacity)
@@ -124,7 +124,7 @@ def speed_table(found: Sequence[Measured]) -> BenchmarkTable:
 
 
 def python_table(found: Measured) -> BenchmarkTable:
-    """The same policy in the engine and in CPython."""
+    """Return the same policy in the engine and in CPython."""
     fast = engine_name("heap")
     rows = tuple(
         (
@@ -140,7 +140,7 @@ def python_table(found: Measured) -> BenchmarkTable:
 
 
 def goals_of(found: Measured) -> list[Goal]:
-    """The goals that are measured against libCacheSim, where it is there, and those of statistics."""
+    """Return the goals that are measured against libCacheSim, where it is there, and those of statistics."""
     heap, sample = engine_name("heap"), engine_name("sample")
     goals = [
         Goal(
@@ -164,7 +164,7 @@ def goals_of(found: Measured) -> list[Goal]:
 
 
 def python_goals(found: Measured) -> list[Goal]:
-    """The goals against CPython."""
+    """Return the goals against CPython."""
     heap = engine_name("heap")
     goals = [Goal("heap, times the same policy in CPython", found.times(heap, PYTHON), 50, margin=MARGIN)]
     if PLUG_IN in found.seconds:
@@ -175,7 +175,7 @@ def python_goals(found: Measured) -> list[Goal]:
 
 
 def to_json(found: Measured) -> dict[str, object]:
-    """The figures behind the tables."""
+    """Return the figures behind the tables."""
     return {
         "workload": found.workload.name,
         "requests": found.workload.trace.requests,
@@ -187,7 +187,7 @@ def to_json(found: Measured) -> dict[str, object]:
 
 
 def measure(task: Task, quick: bool) -> BenchmarkResult:
-    """The engine on generated requests, a cache of 10 % of the footprint.
+    """Return the engine on generated requests, a cache of 10 % of the footprint.
 
     Raises NotMeasurable for a task of other policies.
     """

@@ -59,7 +59,7 @@ def zipf(requests: int, objects: int) -> Trace:
 
 
 def first(trace: Trace, requests: int) -> Trace:
-    """The first requests of a trace, as one; of size 1 where they have none. Its columns are in memory."""
+    """Return the first requests of a trace, as one; of size 1 where they have none. Its columns are in memory."""
     objects = np.ascontiguousarray(trace.objects[:requests])
     following = np.asarray(trace.next_access[:requests])
     return replace(
@@ -73,5 +73,5 @@ def first(trace: Trace, requests: int) -> Trace:
 
 
 def workload(name: str, trace: Trace, share: float) -> Workload:
-    """A cache of this share of the footprint."""
+    """Return a cache of this share of the footprint."""
     return Workload(name, trace, max(1, round(share * trace.footprint)))

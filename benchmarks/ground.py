@@ -51,7 +51,7 @@ class Ground:
 
 
 def ground(mechanism: str, **options: Any) -> Ground:
-    """The ground of a search with further options of `SearchConfig`."""
+    """Return the ground of a search with further options of `SearchConfig`."""
     there = W106.is_file()
     settings = {
         "trace": [str(W106) if there else GENERATED],

@@ -55,7 +55,7 @@ class Goal:
         return self._reaches(self.target)
 
     def is_asserted(self, quick: bool) -> bool:
-        """Whether missing it makes a run fail."""
+        """Check whether missing it makes a run fail."""
         return not self.documented and (self.in_quick or not quick)
 
     def fails(self, quick: bool) -> bool:
@@ -67,7 +67,7 @@ class Goal:
         return self.measured >= wanted if self.at_least else self.measured <= wanted
 
     def line(self, quick: bool = False) -> str:
-        """The goal and what became of it, in one line."""
+        """Return the goal and what became of it, in one line."""
         sign = ">=" if self.at_least else "<="
         figures = f"{self.name}: {format_figure(self.measured)} (goal {sign} {format_figure(self.target)})"
         if self.met:
@@ -95,7 +95,7 @@ class Goal:
 
 
 def format_figure(figure: float) -> str:
-    """A figure with three digits or so, as people read it."""
+    """Return a figure with three digits or so, as people read it."""
     return f"{figure:,.0f}" if abs(figure) >= 1000 else f"{figure:.3g}"
 
 
@@ -187,12 +187,12 @@ def interleaved(
 
 
 def ratio(slower: Sequence[float], faster: Sequence[float]) -> float:
-    """How many times the second is as fast as the first: the median over turns, for the machine drifts."""
+    """Return how many times the second is as fast as the first: the median over turns, for the machine drifts."""
     return statistics.median(a / b for a, b in zip(slower, faster, strict=True))
 
 
 def machine() -> dict[str, Any]:
-    """What the figures were measured on: processor, caches, kernel, versions, and how busy it was."""
+    """Return what the figures were measured on: processor, caches, kernel, versions, and how busy it was."""
     return {
         "cpu": next(
             (line.partition(":")[2].strip() for line in _lines("/proc/cpuinfo") if line.startswith("model name")),
@@ -209,7 +209,7 @@ def machine() -> dict[str, Any]:
 
 
 def machine_line(found: Mapping[str, Any]) -> str:
-    """The machine in a sentence."""
+    """Return the machine in a sentence."""
     caches = ", ".join(f"{name} {size}" for name, size in found["caches"].items()) or "caches unknown"
     packages = ", ".join(f"{name} {found[name]}" for name in _PACKAGES if found[name])
     return (

@@ -115,5 +115,5 @@ def split() -> Mapping[str, str]:
 
 
 def counted() -> Iterator[Source]:
-    """The traces that count, in order."""
+    """Return the traces that count, in order."""
     return (source for source in SOURCES if source.name not in NEARLY_ALL_COLD)

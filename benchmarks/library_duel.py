@@ -87,7 +87,7 @@ def library(members: dict[str, str]) -> Library:
 
 
 def exported(text: str, folder: Path) -> Any:
-    """The module of that text."""
+    """Return the module of that text."""
     path = folder / "selector.py"
     path.write_text(text, encoding="utf-8")
     spec = spec_from_file_location("selector", path)

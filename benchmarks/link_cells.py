@@ -60,7 +60,7 @@ def constant(per_millisecond: int) -> LinkTrace:
 
 
 def wire(megabits: float) -> LinkTrace:
-    """A constant rate."""
+    """Return a constant rate."""
     return make_link(f"{megabits:g}Mbps", "rates", np.zeros(1, np.int64), 10**9, np.array([megabits * 1e6]))
 
 

@@ -20,7 +20,7 @@ TIMES_NS3 = 50.0
 
 
 def seconds_of(scenario: Scenario, turns: int) -> tuple[float, int]:
-    """The least CPU time of these turns, for others can only slow a run, and the packets sent."""
+    """Return the least CPU time of these turns, for others can only slow a run, and the packets sent."""
     took, sent = [], 0
     for _ in range(turns):
         began = time.process_time()

@@ -217,7 +217,7 @@ SHARE_JITTER_US = 500.0
 
 
 def first_share(flows: tuple[Flow, ...], packets: int, seed: int, begin: float) -> tuple[float, float]:
-    """What the first flow gets of the goodput, and Jain's index."""
+    """Return what the first flow gets of the goodput, and Jain's index."""
     scenario = Scenario(
         constant(4), Queue(packets=packets), flows, 120.0, measure_from_s=begin, jitter_us=SHARE_JITTER_US, seed=seed
     )

@@ -92,7 +92,7 @@ def worked(pid: int) -> float:
 def measured(
     client: httpx.Client, pid: int, source: str, repetitions: int, before: Callable[[], None]
 ) -> dict[str, Taken]:
-    """What each answer took; `before` is done ahead of each, and is not counted."""
+    """Return what each answer took; `before` is done ahead of each, and is not counted."""
     taken = {name: Taken([], []) for name in ADDRESSES}
 
     def timed(name: str, ask: Callable[[], Any]) -> None:

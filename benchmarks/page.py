@@ -57,7 +57,7 @@ HEADLINES = (
 
 
 def with_tables(page: str, document: Mapping[str, Any]) -> str:
-    """The page with the tables of every suite that has markers in it and was run; the rest of it as it was."""
+    """Return the page with the tables of every suite that has markers in it and was run; the rest of it as it was."""
     for name, found in document["suites"].items():
         if "error" in found or not found.get("goals"):
             continue
@@ -69,7 +69,7 @@ def with_tables(page: str, document: Mapping[str, Any]) -> str:
 
 
 def with_headlines(summary: str, details: str) -> str:
-    """The summary page with the headline figures of the full tables."""
+    """Return the summary page with the headline figures of the full tables."""
     lines = ["| suite | figure | measured | goal | |", "|---|---|---|---|---|"]
     for suite, goal, label in HEADLINES:
         row = re.search(rf"^\| {re.escape(goal)} \| (.*?) \| (.*?) \| (.*?)\|$", details, re.MULTILINE)

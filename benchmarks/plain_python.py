@@ -54,7 +54,7 @@ class PlainHeap:
         self._keep(resident, now)
 
     def evict(self) -> int:
-        """The object that leaves: the least priority, the longest untouched of equals."""
+        """Return the object that leaves: the least priority, the longest untouched of equals."""
         while True:
             priority, touched, key = heapq.heappop(self.queue)
             resident = self.residents.get(key)
@@ -71,7 +71,7 @@ class PlainHeap:
 
 
 def run_plain(source: str, objects: list[int], sizes: list[int], capacity: int) -> float:
-    """The miss ratio of a policy over a trace."""
+    """Return the miss ratio of a policy over a trace."""
     heap = PlainHeap(source, capacity)
     residents, cache = heap.residents, heap.cache
     misses = 0

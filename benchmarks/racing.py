@@ -114,7 +114,7 @@ class Bench:
         return TASK.objective().score(metrics, {"fifo": self.fifo[instance.name]}), time.thread_time() - began
 
     def record(self, candidates: int, seed: int) -> Recording:
-        """A search with the offline generator: a round builds on two of the ten best of all rounds before."""
+        """Return a search with the offline generator: a round builds on two of the ten best of all rounds before."""
         generator, found = OfflineEvolve(TASK), Recording(self.instances)
         sources: list[str] = []
         best: list[Parent] = []
@@ -180,12 +180,12 @@ def correlations(found: Recording) -> list[dict[str, Any]]:
 
 
 def best_so_far(full: np.ndarray, number: int) -> float:
-    """The score that a candidate must beat to be among the `ARCHIVE` best of those before it."""
+    """Return the score that a candidate must beat to be among the `ARCHIVE` best of those before it."""
     return float(np.sort(full[:number])[-ARCHIVE]) if number >= ARCHIVE else -np.inf
 
 
 def losses(full: np.ndarray, stopped: np.ndarray) -> dict[str, float]:
-    """What a rule lost, of what was worth keeping."""
+    """Return what a rule lost, of what was worth keeping."""
     enters = np.array([score > best_so_far(full, number) for number, score in enumerate(full)])
     top = full >= np.sort(full)[-max(1, len(full) // 20)]
     half = np.arange(len(full)) >= len(full) // 2
@@ -218,7 +218,7 @@ def halving(found: Recording, ladder: Sequence[tuple[str, float]], window: int) 
 
 
 def paired(found: Recording, confidence: float, seed: int) -> dict[str, float]:
-    """The test after the first half of the instances, against the last of the archive."""
+    """Return the test after the first half of the instances, against the last of the archive."""
     scores, full, cost = found.of("full"), found.means("full"), found.cost("full")
     first, second = stages(scores.shape[1], seed)
     order = [*first, *second]
@@ -231,7 +231,7 @@ def paired(found: Recording, confidence: float, seed: int) -> dict[str, float]:
 
 
 def signatures(found: Recording) -> dict[str, float]:
-    """How often a candidate decides as an earlier one on the probe, and whether it does so on the traces."""
+    """Return how often a candidate decides as an earlier one on the probe, and whether it does so on the traces."""
     rows = [tuple(row) for row in found.scores["full"]]
     seen: dict[str, int] = {}
     same, wrong, largest = 0, 0, 0.0
@@ -254,7 +254,7 @@ def signatures(found: Recording) -> dict[str, float]:
 
 
 def coverage(count: int, repetitions: int) -> float:
-    """How often the 95% interval of so many log-normal values has the true mean in it."""
+    """Return how often the 95% interval of so many log-normal values has the true mean in it."""
     rng = np.random.RandomState(7)
     hits = 0
     for _ in range(repetitions):

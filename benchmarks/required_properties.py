@@ -61,7 +61,7 @@ class Measured:
 
 
 def measure(policies: Iterable[Policy]) -> Measured:
-    """The verdicts on everything required, as a search asks for them: nothing more once one is refuted."""
+    """Return the verdicts on everything required, as a search asks for them: nothing more once one is refuted."""
     found = Measured()
     for policy in policies:
         started = time.process_time()
@@ -89,7 +89,7 @@ def generated(task: Task, count: int, writer: Task) -> list[Policy]:
 
 
 def recorded(task: Task) -> list[Policy]:
-    """What language models wrote in the recorded searches, of the language and not constant; each once."""
+    """Return what language models wrote in the recorded searches, of the language and not constant; each once."""
     sources: dict[str, None] = {}
     for name in RECORDED:
         with tempfile.TemporaryDirectory() as folder:

@@ -215,7 +215,7 @@ def _way_of(one: Measured) -> str:
 
 
 def _simulated(runtime: RayRuntime, nodes: int, turns: int, lasting: float) -> list[Measured]:
-    """The same with policies of a cache on a generated trace; `work` is what a job took on this many nodes."""
+    """Return the same with policies of a cache on a generated trace; `work` is what a job took on this many nodes."""
     task = find_task("cache_eviction")
     settings = complete_settings(task, {"trace": [TRACE]})
     (instance,) = load_evaluator(task).instances(settings, Split(by="none"))
@@ -279,7 +279,7 @@ def _bandwidth(ray: Any, cluster: Any) -> dict[str, float]:
 
 
 def _fitted(found: Sequence[Measured], stages: Stages) -> Costs:
-    """The driver's processor time by least squares over all rounds; the rest from the smallest cluster."""
+    """Return the driver's processor time by least squares over all rounds; the rest from the smallest cluster."""
     equations = np.array([(m.calls, m.jobs) for m in found], float)
     (call, job), *_ = np.linalg.lstsq(equations, np.array([m.driver for m in found]), rcond=None)
     least = [m for m in found if m.nodes == min(NODES) and m.alone and m.sleeps]

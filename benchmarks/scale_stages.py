@@ -50,7 +50,7 @@ class Apart(Here):
 
 
 def measured_stages(quick: bool) -> Stages:
-    """A search in this process, with the offline generator's own time and that of scoring left out."""
+    """Return a search in this process, with the offline generator's own time and that of scoring left out."""
     candidates = 40 if quick else 150
     task = find_task("cache_eviction")
     config = SearchConfig(

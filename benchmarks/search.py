@@ -83,7 +83,7 @@ class Curve:
     spent: float
 
     def until(self, score: float) -> float | None:
-        """The machine time until a score as good as this; None where it was never reached."""
+        """Return the machine time until a score as good as this; None where it was never reached."""
         return next((seconds for seconds, reached in self.points if reached >= score), None)
 
 
@@ -121,7 +121,7 @@ class InThisProcess:
 def searched(
     evidence: EvaluationSet, config: SearchConfig, executor: InThisProcess, candidates: int, plain: Curve | None = None
 ) -> Curve:
-    """One search, but for its end: what it found by when. After a plain one it goes on until it is as good."""
+    """Return one search, but for its end: what it found by when. After a plain one it goes on until it is as good."""
     store = MemoryStore()
     open_run(TASK, config, store, evidence, lambda _: None)
     executor.seconds = 0.0
@@ -152,7 +152,7 @@ def searched(
 
 
 def model_path(evidence: EvaluationSet, config: SearchConfig, executor: InThisProcess) -> tuple[int, float]:
-    """How many calls of a model were open at once in a search with 32 in flight, and the seconds it took."""
+    """Return how many calls of a model were open at once in a search with 32 in flight, and the seconds it took."""
     with tempfile.TemporaryDirectory() as directory:
         shutil.copy(RECORDED, directory)
         replies = [call.reply for call in SQLiteStore(Path(directory) / RECORDED.name).calls()]
@@ -172,7 +172,7 @@ def model_path(evidence: EvaluationSet, config: SearchConfig, executor: InThisPr
 
 
 def interval(values: list[float]) -> str:
-    """The median with the 95 % interval of its bootstrap."""
+    """Return the median with the 95 % interval of its bootstrap."""
     rng = np.random.default_rng(1)
     medians = np.median(rng.choice(values, (MAX_RESAMPLES, len(values))), axis=1)
     low, high = np.quantile(medians, (0.025, 0.975))

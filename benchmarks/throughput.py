@@ -223,7 +223,7 @@ def search(on: Ground, executor: Executor, begun: Callable[[], None] = lambda: N
 
 
 def _next(study: Study) -> Proposal | None:
-    """The next proposal; None where the search is through."""
+    """Return the next proposal; None where the search is through."""
     if (proposal := study.ask()) is None:
         study.wait_for_scores()  # some need the verdict on others first
         proposal = study.ask()

@@ -184,7 +184,7 @@ def stage_table(
 
 
 def concurrent(on: Ground, given: list[Reply], known: dict[str, Any], quick: bool) -> tuple[BenchmarkTable, list[Goal]]:
-    """A compiler run for each candidate, and CPython."""
+    """Return a compiler run for each candidate, and CPython."""
     stages = known["stages"]
     compiled = [sum(times) for times in zip(stages["check"], stages["compile"], strict=True)]
     rows = [("check and compile here", f"{statistics.median(compiled) * 1e3:.1f}", "1")]
@@ -228,7 +228,7 @@ def _processor_seconds() -> float:
 
 
 def plain_python_seconds(on: Ground) -> float:
-    """A GDSF policy in CPython: seconds of the whole run, at the speed of its first requests."""
+    """Return a GDSF policy in CPython: seconds of the whole run, at the speed of its first requests."""
     p: dict[str, Any] = dict(on.full.parameters)
     trace = load_trace(p["trace"], format=p["trace_format"])
     start = min(trace.requests - PLAIN_REQUESTS, p["measure_to"] // 2)

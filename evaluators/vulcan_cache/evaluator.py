@@ -79,7 +79,7 @@ class CacheEvaluator:
         return tuple(found)
 
     def mechanism_parameters(self, settings: Mapping[str, Json]) -> dict[str, Json]:
-        """What the parameters of an instance say of how a policy is used."""
+        """Return what the parameters of an instance say of how a policy is used."""
         return _chosen(settings)
 
     def _instance(
@@ -183,7 +183,7 @@ class CacheEvaluator:
         return metrics_of(Result(len(measured), total, int(misses), int(missed_bytes), int(bypassed)))
 
     def _trace(self, source: Mapping[str, Json]) -> Trace:
-        """The trace, or the sample of it that an instance's parameters say."""
+        """Return the trace, or the sample of it that an instance's parameters say."""
         one_in = cast(int, source.get("one_in", 1))
         key = json.dumps([source[name] for name in ("trace", "trace_format", "columns", "skip_bad_lines")] + [one_in])
         if key not in self._traces:

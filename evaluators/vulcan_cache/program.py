@@ -227,7 +227,7 @@ def _nothing() -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
 
 @cache
 def _loop() -> bytes:
-    """The code of `vulcan_cache.program_loop`."""
+    """Return the code of `vulcan_cache.program_loop`."""
     return marshal.dumps(compile(inspect.getsource(program_loop), "<loop>", "exec"))
 
 

@@ -123,7 +123,7 @@ class LinkEvaluator:
         )
 
     def _named(self, spec: str, settings: Mapping[str, Json], split: Split) -> list[_Path]:
-        """A link that the user names, cut along time."""
+        """Return a link that the user names, cut along time."""
         link = self._loaded(spec, cast("str | None", settings["link_format"]))
         whole = repeated(link, round(cast(float, settings["duration_s"]) * _SECOND)) if split.by == "time" else link
         return [
@@ -188,7 +188,7 @@ class LinkEvaluator:
         return self._links[spec, format]
 
     def _link(self, instance: Instance) -> LinkTrace:
-        """The part of the link's trace that the instance is measured on."""
+        """Return the part of the link's trace that the instance is measured on."""
         p = cast(dict[str, Any], instance.parameters)
         key = (p["digest"], p["from_ns"], p["to_ns"])
         if key not in self._parts:
@@ -228,7 +228,7 @@ def _scenario(instance: Instance, algorithm: str, link: LinkTrace, parameter: fl
 
 
 def _check(settings: Mapping[str, Json]) -> None:
-    """What no part of the simulator would say as clearly."""
+    """Return what no part of the simulator would say as clearly."""
     duration, flows, loss = (cast(Any, settings[name]) for name in ("duration_s", "flows", "loss"))
     if not 0 < duration <= 100_000:
         raise UserError(f"duration {duration} s: above 0 and at most 100000")
@@ -328,7 +328,7 @@ MIN_SECONDS = 2.0
 
 
 def make_rungs(instances: Sequence[Instance]) -> tuple[Rung, ...]:
-    """The rung for these instances; none where all of them are short."""
+    """Return the rung for these instances; none where all of them are short."""
     cheaper = tuple(_shortened(instance) for instance in instances)
     if cheaper == tuple(instances):
         return ()

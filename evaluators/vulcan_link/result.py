@@ -103,7 +103,7 @@ MIN_DELAY_MS = 1e-5
 
 
 def metrics_of(result: Result, flows: int, base_rtt_ms: float, share: float) -> dict[str, float]:
-    """The metrics of a run whose first `flows` flows are the policy's.
+    """Return the metrics of a run whose first `flows` flows are the policy's.
 
     `share` is how much of the link is fairly theirs, `base_rtt_ms` their round-trip time without a queue. Of the link,
     with all its flows: `utilisation` (share of its capacity), `capacity_mbps`, `jain` (Jain's index of the flows'
@@ -145,7 +145,7 @@ def metrics_of(result: Result, flows: int, base_rtt_ms: float, share: float) -> 
 
 
 def _weighted(flows: Sequence[FlowResult], values: Sequence[float]) -> float:
-    """The mean over delivered packets."""
+    """Return the mean over delivered packets."""
     weights = [flow.delivered for flow in flows]
     total = sum(weights)
     return sum(w * v for w, v in zip(weights, values, strict=True)) / total if total else 0.0

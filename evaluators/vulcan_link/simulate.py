@@ -112,7 +112,7 @@ def _algorithm(flow: Flow, policy: Policy | None) -> Algorithm:
 
 
 def _policy(policy: Policy | None, count: int) -> tuple[tuple[int, int, int], NDArray[np.float64]]:
-    """The addresses of the policy's functions, and what it reads, a row for each flow."""
+    """Return the addresses of the policy's functions, and what it reads, a row for each flow."""
     if policy is None:
         return (0, 0, 0), np.zeros((count, GLOBALS))
     from vulcan_link.policy_state import LAYOUT
@@ -126,7 +126,7 @@ def _policy(policy: Policy | None, count: int) -> tuple[tuple[int, int, int], ND
 def _flows(
     scenario: Scenario, algorithms: list[Algorithm], rate: float
 ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
-    """The flows' records before they start, what only the mechanism sees of them, and when they start."""
+    """Return the flows' records before they start, what only the mechanism sees of them, and when they start."""
     count = len(scenario.flows)
     flows = np.zeros((count, flow_state.SLOTS))
     own = np.zeros((count, m.FLOW_SLOTS), np.int64)
@@ -200,7 +200,7 @@ def _power_of_two(least: int) -> int:
 
 
 def _percentile(bins: NDArray[np.int64], share: float) -> float:
-    """The lower edge, ms, of the bin that holds the smallest delay which that share does not exceed."""
+    """Return the lower edge, ms, of the bin that holds the smallest delay which that share does not exceed."""
     total = int(bins.sum())
     if total == 0:
         return 0.0

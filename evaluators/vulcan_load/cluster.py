@@ -118,7 +118,7 @@ def unit_work(service: str, uniform: Numbers, other: Numbers) -> Numbers:
 
 
 def pareto_moment(order: int) -> float:
-    """The moment of that order of the bounded Pareto distribution whose smallest value is 1."""
+    """Return the moment of that order of the bounded Pareto distribution whose smallest value is 1."""
     tail = 1.0 - SPREAD**-SHAPE
     return float(SHAPE / (SHAPE - order) * (1.0 - SPREAD ** (order - SHAPE)) / tail)
 

@@ -103,5 +103,5 @@ class LoadEvaluator:
 
 
 def cluster_of(instance: Instance) -> Cluster:
-    """The instance's cluster. Raises UserError for one that cannot be."""
+    """Return the instance's cluster. Raises UserError for one that cannot be."""
     return Cluster(**cast(dict[str, Any], instance.parameters))

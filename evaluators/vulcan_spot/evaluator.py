@@ -89,19 +89,19 @@ class WindowsEvaluator(ABC):
 
     @abstractmethod
     def load(self, spec: str, meaning: str | None, nodes: int) -> Regions:
-        """The traces of an environment. Raises UserError."""
+        """Return the traces of an environment. Raises UserError."""
 
     @abstractmethod
     def label(self, spec: str, regions: Regions) -> str:
-        """A short name of an environment."""
+        """Return a short name of an environment."""
 
     @abstractmethod
     def details(self, regions: Regions) -> Mapping[str, Json]:
-        """What stands of an environment in an instance's parameters, besides what every environment has."""
+        """Return what stands of an environment in an instance's parameters, besides what every environment has."""
 
     @abstractmethod
     def windows(self, regions: Regions, places: Sequence[Place]) -> Windows:
-        """The windows of an environment at these places."""
+        """Return the windows of an environment at these places."""
 
     @abstractmethod
     def simulate(self, who: Policy | str, windows: Windows, job: Job, prices: Prices) -> Runs:
@@ -172,7 +172,7 @@ class WindowsEvaluator(ABC):
         return cached_metrics([self.cache_name, name, BOUND_VERSION, of], lambda: self._measure(name, instance))
 
     def metrics(self, runs: Runs, gap: int, job: Job, prices: Prices) -> dict[str, float]:
-        """What is measured of the runs of an instance."""
+        """Return what is measured of the runs of an instance."""
         return metrics_of(runs, gap, job, prices)
 
     def _measure(self, who: Policy | str, instance: Instance) -> Metrics:
@@ -213,7 +213,7 @@ def _check_names(instances: Sequence[Instance]) -> None:
 
 
 def _digest(regions: Regions) -> str:
-    """A hash of the content of all traces, in their order."""
+    """Return a hash of the content of all traces, in their order."""
     return hashlib.sha256("".join(trace.digest for traces in regions for trace in traces).encode()).hexdigest()
 
 
@@ -231,7 +231,7 @@ class SpotEvaluator(WindowsEvaluator):
         return (load_spot(spec, meaning=meaning, nodes=nodes),)
 
     def label(self, spec: str, regions: Regions) -> str:
-        """The trace's; of several windows, the last telling part of the path."""
+        """Return the trace's; of several windows, the last telling part of the path."""
         (traces,) = regions
         if len(traces) == 1:
             return traces[0].name
@@ -270,7 +270,7 @@ class MultiRegionEvaluator(WindowsEvaluator):
         return load_regions(spec, meaning, nodes)
 
     def label(self, spec: str, regions: Regions) -> str:
-        """The names of the first regions, and how many more there are."""
+        """Return the names of the first regions, and how many more there are."""
         names = [traces[0].name for traces in regions]
         if len(names) <= _NAMED:
             return "+".join(names)
@@ -291,7 +291,7 @@ class MultiRegionEvaluator(WindowsEvaluator):
 
 
 def load_regions(spec: str, meaning: str | None, nodes: int) -> Regions:
-    """The traces of each region: of a directory each file, of specifications with `::` between them each one.
+    """Return the traces of each region: of a directory each file, of specifications with `::` between them each one.
 
     Raises UserError where the regions' traces do not go together.
     """

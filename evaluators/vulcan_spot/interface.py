@@ -42,7 +42,7 @@ VM = Global(
 
 
 def market(where: str, changed: str) -> Global:
-    """The argument `spot`. The texts say where it is observed, and since when a spell is counted."""
+    """Return the argument `spot`. The texts say where it is observed, and since when a spell is counted."""
     return Global(
         name="spot",
         meaning=f"the market of spot VMs{where}",

@@ -16,7 +16,7 @@ MAX_RUNS = 10_000
 
 
 def parts_of(split: Split) -> list[Part]:
-    """The split's parts as shares of the time of a trace."""
+    """Return the split's parts as shares of the time of a trace."""
     if split.by == "none":
         return [("train", 0.0, 1.0)]
     first, second = split.train, split.train + split.validation
@@ -33,7 +33,7 @@ def environments_of(
 
 
 def jobs_of(settings: Mapping[str, Json]) -> list[Job]:
-    """One for each deadline and overhead. Raises UserError for a job that cannot be done."""
+    """Return one for each deadline and overhead. Raises UserError for a job that cannot be done."""
     duration = cast(float, settings["duration"])
     deadlines, overheads = (cast(list[float], settings[name]) for name in ("deadline", "overhead"))
     if not deadlines or not overheads:
@@ -47,7 +47,7 @@ def prices_of(parameters: Mapping[str, Json]) -> Prices:
 
 
 def runs_in(settings: Mapping[str, Json], part: Part, is_cut: bool) -> int:
-    """How many windows a part of an environment has: its share of them where the environment is cut."""
+    """Return how many windows a part of an environment has: its share of them where the environment is cut."""
     count = cast(int, settings["windows"])
     if not 1 <= count <= MAX_RUNS:
         raise UserError(f"{count} windows: from 1 to {MAX_RUNS:,} are needed")
@@ -58,7 +58,7 @@ def runs_in(settings: Mapping[str, Json], part: Part, is_cut: bool) -> int:
 def instance_of(
     label: str, part: Part, job: Job, settings: Mapping[str, Json], parameters: Mapping[str, Json]
 ) -> Instance:
-    """One environment with one job."""
+    """Return one environment with one job."""
     hours = f"{job.deadline / 3600:g}h+{job.overhead / 3600:g}h"
     return Instance(
         name=f"{label}@{hours}",
@@ -74,5 +74,5 @@ def instance_of(
 
 
 def job_of(parameters: Mapping[str, Any]) -> Job:
-    """The job of an instance."""
+    """Return the job of an instance."""
     return Job(parameters["duration_s"], parameters["deadline_s"], parameters["overhead_s"])

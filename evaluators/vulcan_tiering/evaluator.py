@@ -216,7 +216,7 @@ def _parts(split: Split) -> list[tuple[SplitName, tuple[float, float]]]:
 
 
 def _label(name: str) -> str:
-    """A file's name without its ending; a generated workload's as it is."""
+    """Return a file's name without its ending; a generated workload's as it is."""
     return name if ":" in name else name.removesuffix(".npz")
 
 
@@ -232,7 +232,7 @@ _FORM = re.compile(r"(?P<number>[-+]?\d+(?:\.\d*)?|[-+]?\.\d+)\s*(?P<unit>%|[a-z
 
 
 def size_in_pages(text: str, whole: int, page_size: int, what: str) -> int:
-    """The number of pages that the text means.
+    """Return the number of pages that the text means.
 
     Bytes (`1000000`, `64MiB`), a share of the `whole`, which is in pages (`10%`), or pages (`1000pages`); rounded down.
     Raises UserError, saying of `what`, where it is none of these or comes to less than one page.

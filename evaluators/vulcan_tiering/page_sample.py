@@ -52,7 +52,7 @@ MIN_FAST_PAGES = 50
 
 
 def make_rungs(instances: Sequence[Instance], capacities: Sequence[int]) -> tuple[Rung, ...]:
-    """One rung for instances whose fast tiers hold so many pages; none where no sample is large enough."""
+    """Return one rung for instances whose fast tiers hold so many pages; none where no sample is large enough."""
     factors = [ONE_IN if capacity >= ONE_IN * MIN_FAST_PAGES else 1 for capacity in capacities]
     if ONE_IN not in factors:
         return ()
@@ -61,7 +61,7 @@ def make_rungs(instances: Sequence[Instance], capacities: Sequence[int]) -> tupl
 
 
 def sampled(instance: Instance, one_in: int) -> Instance:
-    """The instance on a sample of one page in so many; itself for 1."""
+    """Return the instance on a sample of one page in so many; itself for 1."""
     if one_in == 1:
         return instance
     return replace(

@@ -154,7 +154,7 @@ class Room:
 
 
 def generator_state(seed: int) -> int:
-    """Where the generator of the sampling starts: splitmix64 of the seed, but never 0."""
+    """Return where the generator of the sampling starts: splitmix64 of the seed, but never 0."""
     z = (seed + 1) * _GOLDEN & _MASK
     z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 & _MASK
     z = (z ^ (z >> 27)) * 0x94D049BB133111EB & _MASK

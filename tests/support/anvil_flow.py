@@ -34,7 +34,7 @@ LAYOUT = Layout(
 
 
 def policy(expression: str) -> Policy:
-    """One that returns the expression."""
+    """Return one that returns the expression."""
     return check(f"def cwnd(flow, window):\n    return {expression}\n", TASK)
 
 

@@ -60,7 +60,7 @@ def completion(
     usage: tuple[int, int] | None = (100, 20),
     model: str = "served-model",
 ) -> bytes:
-    """The body of a successful answer; `usage` is tokens in and out."""
+    """Return the body of a successful answer; `usage` is tokens in and out."""
     body: dict[str, Any] = {
         "id": "chatcmpl-1",
         "object": "chat.completion",
@@ -86,7 +86,7 @@ def answer(
     usage: tuple[int, int] | None = (100, 20),
     model: str = "served-model",
 ) -> Behaviour:
-    """A successful answer."""
+    """Return a successful answer."""
     return raw(completion(text, finish=finish, usage=usage, model=model))
 
 
@@ -101,7 +101,7 @@ def raw(body: bytes, *, status: int = 200, kind: str = "application/json", **hea
 
 
 def fail(status: int, message: str, *, code: str | None = None, **headers: str) -> Behaviour:
-    """An error in the API's own form."""
+    """Return an error in the API's own form."""
     error = {"message": message, "type": "error", "param": None, "code": code}
     return raw(json.dumps({"error": error}).encode(), status=status, **headers)
 

@@ -77,7 +77,7 @@ def anvil_task() -> Task:
 
 
 def program_task() -> Task:
-    """The same task, for a class of free Python."""
+    """Return the same task, for a class of free Python."""
     whole = Feature("room", "int", "requests", 0.0, 1000.0, "how much more would fit")
     hook = Hook(
         "decide", (Record("load", "what came", (Feature("real", "int", "1", 0.0, 9.0, "it"),)),), "it comes", "int"
@@ -106,7 +106,7 @@ def _function(language: str, body: str) -> str:
 
 
 def source_results() -> Iterator[Result]:
-    """Every source, in turn."""
+    """Yield every source, in turn."""
     tasks = {"anvil": anvil_task(), "program": program_task()}
     for language, name, source in sources():
         title = f"{name} ({language})"

@@ -104,7 +104,7 @@ def play(decide: Callable[[dict[str, Any]], object], *, whole: bool = False) -> 
 
 
 def answer(program: str, order: dict[str, Any]) -> object:
-    """The program's decisions, in the process that this is called in."""
+    """Return the program's decisions, in the process that this is called in."""
     scope: dict[str, Any] = {"length": LENGTH}
     exec(compile(program, "program", "exec"), scope)
     return scope["decide"](order["blocks"][: order["past"]])
@@ -121,7 +121,7 @@ def run(channel: MessageChannel) -> None:
 
 
 def play_forked(server: ForkServer, program: str, *, seconds: float = 2.0, whole: bool = False) -> ScoreOutcome:
-    """The game, with the program in a child."""
+    """Return the game, with the program in a child."""
     try:
         with server.open(seconds) as child:
             child.ask(json.dumps({"program": program}).encode())
@@ -135,7 +135,7 @@ def new_server(layers: Layers = ALL) -> ForkServer:
 
 
 def game_results() -> Iterator[Result]:
-    """Every attempt on the score, in turn."""
+    """Yield every attempt on the score, in turn."""
     with new_server() as server:
         honest = play_forked(server, CONSTANT)
         for attempt in ATTEMPTS:

@@ -62,7 +62,7 @@ class Baseline:
     unit_sizes_only: bool = False
 
     def kernel(self) -> Kernel:
-        """The policy's native kernel; the first call in a process compiles it or loads it from disk."""
+        """Return the policy's native kernel; the first call in a process compiles it or loads it from disk."""
         return cast(Kernel, importlib.import_module(f"{__name__}.{self.module}").simulate)
 
 

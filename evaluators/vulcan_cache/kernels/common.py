@@ -70,7 +70,7 @@ baseline_kernel = allocating_kernel(
 
 @helper
 def with_one_more(evicted, victim):
-    """The hash of the sequence with one more: Knuth's multiplier for 64 bits (TAOCP 2, 3.3.4)."""
+    """Return the hash of the sequence with one more: Knuth's multiplier for 64 bits (TAOCP 2, 3.3.4)."""
     return evicted * U(6364136223846793005) + victim + U(1)
 
 

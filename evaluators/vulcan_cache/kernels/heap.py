@@ -47,7 +47,7 @@ def object_in(entry):
 
 @helper
 def _word(node):
-    """Where a node's key lies; its entry is four words on."""
+    """Return where a node's key lies; its entry is four words on."""
     place = node + U(3)
     return ((place >> U(2)) << U(3)) | (place & U(3))
 
@@ -139,7 +139,7 @@ def fill_root(nodes, places, count):
 
 
 def new_nodes(objects: int) -> NDArray[np.uint64]:
-    """An empty heap with room for so many objects; its memory is touched only as it fills."""
+    """Return an empty heap with room for so many objects; its memory is touched only as it fills."""
     words = WORDS_PER_NODE * objects + SPARE_WORDS
     block = np.empty(words + 8, np.uint64)
     offset = (-block.ctypes.data // 8) % 8

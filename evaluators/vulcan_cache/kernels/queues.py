@@ -97,7 +97,7 @@ def _ask_shares(share, globals_, records, statistics, shares):
 
 @helper
 def _to_shrink(globals_, shares):
-    """The last queue that is over its share; if none is, the first that is not empty."""
+    """Return the last queue that is over its share; if none is, the first that is not empty."""
     queue = U(QUEUES)
     while queue > U(0):
         if globals_[U(USED_IN) + queue] > shares[queue]:
@@ -111,7 +111,7 @@ def _to_shrink(globals_, shares):
 
 @helper
 def _overfull(globals_, shares, filled):
-    """The last queue that is over its share and among those that were put into; 0 if none is."""
+    """Return the last queue that is over its share and among those that were put into; 0 if none is."""
     queue = U(QUEUES)
     while queue > U(0) and not ((filled >> queue) & U(1) and globals_[U(USED_IN) + queue] > shares[queue]):
         queue -= U(1)

@@ -180,7 +180,7 @@ class QueueManagementEvaluator:
 
 
 def scenario_of(p: Mapping[str, Any], link: LinkTrace, *, codel: bool) -> Scenario:
-    """The instance's scenario: flows begin in the first second; every other one rests in the third quarter."""
+    """Return the instance's scenario: flows begin in the first second; every other one rests in the third quarter."""
     duration = p["duration_s"]
     kinds = p["algorithm"].split("-")
     flows = []

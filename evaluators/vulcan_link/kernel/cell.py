@@ -87,7 +87,7 @@ class Measurement:
 def measure(
     log: LinkLog, seconds: float, sent: list[SentFlow], received: dict[int, int], punctuality: WakeupLateness
 ) -> Measurement:
-    """The figures of a run, as `mm-link`'s log gives them. Raises UserError where nothing crossed the link."""
+    """Return the figures of a run, as `mm-link`'s log gives them. Raises UserError where nothing crossed the link."""
     if not log.departed:
         raise UserError("no packet crossed the link in this time: take a longer run, or another link")
     delays = sorted((when - arrived) / 1e6 for when, _, arrived in log.departed)
@@ -127,7 +127,7 @@ SlowStart = Literal["mechanism", "policy"]
 def predict(
     cell: Cell, policy: Policy | None = None, called: Called = "ack", slow_start: SlowStart = "mechanism"
 ) -> Result | None:
-    """The same link, buffer, delay and flows, simulated; None for an algorithm that the simulator does not have.
+    """Return the same link, buffer, delay and flows, simulated; None for an algorithm that the simulator does not have.
 
     With a policy, all flows ask it, whatever they are called in the kernel; `called` and `slow_start` are then those of
     `vulcan_link.Flow`. Raises UserError for others.

@@ -109,7 +109,7 @@ def run(
 
 
 def _policy_file(algorithm: str) -> Path | None:
-    """The file that is meant; None where it is the name of an algorithm."""
+    """Return the file that is meant; None where it is the name of an algorithm."""
     path = Path(algorithm)
     return path if path.suffix == ".py" or len(path.parts) > 1 else None
 
@@ -133,7 +133,7 @@ def _choice(option: str, given: str, *choices: str) -> Any:
 
 @contextmanager
 def _in_the_kernel(policy: Policy | None, settings: dict[str, Any]) -> Iterator[str | None]:
-    """The name of the policy in the kernel while it is there; None where there is none."""
+    """Yield the name of the policy in the kernel while it is there; None where there is none."""
     if policy is None:
         yield None
         return
@@ -173,7 +173,7 @@ def _document(label: str, cell: Cell, measured: Measurement, predicted: Result |
 
 
 def _of_simulator(result: Result) -> dict[str, Any]:
-    """The simulator's figures under the kernel's names."""
+    """Return the simulator's figures under the kernel's names."""
     return {
         "utilisation": result.utilisation,
         "throughput_mbps": result.throughput_bps * 1e-6,

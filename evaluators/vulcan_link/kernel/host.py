@@ -51,7 +51,7 @@ def require_policies() -> None:
 
 
 def available_algorithms() -> list[str]:
-    """The congestion controls that the running kernel has."""
+    """Return the congestion controls that the running kernel has."""
     return _AVAILABLE.read_text().split()
 
 

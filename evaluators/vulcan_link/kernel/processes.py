@@ -33,7 +33,7 @@ class Channel:
         self._end.sendall(data)
 
     def take(self) -> tuple[Any, list[int]]:
-        """The next message and the files that came with it. Raises EOFError where the other end is gone."""
+        """Return the next message and the files that came with it. Raises EOFError where the other end is gone."""
         head, files, _, _ = socket.recv_fds(self._end, 8, 4)
         if len(head) < 8:
             raise EOFError

@@ -82,7 +82,7 @@ def unregister_abandoned() -> None:
 
 
 def _registered(name: str) -> list[int]:
-    """The numbers of the kernel's struct_ops maps that hold the congestion control of that name."""
+    """Return the numbers of the kernel's struct_ops maps that hold the congestion control of that name."""
     listed = json.loads(
         _run("bpftool", "-j", "struct_ops", "dump", failing="the kernel's struct_ops are unreadable") or "[]"
     )

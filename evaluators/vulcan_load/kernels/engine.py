@@ -67,7 +67,7 @@ _SIGNATURE = types.uint64(
 
 @helper
 def mixed(seed, number):
-    """A number of 64 bits that looks drawn (SplitMix64: Steele, Lea and Flood, OOPSLA 2014)."""
+    """Return a number of 64 bits that looks drawn (SplitMix64: Steele, Lea and Flood, OOPSLA 2014)."""
     z = seed + number * types.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> types.uint64(30))) * types.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> types.uint64(27))) * types.uint64(0x94D049BB133111EB)
@@ -152,7 +152,7 @@ def usual_latency(recent, samples, s, known, flying):
 
 @helper
 def least(values, start, servers):
-    """The first of the least from a start on, around."""
+    """Return the first of the least from a start on, around."""
     best = start
     for j in range(1, servers):
         s = start + j

@@ -134,7 +134,7 @@ _SIGNATURE = types.uint64(
 
 @helper
 def _preferred(prefer, globals_, records, statistics, width, region, regions, now, gap):
-    """The other region of the highest score, the first of equals; this one if there is no other."""
+    """Return the other region of the highest score, the first of equals; this one if there is no other."""
     best = region
     highest = -np.inf
     for other in range(regions):

@@ -44,7 +44,7 @@ def run_baseline(
 
 
 def most_accessed(counts: PageCounts, capacity: int, first: int, last: int) -> NDArray[np.intp]:
-    """The pages with the most loads and stores in these intervals, as many as the fast tier holds."""
+    """Return the pages with the most loads and stores in these intervals, as many as the fast tier holds."""
     accesses = counts.loads[first:last].sum(axis=0, dtype=np.int64) + counts.stores[first:last].sum(
         axis=0, dtype=np.int64
     )
@@ -76,7 +76,7 @@ class Interval:
 def bound(
     counts: PageCounts, machine: Machine, capacity: int, measure_from: int, measure_to: int, weight: int = 1
 ) -> Result:
-    """The least time of the measured intervals; the other numbers are bounds too, each on its own."""
+    """Return the least time of the measured intervals; the other numbers are bounds too, each on its own."""
     nanoseconds = accesses = hits = 0.0
     for i in range(measure_from, measure_to):
         loads, stores = (np.asarray(table[i], np.int64) for table in (counts.loads, counts.stores))
@@ -103,7 +103,7 @@ def least_time(interval: Interval, machine: Machine, overlap: float, compute: fl
 
 
 def _waiting(interval: Interval, machine: Machine, base: float, outstanding: float) -> float:
-    """The least T that loads' waiting allows, for the best share of loads in the fast tier."""
+    """Return the least T that loads' waiting allows, for the best share of loads in the fast tier."""
     fast, slow = machine.fast, machine.slow
     kept = max(0.0, interval.stores - interval.max_stores)  # stores that the slow tier has at the least
 
@@ -151,7 +151,7 @@ def _waiting(interval: Interval, machine: Machine, base: float, outstanding: flo
 
 
 def _carrying(interval: Interval, machine: Machine) -> float:
-    """The least T within which both tiers can carry their loads and stores."""
+    """Return the least T within which both tiers can carry their loads and stores."""
     kinds = [
         (interval.loads, interval.max_loads, LINE / machine.fast.read, LINE / machine.slow.read),
         (interval.stores, interval.max_stores, LINE / machine.fast.write, LINE / machine.slow.write),

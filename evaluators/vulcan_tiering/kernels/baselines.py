@@ -44,7 +44,7 @@ def place_all(
     way, loads, stores, reads, writes, arrivals, m, capacity, limit, first, last, chosen, own, memory,
     fast, rises, falls, keys, pages, histogram, rest, carried, totals,
 ):  # fmt: skip
-    """Returns a hash of the pages that moved, in order; what is measured is added to `totals`."""
+    """Return a hash of the pages that moved, in order; what is measured is added to `totals`."""
     moves = U(0)
     for interval in range(last):
         before = np.int64(carried[MAPPED])

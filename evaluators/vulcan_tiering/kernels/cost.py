@@ -40,7 +40,7 @@ def busy_slow(m, loads, stores, promotions, demotions):
 
 @helper
 def _stalled(m, idle, busy, time):
-    """The time that loads wait for a tier; `idle` is what it would be without queueing."""
+    """Return the time that loads wait for a tier; `idle` is what it would be without queueing."""
     return idle + idle * (m[QUEUE] * (busy / (time - busy))) if idle > 0.0 else 0.0
 
 
@@ -77,7 +77,7 @@ def interval_time(m, fast_loads, slow_loads, fast_busy, slow_busy, migrations):
 
 @helper
 def loaded_latency(m, latency, busy, time):
-    """What a load of the tier took, on average."""
+    """Return what a load of the tier took, on average."""
     if busy <= 0.0:
         return latency
     if busy >= time:

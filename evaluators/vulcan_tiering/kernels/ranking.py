@@ -63,7 +63,7 @@ def rank_all(
     policy, loads, stores, reads, writes, arrivals, m, capacity, limit, first, last, globals_, records, statistics,
     width, fast, best, others, keys, pages, histogram, rest, carried, totals,
 ):  # fmt: skip
-    """Returns a hash of the pages that moved, in order; what is measured is added to `totals`."""
+    """Return a hash of the pages that moved, in order; what is measured is added to `totals`."""
     score, enter, update, of_interval = policy
     weight = m[WEIGHT]
     moves = U(0)

@@ -16,7 +16,7 @@ from vulcan.kernel_support import function, helper, intrinsic, ir, types
 
 @intrinsic
 def bits_of(typing_context, number):  # type: ignore[no-untyped-def]
-    """The bits of a float64, as uint64."""
+    """Return the bits of a float64, as uint64."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.bitcast(arguments[0], ir.IntType(64))
@@ -32,7 +32,7 @@ SIGN = U(1 << 63)
 
 @helper
 def key_of(score):
-    """A whole number that orders as scores do; 0.0 and -0.0 are equal."""
+    """Return a whole number that orders as scores do; 0.0 and -0.0 are equal."""
     bits = bits_of(score + 0.0)
     return ~bits if bits >= SIGN else bits | SIGN
 

@@ -129,7 +129,7 @@ class _Partial:
         return self.path.with_name(self.path.name + ".json")
 
     def validator(self, url: str) -> str | None:
-        """What the server called the content that this is the beginning of; None where that is not known."""
+        """Return what the server called the content that this is the beginning of; None where that is not known."""
         try:
             remembered = json.loads(self._memory.read_text(encoding="utf-8"))
             return str(remembered["validator"]) if remembered["url"] == url else None
@@ -246,7 +246,7 @@ def _check(file: TraceFile, response: httpx.Response) -> None:
 
 
 def _total(response: httpx.Response, have: int) -> int | None:
-    """How long the whole file is, if the server says so."""
+    """Return how long the whole file is, if the server says so."""
     if response.status_code in (206, 416):
         after = response.headers.get("Content-Range", "").rpartition("/")[2]
         if after.isdecimal():

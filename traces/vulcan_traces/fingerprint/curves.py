@@ -93,7 +93,7 @@ def _ratios(missed: Counts, expected: float) -> tuple[float, ...]:
 
 
 def _better_simulated(sample: Sample, capacities: list[int]) -> list[int]:
-    """The places of the capacities for which LRU by bytes is simulated, and not read from distances.
+    """Return the places of the capacities for which LRU by bytes is simulated, and not read from distances.
 
     They are those below the largest request, which passes such a cache by: for a distance every object takes its place.
     Where they are many it is quicker to simulate all.
@@ -121,7 +121,7 @@ def _with_more_of_the_smallest(counts: Counts, more: int) -> Counts:
 
 
 def _stretched(counts: Counts, part: float) -> Counts:
-    """The histogram with each number divided by `part`, as distances within a sample stand for longer ones."""
+    """Return the histogram with each number divided by `part`, as distances within a sample stand for longer ones."""
     from vulcan_traces.fingerprint.log_histogram import buckets_of, middles
 
     stretched = np.zeros(BUCKETS, np.int64)

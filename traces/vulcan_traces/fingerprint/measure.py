@@ -115,7 +115,7 @@ def fingerprint(
     exact_requests: int = EXACT_REQUESTS,
     sampled_objects: int = SAMPLED_OBJECTS,
 ) -> Fingerprint:
-    """The fingerprint of a trace, or of its `first` requests.
+    """Return the fingerprint of a trace, or of its `first` requests.
 
     The trace is passed over once. Reuse distances and miss-ratio curves are exact up to `exact_requests` requests or
     `sampled_objects` objects; of a longer trace the pass keeps the requests for about `sampled_objects` objects,

@@ -21,12 +21,12 @@ _FORMAT = "%Y.%m.%d_%H.%M.%S"
 
 
 def looks_like_bitrate_log(text: Text) -> bool:
-    """Whether the header has both columns."""
+    """Check whether the header has both columns."""
     return text.is_text and {_TIME, _RATE} <= set(text.first_lines[0].decode("utf-8", "replace").split(","))
 
 
 def _rows(text: Text) -> Iterator[tuple[int, list[str]]]:
-    """The cells of each row, behind the number of its line. Raises UserError where it is no table."""
+    """Yield the cells of each row, behind the number of its line. Raises UserError where it is no table."""
     rows = csv.reader(io.StringIO(text.content.decode("utf-8", "replace"), newline=""))
     try:
         for row in rows:

@@ -34,7 +34,7 @@ _MAX_PIECES = 1_000_000
 
 
 def is_link_spec(text: str) -> bool:
-    """Whether the text has the form of a specification, be its kind known or not."""
+    """Check whether the text has the form of a specification, be its kind known or not."""
     return is_specification(text, GENERATORS)
 
 

@@ -63,7 +63,7 @@ class LinkTrace:
 def make_link(
     name: str, kind: Kind, times: NDArray[np.int64], period: int, rates: NDArray[np.float64] | None = None
 ) -> LinkTrace:
-    """A link trace with its digest. Raises ValueError where the arrays are not as `LinkTrace` says they are."""
+    """Return a link trace with its digest. Raises ValueError where the arrays are not as `LinkTrace` says they are."""
     rates = np.empty(0) if rates is None else np.ascontiguousarray(rates, np.float64)
     times = np.ascontiguousarray(times, np.int64)
     if not 0 < period <= MAX:
@@ -98,7 +98,7 @@ def repeated(link: LinkTrace, at_least: int) -> LinkTrace:
 
 
 def cut_link(link: LinkTrace, start: int, stop: int) -> LinkTrace:
-    """What the link lets through between two times of its period, in ns, as a link that repeats that.
+    """Return what the link lets through between two times of its period, in ns, as a link that repeats that.
 
     The name stays. Raises UserError where nothing is let through there, ValueError for times outside of the period.
     """

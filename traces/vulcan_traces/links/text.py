@@ -37,16 +37,16 @@ class Text:
 
     @cached_property
     def is_text(self) -> bool:
-        """Whether the first lines are there and have no control characters."""
+        """True if the first lines are there and have no control characters."""
         return bool(self.first_lines) and not any(_CONTROL.search(line) for line in self.first_lines)
 
     def malformed(self, line: int, why: str) -> UserError:
-        """The error for a bad line, numbered from 1."""
+        """Return the error for a bad line, numbered from 1."""
         return UserError(f"{self.path}, line {line}: {why}")
 
 
 def read_text(path: Path) -> Text:
-    """The content of a file, or of one within a zip archive. Raises UserError where there is none."""
+    """Return the content of a file, or of one within a zip archive. Raises UserError where there is none."""
     archive = next((parent for parent in path.parents if parent.suffix == ".zip" and parent.is_file()), None)
     if archive is None:
         Source(path).check()

@@ -36,7 +36,7 @@ def _read(source: Source) -> Iterator[RawRequests]:
 
 
 def _recognises(source: Source) -> bool:
-    """Each next access lies ahead at a believable distance, and times do not go back."""
+    """Return each next access lies ahead at a believable distance, and times do not go back."""
     if source.is_whole and len(source.head) % _RECORD.itemsize:
         return False
     records = head_records(source, _RECORD)

@@ -26,7 +26,7 @@ MEANINGS: tuple[Meaning, ...] = ("available", "preempted")
 
 
 def read_spot(text: bytes, name: str, origin: str, meaning: Meaning | None = None, nodes: int = 1) -> SpotTrace:
-    """The trace in a file's content; `origin` is what errors name.
+    """Return the trace in a file's content; `origin` is what errors name.
 
     `meaning` says what the numbers count, VMs that are available or that were preempted; without it a file with a key
     `generator` is taken for the latter. Where they count available VMs, `nodes` of them are needed at a time. Raises

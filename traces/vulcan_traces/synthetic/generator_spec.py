@@ -63,7 +63,7 @@ class Generator:
         return canonical(self.kind, _VERSION, self.values)
 
     def generate(self) -> RawRequests:
-        """The requests: the same for the same specification."""
+        """Return the requests: the same for the same specification."""
         order, sizes, clock = (
             np.random.Generator(np.random.PCG64(stream))
             for stream in np.random.SeedSequence(whole(self.values, "seed")).spawn(3)
@@ -75,7 +75,7 @@ class Generator:
 
 
 def is_generator_spec(text: str) -> bool:
-    """Whether the text has the form of a specification, be its kind known or not."""
+    """Check whether the text has the form of a specification, be its kind known or not."""
     return is_specification(text, GENERATORS)
 
 

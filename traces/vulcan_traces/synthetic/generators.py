@@ -15,7 +15,7 @@ Objects = npt.NDArray[np.int64]
 
 
 def zipf_probabilities(objects: int, alpha: float) -> npt.NDArray[np.float64]:
-    """The independent reference model of Breslau et al. (INFOCOM 1999): the i-th most popular has 1 /
+    """Return the independent reference model of Breslau et al. (INFOCOM 1999): the i-th most popular has 1 /
     i^alpha.
 
     Shape (objects,), falling, adds up to 1. `alpha` 0 is the uniform distribution.
@@ -32,7 +32,7 @@ def zipf_ranks(rng: np.random.Generator, requests: int, objects: int, alpha: flo
 
 
 def loop(requests: int, objects: int) -> Objects:
-    """The same objects in the same order, over and over: what LRU is worst at."""
+    """Return the same objects in the same order, over and over: what LRU is worst at."""
     return np.arange(requests, dtype=np.int64) % objects
 
 

@@ -28,7 +28,7 @@ _LIMITS = types.Array(types.int64, 1, "C", readonly=True)
 
 @intrinsic
 def _request(typing_context, inserted_before, state, size, request_bytes):  # type: ignore[no-untyped-def]
-    """A request for the object of the row `inserted_before`, at all capacities."""
+    """Return a request for the object of the row `inserted_before`, at all capacities."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         row = address(context, builder, signature.args[0], arguments[0], None, _VECTOR)

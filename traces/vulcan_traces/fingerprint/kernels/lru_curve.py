@@ -29,14 +29,14 @@ _CAPACITIES = types.Array(types.int64, 1, "C", readonly=True)
 
 
 def places_for(object_count: int) -> int:
-    """How many places the order of that many objects has: twice as many, in whole blocks."""
+    """Return how many places the order of that many objects has: twice as many, in whole blocks."""
     block = FAN * FAN
     return -(-max(2 * object_count, block) // block) * block
 
 
 @allocating_helper
 def _live_beyond(place, head, words, in_block):
-    """How many places after `place` are taken."""
+    """Return how many places after `place` are taken."""
     word = place >> _FAN_BITS
     block = place >> _BLOCK_BITS
     found = bit_count(words[word] & ~(_ALL >> (_IN_WORD - (place & _IN_WORD))))
@@ -51,7 +51,7 @@ def _live_beyond(place, head, words, in_block):
 
 @allocating_helper
 def _bytes_beyond(place, head, place_bytes, word_bytes, block_bytes):
-    """The bytes of the objects in the places after `place`.
+    """Return the bytes of the objects in the places after `place`.
 
     All of a word, and of a block, is added, with what does not count as 0: loops of one length are vectors without a
     jump that could be guessed wrong, which costs more than the additions.

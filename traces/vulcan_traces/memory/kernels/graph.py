@@ -53,7 +53,7 @@ def _kronecker(random: np.random.RandomState, edges: int, scale: int) -> NDArray
 
 @njit(cache=True, nogil=True)
 def _rows(sources, targets, vertices):
-    """Both directions of every edge, but no loops; parallel edges stay."""
+    """Return both directions of every edge, but no loops; parallel edges stay."""
     offsets = np.zeros(vertices + 1, np.int64)
     for e in range(sources.shape[0]):
         if sources[e] != targets[e]:

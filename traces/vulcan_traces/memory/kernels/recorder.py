@@ -65,7 +65,7 @@ def new_recorder(address_space: int, page_size: int, cache: int, intervals: int,
 
 @helper
 def is_full(recorder):
-    """Whether all intervals are recorded."""
+    """Check whether all intervals are recorded."""
     return recorder.at[INTERVAL] >= recorder.loads.shape[0]
 
 
@@ -113,7 +113,7 @@ def touch_all(recorder, address, length, writes):
 
 @helper
 def draw(recorder, below):
-    """A random whole number from 0, less than `below` (at most 2^31): xorshift64 (Marsaglia, 2003)."""
+    """Return a random whole number from 0, less than `below` (at most 2^31): xorshift64 (Marsaglia, 2003)."""
     state = np.uint64(recorder.at[RANDOM])
     state ^= state << np.uint64(13)
     state ^= state >> np.uint64(7)
@@ -124,5 +124,5 @@ def draw(recorder, below):
 
 @helper
 def draw_share(recorder):
-    """A random number from 0, less than 1."""
+    """Return a random number from 0, less than 1."""
     return draw(recorder, 2147483648) / 2147483648.0
