@@ -1,4 +1,4 @@
-"""Requests a second of the cache engine beside libCacheSim, and beside the same policy in CPython.
+"""Requests per second of the cache engine alongside libCacheSim, and alongside the same policy in CPython.
 
 Zipf(1.0) requests over many objects of log-normal sizes, and the first two million requests of four real traces, with
 caches of 0.1, 1 and 10 % of the footprint; the goals are of Zipf at 10 %. All contestants of a workload run in one

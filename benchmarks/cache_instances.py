@@ -51,7 +51,7 @@ BOUNDS = ("belady", "belady-size-sampled")
 SOURCE_OF = {source.name: source for source in counted()}
 TIED = 0.001
 SHARE_SEEN = 5
-"""At most one in so many of a trace's requests is shown to the library before it chooses."""
+"""At most one in N of a trace's requests is shown to the library before it chooses."""
 
 QUICK_REQUESTS = 400_000
 MAX_RESAMPLES = 10_000
@@ -105,7 +105,7 @@ def instance_of(source: Source, size: str, evaluator: Evaluator, task: str, sett
 
 
 def member_metrics(member: LibraryMember, source: Source, size: str, opening: int | None = None) -> Metrics:
-    """Return what a member does on an instance, or on its first requests; kept on disk."""
+    """Return what a member does on an instance, or on its first requests; cached on disk."""
     task = find_task(member.task)
     evaluator = load_evaluator(task)
     instance = instance_of(source, size, evaluator, member.task, member.settings)

@@ -1,4 +1,4 @@
-"""Requests a second of the engine, beside libCacheSim and beside CPython with the same policy."""
+"""Requests per second of the engine, alongside libCacheSim and alongside CPython with the same policy."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Measured:
     miss_ratios: Mapping[str, float]
 
     def rate(self, name: str) -> float:
-        """Million requests a second: the median."""
+        """Million requests per second: the median."""
         return self.workload.trace.requests / statistics.median(self.seconds[name]) / 1e6
 
     def times(self, name: str, other: str) -> float:
@@ -71,7 +71,7 @@ def _runs(policies: Mapping[str, Policy], on: Workload) -> dict[str, Callable[[]
 
 
 def measure_workload(task: Task, on: Workload, repetitions: int, directory: Path) -> Measured:
-    """Return the engine beside libCacheSim's own code. Without the latter where it is not installed."""
+    """Return the engine alongside libCacheSim's own code. Without the latter where it is not installed."""
     contestants = _runs(_policies(task), on)
     try:
         peer = Peer(on.trace, on.capacity, directory / "trace.oracleGeneral")
@@ -117,7 +117,7 @@ def measure_python(task: Task, on: Workload, repetitions: int, directory: Path) 
 
 
 def speed_table(found: Sequence[Measured]) -> BenchmarkTable:
-    """Million requests a second of each contestant on each workload."""
+    """Million requests per second of each contestant on each workload."""
     names = list(found[0].seconds)
     rows = tuple((name, *(f"{one.rate(name):.1f}" for one in found)) for name in names)
     return BenchmarkTable("Million requests a second", ("engine", *(one.workload.name for one in found)), rows)

@@ -1,4 +1,4 @@
-"""libCacheSim beside the engine, where its package is installed: its own C code, and its plug-in for Python."""
+"""libCacheSim alongside the engine, where its package is installed: its own C code, and its plug-in for Python."""
 
 from __future__ import annotations
 

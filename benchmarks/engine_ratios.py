@@ -40,7 +40,7 @@ MAX_LOST_ELSEWHERE = 0.60
 """The same on a processor that nothing is recorded of: its ratios are others."""
 
 ROUNDS, TURNS = 6, 30
-"""A round is so many turns. A ratio that is too high gets another round, up to so many."""
+"""A round is this many turns. A ratio that is too high gets another round, up to this many."""
 
 REQUESTS, OBJECTS = 50_000, 3_000
 
@@ -114,7 +114,7 @@ def shipped(task: str, policy: str) -> Policy:
 
 
 def evaluated(name: str, policy: str, times: int) -> Callable[[], object]:
-    """Return a task's own policy, so many times on the first of its instances."""
+    """Return a task's own policy, this many times on the first of its instances."""
     task = find_task(name)
     evaluator = load_evaluator(task)
     instance = next(i for i in evaluator.instances(complete_settings(task, {}), task.split) if i.split == "train")
@@ -138,7 +138,7 @@ class Watch:
             run()  # compiles, or loads what was
 
     def turn(self, turns: int) -> dict[str, float]:
-        """Return the ratios after so many turns more."""
+        """Return the ratios after this many turns more."""
         for _ in range(turns):
             for name, run in self._runs.items():
                 began = time.thread_time()

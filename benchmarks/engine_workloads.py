@@ -44,7 +44,7 @@ BY_STATISTICS = {"no statistics": PLAIN, "one statistic": ONE_STATISTIC, "five s
 
 @dataclass(frozen=True)
 class Workload:
-    """A trace and a cache of so many bytes."""
+    """A trace and a cache of that many bytes."""
 
     name: str
     trace: Trace

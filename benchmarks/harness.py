@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 DATA = Path(os.environ.get("VULCAN_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
-"""Where real traces lie: in VULCAN_DATA, or in `shared/data` beside the checkout."""
+"""Where real traces lie: in VULCAN_DATA, or in `shared/data` alongside the checkout."""
 
 LEFT_OUT = 3
 """The exit code of a suite that cannot run here."""

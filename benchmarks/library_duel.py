@@ -4,7 +4,7 @@
 
 On real traces, and on generated ones made against it: the best policy changes over and over, as loops that only
 `mru` wins alternate with skewed requests that it loses. The library is written by hand, so that it has members that are
-far worse than the baseline somewhere: `mru` and `hyperbolic` beside the baseline `lru`. For each trace the
+far worse than the baseline somewhere: `mru` and `hyperbolic` alongside the baseline `lru`. For each trace the
 misses of the baseline and of every member alone, those of the selector, how many more they are than the baseline's and
 what the stated bound allows (without the sampling error), as shares of the requests, and the changes of policy.
 """

@@ -3,7 +3,7 @@
 The server is `vulcan ui` as a process. Each address is asked for in turn, so that all see the same machine. "Written
 to" means that four candidates are appended before each answer, which then has to read them. "Working" is the time in
 which the server had a processor, which other programs of the machine change little. The first answer, for which the
-whole run has to be read, is told apart.
+whole run has to be read, is distinguished.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 An object's bytes are what a process of its own grows by over a run, divided by the objects, beside the sum of what the
 layouts of the mechanism and the plan say. The large trace is written to a temporary directory (2.4 GB), read from there
 by the way that `vulcan eval` goes, and the largest resident sets of the two processes are noted; a quick run has 5
-million requests, for which the same bytes a request and an object hold.
+million requests, for which the same bytes per request and an object hold.
 """
 
 from __future__ import annotations

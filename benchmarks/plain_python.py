@@ -54,7 +54,7 @@ class PlainHeap:
         self._keep(resident, now)
 
     def evict(self) -> int:
-        """Return the object that leaves: the least priority, the longest untouched of equals."""
+        """Return the object that leaves: the lowest priority, the longest untouched of equals."""
         while True:
             priority, touched, key = heapq.heappop(self.queue)
             resident = self.residents.get(key)

@@ -5,7 +5,7 @@ late candidates are close. One is on large traces, with the score of every candi
 other is on many small ones: the paired test. Then the rules of `vulcan.searches.evaluation` are replayed over the
 recorded candidates, in their order; nothing that a rule stops changes what comes later, as it would in a search.
 
-The traces are those of `shared/data` beside the project, or of VULCAN_DATA.
+The traces are those of `shared/data` alongside the project, or of VULCAN_DATA.
 """
 
 from __future__ import annotations
@@ -254,7 +254,7 @@ def signatures(found: Recording) -> dict[str, float]:
 
 
 def coverage(count: int, repetitions: int) -> float:
-    """Return how often the 95% interval of so many log-normal values has the true mean in it."""
+    """Return how often the 95% interval of that many log-normal values has the true mean in it."""
     rng = np.random.RandomState(7)
     hits = 0
     for _ in range(repetitions):

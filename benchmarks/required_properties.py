@@ -1,7 +1,7 @@
 """What the properties that a task requires cost a search: `python -m benchmarks.required_properties [--quick]`.
 
 For each built-in task, the share of candidates that is refused, the share of which it is not known, and processor
-milliseconds a candidate, of all required properties together. `offline` are programs of the offline generator, each
+milliseconds per candidate, of all required properties together. `offline` are programs of the offline generator, each
 made from earlier ones as in a search; `unguarded` are those it writes where nothing is required; `recorded` are the
 model's programs of the recorded searches in tests/data. `method` counts what decided: the rules' certificate, the
 search for a counterexample, or nothing.

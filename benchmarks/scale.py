@@ -81,7 +81,7 @@ class Measured:
 
 
 class Switched(RayExecutor):
-    """Has jobs travel alone while that is wanted, and notes what each call takes beside its jobs."""
+    """Has jobs travel alone while that is wanted, and notes what each call takes alongside its jobs."""
 
     alone = False
     ways: list[float]
@@ -188,7 +188,7 @@ def _cluster() -> Iterator[tuple[Any, RayRuntime]]:
 
 
 def _on_nodes(runtime: RayRuntime, nodes: int, turns: int, lasting: float) -> list[Measured]:
-    """Jobs of each length, alone and together, so many that each round lasts about so many seconds."""
+    """Jobs of each length, alone and together, enough of them for each round to last about this many seconds."""
     instances = {work: Instance(f"nap {work}", "train", {"seconds": work}) for work in SECONDS}
     setup = Setup(TASK, tuple(instances.values()))
     rounds: dict[tuple[float, bool], list[Measured]] = {}

@@ -1,8 +1,8 @@
 """A discrete-event model of a search on many workers: what it would do on clusters larger than there are to measure.
 
-A candidate waits for a language model, which answers so many calls at a time; the driver drafts, checks and keeps it,
+A candidate waits for a language model, which answers this many calls at a time; the driver drafts, checks and keeps it,
 one thing at a time, and sends it to a worker, in a call with others where jobs are short; the answer comes back to
-the driver. Every part is a queue with so many servers. Constants are measured by `benchmarks.scale`.
+the driver. Every part is a queue with this many servers. Constants are measured by `benchmarks.scale`.
 """
 
 from __future__ import annotations

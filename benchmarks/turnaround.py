@@ -1,4 +1,4 @@
-"""From the text of a reply to a score, by stage, beside a compiler run for each candidate and beside CPython.
+"""From the text of a reply to a score, by stage, alongside a compiler run for each candidate and alongside CPython.
 
 Candidates are of the offline generator, all without parents. The ground is the part of the trace w106 that a search
 sees, a cache of 10 % of its footprint; generated requests of that kind where the trace is not there. Figures are
@@ -139,7 +139,7 @@ def judged(number: int, policy: Policy) -> CandidateJudged:
 
 
 def totals(on: Ground, stages: dict[str, list[float]], isolation: float) -> tuple[float, float, float]:
-    """Mean seconds of a candidate that is scored in full, of one that races, and the share that goes on to the end.
+    """Mean seconds of a candidate that is scored in full, of one that races, and the share that continues to the end.
 
     Each is checked where its reply is read and where it is run; one that goes on travels again.
     """

@@ -166,7 +166,7 @@ class CacheEvaluator:
         return {name: baseline.kind for name, baseline in BASELINES.items()}
 
     def evaluate_baseline(self, name: str, instance: Instance) -> Metrics:
-        """See `vulcan.evaluator.Evaluator`; a result is kept on disk by trace, cache size and measured requests."""
+        """See `vulcan.evaluator.Evaluator`; a result is cached on disk by trace, cache size and measured requests."""
         p = instance.parameters
         of = [p[key] for key in ("digest", "unit_sizes", "capacity", "measure_from", "measure_to")]
         return cached_metrics([name, BASELINES[name].version, *of], lambda: self._measured(name, instance))
@@ -290,7 +290,7 @@ def capacity_in_bytes(text: str, trace: Trace) -> int:
     """Return the capacity in bytes that the text denotes for this trace.
 
     Bytes (`1000000`, `64MiB`), a share of the trace's footprint (`10%`), or a number of objects of its mean size
-    (`1000obj`). Raises UserError where it is none of these, or comes to less than one byte.
+    (`1000obj`). Raises UserError where it is none of these, or is less than one byte.
     """
     match = _FORM.match(text.strip())
     unit = match["unit"].lower() if match else ""
@@ -321,7 +321,7 @@ VERSION = 1
 
 
 def fingerprint_of(instance: Instance, trace: Trace, sizes: NDArray[np.uint32], first: int) -> Mapping[str, float]:
-    """The fingerprint of an instance's first requests, kept on disk; `sizes` are the trace's, as they are counted."""
+    """The fingerprint of an instance's first requests, cached on disk; `sizes` are the trace's, as they are counted."""
     capacity, stop = cast(int, instance.parameters["capacity"]), cast(int, instance.parameters["measure_to"])
     requests = min(first, stop)
 

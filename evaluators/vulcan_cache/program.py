@@ -33,7 +33,7 @@ SHORTER = 40_000
 """Requests of each of the generated workloads that are the default: a program is a hundred times slower than Anvil."""
 
 BLOCK = (128, 384)
-"""The fewest and the most requests that a program is told at a time, where it is told of them in blocks."""
+"""The fewest and the most requests that a program is told at a time, where it is notified of them in blocks."""
 
 _MAX_ROWS = 1024
 _PROBE_REQUESTS = 2000
@@ -48,7 +48,7 @@ class ProgramEvaluator(CacheEvaluator):
     }
 
     def mechanism_parameters(self, settings: Mapping[str, Json]) -> dict[str, Json]:
-        """How a program is told of requests."""
+        """How a program is notified of requests."""
         return {"told": "one by one" if settings["one_by_one"] else "in blocks"}
 
     def prepare(self, instances: Sequence[Instance]) -> None:
@@ -69,7 +69,7 @@ class ProgramEvaluator(CacheEvaluator):
     def evaluate(self, policy: Policy | ProgramPolicy, instance: Instance) -> Metrics:
         """See `vulcan.evaluator.Evaluator`. Raises ProgramFailed where a decision cannot be carried out.
 
-        A program that is told of requests in blocks is run twice, with blocks that are cut elsewhere: one that sees
+        A program that is notified of requests in blocks is run twice, with blocks that are cut elsewhere: one that sees
         more of them than its hooks are given does not decide the same, and has failed.
         """
         p = cast(dict[str, Any], instance.parameters)
@@ -116,7 +116,7 @@ def replay_program(
     """Run a program over a trace, starting with an empty cache of `capacity` bytes; requests from `measure_from` count.
 
     `objects` and `sizes` have shape (requests,): dense ids in order of first appearance, and bytes. The program runs in
-    a process of its own (`ProgramPolicy.within`). With `blocks`, endless lengths, it is told so many requests at a
+    a process of its own (`ProgramPolicy.hosted_by`). With `blocks`, endless lengths, it is told this many requests at a
     time, which takes far fewer messages; else of no request before it has made every decision on those before. The
     result is the same for every program that sees only what its hooks are given. Raises ProgramFailed where it decides
     what cannot be.

@@ -1,4 +1,4 @@
-"""Spatial samples of a trace: all requests for one in so many objects, chosen by a hash of the object.
+"""Spatial samples of a trace: all requests for one in N objects, chosen by a hash of the object.
 
 A cache smaller by the same factor behaves on such a sample much as the whole one does on the trace (Waldspurger et
 al., Efficient MRC Construction with SHARDS, FAST 2015). A policy on a sample is shown what it would see in the full
@@ -32,7 +32,7 @@ _VERSION = 1
 
 
 def sample_digest(digest: str, one_in: int) -> str:
-    """Return the digest of the sample of one in so many objects of the trace of that digest."""
+    """Return the digest of the sample of one in N objects of the trace of that digest."""
     return hashlib.sha256(json.dumps(["spatial sample", _VERSION, digest, one_in]).encode()).hexdigest()
 
 
@@ -70,7 +70,7 @@ LADDER = ((100, 1 / 3), (10, 0.3))
 """One in how many objects is in the sample of each rung, and the share of candidates that the rung keeps."""
 
 KEEP_SINGLE_RUNG = 0.1
-"""The share that goes on where there is one rung, about that of two together: searches came to a given score sooner
+"""The share that continues where there is one rung, about that of two together: searches came to a given score sooner
 than with 0.15 and with 0.07 (docs/results.md)."""
 
 MIN_RESIDENTS = 2000
@@ -78,7 +78,7 @@ MIN_RESIDENTS = 2000
 
 
 def make_rungs(instances: Sequence[Instance], residents: Sequence[float]) -> tuple[Rung, ...]:
-    """Return the rungs for instances whose caches hold about so many objects, the cheapest first.
+    """Return the rungs for instances whose caches hold about this many objects, the cheapest first.
 
     Where a cache would hold too few objects at a rung's rate, the instance stands there as it does on the next rung:
     as a denser sample, or as it is. A rung that has nothing cheaper than the next one is left out.
@@ -102,7 +102,7 @@ def _sparsest(residents: float, at_most: int) -> int:
 
 
 def sampled(instance: Instance, one_in: int) -> Instance:
-    """Return the instance on a sample of one in so many objects; itself for 1."""
+    """Return the instance on a sample of one in N objects; itself for 1."""
     if one_in == 1:
         return instance
     digest = sample_digest(cast(str, instance.parameters["digest"]), one_in)

@@ -103,7 +103,7 @@ class LinkEvaluator:
         return {name: baseline.kind for name, baseline in BASELINES.items()}
 
     def evaluate_baseline(self, name: str, instance: Instance) -> Metrics:
-        """See `vulcan.evaluator.Evaluator`; a result is kept on disk by all that it depends on."""
+        """See `vulcan.evaluator.Evaluator`; a result is cached on disk by all that it depends on."""
         baseline = BASELINES[name]
         of: dict[str, Json] = {k: v for k, v in instance.parameters.items() if k not in ("link", "link_format")}
         return cached_metrics(
@@ -259,7 +259,7 @@ def _parts(split: Split) -> list[tuple[SplitName, tuple[float, float]]]:
 
 
 def _with_distinct_labels(paths: Sequence[_Path]) -> list[_Path]:
-    """Links of the same name in one part are told apart by the folders that they lie in."""
+    """Links of the same name in one part are distinguished by the folders that they lie in."""
     specs: dict[tuple[str, str], set[str]] = {}
     for path in paths:
         specs.setdefault((path.label, path.split), set()).add(path.spec)
@@ -318,7 +318,7 @@ SHARE = 0.15
 """Of the time of a run."""
 
 KEEP = 0.15
-"""The share of candidates that goes on to whole runs."""
+"""The share of candidates that continue to whole runs."""
 
 COST = 0.3
 """What it costs: more than its share of the time, for slow start is the busiest, and beginning a run costs too."""

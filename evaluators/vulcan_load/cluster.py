@@ -24,7 +24,7 @@ class Cluster:
     servers differ: `even` not at all, `mixed` every other one has a third of the others' speed, `noisy` each is slowed
     down to three tenths now and then, by neighbours that nobody sees. Speeds have a mean of 1.
 
-    At every request its balancer asks `probes` servers, drawn anew, for a report, that is there `delay_ms` later.
+    At every request its balancer asks `probes` servers, redrawn, for a report, that is there `delay_ms` later.
     """
 
     servers: int = 20

@@ -16,7 +16,7 @@ from vulcan_load.simulate import BASELINES, BOUND, simulate
 _DRAWS: tuple[tuple[SplitName, int], ...] = (("train", 0), ("validation", 1), ("test", 2))
 _SEEDS_APART = 1_000_003
 _TEST_ONLY = ("exponential", "bimodal")
-"""Services of the test that the search never saw, beside its own."""
+"""Services of the test that the search never saw, alongside its own."""
 
 _PROBED, _SAMPLED = 400, 0.2
 """Requests that tell policies apart, and the share of the requests on the first rung."""
@@ -85,7 +85,7 @@ class LoadEvaluator:
         return f"{digest:016x}"
 
     def rungs(self, instances: Sequence[Instance]) -> Sequence[Rung]:
-        """See `vulcan.evaluator.OffersRungs`: a fifth of the requests, drawn anew."""
+        """See `vulcan.evaluator.OffersRungs`: a fifth of the requests, redrawn."""
         if any(cluster_of(instance).requests * _SAMPLED < 1000 for instance in instances):
             return ()
         cheaper = []

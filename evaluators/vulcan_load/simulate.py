@@ -47,7 +47,7 @@ class Result:
         return self.latencies[round(WARM_UP * len(self.latencies)) :]
 
     def percentile(self, share: float) -> float:
-        """Return the smallest latency, ms, that so many of the measured ones do not exceed."""
+        """Return the smallest latency, ms, that this many of the measured ones do not exceed."""
         ranked = np.sort(self.measured)
         return float(ranked[max(math.ceil(share * len(ranked)) - 1, 0)])
 

@@ -80,7 +80,7 @@ class WindowsEvaluator(ABC):
     """The names of the baselines, but for the bound."""
 
     cache_name: ClassVar[str]
-    """Stands for this evaluator in what is kept on disk."""
+    """Name of this evaluator in the keys of cached results."""
 
     def __init__(self) -> None:
         self._loaded: dict[tuple[str, str | None, int], Regions] = {}
@@ -165,7 +165,7 @@ class WindowsEvaluator(ABC):
         return {**dict.fromkeys(self.baseline_names, "baseline"), BOUND: "bound"}
 
     def evaluate_baseline(self, name: str, instance: Instance) -> Metrics:
-        """See `vulcan.evaluator.Evaluator`; the bound is kept on disk by availability, windows and job."""
+        """See `vulcan.evaluator.Evaluator`; the bound is cached on disk by availability, windows and job."""
         if name != BOUND:
             return self._measure(name, instance)
         of: dict[str, Json] = {k: v for k, v in instance.parameters.items() if k not in ("trace", "meaning")}
@@ -201,7 +201,7 @@ def _shortest(regions: Regions) -> tuple[SpotTrace, ...]:
 
 
 def _check_names(instances: Sequence[Instance]) -> None:
-    """Raises UserError where two instances of a split share a name, for results are told apart by it."""
+    """Raises UserError where two instances of a split share a name, for results are distinguished by it."""
     seen = set()
     for instance in instances:
         if (instance.split, instance.name) in seen:

@@ -1,4 +1,4 @@
-"""What happened when a job ran, once a window; and how the kernels are called for it."""
+"""What happened when a job ran, once per window; and how the kernels are called for it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Runs:
-    """What happened, once a window: all of shape (windows,).
+    """What happened, once per window: all of shape (windows,).
 
     `cost` is in dollars and `finished` in seconds since the job began. A tick that is paid for is paid in full.
     `overruled` are decisions that the safety net changed, `moves` those to another region. `decisions` is a hash of
@@ -53,7 +53,7 @@ class Decider:
 
 
 def run(who: Decider, windows: Windows, job: Job, prices: Prices) -> Runs:
-    """Run the job once a window, by the rules of `vulcan_spot.kernels.engine`."""
+    """Run the job once per window, by the rules of `vulcan_spot.kernels.engine`."""
     from vulcan_spot.kernels import engine as kernel
     from vulcan_spot.layout import RECORD
 

@@ -28,11 +28,11 @@ BASELINES = {
 }
 BOUND = "least_cost"
 BOUND_VERSION = 1
-"""To be raised when the bound, the rules or the metrics change: its results are kept on disk."""
+"""To be raised when the bound, the rules or the metrics change: its results are cached on disk."""
 
 
 def simulate(who: Policy | str, windows: Windows, job: Job, prices: Prices | None = None) -> Runs:
-    """Run a policy of the task `spot_single`, or a baseline of that name, once a window.
+    """Run a policy of the task `spot_single`, or a baseline of that name, once per window.
 
     See `vulcan_spot.kernels.engine` for the rules. Baselines are `on_demand`, `greedy`, `spot_only`, `uniform_progress`
     and `least_cost`, a lower bound on the cost. Raises KeyError for another name.
@@ -44,7 +44,7 @@ def simulate(who: Policy | str, windows: Windows, job: Job, prices: Prices | Non
     if isinstance(who, str):
         return run(Decider(BASELINES[who], np.zeros(GLOBALS)), windows, job, prices)
     native = who.native(LAYOUT)
-    # a region is entered when it is first seen, and a policy for one region is told of every tick alike
+    # a region is entered when it is first seen, and a policy for one region is notified of every tick alike
     addresses = (native.score, 0, native.update, native.update)
     return run(Decider(POLICY, native.new_globals(), addresses=addresses), windows, job, prices)
 
@@ -62,7 +62,7 @@ MAX_REGIONS = 64
 
 
 def simulate_regions(who: Policy | str, windows: Windows, job: Job, prices: Prices | None = None) -> Runs:
-    """Run a policy of the task `spot_multi`, or a baseline of that name, once a window.
+    """Run a policy of the task `spot_multi`, or a baseline of that name, once per window.
 
     `vulcan_spot.kernels.engine` has the rules. Baselines are `on_demand`; `greedy` and `uniform_progress`, which stay
     in the first region; the same with `_round_robin`, which move on to the next region where they would wait; and

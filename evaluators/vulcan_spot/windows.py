@@ -56,7 +56,7 @@ class Windows:
 def places_of(
     traces: Sequence[SpotTrace], seconds: int, count: int, low: float, high: float, spec: str
 ) -> tuple[Place, ...]:
-    """`count` windows of at least so many seconds, from the part of the time between the shares `low` and `high`.
+    """`count` windows of at least this many seconds, from the part of the time between the shares `low` and `high`.
 
     One trace is cut: the windows begin at regular intervals, and reach to the part's end, where a job that is late may
     still run. Several traces are windows already: what lies of each within the part, by its place in the trace it was

@@ -124,7 +124,7 @@ class TieringEvaluator:
         return {name: baseline.kind for name, baseline in BASELINES.items()}
 
     def evaluate_baseline(self, name: str, instance: Instance) -> Metrics:
-        """See `vulcan.evaluator.Evaluator`; a result is kept on disk by all that it depends on."""
+        """See `vulcan.evaluator.Evaluator`; a result is cached on disk by all that it depends on."""
         of: dict[str, Json] = {key: value for key, value in instance.parameters.items() if key != "trace"}
         return cached_metrics(["tiering", name, BASELINES[name].version, of], lambda: self._measured(name, instance))
 
@@ -235,7 +235,7 @@ def size_in_pages(text: str, whole: int, page_size: int, what: str) -> int:
     """Return the number of pages that the text means.
 
     Bytes (`1000000`, `64MiB`), a share of the `whole`, which is in pages (`10%`), or pages (`1000pages`); rounded down.
-    Raises UserError, saying of `what`, where it is none of these or comes to less than one page.
+    Raises UserError, saying of `what`, where it is none of these or is less than one page.
     """
     match = _FORM.match(text.strip())
     unit = match["unit"].lower() if match else ""

@@ -51,7 +51,7 @@ LINE = 64.0
 class Machine:
     """`threads` run the program; while `migration_stall` nanoseconds pass for each migrated page, none of them does.
 
-    That is the time to unmap a page, tell all processors and map it anew: some 4 us for an interrupt of all of them,
+    That is the time to unmap a page, tell all processors and map it again: some 4 us for an interrupt of all of them,
     shared by the 32 or more pages that are moved together.
     """
 

@@ -1,4 +1,4 @@
-"""A VALUE task with a group of features that is observed once a round trip."""
+"""A VALUE task with a group of features that is observed once per round trip."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def config(**changes: Any) -> SearchConfig:
 
 
 def racing(**changes: Any) -> SearchConfig:
-    """Return the same with cheaper versions of the instances, on which candidates race and are told apart."""
+    """Return the same with cheaper versions of the instances, on which candidates race and are distinguished."""
     settings = {"cheap": True, **changes.pop("settings", {})}
     return config(**{"racing": True, "settings": settings, **changes})
 

@@ -39,7 +39,7 @@ def join(parts: Iterable[RawRequests]) -> RawRequests:
 
 
 def without_clock(parts: Iterable[RawRequests]) -> Iterator[RawRequests]:
-    """Yield the same requests where the trace has no clock: the time of a request is its index in the trace."""
+    """Yield the requests of a trace without a clock: the time of a request is its index in the trace."""
     before = 0
     for part in parts:
         count = len(part.keys)

@@ -73,7 +73,7 @@ class Trace:
         return all(bool(np.all(sizes == 1)) for _, sizes in self._blocks())
 
     def _blocks(self) -> Iterator[tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]]:
-        """Objects and sizes, so many at a time that what is made of them takes little memory."""
+        """Objects and sizes, this many at a time that what is made of them takes little memory."""
         for start in range(0, self.requests, _BLOCK):
             yield self.objects[start : start + _BLOCK], self.sizes[start : start + _BLOCK]
 

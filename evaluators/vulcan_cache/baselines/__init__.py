@@ -51,7 +51,7 @@ class Baseline:
 
     `kind` is `bound` for a policy that sees the future. `module` is the module here that has its kernel.
     `unit_sizes_only` marks a bound that is one only where all objects have the same size. `version` grows
-    when the policy's results change, so that results kept on disk can be told from new ones.
+    when the policy's results change, so that results cached on disk can be told from new ones.
     """
 
     name: str

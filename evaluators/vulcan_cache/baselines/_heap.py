@@ -81,5 +81,5 @@ def remove(entries, places, size, obj):
 
 @allocating_helper
 def top(entries):
-    """Return the object with the least (key, tie)."""
+    """Return the object with the smallest (key, tie)."""
     return np.int64(entries[2])

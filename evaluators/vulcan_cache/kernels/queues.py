@@ -2,7 +2,7 @@
 
 A queue is a ring of links with a sentinel behind the objects: what follows the sentinel is the queue's tail, where
 objects leave, and what precedes it is the head, where they come. The ghost list is one more queue. `links` has two
-numbers an object, then two for each sentinel: the next towards the head, and the next towards the tail.
+numbers per object, then two for each sentinel: the next towards the head, and the next towards the tail.
 """
 
 from __future__ import annotations
@@ -205,7 +205,7 @@ def queues(
         moves = min(moves + MOVES_PER_REQUEST, MOVES_PER_REQUEST * residents)
         holder = U(np.int64(records[at | U(QUEUE)]))
         to = np.int64(_NOWHERE)
-        needed = 0.0  # bytes for the object that is let in
+        needed = 0.0  # bytes for the object that is admitted
         filled = U(0)  # the queues that a hit has put something into, one bit each
         if holder > U(0) and holder != _GHOST:
             records[at | U(COUNT)] += 1.0

@@ -156,9 +156,9 @@ def _admits(admit, globals_, records, statistics, width, key, size, now):
 
 @helper
 def _rejected(globals_, records, key, evictions, now, weight):
-    """An object that was not let in goes on the ghost list, which counts its requests while it stays there.
+    """An object that was not admitted goes on the ghost list, which counts its requests while it stays there.
 
-    Were the list as long as what the cache holds, it would hold nothing beside an empty cache, and a policy that
+    Were the list as long as what the cache holds, it would hold nothing while the cache is empty, and a policy that
     admits what it remembers would never admit anything: so free space counts as full of such objects.
     """
     at = key << U(3)

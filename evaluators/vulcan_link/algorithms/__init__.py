@@ -13,7 +13,7 @@ slots `vulcan_link.flow_state` names. It reads what the mechanism keeps there, a
     reduced(flow)       recovery, a reduction for an ECN mark, or a timeout begins (CAUSE says which): returns the new
                         SSTHRESH, at least 2 (Linux: ssthresh)
     changed(flow)       STATE has changed from PRIOR_STATE; at a timeout CWND is 1 more than what is in flight
-    undone(flow)        a timeout was found to be spurious: returns the window to go on with (Linux: undo_cwnd)
+    undone(flow)        a timeout was found to be spurious: returns the window to resume (Linux: undo_cwnd)
 
 `ALGORITHMS` is the table: what an algorithm is called, its functions, whether it `controls` the window in recovery and
 whether it is `paced` (packets then leave at PACING_RATE). To add one: write its file, add a row to the table and a

@@ -24,7 +24,7 @@ _NAME = re.compile(r'(\.name\s*=\s*)"[^"]*"')
 def in_the_kernel(files: Mapping[str, str]) -> Iterator[str]:
     """Compile the exported files, of which the one named `*.bpf.c` is the program, and register them.
 
-    Gives the name under which TCP_CONGESTION selects it. It is unregistered on leaving, and where an earlier run was
+    Returns the name under which TCP_CONGESTION selects it. It is unregistered on leaving, and where an earlier run was
     killed before it could do so, by the next one. Raises UserError where the host lacks the means, the program does
     not compile, or the kernel's verifier refuses it.
     """

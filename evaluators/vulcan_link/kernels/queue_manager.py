@@ -19,7 +19,7 @@ ALPHA, BETA = 0.125, 1.25
 MAX_BURST_MS = 150.0
 FEW_BYTES = 2 * 1500.0
 DRAIN_BYTES = 16 * 1024.0
-"""The rate at which the queue drains is measured anew over so many bytes (RFC 8033, 5.1)."""
+"""The rate at which the queue drains is measured again over this many bytes (RFC 8033, 5.1)."""
 
 _SIGNATURE = types.int64(
     types.CPointer(types.int64),

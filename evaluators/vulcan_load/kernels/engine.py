@@ -34,7 +34,7 @@ from vulcan_load.layout import (
 )
 
 RECENT = 32
-"""Of so many requests that a server finished last, it reports the mean latency of those that found as many there."""
+"""Of this many requests that a server finished last, it reports the mean latency of those that found as many there."""
 
 POOL, QUANTILE = 16, 0.84
 """Prequal's pool of reports, and the share of them by requests in flight that is not hot (NSDI 2024, section 4)."""

@@ -1,4 +1,4 @@
-"""The kernel that runs a job over windows of one region or several, once a window.
+"""The kernel that runs a job over windows of one region or several, once per window.
 
 A tick of `gap` seconds goes like this.
 
@@ -7,10 +7,10 @@ A tick of `gap` seconds goes like this.
    leaves. A job that is done ends here.
 3. The policy decides: nothing, spot, or on-demand.
 4. The safety net has the last word (`rules.guaranteed`). Spot that is not available is nothing.
-5. Where that is another VM than the one that runs, it starts, and its overhead begins anew.
+5. Where that is another VM than the one that runs, it starts, and its overhead restarts.
 6. The VM is paid for the whole tick.
 
-After the end of its window spot is not available; the job goes on until it is done, if need be after its deadline.
+After the end of its window spot is not available; the job continues until it is done, if need be after its deadline.
 
 With several regions a job is in one at a time, at first in region 0, and sees whether spot is available there and
 nowhere else. Instead of nothing the policy asks to move: the other regions are ranked, and the job is in the one of the

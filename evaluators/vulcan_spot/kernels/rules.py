@@ -38,7 +38,7 @@ def must_hurry(work_left, time_left, overhead, gap):
 def guaranteed(request, work_left, time_left, overhead, gap, last, overhead_left):
     """Return the request, or what the safety net makes of it.
 
-    A spot VM that worked until now may go on, even if this is the tick in which it is preempted.
+    A spot VM that worked until now may continue, even if this is the tick in which it is preempted.
     """
     if must_hurry(work_left, time_left, overhead, gap):
         return SPOT if last == SPOT and overhead_left == 0 else ON_DEMAND

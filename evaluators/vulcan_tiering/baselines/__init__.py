@@ -17,7 +17,7 @@ from vulcan.evaluator import BaselineKind
 class Baseline:
     """Baseline of memory tiering.
 
-    `kind` is `bound` where it knows the future. `version` grows when its results change, so that results kept on disk
+    `kind` is `bound` where it knows the future. `version` grows when its results change, so that results cached on disk
     can be told from new ones.
     """
 

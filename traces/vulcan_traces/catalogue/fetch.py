@@ -2,7 +2,7 @@
 
 While it is under way, the content is in `<name>.part`, and `<name>.part.json` remembers which content of which address
 it is: the ETag or, if there is none, the date of the last change. A later fetch asks for the rest on condition that
-this still holds (If-Range, RFC 9110 section 13.1.5) and starts anew where it does not.
+this still holds (If-Range, RFC 9110 section 13.1.5) and restarts where it does not.
 """
 
 from __future__ import annotations

@@ -108,7 +108,7 @@ def _scaled(capacities: list[int], part: float, at_least: int) -> Counts:
 
 
 def _with_more_of_the_smallest(counts: Counts, more: int) -> Counts:
-    """So many more distances of 0, or if negative so many less of the smallest.
+    """So many more distances of 0, or if negative this many less of the smallest.
 
     What a sample has too few or too many of are requests for the most popular objects, whose distances are short.
     """

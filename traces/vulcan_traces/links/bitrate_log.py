@@ -1,4 +1,4 @@
-"""Logs of phones that measure a download once a second: the 5G production dataset (Raca et al., ACM MMSys 2020).
+"""Logs of phones that measure a download once per second: the 5G production dataset (Raca et al., ACM MMSys 2020).
 
 A table with a header; `Timestamp` is as 2019.12.16_13.40.04 and `DL_bitrate` in kbit/s. Rows of one second are
 averaged; a second without a row keeps the rate of the one before.

@@ -136,4 +136,4 @@ GENERATORS: dict[str, tuple[dict[str, Key], Draw]] = {
     ),
     "outage": ({"rate": _RATE, "every": Key(8.0, _MIN, 1e5), "length": Key(0.5, _MIN, 1e5)}, _outage),
 }
-"""The keys that each kind has beside the common ones, and how it draws its rates; those of `steps` are listed."""
+"""The keys that each kind has alongside the common ones, and how it draws its rates; those of `steps` are listed."""

@@ -244,7 +244,7 @@ _VALIDATION = (
     "gups:name=gups-slow-moves,seed=11,hot_pages=1600,hot_share=0.8,updates_a_move=4000000",
     "betweenness:name=betweenness-uniform,seed=12,graph=uniform,scale=16",
     "ycsb:name=ycsb-a,seed=13,mix=a,theta=0.9",
-    # nothing is hot: what moves, moves in vain
+    # nothing is hot: every move is wasted
     "stream:name=stream,seed=14,pages=6000",
 )
 _TEST = (

@@ -80,7 +80,7 @@ class Source:
         return bool(self.first_lines) and not any(_CONTROL.search(line) for line in self.first_lines)
 
     def sha256(self) -> str:
-        """Return the digest of the file's bytes as they lie on disk, in hex."""
+        """Return the digest of the file's bytes on disk, in hex."""
         try:
             with self.path.open("rb") as file:
                 return hashlib.file_digest(file, "sha256").hexdigest()

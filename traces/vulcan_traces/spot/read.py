@@ -4,7 +4,7 @@
 
 The two use opposite signs. In github.com/skypilot-org/spot-traces a number is how many VMs could be had; in the windows
 that come with the simulator (which carry a key `generator`) 1 says that the VM was preempted. Prices that a file may
-have beside `data` are not read: a job's prices are the evaluator's.
+have alongside `data` are not read: a job's prices are the evaluator's.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ class DenseIds:
         return objects
 
     def _make_room(self, more: int) -> None:
-        """For so many further keys; then at most half of the table is in use."""
+        """For this many further keys; then at most half of the table is in use."""
         from vulcan_traces.kernels import numbering
 
         room = len(self._known)

@@ -61,7 +61,7 @@ def _request(typing_context, inserted_before, state, size, request_bytes):  # ty
     types.void(_COLUMN, _COLUMN, types.int64, types.boolean, _LIMITS, _LIMITS, types.int64[::1], types.int64[::1])
 )
 def simulate_fifo(objects, sizes, object_count, by_bytes, capacities, largest, misses, missed_bytes):
-    """Misses and missed bytes, of shape (CAPACITIES,), of FIFO caches of so many `capacities`.
+    """Misses and missed bytes, of shape (CAPACITIES,), of FIFO caches of that many `capacities`.
 
     Capacities are bytes, or objects unless `by_bytes`. An object larger than `largest`, of the same shape and unit,
     passes by: a miss that inserts nothing. A resident object occupies the size of the request that inserted it.

@@ -3,7 +3,7 @@
 The distance of a request is found by sums over the places of the recency order: each request takes the next free
 place and gives up the one of the object's request before, and the distance is what lies beyond that. Places are
 summed in three levels (a place, 64 places, 4,096 places), whose additions the processor does side by side; when
-there is no free place the order is packed anew, so that memory follows the objects and not the requests.
+there is no free place the order is repacked, so that memory follows the objects and not the requests.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def _pack(owners, place_of, words):
 
 @allocating_helper
 def _refill(taken, owners, words, in_block, object_sizes, place_bytes, word_bytes, block_bytes):
-    """All sums anew, for places of which the first `taken` are."""
+    """All sums again, for places of which the first `taken` are."""
     words[:] = _U0
     in_block[:] = np.uint32(0)
     place_bytes[:] = np.uint32(0)

@@ -38,7 +38,7 @@ class Tree(NamedTuple):
 
 
 def new_tree(most_records: int) -> Tree:
-    """Return an empty tree with room for so many records."""
+    """Return an empty tree with room for that many records."""
     nodes = most_nodes(most_records)
     state = np.zeros(STATE, np.int64)
     state[NODES] = 1
@@ -55,7 +55,7 @@ def new_tree(most_records: int) -> Tree:
 
 
 def most_nodes(records: int) -> int:
-    """Return every node but the root is at least half full."""
+    """Check that every node but the root is at least half full."""
     return records // (FANOUT // 2) + records // (FANOUT // 2) ** 2 + 64
 
 
@@ -116,7 +116,7 @@ def _put(recorder, tree, node, place, key, child):
 
 @function
 def _split(recorder, tree, node):
-    """Return the upper half of a full node goes to a new one. Returns that and the least key to be found there."""
+    """Move the upper half of a full node to a new one. Return that and the smallest key in it."""
     new = tree.state[NODES]
     tree.state[NODES] += 1
     half = FANOUT // 2

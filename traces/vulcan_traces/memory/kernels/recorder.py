@@ -3,7 +3,7 @@
 Algorithms call `touch` with the address of everything they read or write, and stop once `is_full`. The cache is
 direct-mapped by a hash of the line, so that arrays do not collide by their distance, and writes back: a load of memory
 is counted where a line is brought in, be it read or written, and a store where a written line is driven out. An
-interval ends after so many loads.
+interval ends after this many loads.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Recorder(NamedTuple):
 
 
 def new_recorder(address_space: int, page_size: int, cache: int, intervals: int, loads: int, seed: int) -> Recorder:
-    """For addresses below `address_space`, a cache of so many bytes, and intervals of so many loads.
+    """For addresses below `address_space`, a cache of that many bytes, and intervals of that many loads.
 
     `page_size` and `cache` are powers of two.
     """
