@@ -126,11 +126,17 @@ class CacheEvaluator:
         requests = self._requests(instance)
         return metrics_of(
             simulate(
-                policy, requests.objects, requests.sizes, p["capacity"], **_chosen(p),
-                measure_from=requests.measure_from, object_count=self._trace(p).object_count,
-                times=requests.times, weight=p["one_in"],
+                policy,
+                requests.objects,
+                requests.sizes,
+                p["capacity"],
+                **_chosen(p),
+                measure_from=requests.measure_from,
+                object_count=self._trace(p).object_count,
+                times=requests.times,
+                weight=p["one_in"],
             )
-        )  # fmt: skip
+        )
 
     def rungs(self, instances: Sequence[Instance]) -> Sequence[Rung]:
         """See `vulcan.evaluator.OffersRungs`: spatial samples of the traces."""
@@ -175,9 +181,13 @@ class CacheEvaluator:
         p = cast(dict[str, Any], instance.parameters)
         requests = self._requests(instance)
         misses, missed_bytes, bypassed = BASELINES[name].kernel()(
-            requests.objects, requests.sizes, requests.following, self._trace(p).object_count,
-            max(1, p["capacity"] // p["one_in"]), requests.measure_from,
-        )  # fmt: skip
+            requests.objects,
+            requests.sizes,
+            requests.following,
+            self._trace(p).object_count,
+            max(1, p["capacity"] // p["one_in"]),
+            requests.measure_from,
+        )
         measured = requests.sizes[requests.measure_from :]
         total = int(measured.sum(dtype=np.int64))
         return metrics_of(Result(len(measured), total, int(misses), int(missed_bytes), int(bypassed)))
@@ -278,11 +288,21 @@ def _chosen(settings: Mapping[str, Any]) -> dict[str, Any]:
 # Cache sizes as users write them.
 
 _UNITS = {
-    "": 1, "b": 1,
-    "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12,
-    "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40,
-    "kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40,
-}  # fmt: skip
+    "": 1,
+    "b": 1,
+    "kb": 10**3,
+    "mb": 10**6,
+    "gb": 10**9,
+    "tb": 10**12,
+    "k": 2**10,
+    "m": 2**20,
+    "g": 2**30,
+    "t": 2**40,
+    "kib": 2**10,
+    "mib": 2**20,
+    "gib": 2**30,
+    "tib": 2**40,
+}
 _FORM = re.compile(r"(?P<number>[-+]?\d+(?:\.\d*)?|[-+]?\.\d+)\s*(?P<unit>%|[a-z]*)\Z", re.IGNORECASE)
 
 

@@ -167,9 +167,17 @@ def _follow(running: RunningProgram, cache: _Cache) -> None:
     answers = np.empty(0, np.int64)
     while True:
         filled = replay.advance(
-            objects, sizes, len(objects), capacity, cache.measure_from, cache.hooks, cache.resident_size, state, rows,
+            objects,
+            sizes,
+            len(objects),
+            capacity,
+            cache.measure_from,
+            cache.hooks,
+            cache.resident_size,
+            state,
+            rows,
             answers,
-        )  # fmt: skip
+        )
         if state[replay.DUE] == replay.NOT_THERE:
             raise _not_there(cache, int(answers[0]))
         reply = running.tell(rows[:filled].tobytes()) if filled else b""
@@ -196,9 +204,17 @@ def _follow_in_blocks(running: RunningProgram, cache: _Cache, blocks: Iterator[i
         answers = np.frombuffer(running.tell(rows.tobytes()), np.int64)
         state[replay.DUE] = replay.GO_ON
         replay.advance(
-            objects, sizes, stop, cache.capacity, cache.measure_from, decides, cache.resident_size, state, cache.rows,
+            objects,
+            sizes,
+            stop,
+            cache.capacity,
+            cache.measure_from,
+            decides,
+            cache.resident_size,
+            state,
+            cache.rows,
             answers,
-        )  # fmt: skip
+        )
         if state[replay.DUE] == replay.NOT_THERE:
             raise _not_there(cache, int(answers[state[replay.TAKEN]]))
         if state[replay.DUE] != replay.FINISHED:

@@ -237,10 +237,11 @@ def _result(
     )
     seconds = end - begin
     carried = sum(
-        int(c[m.GONE]) * 32 + int(c[m.CARRIED_BYTES]) * 8 if scenario.link.kind == "opportunities"
+        int(c[m.GONE]) * 32 + int(c[m.CARRIED_BYTES]) * 8
+        if scenario.link.kind == "opportunities"
         else int(c[m.CARRIED_BYTES]) * 8
         for c in counted
-    )  # fmt: skip
+    )
     gone = int(counted[:, m.GONE].sum())
     series = {}
     if sampled is not None:

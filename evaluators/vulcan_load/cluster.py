@@ -41,9 +41,13 @@ class Cluster:
 
     def __post_init__(self) -> None:
         for name, least, most in (
-            ("servers", 2, 1000), ("cores", 1, 256), ("balancers", 1, 1000), ("probes", 2, self.servers),
-            ("requests", 100, 5_000_000), ("seed", 0, 2**31),
-        ):  # fmt: skip
+            ("servers", 2, 1000),
+            ("cores", 1, 256),
+            ("balancers", 1, 1000),
+            ("probes", 2, self.servers),
+            ("requests", 100, 5_000_000),
+            ("seed", 0, 2**31),
+        ):
             value = getattr(self, name)
             if not least <= value <= most:
                 raise UserError(f"{name} is {value}: from {least} to {most} are possible")

@@ -41,10 +41,17 @@ class LoadEvaluator:
                 for machines in dict.fromkeys(given["machines"]):
                     for load in dict.fromkeys(given["load"]):
                         cluster = Cluster(
-                            servers=given["servers"], cores=given["cores"], balancers=given["balancers"], load=load,
-                            service=service, machines=machines, probes=given["probes"], delay_ms=given["delay"],
-                            requests=given["requests"], seed=given["workload_seed"] + draw * _SEEDS_APART,
-                        )  # fmt: skip
+                            servers=given["servers"],
+                            cores=given["cores"],
+                            balancers=given["balancers"],
+                            load=load,
+                            service=service,
+                            machines=machines,
+                            probes=given["probes"],
+                            delay_ms=given["delay"],
+                            requests=given["requests"],
+                            seed=given["workload_seed"] + draw * _SEEDS_APART,
+                        )
                         parameters: dict[str, Json] = {slot: getattr(cluster, slot) for slot in Cluster.__slots__}
                         found.append(Instance(f"{machines}@{load:g}-{service}", name, parameters))
         if not found:

@@ -85,8 +85,23 @@ def simulate(who: Policy | str, workload: Workload) -> Result:
     latencies, chosen = np.zeros(cluster.requests), np.zeros(cluster.requests, np.int64)
     busy = np.zeros(cluster.servers)
     decisions = run(
-        number, addresses, workload.arrivals, workload.work, workload.balancer, workload.probed, workload.changes,
-        workload.speeds, cluster.cores, cluster.delay_ms, cluster.seed, shown, np.zeros(pairs * layout.RECORD),
-        statistics, slots, latencies, chosen, busy,
-    )  # fmt: skip
+        number,
+        addresses,
+        workload.arrivals,
+        workload.work,
+        workload.balancer,
+        workload.probed,
+        workload.changes,
+        workload.speeds,
+        cluster.cores,
+        cluster.delay_ms,
+        cluster.seed,
+        shown,
+        np.zeros(pairs * layout.RECORD),
+        statistics,
+        slots,
+        latencies,
+        chosen,
+        busy,
+    )
     return Result(latencies, chosen, busy / (cluster.cores * float(workload.arrivals[-1])), int(decisions))

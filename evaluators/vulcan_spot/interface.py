@@ -18,15 +18,17 @@ JOB = Global(
         Feature("elapsed_s", "int", "seconds", 0.0, 3 * MAX, "time since it began"),
         Feature("progress_s", "int", "seconds", 0.0, MAX, "work done so far"),
         Feature("work_left_s", "int", "seconds", 1.0, MAX, "work still to do: duration_s - progress_s"),
+        Feature("time_left_s", "int", "seconds", -3 * MAX, MAX, "time until the deadline: deadline_s - elapsed_s"),
         Feature(
-            "time_left_s", "int", "seconds", -3 * MAX, MAX, "time until the deadline: deadline_s - elapsed_s"
-        ),
-        Feature(
-            "slack_s", "int", "seconds", -5 * MAX, MAX,
+            "slack_s",
+            "int",
+            "seconds",
+            -5 * MAX,
+            MAX,
             "time to spare if a VM started now and kept running: time_left_s - work_left_s - overhead_s",
         ),
     ),
-)  # fmt: skip
+)
 
 VM = Global(
     name="vm",

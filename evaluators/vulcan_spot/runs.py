@@ -63,11 +63,25 @@ def run(who: Decider, windows: Windows, job: Job, prices: Prices) -> Runs:
     ratio = prices.spot / prices.on_demand if prices.on_demand else 1.0
     results = np.zeros((len(windows.begins), kernel.RESULTS), np.int64)
     decisions = kernel.run(
-        who.number, who.migrates, who.addresses, who.globals, np.empty_like(who.globals), statistics.copy(),
-        statistics, np.uint64(len(statistics) // regions), np.empty(regions * RECORD),
-        available, windows.begins, windows.ends,
-        job.duration, job.deadline, job.overhead, windows.gap, ratio, results,
-    )  # fmt: skip
+        who.number,
+        who.migrates,
+        who.addresses,
+        who.globals,
+        np.empty_like(who.globals),
+        statistics.copy(),
+        statistics,
+        np.uint64(len(statistics) // regions),
+        np.empty(regions * RECORD),
+        available,
+        windows.begins,
+        windows.ends,
+        job.duration,
+        job.deadline,
+        job.overhead,
+        windows.gap,
+        ratio,
+        results,
+    )
     spot, on_demand = results[:, kernel.SPOT_TICKS], results[:, kernel.ON_DEMAND_TICKS]
     finished = results[:, kernel.FINISHED]
     return Runs(
@@ -96,10 +110,22 @@ def cheapest(known: Sequence[Runs], windows: Windows, job: Job, prices: Prices) 
     enough = np.min([runs.cost for runs in known], axis=0) + 1e-6
     for i in range(len(best)):
         least_cost(
-            available, windows.begins[i], windows.ends[i], job.duration, job.deadline, job.overhead,
-            windows.gap, unit, prices.spot * hours, prices.on_demand * hours, prices.missed,
-            enough[i], costs, counts, best[i],
-        )  # fmt: skip
+            available,
+            windows.begins[i],
+            windows.ends[i],
+            job.duration,
+            job.deadline,
+            job.overhead,
+            windows.gap,
+            unit,
+            prices.spot * hours,
+            prices.on_demand * hours,
+            prices.missed,
+            enough[i],
+            costs,
+            counts,
+            best[i],
+        )
     finished, spot, on_demand, starts, preempted, moves = best.T
     return Runs(
         cost=cost_of(spot, on_demand, finished, windows.gap, job, prices),

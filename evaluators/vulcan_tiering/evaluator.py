@@ -133,20 +133,32 @@ class TieringEvaluator:
         e = self._evidence(p)
         return metrics_of(
             run_baseline(
-                name, e.counts, e.samples, e.capacity,
-                migration_limit=e.limit, machine=_machine(p),
-                measure_from=p["measure_from"], measure_to=p["measure_to"], weight=e.weight,
+                name,
+                e.counts,
+                e.samples,
+                e.capacity,
+                migration_limit=e.limit,
+                machine=_machine(p),
+                measure_from=p["measure_from"],
+                measure_to=p["measure_to"],
+                weight=e.weight,
             )
-        )  # fmt: skip
+        )
 
     def _run(self, policy: Policy, parameters: Mapping[str, Json]) -> Result:
         p = cast(dict[str, Any], parameters)
         e = self._evidence(p)
         return simulate(
-            policy, e.counts, e.samples, e.capacity,
-            migration_limit=e.limit, machine=_machine(p),
-            measure_from=p["measure_from"], measure_to=p["measure_to"], weight=e.weight,
-        )  # fmt: skip
+            policy,
+            e.counts,
+            e.samples,
+            e.capacity,
+            migration_limit=e.limit,
+            machine=_machine(p),
+            measure_from=p["measure_from"],
+            measure_to=p["measure_to"],
+            weight=e.weight,
+        )
 
     def _evidence(self, parameters: Mapping[str, Json]) -> _Evidence:
         p = cast(dict[str, Any], parameters)
@@ -223,11 +235,21 @@ def _label(name: str) -> str:
 # Sizes as users write them.
 
 _UNITS = {
-    "": 1, "b": 1,
-    "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12,
-    "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40,
-    "kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40,
-}  # fmt: skip
+    "": 1,
+    "b": 1,
+    "kb": 10**3,
+    "mb": 10**6,
+    "gb": 10**9,
+    "tb": 10**12,
+    "k": 2**10,
+    "m": 2**20,
+    "g": 2**30,
+    "t": 2**40,
+    "kib": 2**10,
+    "mib": 2**20,
+    "gib": 2**30,
+    "tib": 2**40,
+}
 _FORM = re.compile(r"(?P<number>[-+]?\d+(?:\.\d*)?|[-+]?\.\d+)\s*(?P<unit>%|[a-z]*)\Z", re.IGNORECASE)
 
 

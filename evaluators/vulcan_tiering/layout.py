@@ -8,9 +8,17 @@ RECORD = 8
 
 # Float64 slots of the globals
 (
-    NOW, PAGES, FAST_CAPACITY, MIGRATIONS, FAST_BANDWIDTH, SLOW_BANDWIDTH, FAST_LATENCY, SLOW_LATENCY, FAST_SHARE,
+    NOW,
+    PAGES,
+    FAST_CAPACITY,
+    MIGRATIONS,
+    FAST_BANDWIDTH,
+    SLOW_BANDWIDTH,
+    FAST_LATENCY,
+    SLOW_LATENCY,
+    FAST_SHARE,
     GLOBALS,
-) = range(10)  # fmt: skip
+) = range(10)
 
 LAYOUT = Layout(
     features={

@@ -99,11 +99,22 @@ def simulate(
     last = counts.intervals if measure_to is None else measure_to
     moves = rank_all(
         (native.score, native.enter, native.update, native.occasions.get("interval", 0)),
-        counts.loads, counts.stores, samples.reads, samples.writes, counts.arrivals,
-        machine.numbers(counts.page_size, counts.overlap, counts.compute, weight), capacity, migration_limit,
-        measure_from, last, native.new_globals(), records, native.new_statistics(counts.pages),
-        np.uint64(native.entity_slots), *room.arrays(),
-    )  # fmt: skip
+        counts.loads,
+        counts.stores,
+        samples.reads,
+        samples.writes,
+        counts.arrivals,
+        machine.numbers(counts.page_size, counts.overlap, counts.compute, weight),
+        capacity,
+        migration_limit,
+        measure_from,
+        last,
+        native.new_globals(),
+        records,
+        native.new_statistics(counts.pages),
+        np.uint64(native.entity_slots),
+        *room.arrays(),
+    )
     return room.result(int(moves))
 
 
@@ -133,15 +144,29 @@ class Room:
         fast, best, others = np.zeros((3, pages), np.uint8)
         places, rest = np.zeros((2, 2 * pages), np.int64)
         return cls(
-            fast, best, others, np.zeros(pages, np.uint64), places, np.zeros(DIGITS, np.int64), rest,
-            np.zeros(CARRIED), np.zeros(TOTALS),
-        )  # fmt: skip
+            fast,
+            best,
+            others,
+            np.zeros(pages, np.uint64),
+            places,
+            np.zeros(DIGITS, np.int64),
+            rest,
+            np.zeros(CARRIED),
+            np.zeros(TOTALS),
+        )
 
     def arrays(self) -> tuple[NDArray[Any], ...]:
         return (
-            self.fast, self.best, self.others, self.keys, self.pages, self.histogram, self.rest, self.carried,
+            self.fast,
+            self.best,
+            self.others,
+            self.keys,
+            self.pages,
+            self.histogram,
+            self.rest,
+            self.carried,
             self.totals,
-        )  # fmt: skip
+        )
 
     def result(self, moves: int) -> Result:
         from vulcan_tiering.kernels.state import MAPPED

@@ -26,14 +26,32 @@ _NUMBERS = {"score", "best", "dollars", "seconds", "winner", "best_baseline", "b
 """Float columns, which may have missing values."""
 
 CANDIDATES = (
-    "candidate", "proposal", "turn", "operator", "origin", "parents", "verdict", "score", "best", "size", "operations",
-    "dollars", "row",
-)  # fmt: skip
+    "candidate",
+    "proposal",
+    "turn",
+    "operator",
+    "origin",
+    "parents",
+    "verdict",
+    "score",
+    "best",
+    "size",
+    "operations",
+    "dollars",
+    "row",
+)
 SCORES = ("policy", "kind", "split", "instance", "score", "row")
 INSTANCES = (
-    "instance", "split", "winner", "best_baseline", "best_baseline_policy", "bound", "bound_policy", "gap",
+    "instance",
+    "split",
+    "winner",
+    "best_baseline",
+    "best_baseline_policy",
+    "bound",
+    "bound_policy",
+    "gap",
     "parameters",
-)  # fmt: skip
+)
 FAILURES = ("candidate", "verdict", "rules", "feedback", "proposal", "turn", "origin", "row")
 COSTS = ("model", "calls", "tokens_in", "tokens_out", "dollars", "seconds")
 EVENTS = ("row", "time", "kind", "data")

@@ -172,11 +172,16 @@ class RunSession:
                 self._open_for_asking(display)
             else:
                 run_search(
-                    self.task, self.config, self.store, self.evidence, self.machines, display,
+                    self.task,
+                    self.config,
+                    self.store,
+                    self.evidence,
+                    self.machines,
+                    display,
                     control=self._control,
                     recording=self.replay.recording if self.replay else None,
                     control_recording=self.replay.control if self.replay else None,
-                )  # fmt: skip
+                )
             record, costs = RunRecord.of(self.store.events()), Costs.of(self.store.calls())
             display.finished(run_document(self.path, record, costs))
         return record, costs

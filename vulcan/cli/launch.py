@@ -39,8 +39,10 @@ def progress_form(progress: str | None, *, quiet: bool, as_json: bool) -> str:
     if quiet and progress != "none":
         raise UserError(f"--quiet shows no progress: leave it out, or --progress {progress}")
     if as_json and progress == "json":
-        raise UserError("--json and --progress json both write to standard output: leave one out (the last line of "
-                        "--progress json has the document of --json)")  # fmt: skip
+        raise UserError(
+            "--json and --progress json both write to standard output: leave one out (the last line of "
+            "--progress json has the document of --json)"
+        )
     return progress
 
 
@@ -59,11 +61,15 @@ def search_in(session: RunSession, form: str, *, as_json: bool) -> None:
     if as_json:
         return
     if session.asks:
-        say(f"The run is in {session.path}. `vulcan ask {named}` prints the next prompt, "
-            f"`vulcan tell {named} --proposal ID --file reply.md` takes the reply to it.")  # fmt: skip
+        say(
+            f"The run is in {session.path}. `vulcan ask {named}` prints the next prompt, "
+            f"`vulcan tell {named} --proposal ID --file reply.md` takes the reply to it."
+        )
         return
-    say(f"\nThe run is in {session.path}. Look at the winner with `vulcan show {named}`, "
-        f"take it with `vulcan export {named} --format python -o best.py`.")  # fmt: skip
+    say(
+        f"\nThe run is in {session.path}. Look at the winner with `vulcan show {named}`, "
+        f"take it with `vulcan export {named} --format python -o best.py`."
+    )
 
 
 _ALLOWED_WITH_REPLAY = {"replay", "runs_dir", "quiet", "progress", "as_json", *EXECUTION_OPTIONS}

@@ -125,8 +125,10 @@ def build(
         _print_document(library)
         return
     _show(library, wanted.objectives[0])
-    say(f"\nThe library is in {output}. `vulcan library select WORKLOAD --library {output}` chooses from it, "
-        f"`vulcan library export {output} -o selector.py` makes a module that chooses by itself.")  # fmt: skip
+    say(
+        f"\nThe library is in {output}. `vulcan library select WORKLOAD --library {output}` chooses from it, "
+        f"`vulcan library export {output} -o selector.py` makes a module that chooses by itself."
+    )
 
 
 def _build_config(context: typer.Context, file: Path | None, runs: Path) -> BuildConfig:
@@ -348,28 +350,38 @@ def _show(library: Library, objective: str) -> None:
     matrix, fallback = library.matrix[objective], library.fallbacks[objective]
     tried = ", ".join(f"{n}: {s:.3f}" for n, s in library.clustering.tried)
     say(f"task {library.task}, objective {objective}, fingerprints of the first {library.first:,} events")
-    say(f"{library.clustering.clusters} clusters{f' (silhouettes of {tried})' if tried else ''}, "
-        f"{len(library.instances)} instances, {len(library.members)} members")  # fmt: skip
+    say(
+        f"{library.clustering.clusters} clusters{f' (silhouettes of {tried})' if tried else ''}, "
+        f"{len(library.instances)} instances, {len(library.members)} members"
+    )
     best = {**matrix.members, fallback.baseline: matrix.baselines[fallback.baseline]}
     strongest = {n: max(matrix.baselines, key=lambda b: matrix.baselines[b][n]) for n in range(len(library.instances))}
     rows = [
         (
-            str(trained.cluster), trained.name, *(number(values[n]) for values in best.values()),
-            number(matrix.baselines[strongest[n]][n]), strongest[n],
+            str(trained.cluster),
+            trained.name,
+            *(number(values[n]) for values in best.values()),
+            number(matrix.baselines[strongest[n]][n]),
+            strongest[n],
         )
         for n, trained in sorted(enumerate(library.instances), key=lambda pair: (pair[1].cluster, pair[0]))
-    ]  # fmt: skip
+    ]
     print_table(("cluster", "instance", *best, "best baseline", "which"), rows)
     print_table(
         ("member", "task", "settings", "proposed by", "origin", "searched on", "best on"),
         [
             (
-                m.name, m.task, ", ".join(f"{k}={v}" for k, v in m.settings.items()), m.provenance.proposer,
-                m.provenance.origin, ", ".join(m.provenance.workloads), str(len(m.earned)),
+                m.name,
+                m.task,
+                ", ".join(f"{k}={v}" for k, v in m.settings.items()),
+                m.provenance.proposer,
+                m.provenance.origin,
+                ", ".join(m.provenance.workloads),
+                str(len(m.earned)),
             )
             for m in library.members
         ],
-    )  # fmt: skip
+    )
     say(f"fallback: {fallback.baseline}; where baselines cannot run: {fallback.policy}")
     for each in library.rule.left_out:
         if each.objective == objective:

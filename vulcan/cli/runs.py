@@ -65,11 +65,18 @@ def runs(runs_dir: RunsDirectory = RUNS, as_json: AsJson = False) -> None:
         print_table(
             ("run", "task", "model", "state", "candidates", "train", "test"),
             [
-                (str(r["run"]), str(r["task"] or "-"), ", ".join(r["model"] or ()), str(r["state"]),
-                 str(r["candidates"]), number(r["train"]), number(r["test"]))
+                (
+                    str(r["run"]),
+                    str(r["task"] or "-"),
+                    ", ".join(r["model"] or ()),
+                    str(r["state"]),
+                    str(r["candidates"]),
+                    number(r["train"]),
+                    number(r["test"]),
+                )
                 for r in rows
             ],
-        )  # fmt: skip
+        )
 
 
 def show(

@@ -107,8 +107,11 @@ class Resumed:
                 with open(run / LOG, "ab") as log:
                     process = subprocess.Popen(
                         [sys.executable, "-P", "-c", _RUN, "resume", *options, "--", str(run.resolve())],
-                        stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
-                    )  # fmt: skip
+                        stdin=subprocess.DEVNULL,
+                        stdout=log,
+                        stderr=log,
+                        start_new_session=True,
+                    )
             except OSError as error:
                 raise UserError(f"cannot go on with {run.name}: {error.strerror or error}") from error
             self._processes[run] = process

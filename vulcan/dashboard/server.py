@@ -183,12 +183,19 @@ def _candidate(request: Request) -> Response:
     with run.lock:
         record = run.record
         return _page(
-            request, "candidate.html.j2",
-            run=run.name, doc=candidate_document(record, judged, reply), reply=reply.reply if reply else None,
-            meaning=MEANINGS[judged.verdict], operator=record.proposals[judged.proposal].operator,
-            difference=difference(record, number).splitlines(), instances=_beside(run),
-            ancestors=_ancestors(run, number), children=run.children_of(number), last=len(record.candidates),
-        )  # fmt: skip
+            request,
+            "candidate.html.j2",
+            run=run.name,
+            doc=candidate_document(record, judged, reply),
+            reply=reply.reply if reply else None,
+            meaning=MEANINGS[judged.verdict],
+            operator=record.proposals[judged.proposal].operator,
+            difference=difference(record, number).splitlines(),
+            instances=_beside(run),
+            ancestors=_ancestors(run, number),
+            children=run.children_of(number),
+            last=len(record.candidates),
+        )
 
 
 def _beside(run: LiveRun) -> dict[tuple[str, str], Any]:
@@ -214,11 +221,15 @@ def _playground(request: Request) -> Response:
         best = run.best()
         begun_with = start or (best.candidate if best else 0)
         return _page(
-            request, "playground.html.j2",
-            run=run.name, source=seed_of(run.record, start or None), begun_with=begun_with,
-            instances=instances_for(run.record), task=run.record.config["task"],
+            request,
+            "playground.html.j2",
+            run=run.name,
+            source=seed_of(run.record, start or None),
+            begun_with=begun_with,
+            instances=instances_for(run.record),
+            task=run.record.config["task"],
             objective=run.record.config["objective"],
-        )  # fmt: skip
+        )
 
 
 def failed(request: Request, error: UserError) -> Response:

@@ -99,8 +99,11 @@ def _settings(task: Task, provenance: Provenance) -> list[str]:
         value = provenance.settings.get(setting.name)
         value = setting.default if value is None else value
         if setting.choices and isinstance(value, str):
-            found.append(f"#define SETTING_{setting.name}_{re.sub('[^A-Za-z0-9]', '_', value)}".upper()
-                         .replace("#DEFINE", "#define"))  # fmt: skip
+            found.append(
+                f"#define SETTING_{setting.name}_{re.sub('[^A-Za-z0-9]', '_', value)}".upper().replace(
+                    "#DEFINE", "#define"
+                )
+            )
     return found
 
 

@@ -11,14 +11,24 @@ from vulcan.anvil.grammar.grammar import Scope
 from vulcan.generator.draft import PolicyDraft, rounded
 
 _OWN = (
-    (1.0, "recent"), (0.7, "window_avg"), (0.5, "avg"), (0.5, "min"), (0.5, "max"), (0.4, "window_percentile"),
+    (1.0, "recent"),
+    (0.7, "window_avg"),
+    (0.5, "avg"),
+    (0.5, "min"),
+    (0.5, "max"),
+    (0.4, "window_percentile"),
     (0.1, "latest"),
-)  # fmt: skip
+)
 _OF_INSTANT = ((4.0, "recent"), (0.5, "window_avg"), (0.5, "avg"))
 _OF_SYSTEM = (
-    (2.0, "min"), (2.0, "max"), (1.5, "avg"), (1.5, "window_percentile"), (1.0, "window_avg"), (0.5, "recent"),
+    (2.0, "min"),
+    (2.0, "max"),
+    (1.5, "avg"),
+    (1.5, "window_percentile"),
+    (1.0, "window_avg"),
+    (0.5, "recent"),
     (0.2, "latest"),
-)  # fmt: skip
+)
 """Weights of the kinds other than the moving average."""
 
 _RARELY = 0.4

@@ -1,7 +1,4 @@
-"""The building of a library: fingerprint, cluster, search each cluster, measure every policy, and prune.
-
-The search for each cluster of a library's training instances.
-"""
+"""Library construction: fingerprint, cluster, search each cluster, measure every policy, and prune."""
 
 from __future__ import annotations
 
@@ -124,13 +121,17 @@ def prune(
 
 
 def earned(
-    name: str, members: Sequence[str], scores: Mapping[str, Scores], fallbacks: Mapping[str, Sequence[float]],
-    instances: Sequence[str], margin: float,
-) -> tuple[Contribution, ...]:  # fmt: skip
+    name: str,
+    members: Sequence[str],
+    scores: Mapping[str, Scores],
+    fallbacks: Mapping[str, Sequence[float]],
+    instances: Sequence[str],
+    margin: float,
+) -> tuple[Contribution, ...]:
     """Return the instances on which a member gains more than the margin, largest gain first."""
     gains = _gains(name, members, scores, fallbacks)
-    places = [(objective, instance) for objective in scores for instance in instances]
-    found = [Contribution(*place, by=gain) for place, gain in zip(places, gains, strict=True) if gain > margin]
+    pairs = [(objective, instance) for objective in scores for instance in instances]
+    found = [Contribution(*pair, by=gain) for pair, gain in zip(pairs, gains, strict=True) if gain > margin]
     return tuple(sorted(found, key=lambda each: -each.by))
 
 
@@ -395,13 +396,16 @@ class _Build:
             margin=config.margin,
             matrix={
                 o: Matrix(
-                    _only(scores[o], stay), baselines[o], reference.known(o, "bound"), own_scores[o],
+                    _only(scores[o], stay),
+                    baselines[o],
+                    reference.known(o, "bound"),
+                    own_scores[o],
                     _only(scores[o], gone),
                 )
                 for o in config.objectives
             },
             version=__version__,
-        )  # fmt: skip
+        )
 
     def _own_policies(self) -> list[LibraryMember]:
         """Return the policies shipped with the task: the fallbacks where baselines cannot run."""

@@ -108,9 +108,14 @@ def of_run(
     members = []
     for judged, call in zip(chosen, calls, strict=True):
         origin = Origin(
-            call.model if call else "the task's author", judged.origin, searched_on, record.config.get("seed"),
-            path.name, judged.candidate, record.config,
-        )  # fmt: skip
+            call.model if call else "the task's author",
+            judged.origin,
+            searched_on,
+            record.config.get("seed"),
+            path.name,
+            judged.candidate,
+            record.config,
+        )
         name = f"{path.name}_{judged.candidate}"
         members.append(_checked(name, judged.source, task, task_name, settings, origin, _spelled(path, judged)))
     return members

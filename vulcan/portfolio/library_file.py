@@ -175,7 +175,9 @@ def _library(plain: Mapping[str, Any], directory: Path) -> Library:
         workloads=tuple(Workload(_text(w["name"], "workloads"), w["sha256"]) for w in plain["workloads"]),
         instances=tuple(
             FingerprintedInstance(
-                _text(i["name"], "instances"), _text(i["workload"], "instances"), int(i["cluster"]),
+                _text(i["name"], "instances"),
+                _text(i["workload"], "instances"),
+                int(i["cluster"]),
                 _numbers(i["fingerprint"], f"the fingerprint of {i['name']}"),
             )
             for i in plain["instances"]
@@ -183,8 +185,11 @@ def _library(plain: Mapping[str, Any], directory: Path) -> Library:
         members=tuple(_member(m, directory) for m in plain["members"]),
         fallbacks={name: Fallback(f["baseline"], f["policy"]) for name, f in plain["fallback"].items()},
         rule=SelectionRule(
-            rule["method"], int(rule["neighbours"]), float(plain["confidence"]["reach"]),
-            float(plain["confidence"]["least"]), tuple(CrossValidation(**each) for each in rule["left_out"]),
+            rule["method"],
+            int(rule["neighbours"]),
+            float(plain["confidence"]["reach"]),
+            float(plain["confidence"]["least"]),
+            tuple(CrossValidation(**each) for each in rule["left_out"]),
         ),
         margin=float(plain["margin"]),
         matrix={
@@ -198,7 +203,7 @@ def _library(plain: Mapping[str, Any], directory: Path) -> Library:
         },
         version=str(plain["version"]),
         notes=tuple(map(str, plain.get("notes", ()))),
-    )  # fmt: skip
+    )
 
 
 def _member(plain: Mapping[str, Any], directory: Path) -> LibraryMember:
@@ -214,10 +219,13 @@ def _member(plain: Mapping[str, Any], directory: Path) -> LibraryMember:
         raise ValueError(f"the policy {path} cannot be read ({error})") from error
     origin = plain["provenance"]
     return LibraryMember(
-        name, source, _text(plain["task"], name), dict(plain["settings"]),
+        name,
+        source,
+        _text(plain["task"], name),
+        dict(plain["settings"]),
         Origin(**{**origin, "workloads": tuple(origin.get("workloads", ()))}),
         tuple(Contribution(**each) for each in plain["earned"]),
-    )  # fmt: skip
+    )
 
 
 def _text(value: object, where: str) -> str:

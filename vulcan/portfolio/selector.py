@@ -229,9 +229,14 @@ def choose_rule(
             chosen = [0.0] * len(instances)
             for workload in dict.fromkeys(workloads):
                 for number, score in _left_out(
-                    names, instances, workload, scores[objective], trials[objective], fallbacks[objective],
+                    names,
+                    instances,
+                    workload,
+                    scores[objective],
+                    trials[objective],
+                    fallbacks[objective],
                     replace(rule, method=method),
-                ):  # fmt: skip
+                ):
                     chosen[number] = score
             found.append(_beside(method, objective, chosen, scores[objective], fallbacks[objective]))
     means = {m: fmean(each.score for each in found if each.method == m) for m in METHODS}
@@ -240,18 +245,28 @@ def choose_rule(
 
 
 def _left_out(
-    names: tuple[str, ...], instances: tuple[FingerprintedInstance, ...], workload: str, scores: Scores, trials: Scores,
-    fallback: str, rule: SelectionRule,
-) -> list[tuple[int, float]]:  # fmt: skip
+    names: tuple[str, ...],
+    instances: tuple[FingerprintedInstance, ...],
+    workload: str,
+    scores: Scores,
+    trials: Scores,
+    fallback: str,
+    rule: SelectionRule,
+) -> list[tuple[int, float]]:
     """Return number and score of each instance of the workload, by a table of the other workloads alone."""
     others = [n for n, i in enumerate(instances) if i.workload != workload]
     rows = np.array([instances[n].fingerprint for n in others])
     centre, scale = standard(rows)
     reach = reach_of((rows - centre) / scale, [instances[n].workload for n in others])
     table = make_table(
-        names, tuple(map(float, centre)), tuple(map(float, scale)), tuple(instances[n] for n in others),
-        {name: [values[n] for n in others] for name, values in scores.items()}, fallback, replace(rule, reach=reach),
-    )  # fmt: skip
+        names,
+        tuple(map(float, centre)),
+        tuple(map(float, scale)),
+        tuple(instances[n] for n in others),
+        {name: [values[n] for n in others] for name, values in scores.items()},
+        fallback,
+        replace(rule, reach=reach),
+    )
     found = []
     for number, instance in enumerate(instances):
         if instance.workload == workload:
@@ -264,6 +279,10 @@ def _left_out(
 def _beside(method: Method, objective: str, chosen: list[float], scores: Scores, fallback: str) -> CrossValidation:
     members = {name: values for name, values in scores.items() if name != fallback} or scores
     return CrossValidation(
-        method, objective, fmean(chosen), fmean(scores[fallback]), max(fmean(v) for v in members.values()),
+        method,
+        objective,
+        fmean(chosen),
+        fmean(scores[fallback]),
+        max(fmean(v) for v in members.values()),
         fmean(max(column) for column in zip(*scores.values(), strict=True)),
-    )  # fmt: skip
+    )

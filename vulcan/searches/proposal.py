@@ -35,9 +35,16 @@ class Proposal:
         draft = self.draft
         parents = tuple(Parent(m.candidate, m.source, m.score) for m in draft.parents)
         return Request(
-            self.number, self.turn, self.messages, parents, self.seed, draft.operator, draft.form, self.progress,
+            self.number,
+            self.turn,
+            self.messages,
+            parents,
+            self.seed,
+            draft.operator,
+            draft.form,
+            self.progress,
             self.model,
-        )  # fmt: skip
+        )
 
     @property
     def diff_of(self) -> str | None:
@@ -77,10 +84,16 @@ class PendingProposal:
         parents = tuple(m.candidate for m in draft.parents)
         events: list[Event] = [
             CandidateProposed(
-                proposal.number, draft.round, draft.operator, parents, proposal.seed, proposal.model, draft.island,
+                proposal.number,
+                draft.round,
+                draft.operator,
+                parents,
+                proposal.seed,
+                proposal.model,
+                draft.island,
                 draft.form,
             )
-        ]  # fmt: skip
+        ]
         if self.advice is not None:
             events.append(AdviceReceived(proposal.number, self.advice))
         next_candidate = len(record.candidates) + 1
@@ -121,9 +134,15 @@ def judged(
         return verdict
     assert trial.verdict is not None
     return replace(
-        verdict, verdict=trial.verdict, feedback=trial.feedback, of=trial.duplicate_of, score=trial.score,
-        metrics=trial.metrics, rungs=trial.rungs, signature=trial.signature,
-    )  # fmt: skip
+        verdict,
+        verdict=trial.verdict,
+        feedback=trial.feedback,
+        of=trial.duplicate_of,
+        score=trial.score,
+        metrics=trial.metrics,
+        rungs=trial.rungs,
+        signature=trial.signature,
+    )
 
 
 def storable(reply: Reply) -> Reply:
@@ -149,9 +168,14 @@ def call_record(proposal: Proposal, reply: Reply) -> CallRecord:
 
 
 def _without_score(
-    candidate: int, proposal: int, turn: int, verdict: Verdict, feedback: str, source: str = "",
+    candidate: int,
+    proposal: int,
+    turn: int,
+    verdict: Verdict,
+    feedback: str,
+    source: str = "",
     rules: tuple[str, ...] = (),
-) -> CandidateJudged:  # fmt: skip
+) -> CandidateJudged:
     return CandidateJudged(
         candidate, proposal, turn, source, None, verdict, feedback, rules, None, None, None, None, ()
     )

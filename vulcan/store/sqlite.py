@@ -306,10 +306,20 @@ class SQLiteStore:
         self._db.execute(
             "INSERT OR IGNORE INTO calls VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
-                call.proposal, call.turn, time, self._text(json.dumps(call.messages)), self._text(call.reply),
-                call.model, call.finish, call.tokens_in, call.tokens_out, call.dollars, call.seconds, call.by,
+                call.proposal,
+                call.turn,
+                time,
+                self._text(json.dumps(call.messages)),
+                self._text(call.reply),
+                call.model,
+                call.finish,
+                call.tokens_in,
+                call.tokens_out,
+                call.dollars,
+                call.seconds,
+                call.by,
             ),
-        )  # fmt: skip
+        )
 
     def call(self, proposal: int, turn: int) -> CallRecord | None:
         return next(self._calls("WHERE proposal = ? AND turn = ?", (proposal, turn)), None)

@@ -44,8 +44,12 @@ def measure_in_subprocess(reference: str, sources: Mapping[str, str], instances:
         answer = Path(directory) / "metrics.json"
         ended = subprocess.run(
             [sys.executable, "-m", "vulcan.testing.isolation_checks", str(answer)],
-            input=json.dumps(wanted), text=True, env=environment, capture_output=True, check=False,
-        )  # fmt: skip
+            input=json.dumps(wanted),
+            text=True,
+            env=environment,
+            capture_output=True,
+            check=False,
+        )
         if ended.returncode != 0:
             raise SubprocessMeasurement((ended.stderr.strip().splitlines() or [f"exit code {ended.returncode}"])[-1])
         found: Table = json.loads(answer.read_text(encoding="utf-8"))

@@ -94,22 +94,36 @@ class QueueManagementEvaluator:
                 Instance(
                     f"{crowd.name}-{crowd.flows}-{crowd.algorithm}",
                     name,
-                    {"link": crowd.link, "from": 0.0, "to": 1.0, "delay_ms": crowd.delay_ms, "flows": crowd.flows,
-                     "algorithm": crowd.algorithm, **rest},
+                    {
+                        "link": crowd.link,
+                        "from": 0.0,
+                        "to": 1.0,
+                        "delay_ms": crowd.delay_ms,
+                        "flows": crowd.flows,
+                        "algorithm": crowd.algorithm,
+                        **rest,
+                    },
                 )
                 for name, crowds in QUEUE_WORKLOADS.items()
                 for crowd in crowds
-            ]  # fmt: skip
+            ]
         return [
             Instance(
                 self._link(spec).name if ":" not in spec else spec,
                 name,
-                {"link": spec, "from": begin, "to": end, "delay_ms": s["delay_ms"], "flows": s["flows"],
-                 "algorithm": s["algorithm"], **rest},
+                {
+                    "link": spec,
+                    "from": begin,
+                    "to": end,
+                    "delay_ms": s["delay_ms"],
+                    "flows": s["flows"],
+                    "algorithm": s["algorithm"],
+                    **rest,
+                },
             )
             for spec in dict.fromkeys(s["link"])
             for name, begin, end in _parts(split)
-        ]  # fmt: skip
+        ]
 
     def prepare(self, instances: Sequence[Instance]) -> None:
         """See `vulcan.evaluator.Evaluator`."""

@@ -201,9 +201,25 @@ def prequal(records, base, order, newest, ranked, servers, start):
 
 @allocating_kernel(_SIGNATURE)
 def run(
-    who, policy, arrivals, work, balancers, probed, changes, speeds, cores, delay, seed, shown, records, statistics,
-    slots, latencies, chosen, busy,
-):  # fmt: skip
+    who,
+    policy,
+    arrivals,
+    work,
+    balancers,
+    probed,
+    changes,
+    speeds,
+    cores,
+    delay,
+    seed,
+    shown,
+    records,
+    statistics,
+    slots,
+    latencies,
+    chosen,
+    busy,
+):
     """Send every request. Returns a hash of the decisions."""
     score, enter, update = policy
     requests, probes = probed.shape

@@ -36,10 +36,22 @@ def run_baseline(
     if name == "static-oracle":
         chosen[most_accessed(counts, capacity, measure_from, last)] = 1
     moves = place_all(
-        BASELINE_NUMBERS[name], counts.loads, counts.stores, samples.reads, samples.writes, counts.arrivals,
-        machine.numbers(counts.page_size, counts.overlap, counts.compute, weight), capacity, migration_limit,
-        measure_from, last, chosen, np.zeros((counts.pages, OWN)), np.zeros(MEMORY), *room.arrays(),
-    )  # fmt: skip
+        BASELINE_NUMBERS[name],
+        counts.loads,
+        counts.stores,
+        samples.reads,
+        samples.writes,
+        counts.arrivals,
+        machine.numbers(counts.page_size, counts.overlap, counts.compute, weight),
+        capacity,
+        migration_limit,
+        measure_from,
+        last,
+        chosen,
+        np.zeros((counts.pages, OWN)),
+        np.zeros(MEMORY),
+        *room.arrays(),
+    )
     return room.result(int(moves))
 
 

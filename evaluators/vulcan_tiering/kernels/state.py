@@ -14,7 +14,7 @@ from vulcan_tiering.kernels.cost import (
     busy_slow,
     interval_time,
     loaded_latency,
-)  # fmt: skip
+)
 from vulcan_tiering.kernels.selection import order
 from vulcan_tiering.machine import LINE
 

@@ -53,9 +53,15 @@ def measure_curves(sample: Sample, object_count: int) -> tuple[tuple[Curve, ...]
     known = np.zeros(BUCKETS, np.int64)
     hits = np.zeros((4, len(SHARES)), np.int64)
     lru_curve.reuse_distances(
-        sample.objects, sample.sizes, sample.object_sizes,
-        scaled, byte_scaled if by_distance else byte_scaled[:0], lru_curve.places_for(sampled), known, hits,
-    )  # fmt: skip
+        sample.objects,
+        sample.sizes,
+        sample.object_sizes,
+        scaled,
+        byte_scaled if by_distance else byte_scaled[:0],
+        lru_curve.places_for(sampled),
+        known,
+        hits,
+    )
     if sample.part < 1.0:
         surplus = round(sample.requests) - len(sample.objects)
         known = _stretched(_with_more_of_the_smallest(known, surplus), sample.part)

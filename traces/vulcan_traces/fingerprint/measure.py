@@ -141,9 +141,19 @@ def fingerprint(
     parts = np.zeros((3, one_pass.PARTS))
     sample_objects, sample_sizes = np.empty(kept, np.uint32), np.empty(kept, np.uint32)
     one_pass.observe(
-        objects, sizes, times, np.asarray(trace.keys), np.uint64(threshold),
-        records, totals, histograms, windows, parts, sample_objects, sample_sizes,
-    )  # fmt: skip
+        objects,
+        sizes,
+        times,
+        np.asarray(trace.keys),
+        np.uint64(threshold),
+        records,
+        totals,
+        histograms,
+        windows,
+        parts,
+        sample_objects,
+        sample_sizes,
+    )
 
     total = {name: int(totals[name][0]) for name in one_pass.TOTALS.names or ()}
     first_sizes = records["first_size"].copy()

@@ -17,8 +17,15 @@ _LINES_LOOKED_AT = 1000
 _CONTROL = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]")
 _UTF8_MARK = b"\xef\xbb\xbf"
 _DAMAGED = (
-    OSError, EOFError, ValueError, RuntimeError, MemoryError, zlib.error, lzma.LZMAError, zipfile.BadZipFile,
-)  # fmt: skip
+    OSError,
+    EOFError,
+    ValueError,
+    RuntimeError,
+    MemoryError,
+    zlib.error,
+    lzma.LZMAError,
+    zipfile.BadZipFile,
+)
 """What `zipfile` raises for archives that are damaged, locked, or packed in a way that it does not know."""
 
 

@@ -85,9 +85,13 @@ def _counts(name: str, digest: str, meta: Mapping[str, Any], arrays: Mapping[str
     if [arrays[array].ndim for array in ("loads", "stores", "arrivals")] != [2, 2, 1]:
         return None
     return PageCounts(
-        name, digest, int(meta["page_size"]), **arrays,
-        overlap=float(meta["overlap"]), compute=float(meta["compute"]),
-    )  # fmt: skip
+        name,
+        digest,
+        int(meta["page_size"]),
+        **arrays,
+        overlap=float(meta["overlap"]),
+        compute=float(meta["compute"]),
+    )
 
 
 _STORE = ArrayStore(

@@ -61,8 +61,22 @@ def _columns(path: Path) -> list[NDArray[np.int64]]:
         raise UserError(f"no page counts at {path}: there is no such file") from None
     except IsADirectoryError:
         raise UserError(f"{path} is a directory; name a file of page counts") from None
-    except (OSError, EOFError, KeyError, TypeError, ValueError, SyntaxError, RuntimeError, MemoryError, OverflowError,
-            struct.error, tokenize.TokenError, zlib.error, lzma.LZMAError, zipfile.BadZipFile) as error:  # fmt: skip
+    except (
+        OSError,
+        EOFError,
+        KeyError,
+        TypeError,
+        ValueError,
+        SyntaxError,
+        RuntimeError,
+        MemoryError,
+        OverflowError,
+        struct.error,
+        tokenize.TokenError,
+        zlib.error,
+        lzma.LZMAError,
+        zipfile.BadZipFile,
+    ) as error:
         raise UserError(f"{path}: not an .npz file of page counts: {error}") from error
     return [_whole(path, name, given[name], len(given["epoch"])) for name in COLUMNS]
 

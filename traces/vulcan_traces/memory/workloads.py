@@ -82,9 +82,13 @@ class Workload:
         order = recorder.order[: recorder.at[SEEN]]
         made = in_order_of_first_touch(recorder.loads, recorder.stores, order)
         return PageCounts(
-            self.name, digest, page_size, *made,
-            overlap=number(self.values, "overlap"), compute=number(self.values, "compute"),
-        )  # fmt: skip
+            self.name,
+            digest,
+            page_size,
+            *made,
+            overlap=number(self.values, "overlap"),
+            compute=number(self.values, "compute"),
+        )
 
 
 def parse_workload(text: str) -> Workload:
@@ -156,9 +160,17 @@ def _ycsb(values: Values, page_size: int, new: Callable[[int], Recorder]) -> Rec
     at_records = -(-most_nodes(most) * NODE // page_size) * page_size
     recorder = new(at_records + most_nodes(most) * 31 * record_size)
     run_ycsb(
-        recorder, new_tree(most), records, record_size, number(values, "theta"), np.array(mix),
-        whole(values, "longest_scan"), whole(values, "operations_a_shift"), number(values, "shift"), at_records,
-    )  # fmt: skip
+        recorder,
+        new_tree(most),
+        records,
+        record_size,
+        number(values, "theta"),
+        np.array(mix),
+        whole(values, "longest_scan"),
+        whole(values, "operations_a_shift"),
+        number(values, "shift"),
+        at_records,
+    )
     return recorder
 
 

@@ -136,16 +136,18 @@ class DoubleStatistics:
         for part in self.group.of_kind("population"):
             shape, feature = self.shapes[part.feature], self.declared[part.feature]
             first = log_buckets.first_bucket(shape.resolution)
-            yield "\n".join((
-                f"static inline double policy_{population_name(part.feature)}_percentile("
-                "const struct policy_state *state, double share)",
-                "{",
-                f"    if (state->{self.names[part]}[0] == 0)",
-                f"        return {number(feature.unknown)};",
-                f"    return policy_bucket_value(policy_population_bucket(state->{self.names[part]}, {shape.buckets}, "
-                f"share), {shape.resolution}, {first}, {shape.lowest});",
-                "}",
-            ))  # fmt: skip
+            yield "\n".join(
+                (
+                    f"static inline double policy_{population_name(part.feature)}_percentile("
+                    "const struct policy_state *state, double share)",
+                    "{",
+                    f"    if (state->{self.names[part]}[0] == 0)",
+                    f"        return {number(feature.unknown)};",
+                    f"    return policy_bucket_value(policy_population_bucket(state->{self.names[part]}, "
+                    f"{shape.buckets}, share), {shape.resolution}, {first}, {shape.lowest});",
+                    "}",
+                )
+            )
 
 
 _ABOUT = """\
@@ -203,8 +205,12 @@ class _Header:
             use += _OTHERS.format(main=self.policy.task.signature.function, others=named)
         occasions = [g.occasion for g in system if g.occasion]
         told = "".join(f"\npolicy_observe_{o}(&state, &features) on each occasion of {o}." for o in occasions)
-        yield origin(self.policy, provenance, "It needs a C99 compiler and its mathematical library.",
-                     _ABOUT.format(use=use, functions=told.strip()).replace("\n\n\n", "\n\n"))  # fmt: skip
+        yield origin(
+            self.policy,
+            provenance,
+            "It needs a C99 compiler and its mathematical library.",
+            _ABOUT.format(use=use, functions=told.strip()).replace("\n\n\n", "\n\n"),
+        )
         yield "#ifndef POLICY_H\n#define POLICY_H"
         yield "#include <math.h>\n#include <stdint.h>\n#include <string.h>"
         yield '#ifdef __FAST_MATH__\n#error "policy.h: without -ffast-math only is arithmetic as defined"\n#endif'
@@ -235,8 +241,9 @@ class _Header:
         system = [g for g in self.groups if g.base == "system"]
         first = system[0]
         start = [line for group in system for line in self.of(group).initialised()]
-        yield function("static inline void policy_init(struct policy_state *state)",
-                       ["memset(state, 0, sizeof *state);", *start])  # fmt: skip
+        yield function(
+            "static inline void policy_init(struct policy_state *state)", ["memset(state, 0, sizeof *state);", *start]
+        )
         if not self.has_entity:
             for group in system:
                 suffix = f"_{group.occasion}" if group.occasion else ""
@@ -250,18 +257,27 @@ class _Header:
         arguments = "struct policy_state *state, struct policy_entity *entity"
         shown = f"{arguments}, const struct policy_features *features"
         unused = "(void)state; (void)entity;"
-        yield function(f"static inline void policy_observe({shown})",
-                       [f"{unused} (void)features;", *entity.observed(), *self.of(first).observed()])  # fmt: skip
-        yield function("static inline void policy_entity_init(struct policy_entity *entity)",
-                       ["memset(entity, 0, sizeof *entity);", *entity.initialised()])  # fmt: skip
-        yield function(f"static inline void policy_enter({shown})",
-                       ["policy_entity_init(entity);", "policy_observe(state, entity, features);"])  # fmt: skip
-        yield function(f"static inline void policy_leave({arguments})",
-                       [unused, *entity.left(), "policy_entity_init(entity);"])  # fmt: skip
+        yield function(
+            f"static inline void policy_observe({shown})",
+            [f"{unused} (void)features;", *entity.observed(), *self.of(first).observed()],
+        )
+        yield function(
+            "static inline void policy_entity_init(struct policy_entity *entity)",
+            ["memset(entity, 0, sizeof *entity);", *entity.initialised()],
+        )
+        yield function(
+            f"static inline void policy_enter({shown})",
+            ["policy_entity_init(entity);", "policy_observe(state, entity, features);"],
+        )
+        yield function(
+            f"static inline void policy_leave({arguments})", [unused, *entity.left(), "policy_entity_init(entity);"]
+        )
         for group in system[1:]:
-            yield function(f"static inline void policy_observe_{group.occasion}(struct policy_state *state, "
-                           "const struct policy_features *features)",
-                           ["(void)state; (void)features;", *self.of(group).observed()])  # fmt: skip
+            yield function(
+                f"static inline void policy_observe_{group.occasion}(struct policy_state *state, "
+                "const struct policy_features *features)",
+                ["(void)state; (void)features;", *self.of(group).observed()],
+            )
 
 
 def _member(name: str, feature: Feature) -> str:

@@ -173,8 +173,9 @@ class _Function(Statements):
                 return Fixed(text, scale, kind)
             case ir.Occurrences(statistic, value):
                 looked_for = self.value(value)
-                return Fixed(self.shared.statistics.occurrences(statistic, looked_for.text, looked_for.scale,
-                                                                e.at), 0, kind)  # fmt: skip
+                return Fixed(
+                    self.shared.statistics.occurrences(statistic, looked_for.text, looked_for.scale, e.at), 0, kind
+                )
             case ir.Compare() | ir.Operate("not" | "truth"):
                 return Fixed(f"({self.truth(e)} ? 1 : 0)", 0, kind)
             case ir.Choose(test, then, otherwise):
@@ -374,8 +375,10 @@ def _parts(policy: Policy, provenance: Provenance, kinds: NumberFormats, statist
     scored = f"POLICY_FUNCTION policy_fixed policy_score(const {shown})"
     functions = [
         *statistics.functions(),
-        function("POLICY_FUNCTION int policy_init(struct policy_state *state)",
-                 ["if (!state)", "    return 0;", *(statistics.initialised()), "return 0;"]),
+        function(
+            "POLICY_FUNCTION int policy_init(struct policy_state *state)",
+            ["if (!state)", "    return 0;", *(statistics.initialised()), "return 0;"],
+        ),
         *(
             function(
                 f"POLICY_FUNCTION int policy_observe{f'_{group.occasion}' if group.occasion else ''}({shown})",
@@ -384,7 +387,7 @@ def _parts(policy: Policy, provenance: Provenance, kinds: NumberFormats, statist
             for group in statistics.groups
         ),
         *FixedProgram(policy.program, kinds, statistics).functions(scored, ("state", "features")),
-    ]  # fmt: skip
+    ]
     setters = [_setter(name, feature, kinds, name in used) for name, feature in signature.features()]
     for name in sorted(asked):
         setters.append(_plain_setter(name, kinds.feature(name).scale))

@@ -29,8 +29,9 @@ class FixedStatistics:
         for statistic in plan.statistics:
             if statistic.scope != "system":
                 spelled = f"{statistic.feature}.{statistic.kind}"
-                raise refusal(f"{spelled} is a statistic of each entity or of all of them, which are not kept there",
-                              statistic.at)  # fmt: skip
+                raise refusal(
+                    f"{spelled} is a statistic of each entity or of all of them, which are not kept there", statistic.at
+                )
         self.groups = tuple(g for g in groups_of(plan, signature) if g.base == "system")
 
     @property
@@ -97,8 +98,10 @@ class FixedStatistics:
         for ring in group.of_kind("ring"):
             place = self.lvalue(group, ring)
             if group.parts[ring] > 1:
-                yield from _each(group.parts[ring] - 1, f"{place}[LAST - i] = {place}[LAST - 1 - i];".replace(
-                    "LAST", str(group.parts[ring] - 1)))  # fmt: skip
+                yield from _each(
+                    group.parts[ring] - 1,
+                    f"{place}[LAST - i] = {place}[LAST - 1 - i];".replace("LAST", str(group.parts[ring] - 1)),
+                )
             yield f"{place}[0] = {self.value(ring)};"
         if OBSERVATIONS in group.parts:
             yield f"{self.observations(group)} = policy_add({self.observations(group)}, 1);"
@@ -184,38 +187,42 @@ class FixedStatistics:
         share, window = statistic.arguments[0], int(statistic.arguments[1])
         ranks = ", ".join(["0", *(str(nearest_rank(share, count) - 1) for count in range(1, window + 1))])
         place = self.lvalue(group, Part("sorted", statistic.feature, statistic.arguments[1]))
-        return "\n".join((
-            f"/* The place, by how many there are, of what a share {share:g} of them does not exceed. */",
-            f"static const unsigned short {self.answer_name(statistic)}_places[{window + 1}] = {{{ranks}}};",
-            "",
-            f"POLICY_INLINE policy_fixed {self.answer_name(statistic)}(const struct policy_state *state)",
-            "{",
-            f"    policy_word count = (policy_word){self.observations(group)}, place;",
-            f"    if (count > {window})",
-            f"        count = {window};",
-            f"    place = {self.answer_name(statistic)}_places[count];",
-            "    POLICY_HIDE(place);",
-            f"    if (place >= {window})",
-            "        place = 0;",
-            f"    return {place}[place];",
-            "}",
-        ))  # fmt: skip
+        return "\n".join(
+            (
+                f"/* The place, by how many there are, of what a share {share:g} of them does not exceed. */",
+                f"static const unsigned short {self.answer_name(statistic)}_places[{window + 1}] = {{{ranks}}};",
+                "",
+                f"POLICY_INLINE policy_fixed {self.answer_name(statistic)}(const struct policy_state *state)",
+                "{",
+                f"    policy_word count = (policy_word){self.observations(group)}, place;",
+                f"    if (count > {window})",
+                f"        count = {window};",
+                f"    place = {self.answer_name(statistic)}_places[count];",
+                "    POLICY_HIDE(place);",
+                f"    if (place >= {window})",
+                "        place = 0;",
+                f"    return {place}[place];",
+                "}",
+            )
+        )
 
     def counting(self, statistic: ir.Statistic, group: Group) -> str:
         window = int(statistic.arguments[-1])
         place = self.lvalue(group, Part("ring", statistic.feature))
-        return "\n".join((
-            f"POLICY_INLINE policy_fixed {self.answer_name(statistic)}(const struct policy_state *state, "
-            "policy_fixed wanted)",
-            "{",
-            "    policy_fixed found = 0;",
-            f"    for (int i = 0; i < {window}; i++) {{",
-            "        POLICY_BARRIER;",
-            f"        found += ({place}[i] == wanted) & (i < {self.observations(group)});",
-            "    }",
-            "    return found;",
-            "}",
-        ))  # fmt: skip
+        return "\n".join(
+            (
+                f"POLICY_INLINE policy_fixed {self.answer_name(statistic)}(const struct policy_state *state, "
+                "policy_fixed wanted)",
+                "{",
+                "    policy_fixed found = 0;",
+                f"    for (int i = 0; i < {window}; i++) {{",
+                "        POLICY_BARRIER;",
+                f"        found += ({place}[i] == wanted) & (i < {self.observations(group)});",
+                "    }",
+                "    return found;",
+                "}",
+            )
+        )
 
     def answer(self, statistic: ir.Statistic) -> tuple[str, int]:
         """Return the expression and scale of a statistic that looks for no value."""

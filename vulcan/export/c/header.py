@@ -38,12 +38,20 @@ def origin(policy: Policy, provenance: Provenance, needs: str, about: str) -> st
     """Return the first comment of a file: its description, provenance and the policy's source."""
     intent = policy.program.documentation or f"A policy of the task {provenance.task}."
     return comment(
-        "\n".join((
-            intent, "", *provenance.lines(needs), "", about, "",
-            HEADING, "",
-            textwrap.indent(_printable(source_text(policy)).rstrip("\n"), "    "),
-        ))
-    )  # fmt: skip
+        "\n".join(
+            (
+                intent,
+                "",
+                *provenance.lines(needs),
+                "",
+                about,
+                "",
+                HEADING,
+                "",
+                textwrap.indent(_printable(source_text(policy)).rstrip("\n"), "    "),
+            )
+        )
+    )
 
 
 def _printable(text: str) -> str:

@@ -270,9 +270,18 @@ def python_module(
     signature = policy.task.interface
     names = statistic_names(policy.plan, signature)
     own = {
-        "math", MARKER, POLICY, _LARGEST, "_USES", "_Entity", "_Statistics", *_functions(), *template.names,
-        *(name.partition(".")[0] for name in imports), *Template(behind).names,
-    }  # fmt: skip
+        "math",
+        MARKER,
+        POLICY,
+        _LARGEST,
+        "_USES",
+        "_Entity",
+        "_Statistics",
+        *_functions(),
+        *template.names,
+        *(name.partition(".")[0] for name in imports),
+        *Template(behind).names,
+    }
     _check_state(policy, names.state, template)
     source = python_source(
         policy.program,

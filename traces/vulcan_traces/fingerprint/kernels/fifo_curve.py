@@ -81,7 +81,7 @@ def simulate_fifo(objects, sizes, object_count, by_bytes, capacities, largest, m
         request_bytes = np.int64(sizes[i])
         _request(
             inserted_before[np.uint64(objects[i])], state, request_bytes if by_bytes else np.int64(1), request_bytes
-        )  # fmt: skip
+        )
     for k in range(CAPACITIES):
         misses[k] = state[_MISSES, k]
         missed_bytes[k] = state[_MISSED_BYTES, k]

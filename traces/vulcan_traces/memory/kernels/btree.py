@@ -271,7 +271,17 @@ def run_ycsb(
     done = np.zeros(5, np.int64)
     path = np.zeros(MAX, np.int64)
     lost = _run(
-        recorder, tree, records, record_size, theta, shares, longest_scan, operations_a_shift, shift, at_records,
-        path, done,
-    )  # fmt: skip
+        recorder,
+        tree,
+        records,
+        record_size,
+        theta,
+        shares,
+        longest_scan,
+        operations_a_shift,
+        shift,
+        at_records,
+        path,
+        done,
+    )
     return done, lost
