@@ -35,16 +35,16 @@ class Suite:
 
 
 SUITES = (
-    Suite("cache_engine", "requests a second of the cache engine"),
+    Suite("cache_engine", "requests per second of the cache engine"),
     Suite("turnaround", "from a reply to a score, by stage"),
-    Suite("throughput", "candidates an hour of a search"),
+    Suite("throughput", "candidates per hour of a search"),
     Suite("scale", "Ray on several nodes, and a model of many"),
-    Suite("memory", "bytes an object and a request"),
-    Suite("link_engine", "packets a second of the link simulator"),
-    Suite("spot", "runs a second of the spot simulator"),
+    Suite("memory", "bytes per object and per request"),
+    Suite("link_engine", "packets per second of the link simulator"),
+    Suite("spot", "runs per second of the spot simulator"),
     Suite("tiering", "page accesses a second of the tiering simulator"),
-    Suite("cache_queues", "requests a second of the queues", in_quick=False),
-    Suite("trace_stats", "requests a second of fingerprints", in_quick=False),
+    Suite("cache_queues", "requests per second of the queues", in_quick=False),
+    Suite("trace_stats", "requests per second of fingerprints", in_quick=False),
     Suite("sandbox", "what isolation costs", in_quick=False),
 )
 

@@ -120,7 +120,7 @@ def speed_table(found: Sequence[Measured]) -> BenchmarkTable:
     """Million requests per second of each contestant on each workload."""
     names = list(found[0].seconds)
     rows = tuple((name, *(f"{one.rate(name):.1f}" for one in found)) for name in names)
-    return BenchmarkTable("Million requests a second", ("engine", *(one.workload.name for one in found)), rows)
+    return BenchmarkTable("Million requests per second", ("engine", *(one.workload.name for one in found)), rows)
 
 
 def python_table(found: Measured) -> BenchmarkTable:
@@ -135,7 +135,7 @@ def python_table(found: Measured) -> BenchmarkTable:
         )
         for name in found.seconds
     )
-    columns = ("one policy", "million requests a second", "times as long", "miss ratio")
+    columns = ("one policy", "million requests per second", "times as long", "miss ratio")
     return BenchmarkTable(f"The same policy in CPython, on {found.workload.name}", columns, rows)
 
 

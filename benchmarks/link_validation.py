@@ -15,7 +15,7 @@ from typing import Any
 
 from benchmarks.harness import Goal, arguments, finish
 from benchmarks.link_cells import SEEDS, Cell, constant, linux_cells, median, ns3_cells, wire
-from vulcan_link import Flow, Queue, Result, Scenario, simulate
+from vulcan_link import Flow, LinkResult, Queue, Scenario, simulate
 
 QUICK_SEEDS = SEEDS[:3]
 
@@ -65,7 +65,7 @@ UTILISATION, DELAY, P95 = 0.015, 0.1, 0.1
 
 def linux_table(
     cells: list[Cell], seeds: tuple[int, ...]
-) -> tuple[list[str], list[dict[str, Any]], dict[str, list[Result]]]:
+) -> tuple[list[str], list[dict[str, Any]], dict[str, list[LinkResult]]]:
     lines = [
         f"{'Linux 6.18 over Mahimahi':38}| {'utilisation':>13}  ratio | {'average delay, ms':>15}  ratio | "
         f"{'p95, ms':>11}  ratio | {'loss, %':>11}  ratio | {'Jain':>11}"
@@ -94,7 +94,7 @@ def linux_table(
     return lines, rows, results
 
 
-def range_lines(results: dict[str, list[Result]]) -> tuple[list[str], list[Goal]]:
+def range_lines(results: dict[str, list[LinkResult]]) -> tuple[list[str], list[Goal]]:
     lines = ["", f"{'acceptance ranges':24}{'figure':24}{'measured':>10}  {'range':15}{'within':8}{'bound held':15}"]
     goals = []
     for accepted in RANGES:

@@ -46,7 +46,7 @@ HEADLINES = (
     ),
     ("Memory", "GiB for 100 million requests", "GiB to simulate a trace of 100 million requests"),
     ("Link simulator", "times ns-3, the median of the cells", "times the speed of ns-3, median"),
-    ("Spot simulator", "runs a second of a policy", "runs per second"),
+    ("Spot simulator", "runs per second of a policy", "runs per second"),
     (
         "Tiering simulator",
         "slowest policy, million page accesses a second",

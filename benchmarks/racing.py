@@ -294,7 +294,7 @@ def main() -> None:
 
     speed = {v: [float(f / c) for f, c in zip(on_large[0].cost("full"), on_large[0].cost(v), strict=True)]
              for v, _ in versions}  # fmt: skip
-    table = [f"{candidates} candidates a search, seeds {seeds}; rungs offered: {offered}", ""]
+    table = [f"{candidates} candidates per search, seeds {seeds}; rungs offered: {offered}", ""]
     table += [f"{'':38}{'early':>15}{'late':>15}{'best quarter':>15}   (Spearman, Kendall)"]
     table += [
         f"{row['instance']:24} {row['version']:7} {row['seed']:3}  "

@@ -112,7 +112,7 @@ def recorded(task: Task) -> list[Policy]:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--quick", action="store_true", help=f"{QUICK_CANDIDATES} candidates a task")
+    parser.add_argument("--quick", action="store_true", help=f"{QUICK_CANDIDATES} candidates per task")
     parser.add_argument("--task", action="append", choices=TASKS, help="only this task; repeatable")
     given = parser.parse_args(arguments)
     count = QUICK_CANDIDATES if given.quick else CANDIDATES

@@ -154,7 +154,7 @@ def measure(quick: bool) -> BenchmarkResult:
             ),
         ),
         BenchmarkTable(
-            "Predicted: candidates a second, and the busiest part",
+            "Predicted: candidates per second, and the busiest part",
             ("workers", "simulation", "scoring alone", "busiest", "a whole search", "busiest part of it"),
             tuple(cells for _, cells in predictions),
         ),
@@ -302,7 +302,7 @@ def _compared(found: Sequence[Measured], costs: Costs) -> tuple[list[dict[str, A
             (str(m.nodes), f"{'sleeps' if m.sleeps else 'simulates'} {m.work * 1e3:.0f} ms", _way_of(m),
              f"{m.jobs / m.seconds:.1f}", f"{m.overhead:.1%}", f"{m.jobs / said.seconds:.1f}", f"{error:+.1%}")
         )  # fmt: skip
-    columns = ("nodes", "a job", "jobs", "jobs a second", "overhead", "the model's", "its error")
+    columns = ("nodes", "a job", "jobs", "jobs per second", "overhead", "the model's", "its error")
     return points, BenchmarkTable("Jobs on Ray, by nodes", columns, tuple(rows))
 
 

@@ -113,7 +113,7 @@ class Cluster:
 
 @dataclass(frozen=True)
 class Prediction:
-    """`rate` in jobs a second; shares of the time in which the driver, the workers' jobs and the model are at work."""
+    """`rate` in jobs per second; shares of time in which the driver, the workers' jobs and the model are at work."""
 
     seconds: float
     rate: float

@@ -222,7 +222,7 @@ def report(
     curves: dict[tuple[str, int, str], Curve], traces: list[str], seeds: list[int], candidates: int
 ) -> tuple[list[str], dict[str, Any], list[Goal]]:
     cells = [(trace, seed) for trace in traces for seed in seeds]
-    table = [f"{candidates} candidates a search; medians of {len(seeds)} seeds with 95 % bootstrap intervals", ""]
+    table = [f"{candidates} candidates per search; medians of {len(seeds)} seeds with 95 % bootstrap intervals", ""]
     table.append(f"{'trace':8} {'search':16} {'best score':>28} {'machine s':>10}")
     for trace in traces:
         for name in SEARCHES:

@@ -81,7 +81,7 @@ def main() -> None:
             f"{name:28}{row['requests']:>12,}{row['stats']:>8.1f}{row['pass']:>8.1f}{row['numpy']:>8.1f}   {error}"
         )
     long = {name: row["stats"] for name, row in rows.items() if row["requests"] >= LONG}
-    goals = [Goal(f"million requests a second, {name}", figure, WANTED) for name, figure in long.items()]
+    goals = [Goal(f"million requests per second, {name}", figure, WANTED) for name, figure in long.items()]
     finish(options, {"traces": rows}, table, goals)
 
 

@@ -21,8 +21,8 @@ from vulcan.task import Json, Metrics, Split
 from vulcan_cache import online_fingerprint
 from vulcan_cache.baselines import BASELINES
 from vulcan_cache.online_fingerprint import OnlineFingerprint
-from vulcan_cache.probe import Probe, Scale
-from vulcan_cache.simulate import Result, check_sample_size, mechanism_named, simulate
+from vulcan_cache.probe import CacheProbe, ProbeScale
+from vulcan_cache.simulate import CacheResult, check_sample_size, mechanism_named, simulate
 from vulcan_cache.spatial_sample import make_rungs, sample_of
 from vulcan_traces import EMBEDDED, Trace, load_trace
 
@@ -59,7 +59,7 @@ class CacheEvaluator:
     def __init__(self) -> None:
         self._traces: dict[str, Trace] = {}
         self._sizes: dict[tuple[str, bool], NDArray[np.uint32]] = {}
-        self._probe: Probe | None = None
+        self._probe: CacheProbe | None = None
 
     def instances(self, settings: Mapping[str, Json], split: Split) -> Sequence[Instance]:
         """See `vulcan.evaluator.Evaluator`."""
@@ -190,7 +190,7 @@ class CacheEvaluator:
         )
         measured = requests.sizes[requests.measure_from :]
         total = int(measured.sum(dtype=np.int64))
-        return metrics_of(Result(len(measured), total, int(misses), int(missed_bytes), int(bypassed)))
+        return metrics_of(CacheResult(len(measured), total, int(misses), int(missed_bytes), int(bypassed)))
 
     def _trace(self, source: Mapping[str, Json]) -> Trace:
         """Return the trace, or the sample of it that an instance's parameters say."""
@@ -233,21 +233,21 @@ class CacheEvaluator:
             self._sizes[key] = sizes
         return self._sizes[key]
 
-    def _scale(self, instance: Instance) -> Scale:
+    def _scale(self, instance: Instance) -> ProbeScale:
         p = cast(dict[str, Any], instance.parameters)
         trace = self._trace({**p, "one_in": 1})
         size = 1.0 if p["unit_sizes"] else max(1.0, trace.footprint / trace.object_count)
-        return Scale(p["measure_to"], min(trace.object_count, p["capacity"] / size), size)
+        return ProbeScale(p["measure_to"], min(trace.object_count, p["capacity"] / size), size)
 
-    def _make_probe(self, instances: Sequence[Instance]) -> Probe | None:
+    def _make_probe(self, instances: Sequence[Instance]) -> CacheProbe | None:
         """At the scale of the instances that are searched on; all have the same mechanism."""
         searched = [i for i in instances if i.split == "train" and i.parameters["one_in"] == 1] or instances
         if not searched:
             return None
-        return Probe.of([self._scale(instance) for instance in searched], _chosen(searched[0].parameters))
+        return CacheProbe.of([self._scale(instance) for instance in searched], _chosen(searched[0].parameters))
 
 
-def metrics_of(result: Result) -> dict[str, float]:
+def metrics_of(result: CacheResult) -> dict[str, float]:
     """`miss_ratio` and `byte_miss_ratio` (shares of 1) with the counts behind them."""
     return {
         "miss_ratio": result.miss_ratio,

@@ -23,7 +23,7 @@ _MASK = (1 << 64) - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class MechanismRun:
     """Policy and the requests that it runs on, as `vulcan_cache.simulate` takes them."""
 
     policy: Policy
@@ -39,7 +39,7 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
-class Mechanism:
+class CacheMechanism:
     """`functions` are those that a policy needs for it, `others` those it may have.
 
     `kernel` compiles the kernel, or loads it; `run` gives misses, missed bytes, bypassed requests and a hash of what
@@ -50,7 +50,7 @@ class Mechanism:
     functions: tuple[str, ...]
     others: tuple[str, ...]
     kernel: Callable[[], Kernel]
-    run: Callable[[Kernel, Run], tuple[int, int, int, int]]
+    run: Callable[[Kernel, MechanismRun], tuple[int, int, int, int]]
     object_bytes: int
 
 
@@ -80,7 +80,7 @@ def _queues() -> Kernel:
     return queues  # type: ignore[no-any-return]
 
 
-def _ranked(kernel: Kernel, run: Run) -> tuple[int, int, int, int]:
+def _ranked(kernel: Kernel, run: MechanismRun) -> tuple[int, int, int, int]:
     from vulcan_cache.kernels.heap import new_nodes
 
     common, records, scores = _common(run, layout.LAYOUT, layout.RECORD)
@@ -96,7 +96,7 @@ def _ranked(kernel: Kernel, run: Run) -> tuple[int, int, int, int]:
     )
 
 
-def _queued(kernel: Kernel, run: Run) -> tuple[int, int, int, int]:
+def _queued(kernel: Kernel, run: MechanismRun) -> tuple[int, int, int, int]:
     common, _, scores = _common(run, queue_layout.LAYOUT, queue_layout.RECORD)
     return kernel(
         (*(scores[name] for name in MECHANISMS["queues"].functions), *common[0]),
@@ -113,7 +113,9 @@ def _shares_are_fixed(policy: Policy) -> bool:
     return set(plan.features) <= {"queue", "cache.capacity"} and not plan.statistics
 
 
-def _common(run: Run, where: Layout, record: int) -> tuple[tuple[Any, ...], NDArray[np.float64], Mapping[str, int]]:
+def _common(
+    run: MechanismRun, where: Layout, record: int
+) -> tuple[tuple[Any, ...], NDArray[np.float64], Mapping[str, int]]:
     """What every kernel takes, the addresses of events first; the records; the addresses of the policy's functions."""
     native = run.policy.native(where, hurried=len(run.objects) < FAST_COMPILE)
     records = _aligned(run.object_count * record, record)
@@ -144,10 +146,10 @@ _WORD, _HALF_WORD = 8, 4
 _NODE = 2 * _WORD  # of the heap; only objects in the cache have one
 _LINKS = 2 * _HALF_WORD
 
-MECHANISMS: Mapping[str, Mechanism] = {
-    "heap": Mechanism(("priority",), ("admit",), _heap, _ranked, layout.RECORD * _WORD + _HALF_WORD + _NODE),
-    "sample": Mechanism(("priority",), ("admit",), _sample, _ranked, layout.RECORD * _WORD + _HALF_WORD),
-    "queues": Mechanism(
+MECHANISMS: Mapping[str, CacheMechanism] = {
+    "heap": CacheMechanism(("priority",), ("admit",), _heap, _ranked, layout.RECORD * _WORD + _HALF_WORD + _NODE),
+    "sample": CacheMechanism(("priority",), ("admit",), _sample, _ranked, layout.RECORD * _WORD + _HALF_WORD),
+    "queues": CacheMechanism(
         ("share", "insert", "hit", "tail", "keep"), (), _queues, _queued, queue_layout.RECORD * _WORD + _LINKS
     ),
 }

@@ -20,7 +20,7 @@ from vulcan.python_policy.policy import ProgramFailed, ProgramPolicy, RunningPro
 from vulcan.task import Json, Metrics
 from vulcan_cache import program_loop
 from vulcan_cache.evaluator import CacheEvaluator, metrics_of
-from vulcan_cache.simulate import Result
+from vulcan_cache.simulate import CacheResult
 from vulcan_traces import EMBEDDED
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def replay_program(
     measure_from: int = 0,
     object_count: int | None = None,
     blocks: Iterator[int] | None = None,
-) -> Result:
+) -> CacheResult:
     """Run a program over a trace, starting with an empty cache of `capacity` bytes; requests from `measure_from` count.
 
     `objects` and `sizes` have shape (requests,): dense ids in order of first appearance, and bytes. The program runs in
@@ -135,7 +135,7 @@ def replay_program(
         with policy.start(capacity) as running:
             _follow(running, kept)
     measured = sizes[measure_from:]
-    return Result(
+    return CacheResult(
         len(measured),
         int(measured.sum(dtype=np.int64)),
         int(state[replay.MISSES]),

@@ -19,7 +19,7 @@ from vulcan_link.baselines import BASELINES, simulator_digest
 from vulcan_link.result import metrics_of
 from vulcan_link.scenario import Flow, Queue, Scenario
 from vulcan_link.simulate import simulate
-from vulcan_link.workloads import NONE, WORKLOADS, Workload, buffer_in_packets, fair_share, parse_competitors
+from vulcan_link.workloads import NONE, WORKLOADS, LinkWorkload, buffer_in_packets, fair_share, parse_competitors
 from vulcan_traces.links import LinkTrace, cut_link, load_link, repeated
 
 log = logging.getLogger(__name__)
@@ -60,7 +60,7 @@ class LinkEvaluator:
     def __init__(self) -> None:
         self._links: dict[tuple[str, str | None], LinkTrace] = {}
         self._parts: dict[tuple[str, int, int], LinkTrace] = {}
-        self._probe: Probe | None = None
+        self._probe: LinkProbe | None = None
 
     def instances(self, settings: Mapping[str, Json], split: Split) -> Sequence[Instance]:
         """See `vulcan.evaluator.Evaluator`."""
@@ -82,7 +82,7 @@ class LinkEvaluator:
         link = load_link("constant:rate=1,seconds=1")
         simulate(Scenario(link, Queue(packets=10), (Flow("reno"),), duration_s=0.2))  # compiles the kernel, or loads it
         searched = [scenario for instance, scenario in scenarios if instance.split == "train"]
-        self._probe = Probe.of(searched) if searched else None
+        self._probe = LinkProbe.of(searched) if searched else None
 
     def evaluate(self, policy: Policy, instance: Instance) -> Metrics:
         """See `vulcan.evaluator.Evaluator`; the metrics are those of `vulcan_link.result`."""
@@ -143,7 +143,7 @@ class LinkEvaluator:
     def _generated(self, settings: Mapping[str, Json]) -> list[_Path]:
         return [self._of(workload, part, settings) for part, known in WORKLOADS.items() for workload in known]
 
-    def _of(self, workload: Workload, part: SplitName, settings: Mapping[str, Json]) -> _Path:
+    def _of(self, workload: LinkWorkload, part: SplitName, settings: Mapping[str, Json]) -> _Path:
         if settings["link_format"] is not None:
             raise UserError("--link-format is for link traces, and no --link is given")
         link = self._loaded(workload.link, None)
@@ -281,13 +281,13 @@ _MAX = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Probe:
+class LinkProbe:
     """Probe: some of the instances for a short time, so that a policy's constants mean the same on both."""
 
     scenarios: tuple[Scenario, ...]
 
     @classmethod
-    def of(cls, scenarios: Sequence[Scenario]) -> Probe:
+    def of(cls, scenarios: Sequence[Scenario]) -> LinkProbe:
         """The probe for instances of these scenarios: the one that most flows share, and the narrowest and the widest
         path of the others."""
         by_width = sorted(scenarios, key=lambda s: s.link.mean_rate * s.flows[0].round_trip_ms)

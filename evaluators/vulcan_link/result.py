@@ -54,7 +54,7 @@ class FlowResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class LinkResult:
     """Result of a simulation: totals of the link, and each flow.
 
     `utilisation` is the share of the link's capacity in the measured time that was used: of the bytes that its
@@ -102,7 +102,7 @@ MIN_DELAY_MS = 1e-5
 """What PolicySmith adds to the delay, so that none at all can be divided by."""
 
 
-def metrics_of(result: Result, flows: int, base_rtt_ms: float, share: float) -> dict[str, float]:
+def metrics_of(result: LinkResult, flows: int, base_rtt_ms: float, share: float) -> dict[str, float]:
     """Return the metrics of a run whose first `flows` flows are the policy's.
 
     `share` is how much of the link is fairly theirs, `base_rtt_ms` their round-trip time without a queue. Of the link,

@@ -17,7 +17,7 @@ from vulcan_link.aqm.manager import QueueManager, decisions_of_state
 from vulcan_link.kernels.random_numbers import generator_state
 from vulcan_link.kernels.receiver import QUICK_PACKETS
 from vulcan_link.policy_state import GLOBALS
-from vulcan_link.result import FlowResult, Result
+from vulcan_link.result import FlowResult, LinkResult
 from vulcan_link.scenario import HEADERS, Flow, Queue, Scenario
 from vulcan_traces.links import LinkTrace
 
@@ -33,7 +33,7 @@ def simulate(
     manager: QueueManager | None = None,
     series: bool = False,
     series_interval_ms: float = 100.0,
-) -> Result:
+) -> LinkResult:
     """Run the scenario; flows whose algorithm is `policy` ask the given one.
 
     With `series`, the result has each flow's window, packets in flight, smoothed round trip and counts every
@@ -225,7 +225,7 @@ def _result(
     events: int,
     sampled: NDArray[np.float64] | None,
     interval: int,
-) -> Result:
+) -> LinkResult:
     begin = scenario.measure_from_s
     end = max(scenario.duration_s, int(link[m.LAST_DEPARTURE]) / SECOND) if scenario.drain else scenario.duration_s
     offset = scenario.link_offset_s
@@ -249,7 +249,7 @@ def _result(
         series["time_s"] = np.repeat(
             (np.arange(sampled.shape[1]) * (interval / SECOND))[:, None], len(scenario.flows), axis=1
         )
-    return Result(
+    return LinkResult(
         flows=per_flow,
         seconds=seconds,
         capacity_bps=rate,

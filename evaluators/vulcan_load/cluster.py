@@ -74,7 +74,7 @@ SLOW_SPEED, SLOW_MS, FAST_MS = 0.3, 200.0, 800.0
 
 
 @dataclass(frozen=True)
-class Workload:
+class ServiceWorkload:
     """`arrivals` (requests,) in ms; `work` (requests,) in ms at speed 1; `balancer` (requests,) by number;
     `probed` (requests, probes), distinct servers. From `changes[s, k]`, ms, server s has the speed `speeds[s, k]` until
     the next change, the last one for ever; changes[s, 0] is 0.
@@ -89,7 +89,7 @@ class Workload:
     speeds: Numbers
 
     @classmethod
-    def of(cls, cluster: Cluster) -> Workload:
+    def of(cls, cluster: Cluster) -> ServiceWorkload:
         """Draw it all from the cluster's seed: the same for the same cluster, whatever the policy."""
         draw = np.random.Generator(np.random.PCG64(cluster.seed))
         count = cluster.requests

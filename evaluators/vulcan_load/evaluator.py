@@ -10,7 +10,7 @@ from vulcan.anvil import Policy
 from vulcan.errors import UserError
 from vulcan.evaluator import BaselineKind, Instance, Rung, SplitName
 from vulcan.task import Json, Metrics, Split
-from vulcan_load.cluster import Cluster, Workload
+from vulcan_load.cluster import Cluster, ServiceWorkload
 from vulcan_load.simulate import BASELINES, BOUND, simulate
 
 _DRAWS: tuple[tuple[SplitName, int], ...] = (("train", 0), ("validation", 1), ("test", 2))
@@ -29,8 +29,8 @@ class LoadEvaluator:
     """
 
     def __init__(self) -> None:
-        self._workloads: dict[Cluster, Workload] = {}
-        self._probes: tuple[Workload, ...] | None = None
+        self._workloads: dict[Cluster, ServiceWorkload] = {}
+        self._probes: tuple[ServiceWorkload, ...] | None = None
 
     def instances(self, settings: Mapping[str, Json], split: Split) -> Sequence[Instance]:
         """See `vulcan.evaluator.Evaluator`."""
@@ -68,7 +68,7 @@ class LoadEvaluator:
             self._workload(instance)
         searched = [i for i in instances if i.split == "train"] or list(instances)
         short = [replace(cluster_of(instance), requests=_PROBED) for instance in searched]
-        self._probes = tuple(Workload.of(cluster) for cluster in short)
+        self._probes = tuple(ServiceWorkload.of(cluster) for cluster in short)
 
     def evaluate(self, policy: Policy, instance: Instance) -> Metrics:
         """See `vulcan.evaluator.Evaluator`; the metrics are those of `vulcan_load.Result`."""
@@ -102,10 +102,10 @@ class LoadEvaluator:
             cheaper.append(Instance(f"{instance.name}, a fifth", "train", parameters))
         return (Rung("a fifth of the requests", tuple(cheaper), 0.4, _SAMPLED),)
 
-    def _workload(self, instance: Instance) -> Workload:
+    def _workload(self, instance: Instance) -> ServiceWorkload:
         cluster = cluster_of(instance)
         if cluster not in self._workloads:
-            self._workloads[cluster] = Workload.of(cluster)
+            self._workloads[cluster] = ServiceWorkload.of(cluster)
         return self._workloads[cluster]
 
 

@@ -16,9 +16,9 @@ from vulcan.baseline_cache import cached_metrics
 from vulcan.errors import UserError
 from vulcan.evaluator import BaselineKind, Instance
 from vulcan.task import Json, Metrics, Split
-from vulcan_spot.job import SECONDS, Job, Prices
+from vulcan_spot.job import SECONDS, Prices, SpotJob
 from vulcan_spot.plan import environments_of, instance_of, job_of, jobs_of, prices_of, runs_in
-from vulcan_spot.runs import Runs
+from vulcan_spot.runs import JobRuns
 from vulcan_spot.simulate import BASELINES, BOUND, BOUND_VERSION, REGION_BASELINES, simulate, simulate_regions
 from vulcan_spot.windows import Place, Windows, places_of
 from vulcan_traces.spot import EMBEDDED_REGIONS, EMBEDDED_SPOT, SpotTrace, load_spot
@@ -26,7 +26,7 @@ from vulcan_traces.spot import EMBEDDED_REGIONS, EMBEDDED_SPOT, SpotTrace, load_
 # Metrics of an instance: many runs of one job in one environment.
 
 
-def metrics_of(runs: Runs, gap: int, job: Job, prices: Prices) -> dict[str, float]:
+def metrics_of(runs: JobRuns, gap: int, job: SpotJob, prices: Prices) -> dict[str, float]:
     """Means over all runs, of which none is left out.
 
     Costs are in dollars; `std_cost` is the standard deviation over runs. `missed` is the share of runs that missed the
@@ -53,7 +53,7 @@ def metrics_of(runs: Runs, gap: int, job: Job, prices: Prices) -> dict[str, floa
     }
 
 
-def public_score(cost: float, job: Job, prices: Prices) -> float:
+def public_score(cost: float, job: SpotJob, prices: Prices) -> float:
     """From 0 to 100; 0 where on-demand and spot cost the same."""
     on_demand, spot = (price * job.duration / SECONDS for price in (prices.on_demand, prices.spot))
     return 100 * min(1.0, max(0.0, (on_demand - cost) / (on_demand - spot))) if on_demand > spot else 0.0
@@ -85,7 +85,7 @@ class WindowsEvaluator(ABC):
     def __init__(self) -> None:
         self._loaded: dict[tuple[str, str | None, int], Regions] = {}
         self._windows: dict[tuple[str, str], Windows] = {}
-        self._probes: tuple[tuple[Windows, Job, Prices], ...] | None = None
+        self._probes: tuple[tuple[Windows, SpotJob, Prices], ...] | None = None
 
     @abstractmethod
     def load(self, spec: str, meaning: str | None, nodes: int) -> Regions:
@@ -104,7 +104,7 @@ class WindowsEvaluator(ABC):
         """Return the windows of an environment at these places."""
 
     @abstractmethod
-    def simulate(self, who: Policy | str, windows: Windows, job: Job, prices: Prices) -> Runs:
+    def simulate(self, who: Policy | str, windows: Windows, job: SpotJob, prices: Prices) -> JobRuns:
         """Run a policy, or a baseline of that name."""
 
     def instances(self, settings: Mapping[str, Json], split: Split) -> Sequence[Instance]:
@@ -171,7 +171,7 @@ class WindowsEvaluator(ABC):
         of: dict[str, Json] = {k: v for k, v in instance.parameters.items() if k not in ("trace", "meaning")}
         return cached_metrics([self.cache_name, name, BOUND_VERSION, of], lambda: self._measure(name, instance))
 
-    def metrics(self, runs: Runs, gap: int, job: Job, prices: Prices) -> dict[str, float]:
+    def metrics(self, runs: JobRuns, gap: int, job: SpotJob, prices: Prices) -> dict[str, float]:
         """Return what is measured of the runs of an instance."""
         return metrics_of(runs, gap, job, prices)
 
@@ -244,7 +244,7 @@ class SpotEvaluator(WindowsEvaluator):
     def windows(self, regions: Regions, places: Sequence[Place]) -> Windows:
         return Windows.of(regions[0], places)
 
-    def simulate(self, who: Policy | str, windows: Windows, job: Job, prices: Prices) -> Runs:
+    def simulate(self, who: Policy | str, windows: Windows, job: SpotJob, prices: Prices) -> JobRuns:
         return simulate(who, windows, job, prices)
 
 
@@ -282,10 +282,10 @@ class MultiRegionEvaluator(WindowsEvaluator):
     def windows(self, regions: Regions, places: Sequence[Place]) -> Windows:
         return Windows.of_regions(regions, places)
 
-    def simulate(self, who: Policy | str, windows: Windows, job: Job, prices: Prices) -> Runs:
+    def simulate(self, who: Policy | str, windows: Windows, job: SpotJob, prices: Prices) -> JobRuns:
         return simulate_regions(who, windows, job, prices)
 
-    def metrics(self, runs: Runs, gap: int, job: Job, prices: Prices) -> dict[str, float]:
+    def metrics(self, runs: JobRuns, gap: int, job: SpotJob, prices: Prices) -> dict[str, float]:
         """Besides, `moves`, the mean of a run."""
         return {**super().metrics(runs, gap, job, prices), "moves": float(runs.moves.mean())}
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from vulcan_spot.job import SECONDS, Job, Prices
+from vulcan_spot.job import SECONDS, Prices, SpotJob
 from vulcan_spot.windows import Windows
 
 Counts = NDArray[np.int64]
@@ -17,7 +17,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Runs:
+class JobRuns:
     """What happened, once per window: all of shape (windows,).
 
     `cost` is in dollars and `finished` in seconds since the job began. A tick that is paid for is paid in full.
@@ -52,7 +52,7 @@ class Decider:
     statistics: Floats | None = None
 
 
-def run(who: Decider, windows: Windows, job: Job, prices: Prices) -> Runs:
+def run(who: Decider, windows: Windows, job: SpotJob, prices: Prices) -> JobRuns:
     """Run the job once per window, by the rules of `vulcan_spot.kernels.engine`."""
     from vulcan_spot.kernels import engine as kernel
     from vulcan_spot.layout import RECORD
@@ -84,7 +84,7 @@ def run(who: Decider, windows: Windows, job: Job, prices: Prices) -> Runs:
     )
     spot, on_demand = results[:, kernel.SPOT_TICKS], results[:, kernel.ON_DEMAND_TICKS]
     finished = results[:, kernel.FINISHED]
-    return Runs(
+    return JobRuns(
         cost=cost_of(spot, on_demand, finished, windows.gap, job, prices),
         finished=finished,
         spot_ticks=spot,
@@ -97,7 +97,7 @@ def run(who: Decider, windows: Windows, job: Job, prices: Prices) -> Runs:
     )
 
 
-def cheapest(known: Sequence[Runs], windows: Windows, job: Job, prices: Prices) -> Runs:
+def cheapest(known: Sequence[JobRuns], windows: Windows, job: SpotJob, prices: Prices) -> JobRuns:
     """What no policy can beat; `known` are runs of some policies, dearer than which nothing has to be followed."""
     from vulcan_spot.kernels.least_cost import COUNTS, least_cost
 
@@ -127,7 +127,7 @@ def cheapest(known: Sequence[Runs], windows: Windows, job: Job, prices: Prices) 
             best[i],
         )
     finished, spot, on_demand, starts, preempted, moves = best.T
-    return Runs(
+    return JobRuns(
         cost=cost_of(spot, on_demand, finished, windows.gap, job, prices),
         finished=finished,
         spot_ticks=spot,
@@ -139,7 +139,7 @@ def cheapest(known: Sequence[Runs], windows: Windows, job: Job, prices: Prices) 
     )
 
 
-def cost_of(spot: Counts, on_demand: Counts, finished: Counts, gap: int, job: Job, prices: Prices) -> Floats:
+def cost_of(spot: Counts, on_demand: Counts, finished: Counts, gap: int, job: SpotJob, prices: Prices) -> Floats:
     """Dollars, of shape (runs,), for ticks on spot and on demand."""
     paid = (spot * prices.spot + on_demand * prices.on_demand) * gap / SECONDS
     cost: Floats = paid + prices.missed * (finished > job.deadline)

@@ -6,7 +6,7 @@ import numpy as np
 
 from vulcan.anvil import Policy
 from vulcan.errors import UserError
-from vulcan_spot.job import Job, Prices
+from vulcan_spot.job import Prices, SpotJob
 from vulcan_spot.layout import (
     GLOBALS,
     GREEDY,
@@ -17,7 +17,7 @@ from vulcan_spot.layout import (
     SPOT_ONLY,
     UNIFORM_PROGRESS,
 )
-from vulcan_spot.runs import Decider, Runs, cheapest, run
+from vulcan_spot.runs import Decider, JobRuns, cheapest, run
 from vulcan_spot.windows import Windows
 
 BASELINES = {
@@ -31,7 +31,7 @@ BOUND_VERSION = 1
 """To be raised when the bound, the rules or the metrics change: its results are cached on disk."""
 
 
-def simulate(who: Policy | str, windows: Windows, job: Job, prices: Prices | None = None) -> Runs:
+def simulate(who: Policy | str, windows: Windows, job: SpotJob, prices: Prices | None = None) -> JobRuns:
     """Run a policy of the task `spot_single`, or a baseline of that name, once per window.
 
     See `vulcan_spot.kernels.engine` for the rules. Baselines are `on_demand`, `greedy`, `spot_only`, `uniform_progress`
@@ -61,7 +61,7 @@ REGION_BASELINES = {
 MAX_REGIONS = 64
 
 
-def simulate_regions(who: Policy | str, windows: Windows, job: Job, prices: Prices | None = None) -> Runs:
+def simulate_regions(who: Policy | str, windows: Windows, job: SpotJob, prices: Prices | None = None) -> JobRuns:
     """Run a policy of the task `spot_multi`, or a baseline of that name, once per window.
 
     `vulcan_spot.kernels.engine` has the rules. Baselines are `on_demand`; `greedy` and `uniform_progress`, which stay

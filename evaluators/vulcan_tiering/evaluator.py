@@ -19,7 +19,7 @@ from vulcan_tiering.baselines import BASELINES
 from vulcan_tiering.baselines.run import run_baseline
 from vulcan_tiering.machine import TIERS, Machine
 from vulcan_tiering.page_sample import make_rungs, sample_of
-from vulcan_tiering.simulate import Result, Samples, sample_accesses, simulate
+from vulcan_tiering.simulate import AccessSamples, TieringResult, sample_accesses, simulate
 from vulcan_traces.memory import MEMORY_WORKLOADS, PageCounts, load_page_counts
 
 log = logging.getLogger(__name__)
@@ -33,7 +33,7 @@ class _Evidence:
     """What an instance runs on: capacity and limit in pages, each of which stands for `weight` ones."""
 
     counts: PageCounts
-    samples: Samples
+    samples: AccessSamples
     capacity: int
     limit: int
     weight: int
@@ -48,7 +48,7 @@ class TieringEvaluator:
 
     def __init__(self) -> None:
         self._counts: dict[tuple[str, int], PageCounts] = {}
-        self._sampled: dict[str, tuple[PageCounts, Samples]] = {}
+        self._sampled: dict[str, tuple[PageCounts, AccessSamples]] = {}
         self._probes: tuple[Instance, ...] | None = None
 
     def instances(self, settings: Mapping[str, Json], split: Split) -> Sequence[Instance]:
@@ -145,7 +145,7 @@ class TieringEvaluator:
             )
         )
 
-    def _run(self, policy: Policy, parameters: Mapping[str, Json]) -> Result:
+    def _run(self, policy: Policy, parameters: Mapping[str, Json]) -> TieringResult:
         p = cast(dict[str, Any], parameters)
         e = self._evidence(p)
         return simulate(
@@ -189,7 +189,7 @@ _MACHINE = ("fast_tier", "slow_tier", "threads", "migration_stall")
 _SAMPLING = ("sample_period", "sample_seed")
 
 
-def metrics_of(result: Result) -> dict[str, float]:
+def metrics_of(result: TieringResult) -> dict[str, float]:
     """`seconds` of the program, the `fast_share` of accesses, `migrations` of pages and bytes of `slow_traffic`."""
     return {
         "seconds": result.seconds,

@@ -11,14 +11,14 @@ from dataclasses import replace
 import numpy as np
 
 from vulcan.evaluator import Instance, Rung
-from vulcan_tiering.simulate import Samples
+from vulcan_tiering.simulate import AccessSamples
 from vulcan_traces.memory import PageCounts
 
 MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 """Fibonacci hashing (Knuth, TAOCP 3, 6.4): the high half of the product says whether a page is in the sample."""
 
 
-def sample_of(counts: PageCounts, samples: Samples, one_in: int) -> tuple[PageCounts, Samples]:
+def sample_of(counts: PageCounts, samples: AccessSamples, one_in: int) -> tuple[PageCounts, AccessSamples]:
     """Sample one page in N, in their order; all pages for 1. At least one page is taken."""
     if one_in == 1:
         return counts, samples
@@ -38,7 +38,7 @@ def sample_of(counts: PageCounts, samples: Samples, one_in: int) -> tuple[PageCo
         stores=stores,
         arrivals=np.ascontiguousarray(counts.arrivals[chosen]),
     )
-    return fewer, Samples(reads, writes)
+    return fewer, AccessSamples(reads, writes)
 
 
 # Low-fidelity rungs of instances: spatial samples of their pages.

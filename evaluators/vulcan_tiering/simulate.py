@@ -21,7 +21,7 @@ _MASK = (1 << 64) - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class TieringResult:
     """What the measured intervals took. `seconds` is the program's time, `accesses` are loads and stores of memory.
 
     `hits` are those of the fast tier; `slow_bytes` is what the slow tier carried, migrations included. `moves` is a
@@ -49,7 +49,7 @@ class Result:
 
 
 @dataclass(frozen=True, eq=False)
-class Samples:
+class AccessSamples:
     """Sampled accesses of each interval and page, of shape (intervals, pages)."""
 
     reads: NDArray[np.uint32]
@@ -59,24 +59,24 @@ class Samples:
 DEFAULT_MACHINE = Machine(TIERS["dram"], TIERS["cxl"])
 
 
-def sample_accesses(counts: PageCounts, period: int, seed: int) -> Samples:
+def sample_accesses(counts: PageCounts, period: int, seed: int) -> AccessSamples:
     """Each access is seen with probability 1 / period; with 1, all are. Raises UserError for a period below 1."""
     from vulcan_tiering.kernels.sampling import sample
 
     if not 1 <= period <= MAX_SAMPLE_PERIOD:
         raise UserError(f"sample period {period}: from 1 to {MAX_SAMPLE_PERIOD} accesses a sample are possible")
     if period == 1:
-        return Samples(np.asarray(counts.loads), np.asarray(counts.stores))
+        return AccessSamples(np.asarray(counts.loads), np.asarray(counts.stores))
     reads, writes = np.zeros((2, counts.intervals, counts.pages), np.uint32)
     state = sample(np.asarray(counts.loads), np.uint64(period), np.uint64(generator_state(seed)), reads)
     sample(np.asarray(counts.stores), np.uint64(period), np.uint64(state), writes)
-    return Samples(reads, writes)
+    return AccessSamples(reads, writes)
 
 
 def simulate(
     policy: Policy,
     counts: PageCounts,
-    samples: Samples,
+    samples: AccessSamples,
     capacity: int,
     *,
     migration_limit: int,
@@ -84,7 +84,7 @@ def simulate(
     measure_from: int = 0,
     measure_to: int | None = None,
     weight: int = 1,
-) -> Result:
+) -> TieringResult:
     """Run a policy of the task `memory_tiering`, starting with no page mapped.
 
     `capacity` is how many pages the fast tier holds, `migration_limit` how many may be copied after each interval. The
@@ -168,12 +168,12 @@ class Room:
             self.totals,
         )
 
-    def result(self, moves: int) -> Result:
+    def result(self, moves: int) -> TieringResult:
         from vulcan_tiering.kernels.state import MAPPED
 
         nanoseconds, accesses, hits, promotions, demotions, slow_bytes = map(float, self.totals)
         mapped, fast = int(self.carried[MAPPED]), int(self.fast.sum())
-        return Result(
+        return TieringResult(
             nanoseconds * 1e-9, accesses, hits, promotions, demotions, slow_bytes, moves=moves, mapped=mapped, fast=fast
         )
 

@@ -40,7 +40,7 @@ def test_a_plain_line_has_everything_that_matters() -> None:
         display(judged(study, score=0.4))
     assert lines == [
         "run runs/x: task mood, 3 instances, model toy",
-        "4/50 candidates | best 0.4000 (candidate 4) | best baseline 0.2500 (steady) | gap +0.1500 | 24 a minute | "
+        "4/50 candidates | best 0.4000 (candidate 4) | best baseline 0.2500 (steady) | gap +0.1500 | 24 per minute | "
         "50 s left | $0.50 of $3.00 | 2 rejected (name 2, while 1) | 1 timeout",
     ]
 

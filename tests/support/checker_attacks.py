@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Final
 
 from vulcan.anvil import Rejected
-from vulcan.doctor.attacks.attack import Result
+from vulcan.doctor.attacks.attack import AttackResult
 from vulcan.doctor.attacks.in_evaluator import TASK
 from vulcan.doctor.attacks.system import SYSTEM_ATTACKS
 from vulcan.python_policy.check import check_policy
@@ -105,7 +105,7 @@ def _function(language: str, body: str) -> str:
     return "    def decide(self, load):\n" + textwrap.indent(body.strip("\n"), 8 * " ") + "\n"
 
 
-def source_results() -> Iterator[Result]:
+def source_results() -> Iterator[AttackResult]:
     """Yield every source, in turn."""
     tasks = {"anvil": anvil_task(), "program": program_task()}
     for language, name, source in sources():
@@ -114,6 +114,6 @@ def source_results() -> Iterator[Result]:
             check_policy(source, tasks[language])
         except Rejected as rejected:
             first = rejected.violations[0]
-            yield Result(title, "source", f"language: {first.rule}", f"line {first.line}")
+            yield AttackResult(title, "source", f"language: {first.rule}", f"line {first.line}")
         else:
-            yield Result(title, "source", None, "it was accepted")
+            yield AttackResult(title, "source", None, "it was accepted")

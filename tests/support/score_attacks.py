@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from vulcan.doctor.attacks.attack import OWN_PROCESS, Result
+from vulcan.doctor.attacks.attack import OWN_PROCESS, AttackResult
 from vulcan.scoring.job import Limits
 from vulcan.scoring.program_server_client import ForkServer, ProgramEnded
 from vulcan.scoring.program_wire import MessageChannel
@@ -134,7 +134,7 @@ def new_server(layers: Layers = ALL) -> ForkServer:
     return ForkServer(RUNNER, Limits(memory_bytes=256 << 20, cpu_seconds=10), layers=layers)
 
 
-def game_results() -> Iterator[Result]:
+def game_results() -> Iterator[AttackResult]:
     """Yield every attempt on the score, in turn."""
     with new_server() as server:
         honest = play_forked(server, CONSTANT)
@@ -142,4 +142,4 @@ def game_results() -> Iterator[Result]:
             played = play_forked(server, attempt.program, seconds=1.0 if "slow" in attempt.name else 5.0)
             kept = played.score is None or played.score == honest.score
             detail = played.trouble or f"score {played.score:.3f}, as the honest one"
-            yield Result(attempt.name, "scoring", attempt.stopped_by if kept else None, detail)
+            yield AttackResult(attempt.name, "scoring", attempt.stopped_by if kept else None, detail)

@@ -101,7 +101,7 @@ def _describe(path: Path, policy: Policy) -> None:
     say(f"  history     {', '.join(f'{q.history}.{q.query}' for q in plan.queries) or 'none'}")
     say(f"  statistics  {'none' if not memory else ''}".rstrip())
     for used in memory:
-        say(f"    {_spelled(used, policy.task)}: {used.entity:,} bytes an entity, {used.system:,} bytes of the system")
+        say(f"    {_spelled(used, policy.task)}: {used.entity:,} bytes per entity, {used.system:,} bytes of the system")
     total = _total(memory)
     say(f"  memory      {total[0]:,} bytes of statistics an entity, {total[1]:,} bytes of the system")
     say(f"  warnings    {'none' if not policy.warnings else ''}".rstrip())

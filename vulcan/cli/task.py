@@ -142,7 +142,7 @@ def _show_finding(finding: Finding) -> None:
     say(f"{finding.result:<9} {finding.check:<15} {finding.promise}")
     if finding.result == "failed":
         say(f"          {finding.problem}")
-        say(f"          to mend it: {finding.remedy}")
+        say(f"          fix: {finding.remedy}")
     elif finding.note:
         say(f"          {finding.note}")
 

@@ -98,10 +98,10 @@ class Resumed:
         with self._lock:
             status = run_status(run, record, lock_owner(run))
             if not status.can_resume:
-                raise UserError(f"{run.name} is {status.state}: only a search that was stopped can be gone on with")
+                raise UserError(f"{run.name} is {status.state}: only a stopped search can be resumed")
             begun = self._processes.get(run)
             if begun is not None and begun.poll() is None:  # started, but has not locked the run yet
-                raise UserError(f"{run.name} is gone on with already, by process {begun.pid}")
+                raise UserError(f"{run.name} is already being resumed by process {begun.pid}")
             options = ["--executor", executor, "--workers", str(workers)]
             try:
                 with open(run / LOG, "ab") as log:

@@ -17,7 +17,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from vulcan import __version__
-from vulcan.doctor.attacks.attack import Attack, Result, stopper, targets
+from vulcan.doctor.attacks.attack import Attack, AttackResult, stopper, targets
 from vulcan.doctor.attacks.in_program import ForkedRange
 from vulcan.doctor.attacks.local_ray import Listener, listeners
 from vulcan.doctor.attacks.outliving import outlives_parent
@@ -160,7 +160,7 @@ def host_document(runs: Path) -> HostDocument:
     }
 
 
-def attacks_document(results: list[Result]) -> AttacksDocument:
+def attacks_document(results: list[AttackResult]) -> AttacksDocument:
     """Return the results of the attacks as a document."""
     stopped = sum(result.stopped for result in results)
     return {

@@ -68,7 +68,7 @@ def search_cluster(
         if record.config and SearchConfig.from_json(record.config) != config:
             raise UserError(f"{path} is a search with other options: use another directory")
         if record.instances and (record.instances, record.rungs) != (evidence.instances, evidence.rungs):
-            raise UserError(f"{path} cannot be gone on with: its workloads or its task have changed")
+            raise UserError(f"{path} cannot be resumed: its workloads or its task have changed")
         if record.stopped is not None and record.stopped.reason == "finished":
             return
         with lock_run(path), displays(path.name) as display:

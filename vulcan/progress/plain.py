@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 MIN_INTERVAL = 2.0
-"""Minimum seconds between two lines: early in a search, improvements come many times a second."""
+"""Minimum seconds between two lines: early in a search, improvements come many times per second."""
 MAX_INTERVAL = 15.0
 """Seconds after which a line is written even without an improvement."""
 

@@ -187,7 +187,7 @@ def progress_parts(snapshot: ProgressSnapshot) -> list[str]:
     """Return completion, pace, time left and cost as text, most important first."""
     parts = [f"{snapshot.completed}/{snapshot.total} candidates"]
     if snapshot.per_minute is not None:
-        parts.append(f"{snapshot.per_minute:.0f} a minute")
+        parts.append(f"{snapshot.per_minute:.0f} per minute")
     if snapshot.seconds_left is not None and snapshot.completed < snapshot.total:
         parts.append(f"{duration(snapshot.seconds_left)} left")
     if snapshot.dollars or snapshot.unpriced or snapshot.budget_dollars is not None:

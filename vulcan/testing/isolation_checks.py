@@ -102,7 +102,7 @@ def sandbox(subject: Subject) -> str:
     outcomes = subject.jailed(subject.sources.values(), instances)
     for name, outcome in zip(subject.sources, outcomes, strict=True):
         if outcome.status == "rejected":
-            raise CheckFailed(f"policies/{name}.py is rejected: {outcome.message}", "mend it")
+            raise CheckFailed(f"policies/{name}.py is rejected: {outcome.message}", "fix it")
         if outcome.status != "scored":
             raise CheckFailed(
                 f"policies/{name}.py ends in the sandbox with {outcome.status}: {outcome.message}",

@@ -241,7 +241,7 @@ def features(subject: Subject) -> str:
             wrong = f"is no {feature.type}" if inside else f"is not from {feature.low:g} to {feature.high:g}"
             raise CheckFailed(
                 f"{name} was {shown!r}, which {wrong} ({count} of {seen.checks} looks at features)",
-                "declare the range that it really has, or have the evaluator keep to the declared one: "
+                "declare its actual range, or keep the evaluator within the declared one: "
                 "proofs and warnings rely on it",
             )
     if not looks:

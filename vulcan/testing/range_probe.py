@@ -36,7 +36,7 @@ class Violations:
     count: dict[str, int] = field(default_factory=dict)
     value: dict[str, float] = field(default_factory=dict)
     checks: int = 0
-    machine: list[Machine] = field(default_factory=list)
+    machine: list[WatchedMachineCode] = field(default_factory=list)
 
     def check(self, name: str, feature: Feature, value: float) -> None:
         self.checks += 1
@@ -94,7 +94,7 @@ class WatchedPolicy(Policy):
         def watch(address: int, features: Mapping[str, Feature], gives: str) -> int:
             if address == 0:
                 return 0
-            watching = Machine(address, features, layout, gives)
+            watching = WatchedMachineCode(address, features, layout, gives)
             self.seen.machine.append(watching)
             return watching.address
 
@@ -157,7 +157,7 @@ class WatchedReference(Reference):
             self._seen.check(name, feature, features[name])
 
 
-class Machine:
+class WatchedMachineCode:
     """A machine-code stub that checks features in memory, then calls its target."""
 
     def __init__(self, address: int, features: Mapping[str, Feature], layout: Layout, gives: str) -> None:

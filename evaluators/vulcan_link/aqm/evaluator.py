@@ -11,7 +11,7 @@ from vulcan.errors import UserError
 from vulcan.evaluator import BaselineKind, Instance, Rung, SplitName
 from vulcan.task import Json, Metrics, Split
 from vulcan_link.aqm.manager import QueueManager
-from vulcan_link.result import Result
+from vulcan_link.result import LinkResult
 from vulcan_link.scenario import Flow, Queue, Scenario
 from vulcan_link.simulate import simulate
 from vulcan_traces.links import LinkTrace, cut_link, load_link
@@ -167,7 +167,7 @@ class QueueManagementEvaluator:
         """See `vulcan.evaluator.Evaluator`."""
         return metrics_of(self._run(instance, name))
 
-    def _run(self, instance: Instance, who: Policy | str) -> Result:
+    def _run(self, instance: Instance, who: Policy | str) -> LinkResult:
         p = cast(dict[str, Any], instance.parameters)
         manager = None
         if not isinstance(who, str):
@@ -217,7 +217,7 @@ def scenario_of(p: Mapping[str, Any], link: LinkTrace, *, codel: bool) -> Scenar
     )
 
 
-def metrics_of(result: Result) -> Metrics:
+def metrics_of(result: LinkResult) -> Metrics:
     """Return the metrics of the measured time: `loss` and `marked` are shares of the arrivals at the queue."""
     arrived = max(result.sent - result.lost, 1)
     return {

@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vulcan_tiering.machine import LINE, Machine
-from vulcan_tiering.simulate import DEFAULT_MACHINE, Result, Room, Samples
+from vulcan_tiering.simulate import DEFAULT_MACHINE, AccessSamples, Room, TieringResult
 from vulcan_traces.memory import PageCounts
 
 
 def run_baseline(
     name: str,
     counts: PageCounts,
-    samples: Samples,
+    samples: AccessSamples,
     capacity: int,
     *,
     migration_limit: int,
@@ -24,7 +24,7 @@ def run_baseline(
     measure_from: int = 0,
     measure_to: int | None = None,
     weight: int = 1,
-) -> Result:
+) -> TieringResult:
     """As `vulcan_tiering.simulate`, for one of `BASELINES`. Raises KeyError for a name that is not one."""
     last = counts.intervals if measure_to is None else measure_to
     if name == "omniscient":
@@ -76,7 +76,7 @@ BELOW = 1.0 - 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class Interval:
+class IntervalTotals:
     """Loads and stores of an interval, and how many of each the fast tier can have at most."""
 
     loads: float
@@ -87,18 +87,18 @@ class Interval:
 
 def bound(
     counts: PageCounts, machine: Machine, capacity: int, measure_from: int, measure_to: int, weight: int = 1
-) -> Result:
+) -> TieringResult:
     """Return the least time of the measured intervals; the other numbers are bounds too, each on its own."""
     nanoseconds = accesses = hits = 0.0
     for i in range(measure_from, measure_to):
         loads, stores = (np.asarray(table[i], np.int64) for table in (counts.loads, counts.stores))
         top = [float(_largest(values, capacity)) * weight for values in (loads, stores, loads + stores)]
         total_loads, total_stores = float(loads.sum()) * weight, float(stores.sum()) * weight
-        found = Interval(total_loads, total_stores, top[0], top[1])
+        found = IntervalTotals(total_loads, total_stores, top[0], top[1])
         nanoseconds += least_time(found, machine, counts.overlap, counts.compute)
         accesses += total_loads + total_stores
         hits += top[2]
-    return Result(nanoseconds * 1e-9, accesses, hits, 0.0, 0.0, LINE * (accesses - hits))
+    return TieringResult(nanoseconds * 1e-9, accesses, hits, 0.0, 0.0, LINE * (accesses - hits))
 
 
 def _largest(values: NDArray[np.int64], count: int) -> int:
@@ -107,14 +107,14 @@ def _largest(values: NDArray[np.int64], count: int) -> int:
     return int(np.partition(values, len(values) - count)[len(values) - count :].sum())
 
 
-def least_time(interval: Interval, machine: Machine, overlap: float, compute: float) -> float:
+def least_time(interval: IntervalTotals, machine: Machine, overlap: float, compute: float) -> float:
     """Nanoseconds that the interval takes at least."""
     base = compute / machine.threads * interval.loads
     outstanding = machine.threads * overlap
     return max(_waiting(interval, machine, base, outstanding), _carrying(interval, machine)) * BELOW
 
 
-def _waiting(interval: Interval, machine: Machine, base: float, outstanding: float) -> float:
+def _waiting(interval: IntervalTotals, machine: Machine, base: float, outstanding: float) -> float:
     """Return the least T that loads' waiting allows, for the best share of loads in the fast tier."""
     fast, slow = machine.fast, machine.slow
     kept = max(0.0, interval.stores - interval.max_stores)  # stores that the slow tier has at the least
@@ -162,7 +162,7 @@ def _waiting(interval: Interval, machine: Machine, base: float, outstanding: flo
     return high
 
 
-def _carrying(interval: Interval, machine: Machine) -> float:
+def _carrying(interval: IntervalTotals, machine: Machine) -> float:
     """Return the least T within which both tiers can carry their loads and stores."""
     kinds = [
         (interval.loads, interval.max_loads, LINE / machine.fast.read, LINE / machine.slow.read),

@@ -58,7 +58,7 @@ class Kind:
 
 
 @dataclass(frozen=True, slots=True)
-class Workload:
+class MemoryWorkload:
     """Complete specification: `values` has every key of the kind, given or by default."""
 
     kind: str
@@ -91,7 +91,7 @@ class Workload:
         )
 
 
-def parse_workload(text: str) -> Workload:
+def parse_workload(text: str) -> MemoryWorkload:
     """Raises UserError for an unknown kind or key and for a value that makes no sense."""
     kind = parse_kind(text, KINDS, "memory workload")
     found = KINDS[kind]
@@ -103,7 +103,7 @@ def parse_workload(text: str) -> Workload:
     }
     parsed = parse_keys(text, keys)
     _check_together(text, parsed.values)
-    return Workload(kind, parsed.name, parsed.values)
+    return MemoryWorkload(kind, parsed.name, parsed.values)
 
 
 def _check_together(text: str, values: Values) -> None:

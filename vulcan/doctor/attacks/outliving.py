@@ -13,7 +13,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 
-from vulcan.doctor.attacks.attack import Attack, Form, Result
+from vulcan.doctor.attacks.attack import Attack, AttackResult, Form
 from vulcan.doctor.attacks.in_evaluator import EvaluatorRange
 from vulcan.doctor.attacks.in_program import RUNNER
 from vulcan.doctor.attacks.system import SYSTEM_ATTACKS
@@ -49,13 +49,15 @@ def outlives_parent(form: Form, layers: Layers = ALL) -> bool:
     return not gone
 
 
-def lifetime_results() -> Iterator[Result]:
+def lifetime_results() -> Iterator[AttackResult]:
     """Carry out the attack in each form."""
     forms: tuple[Form, ...] = ("evaluator", "forked")
     for form in forms:
         survived = outlives_parent(form)
         detail = "it lives on" if survived else "it died with its keeper"
-        yield Result("outlive a keeper that is killed", form, None if survived else str(Layer.PARENT_DEATH), detail)
+        yield AttackResult(
+            "outlive a keeper that is killed", form, None if survived else str(Layer.PARENT_DEATH), detail
+        )
 
 
 def _wait(condition: Callable[[], bool], seconds: float = _PATIENCE) -> bool:

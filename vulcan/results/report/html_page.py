@@ -215,7 +215,7 @@ def _tradeoff(document: Mapping[str, Any]) -> Any:
     if not scored:
         return None
     figure = _figure()
-    axes = {"nodes of the program": "size", "operations a call, at most": "operations"}
+    axes = {"nodes of the program": "size", "operations per call, at most": "operations"}
     for number, axis in enumerate(axes.values()):
         here = [c for c in scored if c[axis] is not None]
         front = not_dominated(here, axis)

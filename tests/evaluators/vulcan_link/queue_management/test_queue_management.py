@@ -12,7 +12,7 @@ from vulcan.errors import UserError
 from vulcan.registry import find_task
 from vulcan_link.aqm import layout as q
 from vulcan_link.aqm.manager import QueueManager
-from vulcan_link.result import Result
+from vulcan_link.result import LinkResult
 from vulcan_link.scenario import Flow, Queue, Scenario
 from vulcan_link.simulate import simulate
 from vulcan_traces.links import load_link
@@ -22,7 +22,7 @@ TASK = find_task("active_queue_management")
 
 def run(
     flows: int, manager: QueueManager | None = None, *, kind: str = "droptail", algorithm: str = "reno", **how: Any
-) -> Result:
+) -> LinkResult:
     scenario = Scenario(
         link=load_link("constant:rate=24"),
         queue=Queue(kind=kind, packets=600, ecn=how.pop("ecn", False)),  # type: ignore[arg-type]
