@@ -92,7 +92,7 @@ def _chosen(parser: argparse.ArgumentParser, names: Sequence[str], quick: bool) 
 
 
 def run(suite: Suite, quick: bool) -> dict[str, Any]:
-    """Return what the suite found; `left_out` or `error` where it found nothing."""
+    """Run the suite and return its result; `left_out` or `error` if it has none."""
     command = [sys.executable, "-m", f"benchmarks.{suite.name}", "--json", *(("--quick",) if quick else ())]
     limit = QUICK_LIMIT if quick else LIMIT
     began = time.monotonic()

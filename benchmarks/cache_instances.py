@@ -85,7 +85,7 @@ class Case:
 
     @property
     def perfect(self) -> float:
-        """What the library would miss if it always chose the best of its choices."""
+        """The miss ratio of a library that always selects its best choice."""
         return min(*self.members.values(), self.baselines[self.fallback])
 
     @property
@@ -105,7 +105,7 @@ def instance_of(source: Source, size: str, evaluator: Evaluator, task: str, sett
 
 
 def member_metrics(member: LibraryMember, source: Source, size: str, opening: int | None = None) -> Metrics:
-    """Return what a member does on an instance, or on its first requests; cached on disk."""
+    """Measure a member on an instance, or on its first requests; the result is cached on disk."""
     task = find_task(member.task)
     evaluator = load_evaluator(task)
     instance = instance_of(source, size, evaluator, member.task, member.settings)

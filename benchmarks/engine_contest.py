@@ -20,7 +20,7 @@ MECHANISMS = ("heap", "sample")
 SUITED = "libCacheSim LRU, suited table"
 PLUG_IN, PYTHON = "libCacheSim plug-in", "CPython"
 MARGIN = 0.25
-"""What a quick run may be off: its trace is short, and other work on the machine takes from the caches."""
+"""Tolerance of a quick run: its trace is short, and other work on the machine pollutes the caches."""
 
 WHY_NOT_SAMPLE = "a second cache line of each of sixteen objects, where memory decides"
 STATISTICS_MARGIN = 0.35

@@ -1,4 +1,4 @@
-"""How long each engine takes, as a multiple of a fixed kernel in the same process: what a regression shows up in.
+"""Time of each engine as a multiple of a fixed kernel in the same process, to detect regressions.
 
 The kernel is a least-recently-used cache by a linked list, compiled here and never to be changed. All work on little
 enough to stay in the second-level cache, for a few milliseconds, and the least time of many turns counts: other work on
@@ -90,7 +90,7 @@ def reference(on: Workload) -> Callable[[], object]:
 
 
 def engines(on: Workload) -> Engines:
-    """Return what is watched: the cache's mechanisms, two of them with statistics too, and the other simulators."""
+    """Return the engines to watch: each cache mechanism, two also with statistics, and the other simulators."""
     task = find_task("cache_eviction")
     policies = {name: check(source, task) for name, source in BY_STATISTICS.items() if name != "one statistic"}
 

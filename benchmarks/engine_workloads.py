@@ -1,4 +1,4 @@
-"""What the engine is measured on and with: the first requests of a trace, a cache, and policies.
+"""Inputs of the engine benchmarks: the first requests of a trace, a cache, and policies.
 
 The policies are one rule, and statistics that cost time and change nothing: they weigh too little to change which
 object leaves, so that the policies differ in nothing but what the statistics cost.

@@ -1,4 +1,4 @@
-"""What the benchmarks of searching are measured on: the trace w106 with a cache of 10 %, or generated requests."""
+"""Inputs of the search benchmarks: the trace w106 with a 10 % cache, or generated requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What benchmarks share: arguments, interleaved timing, goals, tables, output, and a description of the machine.
+"""Benchmark harness: arguments, interleaved timing, goals, tables, output, and a description of the machine.
 
 Times are processor seconds of this process, all its threads taken together: another process on the same core makes them
 longer only by what it does to the caches. Compared are runs of one process, in turn, by the median of the ratios within
@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 DATA = Path(os.environ.get("VULCAN_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
-"""Where real traces lie: in VULCAN_DATA, or in `shared/data` alongside the checkout."""
+"""Directory of real traces: VULCAN_DATA, or `shared/data` next to the checkout."""
 
 LEFT_OUT = 3
 """The exit code of a suite that cannot run here."""
@@ -30,7 +30,7 @@ _PACKAGES = ("numpy", "numba", "llvmlite", "ray", "libcachesim")
 
 
 class NotMeasurable(Exception):
-    """Something cannot be measured here; the message says what is missing, and how to get it."""
+    """Raised where a benchmark cannot run; the message says what is missing and how to get it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +144,7 @@ class BenchmarkTable:
 
 @dataclass(frozen=True, slots=True)
 class BenchmarkResult:
-    """What a benchmark found.
+    """Result of a benchmark.
 
     `document` has the figures behind the tables, as JSON; `left_out` says what was not measured, and why.
     """
@@ -192,7 +192,7 @@ def ratio(slower: Sequence[float], faster: Sequence[float]) -> float:
 
 
 def machine() -> dict[str, Any]:
-    """Return what the figures were measured on: processor, caches, kernel, versions, and how busy it was."""
+    """Describe the machine: processor, caches, kernel, versions, and load."""
     return {
         "cpu": next(
             (line.partition(":")[2].strip() for line in _lines("/proc/cpuinfo") if line.startswith("model name")),

@@ -1,4 +1,4 @@
-"""How much worse than its baseline an exported selector is at most, and how much better it gets.
+"""Worst-case loss of an exported selector against its baseline, and its gain.
 
     python -m benchmarks.library_duel [--requests 200000] [--quick]
 

@@ -1,4 +1,4 @@
-"""How fast the link simulator is: packets per second for one flow on one core, and against ns-3 on the same cells.
+"""Speed of the link simulator: packets per second for one flow on one core, and against ns-3 on the same cells.
 
     python -m benchmarks.link_engine [--quick] [--check] [--json]
 

@@ -60,7 +60,7 @@ RANGES = (
 )
 
 UTILISATION, DELAY, P95 = 0.015, 0.1, 0.1
-"""How far from Linux the median cell may be: of utilisation in absolute terms, of delays as a share."""
+"""Tolerance of the median cell against Linux: of utilisation in absolute terms, of delays as a share."""
 
 
 def linux_table(
@@ -217,7 +217,7 @@ SHARE_JITTER_US = 500.0
 
 
 def first_share(flows: tuple[Flow, ...], packets: int, seed: int, begin: float) -> tuple[float, float]:
-    """Return what the first flow gets of the goodput, and Jain's index."""
+    """Return the first flow's share of the goodput, and Jain's index."""
     scenario = Scenario(
         constant(4), Queue(packets=packets), flows, 120.0, measure_from_s=begin, jitter_us=SHARE_JITTER_US, seed=seed
     )

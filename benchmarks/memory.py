@@ -87,7 +87,7 @@ def _streamed(quick: bool) -> list[tuple[tuple[str, str], dict[str, Any]]]:
 
 
 def watched_run(file: Path, mechanism: str, plan: str, cache: Path) -> dict[str, Any]:
-    """Return what `benchmarks.memory_run` prints. Decoded traces are kept in `cache`, kernels where they always are."""
+    """Return the output of `benchmarks.memory_run`. Decoded traces go to `cache`, kernels to the usual directory."""
     from vulcan.paths import keep_compiled_kernels_in_cache
 
     keep_compiled_kernels_in_cache()

@@ -13,7 +13,7 @@ from typing import Any
 
 
 class Resident:
-    """What a policy sees of an object, and its entry in the queue."""
+    """A resident object: the features a policy reads, and its entry in the queue."""
 
     __slots__ = ("count", "id", "insertion", "last_access", "priority", "size")
 

@@ -1,4 +1,4 @@
-"""What cheaper scores are worth: how they rank candidates, what they lose, and the machine time they save.
+"""Value of cheaper scores: their ranking of candidates, their losses, and the machine time saved.
 
 Two searches with the offline generator are recorded in full on real traces, the parents being the best so far, so that
 late candidates are close. One is on large traces, with the score of every candidate on spatial samples too: rungs. The
@@ -185,7 +185,7 @@ def best_so_far(full: np.ndarray, number: int) -> float:
 
 
 def losses(full: np.ndarray, stopped: np.ndarray) -> dict[str, float]:
-    """Return what a rule lost, of what was worth keeping."""
+    """Return the share of good candidates that a rule pruned."""
     enters = np.array([score > best_so_far(full, number) for number, score in enumerate(full)])
     top = full >= np.sort(full)[-max(1, len(full) // 20)]
     half = np.arange(len(full)) >= len(full) // 2

@@ -1,4 +1,4 @@
-"""What the properties that a task requires cost a search: `python -m benchmarks.required_properties [--quick]`.
+"""Cost of required properties in a search: `python -m benchmarks.required_properties [--quick]`.
 
 For each built-in task, the share of candidates that is refused, the share of which it is not known, and processor
 milliseconds per candidate, of all required properties together. `offline` are programs of the offline generator, each
@@ -41,7 +41,7 @@ GOAL = 5.0
 
 @dataclass
 class Measured:
-    """What became of some candidates."""
+    """Verdicts on a group of candidates."""
 
     milliseconds: list[float] = field(default_factory=list)
     refused: int = 0
@@ -89,7 +89,7 @@ def generated(task: Task, count: int, writer: Task) -> list[Policy]:
 
 
 def recorded(task: Task) -> list[Policy]:
-    """Return what language models wrote in the recorded searches, of the language and not constant; each once."""
+    """Return the distinct valid, non-constant policies that language models wrote in the recorded searches."""
     sources: dict[str, None] = {}
     for name in RECORDED:
         with tempfile.TemporaryDirectory() as folder:

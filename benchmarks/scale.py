@@ -40,7 +40,7 @@ from vulcan.task import Split
 TASK = str(Path(__file__).parent / "scale_task")
 POLICY = "def decide(load):\n    return load\n"
 SECONDS = (0.005, 0.05, 0.2)
-"""How long a job sleeps: a sample of a trace, a short trace, a longer one."""
+"""Sleep times of jobs: a sample of a trace, a short trace, a longer one."""
 
 MAX_OVERHEAD = 0.05
 """The share of a call's time that is wanted at most for its way."""

@@ -137,7 +137,7 @@ def predict(
     together: bool = True,
     seed: int = 1,
 ) -> Prediction:
-    """Return what `jobs` jobs of `work` seconds each come to.
+    """Predict the throughput of `jobs` jobs of `work` seconds each.
 
     Calls are filled as `vulcan.scoring.ray_executor` does it, by the way that the latest calls had; unless `together`,
     each job travels alone.

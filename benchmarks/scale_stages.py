@@ -1,4 +1,4 @@
-"""What the driver of a search does for a candidate beside sending it to a worker, in processor seconds."""
+"""Processor time of a search's driver per candidate, by stage, excluding the dispatch to a worker."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the parts of the search are worth, on real traces: evolution against sampling, tuning and racing on top.
+"""Ablation of the search on real traces: evolution versus sampling, with tuning and racing on top.
 
 The offline generator writes every candidate, so that the figures repeat with the seeds given here. Machine time is the
 processor time of scoring, and scores are those of fully scored candidates on the split train. A policy is scored on

@@ -242,7 +242,7 @@ def plain_python_seconds(on: Ground) -> float:
 def isolation_seconds(
     task: Task, reference: str, evaluator: Evaluator, instance: Instance, source: str, turns: int
 ) -> float:
-    """What the way to a jailed child and back takes of processors, in both processes, over the same work done here.
+    """Processor time of a round trip to a jailed child, in both processes, beyond the same work done here.
 
     Where the time of another process cannot be read, the wall clock is taken; the least of all turns of either.
     """

@@ -54,7 +54,7 @@ class CacheEvaluator:
     """
 
     embedded: Mapping[str, Sequence[str]] = EMBEDDED
-    """The workloads that are run where none is named, by what they are used for."""
+    """Default workloads, by split."""
 
     def __init__(self) -> None:
         self._traces: dict[str, Trace] = {}
@@ -79,7 +79,7 @@ class CacheEvaluator:
         return tuple(found)
 
     def mechanism_parameters(self, settings: Mapping[str, Json]) -> dict[str, Json]:
-        """Return what the parameters of an instance say of how a policy is used."""
+        """Return the mechanism parameters stored in an instance."""
         return _chosen(settings)
 
     def _instance(
@@ -229,7 +229,7 @@ class CacheEvaluator:
         if key not in self._sizes:
             sizes = np.ones_like(trace.sizes) if unit else np.asarray(trace.sizes)
             if not sizes.all():
-                sizes = np.maximum(sizes, np.uint32(1))  # what takes no space cannot be evicted to make some
+                sizes = np.maximum(sizes, np.uint32(1))  # objects of size 0 cannot be evicted to free space
             self._sizes[key] = sizes
         return self._sizes[key]
 
@@ -337,7 +337,7 @@ def capacity_in_bytes(text: str, trace: Trace) -> int:
 # Workload fingerprints of instances, from their first requests.
 
 VERSION = 1
-"""Part of what fingerprints are kept under: to be raised when the same requests give another fingerprint."""
+"""Version in the cache key of fingerprints: raise it when the same requests give another fingerprint."""
 
 
 def fingerprint_of(instance: Instance, trace: Trace, sizes: NDArray[np.uint32], first: int) -> Mapping[str, float]:

@@ -9,7 +9,7 @@ TIME_RESOLUTION = 12
 """Ages are differences of times: 7 bits of a late time would be too coarse for them."""
 
 IN_ORDER = "obj.insertion <= obj.last_access <= now"
-"""What the declared ranges do not say, and every cache keeps."""
+"""Invariants of every cache that the declared ranges do not express."""
 
 FINITE = Property(
     "finite and bounded",

@@ -116,7 +116,7 @@ def _shares_are_fixed(policy: Policy) -> bool:
 def _common(
     run: MechanismRun, where: Layout, record: int
 ) -> tuple[tuple[Any, ...], NDArray[np.float64], Mapping[str, int]]:
-    """What every kernel takes, the addresses of events first; the records; the addresses of the policy's functions."""
+    """Return the arguments common to all kernels: event addresses, records, and the policy's function addresses."""
     native = run.policy.native(where, hurried=len(run.objects) < FAST_COMPILE)
     records = _aligned(run.object_count * record, record)
     common = (

@@ -33,7 +33,7 @@ SHORTER = 40_000
 """Requests of each of the generated workloads that are the default: a program is a hundred times slower than Anvil."""
 
 BLOCK = (128, 384)
-"""The fewest and the most requests that a program is told at a time, where it is notified of them in blocks."""
+"""Minimum and maximum block length, in requests, if a program receives requests in blocks."""
 
 _MAX_ROWS = 1024
 _PROBE_REQUESTS = 2000
@@ -48,7 +48,7 @@ class ProgramEvaluator(CacheEvaluator):
     }
 
     def mechanism_parameters(self, settings: Mapping[str, Json]) -> dict[str, Json]:
-        """How a program is notified of requests."""
+        """Return the notification mode: request by request, or in blocks."""
         return {"told": "one by one" if settings["one_by_one"] else "in blocks"}
 
     def prepare(self, instances: Sequence[Instance]) -> None:
@@ -147,7 +147,7 @@ def replay_program(
 
 @dataclass(frozen=True, slots=True)
 class _Cache:
-    """What the kernel works on."""
+    """State of a replay that the kernel advances."""
 
     objects: NDArray[np.uint32]
     sizes: NDArray[np.uint32]

@@ -18,7 +18,7 @@ OBJECTS_IN = USED_IN + QUEUES
 GLOBALS = OBJECTS_IN + QUEUES + 1
 
 MAX_REMEMBERED = float(2**20)
-"""The most hits that an object keeps when it is moved."""
+"""Maximum hit count that an object retains when it is moved."""
 
 LAYOUT = Layout(
     features={

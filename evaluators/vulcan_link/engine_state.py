@@ -90,7 +90,7 @@ SOURCES = 5
 ) = range(77)
 FLOW_SLOTS = 80
 
-RETRANSMISSION, PROBE, REORDERING = range(3)  # what the timer is for
+RETRANSMISSION, PROBE, REORDERING = range(3)  # purpose of the timer
 
 # A row a packet, by its sequence number modulo the rows.
 SENT_AT, DELIVERED_THEN, DELIVERED_TIME_THEN, FIRST_SENT_THEN, FLAGS, TRANSMISSION, LIMITED_THEN = range(7)

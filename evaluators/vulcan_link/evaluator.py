@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 
 DELAY_MS = 20.0
 BUFFER = "1bdp"
-"""What a link that is named has by default."""
+"""Defaults of a link named by the user."""
 
 _SECOND = 1e9
 _MAX_FLOWS = 100
@@ -228,7 +228,7 @@ def _scenario(instance: Instance, algorithm: str, link: LinkTrace, parameter: fl
 
 
 def _check(settings: Mapping[str, Json]) -> None:
-    """Return what no part of the simulator would say as clearly."""
+    """Check settings whose errors the simulator would report less clearly."""
     duration, flows, loss = (cast(Any, settings[name]) for name in ("duration_s", "flows", "loss"))
     if not 0 < duration <= 100_000:
         raise UserError(f"duration {duration} s: above 0 and at most 100000")
@@ -321,7 +321,7 @@ KEEP = 0.15
 """The share of candidates that continue to whole runs."""
 
 COST = 0.3
-"""What it costs: more than its share of the time, for slow start is the busiest, and beginning a run costs too."""
+"""Cost of the rung: more than its share of the time, as slow start is the busiest phase and start-up is not free."""
 
 MIN_SECONDS = 2.0
 """A shorter run is little more than slow start."""

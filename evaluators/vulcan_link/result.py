@@ -99,7 +99,7 @@ class LinkResult:
 # Metrics of a run: all of them, whatever the objective.
 
 MIN_DELAY_MS = 1e-5
-"""What PolicySmith adds to the delay, so that none at all can be divided by."""
+"""Constant that PolicySmith adds to the delay, to avoid a division by zero."""
 
 
 def metrics_of(result: LinkResult, flows: int, base_rtt_ms: float, share: float) -> dict[str, float]:

@@ -81,7 +81,7 @@ class Competitors:
 
 
 def parse_competitors(spec: str) -> Competitors | None:
-    """Return what the setting says; None for `none`. Raises UserError for anything else than it may be."""
+    """Parse the setting; None for `none`. Raises UserError for an invalid value."""
     if spec == NONE:
         return None
     match = _COMPETITORS_SPEC.match(spec)

@@ -1,4 +1,4 @@
-"""What is simulated: servers, balancers, and how much is asked of them."""
+"""Model of a simulated cluster: servers, balancers, and their load."""
 
 from __future__ import annotations
 

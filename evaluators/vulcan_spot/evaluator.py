@@ -1,4 +1,4 @@
-"""What the evaluators of the two spot tasks have in common."""
+"""Base class of the evaluators of the two spot tasks."""
 
 from __future__ import annotations
 
@@ -74,10 +74,10 @@ class WindowsEvaluator(ABC):
     """
 
     embedded: ClassVar[Mapping[str, Sequence[str]]]
-    """The environments, by split, that are meant where none is given."""
+    """Default environments, by split."""
 
     baseline_names: ClassVar[Iterable[str]]
-    """The names of the baselines, but for the bound."""
+    """Names of the baselines, excluding the bound."""
 
     cache_name: ClassVar[str]
     """Name of this evaluator in the keys of cached results."""
@@ -97,7 +97,7 @@ class WindowsEvaluator(ABC):
 
     @abstractmethod
     def details(self, regions: Regions) -> Mapping[str, Json]:
-        """Return what stands of an environment in an instance's parameters, besides what every environment has."""
+        """Return the parameters of an environment that are specific to this evaluator."""
 
     @abstractmethod
     def windows(self, regions: Regions, places: Sequence[Place]) -> Windows:
@@ -172,7 +172,7 @@ class WindowsEvaluator(ABC):
         return cached_metrics([self.cache_name, name, BOUND_VERSION, of], lambda: self._measure(name, instance))
 
     def metrics(self, runs: JobRuns, gap: int, job: SpotJob, prices: Prices) -> dict[str, float]:
-        """Return what is measured of the runs of an instance."""
+        """Return the metrics of the runs of an instance."""
         return metrics_of(runs, gap, job, prices)
 
     def _measure(self, who: Policy | str, instance: Instance) -> Metrics:

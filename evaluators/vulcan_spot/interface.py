@@ -1,4 +1,4 @@
-"""What the two spot tasks declare in common: what a policy sees of the job, the market and its VM; settings, goals."""
+"""Declarations shared by the two spot tasks: features of the job, the market and its VM; settings; objectives."""
 
 from __future__ import annotations
 

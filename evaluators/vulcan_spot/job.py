@@ -1,4 +1,4 @@
-"""What is to be computed by when, and what it costs."""
+"""Job and prices: the work, its deadline, and the cost of VMs."""
 
 from __future__ import annotations
 

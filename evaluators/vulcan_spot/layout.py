@@ -1,4 +1,4 @@
-"""Where the kernel keeps what policies read: the globals of a run, and a record per region."""
+"""Memory layout of the features: the globals of a run, and a record per region."""
 
 from vulcan.anvil.feature_layout import Layout, Slot
 

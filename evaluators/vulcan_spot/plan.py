@@ -1,4 +1,4 @@
-"""What the settings of the two spot tasks have in common: environments, jobs and prices, as instances."""
+"""Settings shared by the two spot tasks: environments, jobs and prices, as instances."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What happened when a job ran, once per window; and how the kernels are called for it."""
+"""Results of running a job once per window, and the kernel calls that produce them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class JobRuns:
-    """What happened, once per window: all of shape (windows,).
+    """Results per window: all arrays of shape (windows,).
 
     `cost` is in dollars and `finished` in seconds since the job began. A tick that is paid for is paid in full.
     `overruled` are decisions that the safety net changed, `moves` those to another region. `decisions` is a hash of
@@ -38,7 +38,7 @@ class JobRuns:
 
 @dataclass(frozen=True, slots=True)
 class Decider:
-    """Who decides, as the kernel is told.
+    """The decider of a run, in the form that the kernel takes.
 
     `number` is one of `baselines.numbers`; a baseline of which `migrates` is true goes to the next region in turn
     instead of waiting. Of a policy: the addresses of the functions that decide and rank, of `enter` and of `update`, 0
@@ -98,7 +98,7 @@ def run(who: Decider, windows: Windows, job: SpotJob, prices: Prices) -> JobRuns
 
 
 def cheapest(known: Sequence[JobRuns], windows: Windows, job: SpotJob, prices: Prices) -> JobRuns:
-    """What no policy can beat; `known` are runs of some policies, dearer than which nothing has to be followed."""
+    """Compute the lowest possible cost; `known` are runs of some policies, and costlier branches are cut off."""
     from vulcan_spot.kernels.least_cost import COUNTS, least_cost
 
     available = np.atleast_2d(windows.available)

@@ -28,7 +28,7 @@ BASELINES = {
 }
 BOUND = "least_cost"
 BOUND_VERSION = 1
-"""To be raised when the bound, the rules or the metrics change: its results are cached on disk."""
+"""Version of the bound, the rules and the metrics: raise it when they change, as results are cached on disk."""
 
 
 def simulate(who: Policy | str, windows: Windows, job: SpotJob, prices: Prices | None = None) -> JobRuns:
@@ -56,7 +56,7 @@ REGION_BASELINES = {
     "uniform_progress": (UNIFORM_PROGRESS, False),
     "uniform_progress_round_robin": (UNIFORM_PROGRESS, True),
 }
-"""Who decides, and whether it moves on."""
+"""Number of each baseline, and whether it migrates."""
 
 MAX_REGIONS = 64
 

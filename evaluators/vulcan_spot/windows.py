@@ -88,7 +88,7 @@ def regular(first: int, last: int, count: int) -> list[int]:
 
 
 def _parts(traces: Sequence[SpotTrace], low: float, high: float) -> list[Place]:
-    """Return what lies of each trace within the part, if anything."""
+    """Return the section of each trace within the part, if any."""
     whole = [(i, 0, trace.ticks) for i, trace in enumerate(traces)]
     if low <= 0.0 and high >= 1.0:
         return whole

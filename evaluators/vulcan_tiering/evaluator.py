@@ -30,7 +30,7 @@ PROBE_PAGES = 256
 
 @dataclass(frozen=True, slots=True)
 class _Evidence:
-    """What an instance runs on: capacity and limit in pages, each of which stands for `weight` ones."""
+    """Inputs of an instance: capacity and limit in pages, each of which represents `weight` pages."""
 
     counts: PageCounts
     samples: AccessSamples

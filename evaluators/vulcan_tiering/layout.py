@@ -1,4 +1,4 @@
-"""Where the kernels keep what policies read: one 64-byte record per page, and the globals of the memory."""
+"""Memory layout of the features: one 64-byte record per page, and the globals of the memory."""
 
 from vulcan.anvil.feature_layout import Layout, Slot
 

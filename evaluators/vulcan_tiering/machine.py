@@ -68,7 +68,7 @@ class Machine:
     queueing: float = QUEUEING
 
     def numbers(self, page_size: int, overlap: float, compute: float, weight: float = 1.0) -> NDArray[np.float64]:
-        """Return what the kernels compute with, by the places that `vulcan_tiering.kernels.cost` names.
+        """Return the parameters of the kernels, at the indices named in `vulcan_tiering.kernels.cost`.
 
         `overlap` is how many loads a thread has outstanding, `compute` the nanoseconds it computes for each; each page
         stands for `weight` ones.

@@ -22,7 +22,7 @@ _MASK = (1 << 64) - 1
 
 @dataclass(frozen=True, slots=True)
 class TieringResult:
-    """What the measured intervals took. `seconds` is the program's time, `accesses` are loads and stores of memory.
+    """Totals of the measured intervals. `seconds` is the program's time, `accesses` are loads and stores of memory.
 
     `hits` are those of the fast tier; `slow_bytes` is what the slow tier carried, migrations included. `moves` is a
     hash of the sequence of all pages that moved; of the pages `mapped` at the end, `fast` are in the fast tier. These
@@ -179,7 +179,7 @@ class Room:
 
 
 def generator_state(seed: int) -> int:
-    """Return where the generator of the sampling starts: splitmix64 of the seed, but never 0."""
+    """Return the initial state of the sampling generator: splitmix64 of the seed, but never 0."""
     z = (seed + 1) * _GOLDEN & _MASK
     z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 & _MASK
     z = (z ^ (z >> 27)) * 0x94D049BB133111EB & _MASK

@@ -28,7 +28,7 @@ ARGUMENTS = {
     "n": ("1", "2", "3", "4", "5.0", "64"),
     "k": ("1", "2", "3", "4", "5.0", "64"),
 }
-"""What is written for the arguments of statistics, by their names; for the last one 4096 too where it may be."""
+"""Values written for the arguments of statistics, by name; the last one also 4096 where allowed."""
 
 
 @dataclass
@@ -237,7 +237,7 @@ class Writer:
         return f"{self.observed(where, kind.looks_for)}.{kind.name}({', '.join(arguments)})"
 
     def scopes_of(self, kind: grammar.StatisticKind) -> tuple[grammar.Scope, ...]:
-        """Return where this function may ask for it: not every one is shown an entity, or its population."""
+        """Return the scopes available to this function: not every function has an entity, or its population."""
         entity = self.signature.entity
         if entity is None:
             return tuple(scope for scope in kind.scopes if scope == "system")

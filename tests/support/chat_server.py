@@ -24,7 +24,7 @@ class Received:
 
 @dataclass
 class Exchange:
-    """What a behaviour works with: the request and the open connection."""
+    """An exchange with a client: the request and the open connection."""
 
     request: Received
     closing: threading.Event
@@ -158,7 +158,7 @@ class ChatServer:
 
     @property
     def url(self) -> str:
-        """What to give as the API's base address."""
+        """Base address of the API."""
         return f"http://127.0.0.1:{self._server.server_address[1]}/v1"
 
     def __enter__(self) -> ChatServer:

@@ -16,7 +16,7 @@ from vulcan.registry import find_task
 from vulcan.task import Feature, Hook, Program, Record, Scalar, Task
 
 _ONLY_AT_RUN_TIME: Final = frozenset({"infinite loop", "100 GB of memory in steps", "100 GB of memory in one piece"})
-"""What free Python may say: limits see to it."""
+"""Constructs that free Python may use; limits contain them."""
 
 _HEADS = {
     "anvil": "def decide(load, room):\n",

@@ -125,7 +125,7 @@ def has_run_greenlets() -> bool:
 def _as_a_process(
     directory: Path, environment: dict[str, str], arguments: list[str], out: IO[bytes], err: IO[bytes]
 ) -> Iterator[None]:
-    """What a process would have of its own: directory, environment, standard streams, logging and signal handlers."""
+    """Isolate the state of a process: directory, environment, standard streams, logging and signal handlers."""
     root = logging.getLogger()
     handlers, level = root.handlers[:], root.level
     path, modules = sys.path[:], set(sys.modules)
@@ -170,7 +170,7 @@ def _forget_tasks(path: list[str], modules: set[str]) -> None:
 
 
 def one_line(result: Result, code: int = 2) -> str:
-    """Return what a failed command said: one line on standard error and nothing else."""
+    """Return the error message of a failed command: one line on standard error and nothing else."""
     assert "Traceback" not in result.stderr, result.stderr
     assert result.returncode == code, result.stderr
     assert result.stdout == ""

@@ -1,4 +1,4 @@
-"""What a commit tries, and what is left to `make test-slow`."""
+"""Selection of test cases: those run at every commit, and those left to `make test-slow`."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ class Exported:
             self.groups[self.state_name].leave(entity)
 
     def score(self, name: str, key: float | None, values: Values) -> float:
-        """Return what the function of that name gives."""
+        """Return the result of the function of that name."""
         entity = self.live[key] if key in self.live else self.entity_class()
         arguments = self.shown(entity, key, values)
         function = self.functions[name]

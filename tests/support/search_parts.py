@@ -1,4 +1,4 @@
-"""What the tests of the search are made of: the task of moods, replies by script, and what a store holds."""
+"""Fixtures of the search tests: the mood task, scripted replies, and readers of a store."""
 
 from __future__ import annotations
 

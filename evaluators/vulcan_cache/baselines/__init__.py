@@ -47,7 +47,7 @@ class Kernel(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CacheBaseline:
-    """One known policy.
+    """A baseline policy.
 
     `kind` is `bound` for a policy that sees the future. `module` is the module here that has its kernel.
     `unit_sizes_only` marks a bound that is one only where all objects have the same size. `version` grows

@@ -47,7 +47,7 @@ def object_in(entry):
 
 @helper
 def _word(node):
-    """Return where a node's key lies; its entry is four words on."""
+    """Return the offset of a node's key; its entry is four words on."""
     place = node + U(3)
     return ((place >> U(2)) << U(3)) | (place & U(3))
 

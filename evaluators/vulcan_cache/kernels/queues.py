@@ -80,7 +80,7 @@ def _link(links, sentinel, node):
 
 @helper
 def _answer(function, globals_, records, statistics, width, key, low):
-    """What one of the policy's functions says of an object: the nearest whole number from `low` to the last queue."""
+    """Call one of the policy's functions; the result is rounded and clamped to `low` through the last queue."""
     answer = call_score(function, globals_, records, key << U(3), statistics, key * width, float(np.int64(key)))
     return np.int64(math.floor(min(max(answer, low), float(QUEUES)) + 0.5))
 

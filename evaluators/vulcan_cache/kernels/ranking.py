@@ -93,7 +93,7 @@ def _touched(update, globals_, records, statistics, width, key, now):
 
 @helper
 def _describe(records, at, size, now):
-    """Return what policies see of an object that is about to enter."""
+    """Fill in the features of an object that is about to enter."""
     records[at | U(SIZE)] = size
     records[at | U(COUNT)] = 1.0
     records[at | U(LAST_ACCESS)] = now

@@ -172,7 +172,7 @@ def in_flight_at(flow, gain):
 
 @function
 def in_network(flow, in_flight):
-    """Return what of it will be in flight when the next packet can leave (Linux: bbr_packets_in_net_at_edt)."""
+    """Return the packets still in flight when the next one can leave (Linux: bbr_packets_in_net_at_edt)."""
     delivered = math.floor(bandwidth(flow) * max(flow[NEXT_SEND] - flow[NOW], 0.0))
     if flow[PACING_GAIN] > 1.0:
         in_flight += burst(flow)

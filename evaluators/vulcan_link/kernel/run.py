@@ -24,7 +24,7 @@ from vulcan_link.kernel.transfer import listen, receive, send
 _SECOND = 1_000_000_000
 # From the word to go until everyone waits for the start
 _LEAD = _SECOND // 5
-# How much longer the link goes on for what waits at the end; nobody has to wait for it
+# Extra link time for packets still queued at the end; nothing waits for it
 _DRAIN = 120 * _SECOND
 
 

@@ -53,7 +53,7 @@ _SIGNATURE = types.uint64(
     _F2,  # when speeds change, by server
     _F2,  # speeds
     types.int64,  # cores
-    types.float64,  # how long a report takes, ms
+    types.float64,  # delay of a report, ms
     types.uint64,  # seed of `chance`
     _F2,  # globals, a row a balancer
     _F1,  # records of servers, by balancer and server

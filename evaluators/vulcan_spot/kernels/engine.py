@@ -100,7 +100,7 @@ def uniform_progress(
 
 
 SPOT_TICKS, ON_DEMAND_TICKS, FINISHED, STARTS, PREEMPTED, OVERRULED, MOVES, RESULTS = range(8)
-"""What is counted of a run: ticks paid for, the second at which the job is done, starts of VMs, preemptions, decisions
+"""Counters of a run: ticks paid for, the second at which the job is done, starts of VMs, preemptions, decisions
 that the safety net changed, and moves between regions."""
 
 MOVE = 3  # only in the hash of decisions, where a region's number is added to it

@@ -11,7 +11,7 @@ import numpy as np
 from vulcan.kernel_support import helper
 
 NONE, SPOT, ON_DEMAND = 0, 1, 2
-"""What runs during a tick."""
+"""The VM that runs during a tick."""
 
 U = np.uint64
 

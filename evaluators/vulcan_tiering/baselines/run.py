@@ -120,7 +120,7 @@ def _waiting(interval: IntervalTotals, machine: Machine, base: float, outstandin
     kept = max(0.0, interval.stores - interval.max_stores)  # stores that the slow tier has at the least
 
     def time(fast_loads: float, within: float) -> float:
-        """What the interval takes with this many loads in the fast tier, under the load that T = `within` means."""
+        """Return the interval's time with this many loads in the fast tier, at the load implied by T = `within`."""
         total = base
         slow_loads = interval.loads - fast_loads
         for tier, loads, stores in ((fast, fast_loads, 0.0), (slow, slow_loads, kept)):

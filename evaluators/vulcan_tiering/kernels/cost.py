@@ -1,4 +1,4 @@
-"""How long an interval takes.
+"""Time model of an interval.
 
 With L loads and S stores of each tier (fast f, slow s), P promotions and D demotions of pages of B bytes, latency l,
 bandwidths R of reads and W of writes, M loads outstanding on the whole machine, c ns of computing for each load on the
@@ -88,7 +88,7 @@ def interval_time(m, fast_loads, slow_loads, fast_busy, slow_busy, migrations):
 
 @helper
 def loaded_latency(m, latency, busy, time):
-    """Return what a load of the tier took, on average."""
+    """Return the mean latency of a load of the tier."""
     if busy <= 0.0:
         return latency
     if busy >= time:

@@ -50,7 +50,7 @@ def order(keys, pages, count, selected, backwards, histogram, rest):
     left = count
     for k in range(count):
         rest[k] = pages[k]
-    needed = selected  # how many of those left over are to be taken
+    needed = selected  # of those left
     shift = 64 - DIGIT_BITS
     width = DIGIT_BITS
     prefix = U(0)  # the leading digits of the key at the boundary

@@ -1,4 +1,4 @@
-"""What a simulation keeps of pages, and how an interval is served and pages are exchanged."""
+"""Page state of a simulation, the serving of an interval, and the exchange of pages."""
 
 from __future__ import annotations
 

@@ -128,7 +128,7 @@ def _tables(path: Path, table: Mapping[str, Any], key: str) -> list[Mapping[str,
 
 
 def _values(path: Path, table: Mapping[str, Any], of: Any, kind: str) -> dict[str, Any]:
-    """Return what a table gives for the fields of a dataclass, checked for its types."""
+    """Return the values of a table for the fields of a dataclass, type-checked."""
     known = {each.metadata.get("toml", each.name): each for each in fields(of)}
     name = table.get("name")
     where = f"{kind} {name!r}"

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import httpx
 
 ATTEMPTS = 5
-"""So many in a row that bring no byte, and fetching is given up."""
+"""Maximum consecutive attempts without progress before a download fails."""
 
 _NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
 _MAX_PAUSE = 30.0
@@ -48,7 +48,7 @@ class _Interrupted(Exception):
 
 
 class _Gone(Exception):
-    """What was fetched so far is no beginning of what the server has now."""
+    """Raised if the partial download is not a prefix of the server's current content."""
 
 
 def fetch(
@@ -129,7 +129,7 @@ class _Partial:
         return self.path.with_name(self.path.name + ".json")
 
     def validator(self, url: str) -> str | None:
-        """Return what the server called the content that this is the beginning of; None where that is not known."""
+        """Return the server's validator of the partial content; None if unknown."""
         try:
             remembered = json.loads(self._memory.read_text(encoding="utf-8"))
             return str(remembered["validator"]) if remembered["url"] == url else None

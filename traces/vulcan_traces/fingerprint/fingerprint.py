@@ -172,7 +172,7 @@ class Fingerprint:
         return _features(self)
 
     def vector(self) -> npt.NDArray[np.float64]:
-        """What traces are compared by: the values of `features()`, of which every trace has the same, all finite.
+        """Return the feature vector: the values of `features()`, the same names for every trace, all finite.
 
         Distances are logarithms of shares of the object count, and lengths are left out. Still, shares such as that of
         cold requests fall as a trace goes on: compare a prefix with prefixes of the same length. What is not defined is

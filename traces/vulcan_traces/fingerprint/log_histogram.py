@@ -37,7 +37,7 @@ def buckets_of(numbers: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
 
 @dataclass(frozen=True, eq=False)
 class LogHistogram:
-    """How often numbers occurred: `counts` int64 of shape (BUCKETS,), one for each bucket of this module."""
+    """Histogram of whole numbers: `counts` int64 of shape (BUCKETS,), one per bucket of this module."""
 
     counts: npt.NDArray[np.int64]
 

@@ -97,7 +97,7 @@ def _fitted(ranks: npt.NDArray[np.float64], widths: npt.NDArray[np.float64], mea
 
 
 EXACT_REQUESTS = 2**18
-"""Up to this many requests nothing is sampled."""
+"""Maximum number of requests that are processed without sampling."""
 
 SAMPLED_OBJECTS = 2**16
 """About this many objects are sampled of a longer trace; one with no more objects is not sampled."""

@@ -7,7 +7,7 @@ import numpy as np
 from vulcan.kernel_support import njit
 
 IGNORED, TIME, ID, VOLUME, SIZE, COUNT = range(6)
-"""What a field of a line is for. The fields of kind SIZE add up; VOLUME fields make the id theirs."""
+"""Roles of the fields of a line. Fields of kind SIZE add up; a VOLUME field qualifies the id."""
 
 (
     WELL_FORMED,
@@ -27,7 +27,7 @@ BLANKS = 0
 """The delimiter that stands for any run of spaces and tabs."""
 
 MAX_COUNTED = 65_536
-"""The most requests that one line with a COUNT may stand for: beyond it, the line is malformed."""
+"""Maximum COUNT of a line: beyond it, the line is malformed."""
 
 _MAX_SIZE = np.uint64(2**32 - 1)
 _DIGIT_LIMIT = np.uint64((2**64 - 1) // 10)

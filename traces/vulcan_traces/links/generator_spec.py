@@ -25,7 +25,7 @@ from vulcan_traces.links.link_trace import SECOND, LinkTrace, make_link
 from vulcan_traces.synthetic.specification import Key, Values, is_specification, number, parse_keys, parse_kind, whole
 
 Pieces = tuple[list[float], list[float]]
-"""How long each rate lasts, in seconds, and the rates in Mbit/s."""
+"""Duration of each rate, in seconds, and the rates in Mbit/s."""
 
 Draw = Callable[[np.random.Generator, Values], Pieces]
 

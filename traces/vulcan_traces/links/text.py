@@ -26,7 +26,7 @@ _DAMAGED = (
     lzma.LZMAError,
     zipfile.BadZipFile,
 )
-"""What `zipfile` raises for archives that are damaged, locked, or packed in a way that it does not know."""
+"""Exceptions of `zipfile` for damaged, encrypted or unsupported archives."""
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from vulcan_traces.memory.workloads import KINDS, parse_workload
 from vulcan_traces.storage.array_store import Array, ArrayStore
 
 FORMAT_VERSION = 1
-"""Part of every digest: to be raised when what is made of a file, or what is cached on disk, changes."""
+"""Version in every digest: raise it when the decoding of a file or the cached format changes."""
 
 PAGE_SIZES = tuple(2**bits for bits in range(8, 31))
 

@@ -26,7 +26,7 @@ MAX_CELLS = 2**27
 """Intervals times pages: both counts of all of them take a GiB."""
 
 OVERLAP, COMPUTE = 4.0, 10.0
-"""What is assumed of a program of which only the counts are known: see `PageCounts`."""
+"""Assumptions about a program of which only the counts are known: see `PageCounts`."""
 
 
 def read_page_counts(path: Path, digest: str, page_size: int) -> PageCounts:

@@ -33,7 +33,7 @@ BLANKS = ""
 
 @dataclass(frozen=True, slots=True)
 class TextTable:
-    """How to read a delimited text. Each line has exactly the fields of `roles`.
+    """Format of a delimited text. Each line has exactly the fields of `roles`.
 
     `delimiter` is one ASCII character or BLANKS; double quotes may enclose a field unless it is BLANKS.
     `text_ids` has ids taken as text and hashed, else they are whole numbers. Times are divided by

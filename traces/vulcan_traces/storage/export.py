@@ -101,7 +101,7 @@ def write_requests(requests: Requests, path: Path, *, to: str | None = None, rep
 
 @contextmanager
 def _compressed(plain: BinaryIO, compression: str) -> Iterator[Any]:
-    """Return what to write to, for it to arrive compressed. The same bytes give the same file: gzip is told no time."""
+    """Return a writer that compresses. The output is deterministic: gzip stores no time."""
     if compression == ".gz":
         with gzip.GzipFile("", "wb", fileobj=plain, mtime=0) as file:
             yield file

@@ -254,7 +254,7 @@ class ToyEvaluator:
         return BEHAVIOURS[kind](policy)
 
     def decisions(self, policy):
-        """Return what the policy gives in eleven states; a policy may ask for misbehaviour."""
+        """Return the policy's results in eleven states; a policy may ask for misbehaviour."""
         reference = policy.reference()
         match reference({"load": 0.0, "room": 0.0}):
             case 101.0:

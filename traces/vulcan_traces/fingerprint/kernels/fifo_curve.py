@@ -15,7 +15,7 @@ from vulcan.kernel_support import allocating_kernel, intrinsic, ir, types
 from vulcan_traces.fingerprint.kernels.intrinsics import address, prefetch, splat
 
 CAPACITIES = 16
-"""How many capacities are simulated side by side: in one vector, which LLVM cuts to the width of the processor's."""
+"""Capacities simulated at once: one vector, which LLVM splits to the processor's vector width."""
 
 AHEAD = 12
 

@@ -14,7 +14,7 @@ _WORD = ir.IntType(64)
 
 
 def address(context: Any, builder: Any, array_type: Any, array: Any, index: Any, of: Any) -> Any:
-    """Return where array[index], along the first axis, begins: a pointer to `of`. An index of None is the first."""
+    """Return a pointer to `of` at array[index], along the first axis. An index of None is the first."""
     column = context.make_array(array_type)(context, builder, array)
     start = builder.bitcast(column.data, _BYTE.as_pointer())
     if index is not None:

@@ -20,7 +20,7 @@ NODE = 512
 """A node has this many keys at most, and takes this many bytes."""
 
 KEYS_AT, CHILDREN_AT = 8, 256
-"""Where in a node its keys and its children (or records) lie, behind the count."""
+"""Offsets of a node's keys and of its children (or records), after the count."""
 
 ROOT, NODES, RECORDS, STATE = range(4)
 MAX = 16
