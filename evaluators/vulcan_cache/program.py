@@ -81,7 +81,7 @@ class ProgramEvaluator(CacheEvaluator):
         result = replay_program(program, *given, count, blocks())
         if p["told"] == "in blocks" and replay_program(program, *given, count, blocks()) != result:
             raise ProgramFailed(
-                "failed", "it decides otherwise when it is run again with the same requests in other blocks"
+                "failed", "it decides differently when run again with the same requests in other blocks"
             )
         return metrics_of(result)
 

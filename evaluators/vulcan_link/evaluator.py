@@ -194,7 +194,7 @@ class LinkEvaluator:
         if key not in self._parts:
             whole = repeated(self._loaded(p["link"], p["link_format"]), p["repeated_ns"])
             if whole.digest != p["digest"]:
-                raise UserError(f"{p['link']}: the trace is not what it was when the instances were made")
+                raise UserError(f"{p['link']}: the trace has changed since the instances were made")
             self._parts[key] = cut_link(whole, p["from_ns"], p["to_ns"])
         return self._parts[key]
 

@@ -37,7 +37,7 @@ class Queue:
 
     def __post_init__(self) -> None:
         if self.kind not in ("droptail", "codel"):
-            raise UserError(f"queue {self.kind!r}: it is droptail or codel")
+            raise UserError(f"queue {self.kind!r}: it must be droptail or codel")
         for name in ("packets", "bytes", "mark_packets"):
             limit = getattr(self, name)
             if limit is not None and limit < 1:
@@ -96,9 +96,9 @@ class Flow:
                 f"needed are 1 <= initial window <= receive window <= {MAX_PACKETS}"
             )
         if self.called not in ("ack", "round"):
-            raise UserError(f"flow: called {self.called!r}; it is ack or round")
+            raise UserError(f"flow: called {self.called!r}; it must be ack or round")
         if self.slow_start not in ("mechanism", "policy"):
-            raise UserError(f"flow: slow start by {self.slow_start!r}; it is mechanism or policy")
+            raise UserError(f"flow: slow start by {self.slow_start!r}; it must be mechanism or policy")
 
     @property
     def round_trip_ms(self) -> float:

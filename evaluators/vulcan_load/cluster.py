@@ -50,15 +50,15 @@ class Cluster:
         ):
             value = getattr(self, name)
             if not least <= value <= most:
-                raise UserError(f"{name} is {value}: from {least} to {most} are possible")
+                raise UserError(f"{name} is {value}: must be from {least} to {most}")
         if not 0.01 <= self.load < 1:
             raise UserError(f"load is {self.load}: from 0.01 to below 1 is possible, for at 1 queues grow without end")
         if not (0 <= self.delay_ms <= 1000 and 0 < self.mean_ms <= 1000):
             raise UserError("delay_ms is from 0 to 1000, and mean_ms above 0 and at most 1000")
         if self.service not in SERVICES:
-            raise UserError(f"service {self.service!r}: it is one of {', '.join(SERVICES)}")
+            raise UserError(f"service {self.service!r}: it must be one of {', '.join(SERVICES)}")
         if self.machines not in MACHINES:
-            raise UserError(f"machines {self.machines!r}: they are one of {', '.join(MACHINES)}")
+            raise UserError(f"machines {self.machines!r}: they must be one of {', '.join(MACHINES)}")
 
 
 # Random inputs of a simulation: arrivals, work, servers asked for reports, and server speeds.

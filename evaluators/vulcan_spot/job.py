@@ -55,7 +55,7 @@ class Prices:
     def __post_init__(self) -> None:
         if not 0 <= self.spot <= self.on_demand < 1e9:
             raise UserError(
-                f"prices: spot {self.spot:g} and on-demand {self.on_demand:g} dollars an hour; "
+                f"prices: spot {self.spot:g} and on-demand {self.on_demand:g} dollars per hour; "
                 "spot should cost at least 0 and at most as much as on-demand"
             )
         if not 0 <= self.missed < 1e9:

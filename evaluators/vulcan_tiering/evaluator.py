@@ -212,9 +212,9 @@ def _check(settings: Mapping[str, Json]) -> None:
         if s[name] not in TIERS:
             raise UserError(f"no memory {s[name]!r} for the {name.replace('_', ' ')} (known: {', '.join(TIERS)})")
     if not 1 <= s["threads"] <= 4096:
-        raise UserError(f"threads is {s['threads']}: from 1 to 4096 are possible")
+        raise UserError(f"threads is {s['threads']}: must be from 1 to 4096")
     if not 0 <= s["migration_stall"] <= 1e9:
-        raise UserError(f"migration stall {s['migration_stall']}: from 0 to 1e9 nanoseconds are possible")
+        raise UserError(f"migration stall {s['migration_stall']}: must be from 0 to 1e9 nanoseconds")
     if not 0 <= s["sample_seed"] < 2**63:
         raise UserError(f"sample seed {s['sample_seed']}: from 0 to 2^63 - 1 are possible")
 

@@ -64,7 +64,7 @@ def sample_accesses(counts: PageCounts, period: int, seed: int) -> AccessSamples
     from vulcan_tiering.kernels.sampling import sample
 
     if not 1 <= period <= MAX_SAMPLE_PERIOD:
-        raise UserError(f"sample period {period}: from 1 to {MAX_SAMPLE_PERIOD} accesses a sample are possible")
+        raise UserError(f"sample period {period}: must be from 1 to {MAX_SAMPLE_PERIOD} accesses per sample")
     if period == 1:
         return AccessSamples(np.asarray(counts.loads), np.asarray(counts.stores))
     reads, writes = np.zeros((2, counts.intervals, counts.pages), np.uint32)

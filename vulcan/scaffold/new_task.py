@@ -28,7 +28,7 @@ def write_task(name: str, kind: str, directory: Path) -> tuple[Path, ...]:
     if kind not in KINDS:
         raise UserError(f"--kind {kind!r}{did_you_mean(kind, KINDS)} (one of: {', '.join(KINDS)})")
     if directory.exists() or directory.is_symlink():
-        raise UserError(f"{directory} is there already, and nothing of it was touched; give another --directory")
+        raise UserError(f"{directory} already exists; choose another --directory")
     written = []
     try:
         for folder in (_FILES / "common", _FILES / kind):

@@ -82,11 +82,11 @@ class QueueManagementEvaluator:
         """See `vulcan.evaluator.Evaluator`."""
         s = cast(dict[str, Any], settings)
         if not WARM_UP_S < s["duration_s"] <= 10_000:
-            raise UserError(f"duration {s['duration_s']} s: above {WARM_UP_S:g} and at most 10000 are possible")
+            raise UserError(f"duration {s['duration_s']} s: must be above {WARM_UP_S:g} and at most 10000")
         if not 1 <= s["flows"] <= 200:
-            raise UserError(f"flows {s['flows']}: from 1 to 200 are possible")
+            raise UserError(f"flows {s['flows']}: must be from 1 to 200")
         if not 1 <= s["buffer_ms"] <= 10_000:
-            raise UserError(f"buffer {s['buffer_ms']} ms: from 1 to 10000 are possible")
+            raise UserError(f"buffer {s['buffer_ms']} ms: must be from 1 to 10000")
         rest: dict[str, Json] = {name: s[name] for name in ("duration_s", "buffer_ms", "ecn", "draws")}
         rest["ecn"] = bool(rest["ecn"])
         if not s["link"]:

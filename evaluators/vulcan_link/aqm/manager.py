@@ -41,7 +41,7 @@ class QueueManager:
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
-            raise UserError(f"queue manager {self.kind!r}: it is one of {', '.join(KINDS)}")
+            raise UserError(f"queue manager {self.kind!r}: it must be one of {', '.join(KINDS)}")
         if (self.kind == "policy") != (self.policy is not None):
             raise UserError("a policy is given to the queue manager `policy`, and to no other")
 

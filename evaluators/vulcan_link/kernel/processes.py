@@ -74,7 +74,9 @@ class TestbedProcess:
             message, files = self.channel.take()
         except EOFError:
             self._process.join()
-            raise RuntimeError(f"the {self._role} ended without a word (exit code {self._process.exitcode})") from None
+            raise RuntimeError(
+                f"the {self._role} exited without a message (exit code {self._process.exitcode})"
+            ) from None
         if isinstance(message, _Failed):
             raise UserError(f"the {self._role} failed: {message.message}")
         return message, files

@@ -66,7 +66,7 @@ def read_catalogue(path: Path = CATALOGUE) -> tuple[TraceSet, ...]:
     except OSError as error:
         raise UserError(f"the catalogue {path} cannot be read: {error.strerror}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UserError(f"the catalogue {path} is no TOML: {error}") from error
+        raise UserError(f"the catalogue {path} is not valid TOML: {error}") from error
     _check_keys(path, "the file", document, {"set"}, {"set"})
     sets = tuple(_set(path, each) for each in _tables(path, document, "set"))
     for kind, names in (("set", [s.name for s in sets]), ("trace", [f.name for s in sets for f in s.files])):
@@ -96,7 +96,7 @@ def _set(path: Path, table: Mapping[str, Any]) -> TraceSet:
     values = _values(path, table, TraceSet, "set")
     name = values["name"]
     if not _NAME.fullmatch(name):
-        raise UserError(f"the catalogue {path}: {name!r} is no name of a set")
+        raise UserError(f"the catalogue {path}: {name!r} is not the name of a set")
     files = tuple(_file(path, name, each) for each in _tables(path, table, "file"))
     return TraceSet(**values, files=files)
 
@@ -110,11 +110,11 @@ def _file(path: Path, set_name: str, table: Mapping[str, Any]) -> TraceFile:
     if file.format not in FORMATS:
         raise UserError(f"{where}: no trace format {file.format!r}{did_you_mean(file.format, FORMATS)}")
     if file.checksum is not None and not is_checksum(file.checksum):
-        raise UserError(f"{where}: {file.checksum!r} is no checksum (such as sha256: and 64 hexadecimal digits)")
+        raise UserError(f"{where}: {file.checksum!r} is not a checksum (such as sha256: and 64 hexadecimal digits)")
     if (file.url is None) == (file.obtain is None):
         raise UserError(f"{where}: either url or obtain")
     if file.url is not None and not _URL.fullmatch(file.url):
-        raise UserError(f"{where}: {file.url!r} is no http or https address")
+        raise UserError(f"{where}: {file.url!r} is not an http or https address")
     if file.file_name in ("", ".", ".."):
         raise UserError(f"{where}: its address does not end in the name of a file")
     return file

@@ -94,8 +94,7 @@ def _there_already(file: TraceFile, target: Path) -> Fetched:
         return Fetched(target, verified=False, was_there=True)
     if found != wanted:
         raise UserError(
-            f"{target} is there already and is not {file.name}: {found}, and not {wanted}; "
-            "move it away to download it again"
+            f"{target} exists and is not {file.name}: {found}, expected {wanted}; move it away to download it again"
         )
     return Fetched(target, verified=True, was_there=True)
 
@@ -242,7 +241,7 @@ def _check(file: TraceFile, response: httpx.Response) -> None:
         said = f"{code} {response.reason_phrase}".rstrip()
         raise UserError(f"{file.name}: {response.url} cannot be fetched: the server answers {said}")
     if response.headers.get("Content-Encoding", "identity").lower() not in ("identity", ""):
-        raise UserError(f"{file.name}: the server at {response.url} sends it encoded, which was not asked for")
+        raise UserError(f"{file.name}: the server at {response.url} sent a content encoding that was not requested")
 
 
 def _total(response: httpx.Response, have: int) -> int | None:
@@ -292,6 +291,6 @@ def _verify(file: TraceFile, partial: _Partial, target: Path) -> None:
     partial.set_aside(wrong)
     unit = " bytes" if isinstance(found, int) else ""
     raise UserError(
-        f"{file.name}: what came is not what the catalogue names: {found}{unit}, and not {wanted}{unit}; "
+        f"{file.name}: the download does not match the catalogue: {found}{unit}, expected {wanted}{unit}; "
         f"it is kept as {wrong}, and the same command downloads it again"
     )

@@ -67,9 +67,9 @@ def make_link(
     rates = np.empty(0) if rates is None else np.ascontiguousarray(rates, np.float64)
     times = np.ascontiguousarray(times, np.int64)
     if not 0 < period <= MAX:
-        raise ValueError(f"a period of {period} ns: from 1 to {MAX} are possible")
+        raise ValueError(f"a period of {period} ns: must be from 1 to {MAX}")
     if not len(times):
-        raise ValueError("nothing is ever let through")
+        raise ValueError("the link never delivers anything")
     steps = np.diff(times)
     if kind == "opportunities":
         if times[0] <= 0 or times[-1] > period or (steps < 0).any() or len(rates):
@@ -103,7 +103,7 @@ def cut_link(link: LinkTrace, start: int, stop: int) -> LinkTrace:
     The name stays. Raises UserError where nothing is let through there, ValueError for times outside of the period.
     """
     if not 0 <= start < stop <= link.period:
-        raise ValueError(f"from {start} to {stop} ns is no part of a period of {link.period} ns")
+        raise ValueError(f"from {start} to {stop} ns is not within a period of {link.period} ns")
     if (start, stop) == (0, link.period):
         return link
     if link.kind == "opportunities":
@@ -118,6 +118,6 @@ def cut_link(link: LinkTrace, start: int, stop: int) -> LinkTrace:
         carries = bool(rates.any())
     if not carries:
         raise UserError(
-            f"{link.name}: nothing is let through from {start / SECOND:g} s to {stop / SECOND:g} s; use --split none"
+            f"{link.name}: nothing is delivered from {start / SECOND:g} s to {stop / SECOND:g} s; use --split none"
         )
     return make_link(link.name, link.kind, times, stop - start, rates)

@@ -137,7 +137,7 @@ def test_the_same_again_and_other_draws_differ() -> None:
 
 
 def test_who_cannot_be_is_refused() -> None:
-    with pytest.raises(UserError, match="it is one of red, pie, policy"):
+    with pytest.raises(UserError, match="must be one of red, pie, policy"):
         QueueManager("blue")  # type: ignore[arg-type]
     with pytest.raises(UserError, match="and to no other"):
         QueueManager("policy")
