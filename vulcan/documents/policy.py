@@ -41,6 +41,22 @@ class HistoryQueryDocument(TypedDict):
     query: Annotated[str, "the query's name"]
 
 
+class EventCost(TypedDict):
+    """A handler of an event, and what it may take."""
+
+    event: Annotated[str, "the event's name"]
+    operations: Annotated[int, "bound on the operations of a call"]
+
+
+class VariableDocument(TypedDict):
+    """State that a policy keeps between calls."""
+
+    name: Annotated[str, "as it is read, such as `policy.weight`"]
+    kind: Annotated[str, "`register`, `array` or `field`"]
+    initial: Annotated[float, "the value that it starts with"]
+    length: Annotated[int | None, "the elements of an array"]
+
+
 class PlanDocument(TypedDict):
     """What a policy needs, of all its functions together."""
 
@@ -48,6 +64,8 @@ class PlanDocument(TypedDict):
     features: Annotated[list[str], "the features that it reads"]
     statistics: Annotated[list[StatisticCost], "the statistics that it reads"]
     history: Annotated[list[HistoryQueryDocument], "the histories that it queries"]
+    events: Annotated[list[EventCost], "the events that it handles"]
+    state: Annotated[list[VariableDocument], "the state that it keeps"]
     operations: Annotated[int, "bound on the operations of a call, of the function that takes the most"]
     operations_limit: Annotated[int, "the task's limit of operations"]
     bytes_per_entity: Annotated[int, "memory of each entity"]
@@ -208,12 +226,21 @@ class FunctionInterface(TypedDict):
     hooks: NotRequired[Annotated[list[dict[str, Any]], "of free Python: the declaration of each hook"]]
 
 
+class EventDocument(TypedDict):
+    """An event that a policy may handle."""
+
+    event: Annotated[str, "its name, and that of its handler"]
+    arguments: Annotated[list[str], "of its handler"]
+    meaning: Annotated[str, "when it happens"]
+
+
 class TaskDocument(FunctionInterface):
     """The interface of a task: its main function, and what belongs to the whole task."""
 
     task: Annotated[str, "its name"]
     summary: Annotated[str, "what it is about"]
     others: Annotated[list[FunctionInterface], "further functions"]
+    events: Annotated[list[EventDocument], "events that a policy may handle, to change its own state"]
     objectives: Annotated[list[ObjectiveDocument], "the first is the default"]
     properties: Annotated[list[dict[str, Any]], "the declaration of each property that can be proved"]
     settings: Annotated[list[dict[str, Any]], "the declaration of each setting"]

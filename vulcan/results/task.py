@@ -16,6 +16,14 @@ def task_document(task: Task) -> TaskDocument:
         "summary": task.summary,
         **_function(task.signature),
         "others": [_function(declared) for declared in task.others],
+        "events": [
+            {
+                "event": declared.function,
+                "arguments": [argument.name for argument in declared.arguments],
+                "meaning": declared.meaning,
+            }
+            for declared in task.events
+        ],
         "objectives": [
             {"name": o.name, "metric": o.metric, "meaning": o.meaning, "references": list(o.references)}
             for o in task.objectives

@@ -111,7 +111,8 @@ def open_study(
     with executor_for(config, evidence, machines, prepare) as executor:
         record = RunRecord.of(store.events())
         scorer = make_scorer(find_objective(task, config.objective), record)
-        study = Study(task, config, store, scorer, executor, (display,))
+        offered = task if config.state else replace(task, events=())
+        study = Study(offered, config, store, scorer, executor, (display,))
         display.begin(study)
         yield study
 

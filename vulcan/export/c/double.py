@@ -106,6 +106,8 @@ class _Function(Statements):
                 return self.statistic(e)
             case ir.Occurrences(statistic, value):
                 return self.occurrences(statistic, self.value(value))
+            case ir.Cell() | ir.Element() | ir.Draw():
+                raise AssertionError(f"{e}: policies with state are refused before")
             case ir.Compare() | ir.Operate("not" | "truth"):
                 return f"({self.truth(e)} ? 1.0 : 0.0)"
             case ir.Choose(test, then, otherwise):

@@ -175,6 +175,8 @@ class _Function(Statements):
                 looked_for = self.value(value)
                 return Fixed(self.shared.statistics.occurrences(statistic, looked_for.text, looked_for.scale,
                                                                 e.at), 0, kind)  # fmt: skip
+            case ir.Cell() | ir.Element() | ir.Draw():
+                raise AssertionError(f"{e}: policies with state are refused before")
             case ir.Compare() | ir.Operate("not" | "truth"):
                 return Fixed(f"({self.truth(e)} ? 1 : 0)", 0, kind)
             case ir.Choose(test, then, otherwise):
