@@ -121,7 +121,7 @@ class Mechanism:
     name: str
     meaning: str
 
-    def spelled(self, settings: Mapping[str, Json]) -> str:
+    def description_with(self, settings: Mapping[str, Json]) -> str:
         """Return the meaning, with these settings filled in."""
         return self.meaning.format(**settings)
 

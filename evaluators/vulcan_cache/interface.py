@@ -9,7 +9,7 @@ TIME_RESOLUTION = 12
 """Ages are differences of times: 7 bits of a late time would be too coarse for them."""
 
 IN_ORDER = "obj.insertion <= obj.last_access <= now"
-"""What the declared ranges do not say, and every cache keeps."""
+"""Invariants of every cache that the declared ranges do not express."""
 
 FINITE = Property(
     "finite and bounded",
@@ -24,30 +24,49 @@ FINITE = Property(
 
 NOW = Scalar(
     Feature(
-        "now", "int", "requests", 0.0, MAX_REQUESTS,
-        "the time: the number of the current request, from 0", resolution=TIME_RESOLUTION,
+        "now",
+        "int",
+        "requests",
+        0.0,
+        MAX_REQUESTS,
+        "the time: the number of the current request, from 0",
+        resolution=TIME_RESOLUTION,
     )
-)  # fmt: skip
+)
 
 ID = Feature("id", "int", "identity", 0.0, float(2**32), "identifies the object and means nothing else")
 SIZE = Feature("size", "int", "bytes", 1.0, float(2**32), "its size")
 COUNT = Feature("count", "int", "requests", 1.0, MAX_REQUESTS, "requests for it since it entered, that one included")
 LAST_ACCESS = Feature(
-    "last_access", "int", "requests", 0.0, MAX_REQUESTS,
-    "the time of the latest request for it", resolution=TIME_RESOLUTION,
-)  # fmt: skip
+    "last_access",
+    "int",
+    "requests",
+    0.0,
+    MAX_REQUESTS,
+    "the time of the latest request for it",
+    resolution=TIME_RESOLUTION,
+)
 INSERTION = Feature(
-    "insertion", "int", "requests", 0.0, MAX_REQUESTS,
-    "the time at which it entered the cache", resolution=TIME_RESOLUTION,
-)  # fmt: skip
+    "insertion",
+    "int",
+    "requests",
+    0.0,
+    MAX_REQUESTS,
+    "the time at which it entered the cache",
+    resolution=TIME_RESOLUTION,
+)
 
 USED = Feature("used", "int", "bytes", 0.0, MAX_EXACT_INTEGER, "bytes that are occupied")
 CAPACITY = Feature("capacity", "int", "bytes", 1.0, MAX_EXACT_INTEGER, "bytes that it can hold")
 OBJECTS = Feature("objects", "int", "objects", 0.0, float(2**32), "how many objects it holds")
 EVICTED_PRIORITY = Feature(
-    "evicted_priority", "float", "priority", -1e300, 1e300,
+    "evicted_priority",
+    "float",
+    "priority",
+    -1e300,
+    1e300,
     "the priority at which the latest evicted object left, 0 before the first (the inflation L of GreedyDual)",
-)  # fmt: skip
+)
 
 
 def _improvement(ratio: float, fifo: float) -> float:

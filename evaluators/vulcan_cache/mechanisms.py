@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 Kernel = Callable[..., tuple[int, int, int, int]]
 
-HURRIED = 500_000
+FAST_COMPILE = 500_000
 """Requests below which optimised compilation costs more than it saves (docs/performance/details.md)."""
 
 RANKING_EVENTS = ("on_hit", "on_ghost_hit", "on_miss", "on_refuse", "on_evict", "on_insert")
@@ -30,7 +30,7 @@ _MASK = (1 << 64) - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class MechanismRun:
     """Policy and the requests that it runs on, as `vulcan_cache.simulate` takes them."""
 
     policy: Policy
@@ -46,7 +46,7 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
-class Mechanism:
+class CacheMechanism:
     """`functions` are those that a policy needs for it, `others` those it may have.
 
     `kernel` compiles the kernel, or loads it; `run` gives misses, missed bytes, bypassed requests and a hash of what
@@ -57,7 +57,7 @@ class Mechanism:
     functions: tuple[str, ...]
     others: tuple[str, ...]
     kernel: Callable[[], Kernel]
-    run: Callable[[Kernel, Run], tuple[int, int, int, int]]
+    run: Callable[[Kernel, MechanismRun], tuple[int, int, int, int]]
     object_bytes: int
 
 
@@ -87,7 +87,7 @@ def _queues() -> Kernel:
     return queues  # type: ignore[no-any-return]
 
 
-def _ranked(kernel: Kernel, run: Run) -> tuple[int, int, int, int]:
+def _ranked(kernel: Kernel, run: MechanismRun) -> tuple[int, int, int, int]:
     from vulcan_cache.kernels.heap import new_nodes
 
     native, common, records = _common(run, layout.LAYOUT, layout.RECORD)
@@ -104,7 +104,7 @@ def _ranked(kernel: Kernel, run: Run) -> tuple[int, int, int, int]:
     )
 
 
-def _queued(kernel: Kernel, run: Run) -> tuple[int, int, int, int]:
+def _queued(kernel: Kernel, run: MechanismRun) -> tuple[int, int, int, int]:
     native, common, _ = _common(run, queue_layout.LAYOUT, queue_layout.RECORD)
     decisions = (native.scores[name] for name in MECHANISMS["queues"].functions)
     return kernel(
@@ -127,9 +127,9 @@ def _handlers(native: Native, events: tuple[str, ...]) -> tuple[int, ...]:
     return (*(native.events.get(name, 0) for name in events), native.release)
 
 
-def _common(run: Run, where: Layout, record: int) -> tuple[Native, tuple[Any, ...], NDArray[np.float64]]:
+def _common(run: MechanismRun, where: Layout, record: int) -> tuple[Native, tuple[Any, ...], NDArray[np.float64]]:
     """Return the policy's machine code, what every kernel takes (the addresses of observations first), the records."""
-    native = run.policy.native(where, hurried=len(run.objects) < HURRIED)
+    native = run.policy.native(where, hurried=len(run.objects) < FAST_COMPILE)
     records = _aligned(run.object_count * record, record)
     common = (
         (native.enter, native.update, native.leave),
@@ -158,10 +158,10 @@ _WORD, _HALF_WORD = 8, 4
 _NODE = 2 * _WORD  # of the heap; only objects in the cache have one
 _LINKS = 2 * _HALF_WORD
 
-MECHANISMS: Mapping[str, Mechanism] = {
-    "heap": Mechanism(("priority",), ("admit",), _heap, _ranked, layout.RECORD * _WORD + _HALF_WORD + _NODE),
-    "sample": Mechanism(("priority",), ("admit",), _sample, _ranked, layout.RECORD * _WORD + _HALF_WORD),
-    "queues": Mechanism(
+MECHANISMS: Mapping[str, CacheMechanism] = {
+    "heap": CacheMechanism(("priority",), ("admit",), _heap, _ranked, layout.RECORD * _WORD + _HALF_WORD + _NODE),
+    "sample": CacheMechanism(("priority",), ("admit",), _sample, _ranked, layout.RECORD * _WORD + _HALF_WORD),
+    "queues": CacheMechanism(
         ("share", "insert", "hit", "tail", "keep"), (), _queues, _queued, queue_layout.RECORD * _WORD + _LINKS
     ),
 }

@@ -18,8 +18,8 @@ USED_IN = LISTED
 OBJECTS_IN = USED_IN + QUEUES
 GLOBALS = OBJECTS_IN + QUEUES + 1
 
-MAX_KEPT = float(2**20)
-"""The most hits that an object keeps when it is moved."""
+MAX_REMEMBERED = float(2**20)
+"""Maximum hit count that an object retains when it is moved."""
 
 LAYOUT = Layout(
     features={

@@ -112,7 +112,7 @@ class Scenario:
 
     Counts and delays are of the time from `measure_from_s` to `duration_s`. `loss` is the probability that a packet
     is lost on its way to the queue, drawn from `seed`. `link_offset_s` is how far into its trace the link is at time
-    0. `jitter_us` delays acknowledgements by a random time up to it, drawn anew for each millisecond, in order.
+    0. `jitter_us` delays acknowledgements by a random time up to it, redrawn for each millisecond, in order.
     `clock_ms` is for comparisons with an emulator that acts on the ticks of a clock: acknowledgements are handed over
     on multiples of it, and the times that queueing delays count from are rounded down to them (0: exact). With
     `drain`, flows stop sending new data at `duration_s` and the measured time ends when the last packet has left the

@@ -28,7 +28,7 @@ ARGUMENTS = {
     "n": ("1", "2", "3", "4", "5.0", "64"),
     "k": ("1", "2", "3", "4", "5.0", "64"),
 }
-"""What is written for the arguments of statistics, by their names; for the last one 4096 too where it may be."""
+"""Values written for the arguments of statistics, by name; the last one also 4096 where allowed."""
 
 
 @dataclass
@@ -276,7 +276,7 @@ class Writer:
         return self.pick(self.literals) if not local or self.chance(3) else self.pick(local)
 
     def derived(self, scope: _Scope) -> str:
-        """A statistic of any kind at any scope, or a query."""
+        """Return a statistic of any kind at any scope, or a query."""
         kinds = [k for k in grammar.STATISTICS.values() if self.scopes_of(k)]
         kind = self.pick((*kinds, None))
         if kind is None:
@@ -288,7 +288,7 @@ class Writer:
         return f"{self.observed(where, kind.looks_for)}.{kind.name}({', '.join(arguments)})"
 
     def scopes_of(self, kind: grammar.StatisticKind) -> tuple[grammar.Scope, ...]:
-        """Where this function may ask for it: not every one is shown an entity, or its population."""
+        """Return the scopes available to this function: not every function has an entity, or its population."""
         entity = self.signature.entity
         if entity is None:
             return tuple(scope for scope in kind.scopes if scope == "system")
@@ -303,7 +303,7 @@ class Writer:
         return (*ARGUMENTS[argument.name], *most)
 
     def observed(self, where: grammar.Scope, looked_for: bool) -> str:
-        """A feature as the statistics of that scope name it. Only what is looked for may be an entity's key."""
+        """Return a feature as the statistics of that scope name it. Only what is looked for may be an entity's key."""
         entity = self.signature.entity
         of_system = [name for name in self.reads if entity is None or not name.startswith(f"{entity.name}.")]
         if entity is None or (where != "entity" and not self.sees_population()):

@@ -59,7 +59,7 @@ class Twin:
         return self.entities[key]
 
     def statistics(self, key: float) -> np.ndarray:
-        """The native statistics of an entity."""
+        """Return the native statistics of an entity."""
         return self.memory(key)[1][_GUARD:-_GUARD]
 
     def show(self, key: float | None, values: Values) -> tuple[int, int, int, float]:
@@ -148,7 +148,7 @@ class Twin:
             )
 
     def score(self, key: float | None, values: Values) -> float:
-        """The number of the main function; what the others give is compared, too."""
+        """Return the number of the main function; what the others give is compared, too."""
         arguments = self.show(key, values)
         numbers = {}
         for name in self.native.scores:

@@ -288,7 +288,7 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 
 def table_lines(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """The lines of a table: each column as wide as its widest cell, numbers to the right."""
+    """Return the lines of a table: each column as wide as its widest cell, numbers to the right."""
     widths = [max(len(column), *(len(row[i]) for row in rows), 0) for i, column in enumerate(columns)]
     numeric = [bool(rows) and all(_is_number(row[i]) for row in rows) for i in range(len(columns))]
 

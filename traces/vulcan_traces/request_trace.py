@@ -69,11 +69,11 @@ class Trace:
 
     @cached_property
     def unit_sized(self) -> bool:
-        """Whether every request has size 1."""
+        """True if every request has size 1."""
         return all(bool(np.all(sizes == 1)) for _, sizes in self._blocks())
 
     def _blocks(self) -> Iterator[tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]]:
-        """Objects and sizes, so many at a time that what is made of them takes little memory."""
+        """Objects and sizes, this many at a time that what is made of them takes little memory."""
         for start in range(0, self.requests, _BLOCK):
             yield self.objects[start : start + _BLOCK], self.sizes[start : start + _BLOCK]
 
@@ -90,7 +90,7 @@ def build_trace(name: str, digest: str, raw: RawRequests) -> Trace:
 
 
 def without_request(name: str, skipped_lines: int) -> UserError:
-    """The error for a trace in which there is nothing."""
+    """Return the error for a trace in which there is nothing."""
     skipped = f" ({skipped_lines} malformed lines were skipped)" if skipped_lines else ""
     return UserError(f"{name}: the trace holds no request{skipped}")
 

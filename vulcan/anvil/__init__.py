@@ -12,8 +12,7 @@ policy.function("decide")           # one of several functions of a policy
 from vulcan.anvil.feature_layout import HistorySlots, Layout, Slot
 from vulcan.anvil.policy import Policy, PolicyFunction, check
 from vulcan.anvil.rejection import Rejected, Violation
-from vulcan.anvil.semantics import hash
-from vulcan.anvil.semantics import random
+from vulcan.anvil.semantics import hash, random
 
 __all__ = [
     "HistorySlots",

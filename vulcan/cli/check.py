@@ -57,7 +57,7 @@ def check(
             _explain(source, rejected.violations)
         raise typer.Exit(1) from None
     if not isinstance(checked, Policy):
-        _tell_of_program(policy, checked, as_json=as_json)
+        _print_program(policy, checked, as_json=as_json)
         return
     if as_json:
         document: CheckDocument = {
@@ -71,7 +71,7 @@ def check(
     _describe(policy, checked)
 
 
-def _tell_of_program(path: Path, checked: ProgramPolicy, *, as_json: bool) -> None:
+def _print_program(path: Path, checked: ProgramPolicy, *, as_json: bool) -> None:
     """Print the static checks of free Python."""
     hooks = [hook.name for hook in checked.interface.hooks if hook.name in checked.hooks]
     if as_json:
@@ -97,20 +97,20 @@ def _describe(path: Path, policy: Policy) -> None:
     for declared in policy.task.functions:
         of = f" of {declared.function}" if policy.task.others else ""
         operations = policy.function(declared.function).plan.operations
-        say(f"  operations  at most {operations:,} a call{of} (limit {policy.task.operations:,})")
+        say(f"  operations  at most {operations:,} per call{of} (limit {policy.task.operations:,})")
     say(f"  features    {', '.join(plan.features) or 'none'}")
     say(f"  history     {', '.join(f'{q.history}.{q.query}' for q in plan.queries) or 'none'}")
     say(f"  statistics  {'none' if not memory else ''}".rstrip())
     for used in memory:
-        say(f"    {_spelled(used, policy.task)}: {used.entity:,} bytes an entity, {used.system:,} bytes of the system")
+        say(f"    {_spelled(used, policy.task)}: {used.entity:,} bytes per entity, {used.system:,} bytes of the system")
     for event, operations in plan.events:
-        say(f"  event       {event}: at most {operations:,} operations a call (limit {policy.task.operations:,})")
+        say(f"  event       {event}: at most {operations:,} operations per call (limit {policy.task.operations:,})")
     for variable in plan.variables:
         elements = f", {variable.length:,} elements" if variable.length is not None else ""
         say(f"  state       {variable.name}: {_kind_of(variable)}{elements}, {_bytes_of(variable):,} bytes")
     system = plan.bytes_of_system(policy.task.interface)
     of_what = "statistics and fields" if plan.variables else "statistics"
-    say(f"  memory      {plan.bytes_per_entity:,} bytes of {of_what} an entity, {system:,} bytes of the system")
+    say(f"  memory      {plan.bytes_per_entity:,} bytes of {of_what} per entity, {system:,} bytes of the system")
     say(f"  warnings    {'none' if not policy.warnings else ''}".rstrip())
     _explain(policy.source, policy.warnings)
 

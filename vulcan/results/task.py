@@ -55,7 +55,7 @@ def tasks_document() -> TasksDocument:
     """List every known task with its path. Raises UserError where one does not load."""
     return {
         "tasks": [
-            {"name": name, "path": place, "summary": find_task(name).summary}
-            for name, place in sorted(known_tasks().items())
+            {"name": name, "path": path, "summary": find_task(name).summary}
+            for name, path in sorted(known_tasks().items())
         ]
     }

@@ -48,8 +48,8 @@ def _check_name(name: str) -> None:
             f"{name!r} cannot be a task's name: it is a lower-case letter, and then at most 49 lower-case letters, "
             "digits and underscores, and no word of Python's own"
         )
-    if (place := known_tasks().get(name)) is not None:
-        raise UserError(f"a task is called {name!r} already ({place}); give yours another name")
+    if (path := known_tasks().get(name)) is not None:
+        raise UserError(f"a task is called {name!r} already ({path}); give yours another name")
 
 
 def _spelled(text: str, name: str) -> str:

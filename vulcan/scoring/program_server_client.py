@@ -117,13 +117,13 @@ class ForkServer:
         try:
             kind, body = self._exchange(FrameKind.SET_UP, json.dumps(set_up).encode())
         except ServerLost:
-            self._refuse(self._last_words())
+            self._refuse(self._final_error())
         finally:
             watchdog.cancel()
         if kind is not FrameKind.READY:
             self._refuse(body.decode(errors="replace"))
         self._defences = Defences.from_json(json.loads(body))
-        self._refuse_what_cannot_be_held()
+        self._require_defences()
         return self._defences
 
     def open(self, seconds: float) -> ForkedChild:
@@ -195,7 +195,7 @@ class ForkServer:
         except Hangup as error:
             raise ServerLost("the fork server is gone") from error
 
-    def _last_words(self) -> str:
+    def _final_error(self) -> str:
         assert self._process is not None and self._process.stderr is not None
         self.interrupt()
         lines = self._process.stderr.read().decode(errors="replace").strip().splitlines()
@@ -205,7 +205,7 @@ class ForkServer:
         self.close()
         raise UserError(f"fork server for {self.runner!r}: {one_line(trouble)}")
 
-    def _refuse_what_cannot_be_held(self) -> None:
+    def _require_defences(self) -> None:
         missing = self._defences.missing_for_free_programs
         if missing and not self.allow_unsandboxed and not self.layers.off:
             self.close()

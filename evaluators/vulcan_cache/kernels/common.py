@@ -11,7 +11,7 @@ number that each request has in the trace. Whole numbers of this size are exact 
 weighs 1 and has no times, is the same in every bit as without them.
 
 Besides the counts (misses, missed bytes, bypassed), a kernel gives a hash of the sequence of objects that left or were
-not let in.
+not admitted.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _RUN = (
 
 
 def policy_kernel(addresses, *own):
-    """Compile a kernel of so many policy addresses, the arguments that all kernels have, and arguments of its own."""
+    """Compile a kernel of that many policy addresses, the arguments that all kernels have, and arguments of its own."""
     return kernel(_COUNTS(types.UniTuple(ADDRESS, addresses), *_RUN, *own))
 
 
@@ -71,7 +71,7 @@ baseline_kernel = allocating_kernel(
 
 @helper
 def with_one_more(evicted, victim):
-    """The hash of the sequence with one more: Knuth's multiplier for 64 bits (TAOCP 2, 3.3.4)."""
+    """Return the hash of the sequence with one more: Knuth's multiplier for 64 bits (TAOCP 2, 3.3.4)."""
     return evicted * U(6364136223846793005) + victim + U(1)
 
 
@@ -82,7 +82,7 @@ def time_of(times, request):
 
 @helper
 def fetch(statistics, row, width):
-    """Ask for the first cache line of an object's statistics, and the line it may go on in."""
+    """Ask for the first cache line of an object's statistics, and the line it may continue in."""
     if width > U(0):
         prefetch(statistics, row)
         prefetch(statistics, row + min(width, A_LINE) - U(1))

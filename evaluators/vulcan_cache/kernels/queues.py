@@ -2,7 +2,7 @@
 
 A queue is a ring of links with a sentinel behind the objects: what follows the sentinel is the queue's tail, where
 objects leave, and what precedes it is the head, where they come. The ghost list is one more queue. `links` has two
-numbers an object, then two for each sentinel: the next towards the head, and the next towards the tail.
+numbers per object, then two for each sentinel: the next towards the head, and the next towards the tail.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from vulcan_cache.queue_layout import (
     LEFT_AT,
     LEFT_COUNT,
     LISTED,
-    MAX_KEPT,
+    MAX_REMEMBERED,
     NOW,
     OBJECTS,
     OBJECTS_IN,
@@ -48,7 +48,7 @@ from vulcan_cache.queue_layout import (
     USED_IN,
 )
 
-MOVES_A_REQUEST = 4
+MOVES_PER_REQUEST = 4
 """Moves of objects from tails that a request brings; as many for each object in the cache can be saved up."""
 
 _GHOST = U(GHOST)
@@ -81,7 +81,7 @@ def _link(links, sentinel, node):
 
 @helper
 def _answer(function, globals_, records, statistics, width, key, low):
-    """What one of the policy's functions says of an object: the nearest whole number from `low` to the last queue."""
+    """Call one of the policy's functions; the result is rounded and clamped to `low` through the last queue."""
     answer = call_score(function, globals_, records, key << U(3), statistics, key * width, float(np.int64(key)))
     return np.int64(math.floor(min(max(answer, low), float(QUEUES)) + 0.5))
 
@@ -98,7 +98,7 @@ def _ask_shares(share, globals_, records, statistics, shares):
 
 @helper
 def _to_shrink(globals_, shares):
-    """The last queue that is over its share; if none is, the first that is not empty."""
+    """Return the last queue that is over its share; if none is, the first that is not empty."""
     queue = U(QUEUES)
     while queue > U(0):
         if globals_[U(USED_IN) + queue] > shares[queue]:
@@ -112,7 +112,7 @@ def _to_shrink(globals_, shares):
 
 @helper
 def _overfull(globals_, shares, filled):
-    """The last queue that is over its share and among those that were put into; 0 if none is."""
+    """Return the last queue that is over its share and among those that were put into; 0 if none is."""
     queue = U(QUEUES)
     while queue > U(0) and not ((filled >> queue) & U(1) and globals_[U(USED_IN) + queue] > shares[queue]):
         queue -= U(1)
@@ -205,10 +205,10 @@ def queues(
         at = key << U(3)
         now = time_of(times, r)
         globals_[NOW] = now
-        moves = min(moves + MOVES_A_REQUEST, MOVES_A_REQUEST * residents)
+        moves = min(moves + MOVES_PER_REQUEST, MOVES_PER_REQUEST * residents)
         holder = U(np.int64(records[at | U(QUEUE)]))
         to = np.int64(_NOWHERE)
-        needed = 0.0  # bytes for the object that is let in
+        needed = 0.0  # bytes for the object that is admitted
         filled = U(0)  # the queues that a hit has put something into, one bit each
         if holder > U(0) and holder != _GHOST:
             records[at | U(COUNT)] += 1.0
@@ -278,7 +278,7 @@ def queues(
                 moves -= 1
                 kept = call_score(keep, globals_, records, place, statistics, victim * width, float(np.int64(victim)))
                 _take(globals_, records, links, victim, shrinking, weight)
-                records[place | U(HITS)] = math.floor(min(max(kept, 0.0), MAX_KEPT))
+                records[place | U(HITS)] = math.floor(min(max(kept, 0.0), MAX_REMEMBERED))
                 _put(globals_, records, links, count, victim, U(goes), weight)
                 globals_[ASKED] = float(np.int64(shrinking))
                 tell(on_move, globals_, records, statistics, width, victim)

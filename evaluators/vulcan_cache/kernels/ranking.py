@@ -94,7 +94,7 @@ def _touched(update, globals_, records, statistics, width, key, now):
 
 @helper
 def _describe(records, at, size, now):
-    """What policies see of an object that is about to enter."""
+    """Fill in the features of an object that is about to enter."""
     records[at | U(SIZE)] = size
     records[at | U(COUNT)] = 1.0
     records[at | U(LAST_ACCESS)] = now
@@ -177,9 +177,9 @@ def _missed(on_ghost_hit, on_miss, release, globals_, records, statistics, width
 
 @helper
 def _rejected(globals_, records, key, evictions, now, weight):
-    """An object that was not let in goes on the ghost list, which counts its requests while it stays there.
+    """An object that was not admitted goes on the ghost list, which counts its requests while it stays there.
 
-    Were the list as long as what the cache holds, it would hold nothing beside an empty cache, and a policy that
+    Were the list as long as what the cache holds, it would hold nothing while the cache is empty, and a policy that
     admits what it remembers would never admit anything: so free space counts as full of such objects.
     """
     at = key << U(3)

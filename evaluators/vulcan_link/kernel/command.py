@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from vulcan.anvil import Policy
     from vulcan_link.kernel.bottleneck import LinkLog
     from vulcan_link.kernel.cell import Cell, Measurement
-    from vulcan_link.result import Result
+    from vulcan_link.result import LinkResult
 
 app = typer.Typer(
     help="Run congestion control in this machine's Linux kernel over an emulated link.",
@@ -109,7 +109,7 @@ def run(
 
 
 def _policy_file(algorithm: str) -> Path | None:
-    """The file that is meant; None where it is the name of an algorithm."""
+    """Return the file that is meant; None where it is the name of an algorithm."""
     path = Path(algorithm)
     return path if path.suffix == ".py" or len(path.parts) > 1 else None
 
@@ -133,7 +133,7 @@ def _choice(option: str, given: str, *choices: str) -> Any:
 
 @contextmanager
 def _in_the_kernel(policy: Policy | None, settings: dict[str, Any]) -> Iterator[str | None]:
-    """The name of the policy in the kernel while it is there; None where there is none."""
+    """Yield the name of the policy in the kernel while it is there; None where there is none."""
     if policy is None:
         yield None
         return
@@ -154,7 +154,7 @@ def _write_log(path: Path, cell: Cell, log: LinkLog) -> None:
     write_text(path, "\n".join(mahimahi_log(log, times)) + "\n")
 
 
-def _document(label: str, cell: Cell, measured: Measurement, predicted: Result | None) -> dict[str, Any]:
+def _document(label: str, cell: Cell, measured: Measurement, predicted: LinkResult | None) -> dict[str, Any]:
     return {
         "algorithm": label,
         "link": cell.link.name,
@@ -172,8 +172,8 @@ def _document(label: str, cell: Cell, measured: Measurement, predicted: Result |
     }
 
 
-def _of_simulator(result: Result) -> dict[str, Any]:
-    """The simulator's figures under the kernel's names."""
+def _of_simulator(result: LinkResult) -> dict[str, Any]:
+    """Return the simulator's figures under the kernel's names."""
     return {
         "utilisation": result.utilisation,
         "throughput_mbps": result.throughput_bps * 1e-6,
@@ -197,7 +197,7 @@ def _of_simulator(result: Result) -> dict[str, Any]:
     }
 
 
-def _print(label: str, cell: Cell, measured: Measurement, predicted: Result | None) -> None:
+def _print(label: str, cell: Cell, measured: Measurement, predicted: LinkResult | None) -> None:
     from vulcan.cli.output import print_table, say, tell
 
     document = _document(label, cell, measured, predicted)

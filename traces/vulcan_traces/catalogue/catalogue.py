@@ -60,7 +60,7 @@ class TraceSet:
 
 
 def read_catalogue(path: Path = CATALOGUE) -> tuple[TraceSet, ...]:
-    """The sets of a catalogue file, in its order. Raises UserError where it is not one."""
+    """Return the sets of a catalogue file, in its order. Raises UserError where it is not one."""
     try:
         document = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -128,7 +128,7 @@ def _tables(path: Path, table: Mapping[str, Any], key: str) -> list[Mapping[str,
 
 
 def _values(path: Path, table: Mapping[str, Any], of: Any, kind: str) -> dict[str, Any]:
-    """What a table gives for the fields of a dataclass, checked for its types."""
+    """Return the values of a table for the fields of a dataclass, type-checked."""
     known = {each.metadata.get("toml", each.name): each for each in fields(of)}
     name = table.get("name")
     where = f"{kind} {name!r}"
@@ -158,14 +158,14 @@ _CHUNK = 1 << 20
 
 
 def is_checksum(text: str) -> bool:
-    """Whether the text is a checksum of a known kind."""
+    """Check whether the text is a checksum of a known kind."""
     kind, _, digits = text.partition(":")
     return kind in _DIGITS and re.fullmatch(rf"[0-9a-f]{{{_DIGITS[kind]}}}", digits) is not None
 
 
-def checksum_like(wanted: str, path: Path) -> str:
-    """The checksum of a file, of the same kind as `wanted`. Raises OSError."""
-    kind = wanted.partition(":")[0]
+def checksum_like(expected: str, path: Path) -> str:
+    """Return the checksum of a file, of the same kind as `expected`. Raises OSError."""
+    kind = expected.partition(":")[0]
     digest = hashlib.new("sha1" if kind == "git-blob-sha1" else kind, usedforsecurity=False)
     if kind == "git-blob-sha1":  # git's name of a file's content: of its length and then the content
         digest.update(b"blob %d\0" % path.stat().st_size)

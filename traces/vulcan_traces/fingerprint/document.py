@@ -13,7 +13,7 @@ _WIDTH = 120
 
 
 def document(found: Fingerprint) -> dict[str, Any]:
-    """Every statistic with its value, unit and meaning, and the vector by name; ready for JSON."""
+    """Return every statistic with its value, unit and meaning, and the vector by name; ready for JSON."""
     return {
         "statistics": {
             name: {"value": _plain(getattr(found, name)), "unit": unit, "meaning": meaning}

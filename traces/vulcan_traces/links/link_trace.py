@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from vulcan.errors import UserError
 
 OPPORTUNITY_BYTES = 1504
-"""What one opportunity carries: a packet of 1,500 bytes behind the four bytes of a TUN header, as Mahimahi counts."""
+"""Bytes per opportunity: a packet of 1,500 bytes plus the four bytes of a TUN header, as in Mahimahi."""
 
 SECOND = 1_000_000_000
 MILLISECOND = 1_000_000
@@ -48,7 +48,7 @@ class LinkTrace:
 
     @property
     def bits(self) -> float:
-        """What the link can carry in one period."""
+        """Capacity of the link in one period, in bits."""
         if self.kind == "opportunities":
             return float(len(self.times)) * OPPORTUNITY_BYTES * 8
         lasting = np.diff(np.append(self.times, self.period))
@@ -63,7 +63,7 @@ class LinkTrace:
 def make_link(
     name: str, kind: Kind, times: NDArray[np.int64], period: int, rates: NDArray[np.float64] | None = None
 ) -> LinkTrace:
-    """A link trace with its digest. Raises ValueError where the arrays are not as `LinkTrace` says they are."""
+    """Return a link trace with its digest. Raises ValueError where the arrays are not as `LinkTrace` says they are."""
     rates = np.empty(0) if rates is None else np.ascontiguousarray(rates, np.float64)
     times = np.ascontiguousarray(times, np.int64)
     if not 0 < period <= MAX:
@@ -88,7 +88,7 @@ def make_link(
 
 
 def repeated(link: LinkTrace, at_least: int) -> LinkTrace:
-    """The same link with a period, a multiple of its own, of at least so many ns; itself where it is that long."""
+    """The same link with a period, a multiple of its own, of at least this many ns; itself where it is that long."""
     times = -(-at_least // link.period)
     if times <= 1:
         return link
@@ -98,7 +98,7 @@ def repeated(link: LinkTrace, at_least: int) -> LinkTrace:
 
 
 def cut_link(link: LinkTrace, start: int, stop: int) -> LinkTrace:
-    """What the link lets through between two times of its period, in ns, as a link that repeats that.
+    """Return the link cut to the interval between two times of its period, in ns, and repeated.
 
     The name stays. Raises UserError where nothing is let through there, ValueError for times outside of the period.
     """

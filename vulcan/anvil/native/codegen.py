@@ -110,7 +110,7 @@ def _library(function: str) -> Emit:
 
 
 def _above(function: str, least: float) -> Emit:
-    """Return the codegen of a function that is 0 at and below `least`."""
+    """Return the codegen of a function that is 0 at and below `bound`."""
 
     def emit(w: Builder, a: Operand) -> str:
         result = w.intrinsic("sqrt", a[0]) if function == "sqrt" else w.libm(function, a[0])

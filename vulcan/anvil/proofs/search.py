@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from vulcan.anvil import semantics
 from vulcan.anvil.analysis.intervals import Interval
 from vulcan.anvil.proofs.claims import Claim
 from vulcan.anvil.proofs.terms import Graph, Input, Lookup, Term, parts_within
 from vulcan.anvil.proofs.verdict import Counterexample, Judge, Point, calm, simplest
-from vulcan.anvil import semantics
 from vulcan.anvil.semantics import MAX
 from vulcan.task import Property
 

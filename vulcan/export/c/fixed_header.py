@@ -72,10 +72,10 @@ class FixedProgram:
         self.statistics = statistics
         self.parameters = parameter_names(program)
 
-    def functions(self, opening: str, taken: Sequence[str]) -> Iterator[str]:
+    def functions(self, opening: str, used_names: Sequence[str]) -> Iterator[str]:
         """Yield the text of each parameter and function.
 
-        `opening` is the first line of the entry function, `taken` the names of its arguments.
+        `opening` is the first line of the entry function, `used_names` the names of its arguments.
         """
         for name, value in self.program.parameters:
             made = self.number(value)
@@ -84,8 +84,8 @@ class FixedProgram:
         for helper in self.program.functions:
             writer = _Function(self, helper)
             if helper is self.program.entry:
-                guard = " || ".join(f"!{name}" for name in taken)
-                yield "\n".join(writer.lines(opening, taken, (f"if ({guard})", "    return 0;")))
+                guard = " || ".join(f"!{name}" for name in used_names)
+                yield "\n".join(writer.lines(opening, used_names, (f"if ({guard})", "    return 0;")))
                 continue
             scales = [self.kinds.local(name, helper.name) for name in helper.arguments]
             names = [writer.names[name] for name in helper.arguments]
@@ -173,8 +173,9 @@ class _Function(Statements):
                 return Fixed(text, scale, kind)
             case ir.Occurrences(statistic, value):
                 looked_for = self.value(value)
-                return Fixed(self.shared.statistics.occurrences(statistic, looked_for.text, looked_for.scale,
-                                                                e.at), 0, kind)  # fmt: skip
+                return Fixed(
+                    self.shared.statistics.occurrences(statistic, looked_for.text, looked_for.scale, e.at), 0, kind
+                )
             case ir.Cell() | ir.Element() | ir.Draw():
                 raise AssertionError(f"{e}: policies with state are refused before")
             case ir.Compare() | ir.Operate("not" | "truth"):
@@ -376,8 +377,10 @@ def _parts(policy: Policy, provenance: Provenance, kinds: NumberFormats, statist
     scored = f"POLICY_FUNCTION policy_fixed policy_score(const {shown})"
     functions = [
         *statistics.functions(),
-        function("POLICY_FUNCTION int policy_init(struct policy_state *state)",
-                 ["if (!state)", "    return 0;", *(statistics.initialised()), "return 0;"]),
+        function(
+            "POLICY_FUNCTION int policy_init(struct policy_state *state)",
+            ["if (!state)", "    return 0;", *(statistics.initialised()), "return 0;"],
+        ),
         *(
             function(
                 f"POLICY_FUNCTION int policy_observe{f'_{group.occasion}' if group.occasion else ''}({shown})",
@@ -386,7 +389,7 @@ def _parts(policy: Policy, provenance: Provenance, kinds: NumberFormats, statist
             for group in statistics.groups
         ),
         *FixedProgram(policy.program, kinds, statistics).functions(scored, ("state", "features")),
-    ]  # fmt: skip
+    ]
     setters = [_setter(name, feature, kinds, name in used) for name, feature in signature.features()]
     for name in sorted(asked):
         setters.append(_plain_setter(name, kinds.feature(name).scale))
