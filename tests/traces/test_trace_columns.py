@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from traces_in_memory import build_trace
 
 from vulcan.errors import UserError
 from vulcan_traces.raw_requests import RawRequests, unit_requests
-from vulcan_traces.request_trace import build_trace
 
 KEYS = st.lists(st.integers(0, 2**64 - 1) | st.integers(0, 5), min_size=1, max_size=200)
 
