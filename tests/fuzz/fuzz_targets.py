@@ -25,6 +25,7 @@ from pathlib import Path
 
 import numpy as np
 import zstandard
+from traces_in_memory import build_trace
 
 from vulcan.anvil import Rejected, check
 from vulcan.errors import UserError
@@ -53,7 +54,6 @@ from vulcan_traces.parsing.source import Source
 from vulcan_traces.raw_requests import RawRequests, join
 from vulcan_traces.readers import FORMATS
 from vulcan_traces.readers.csv_columns import read_csv
-from vulcan_traces.request_trace import build_trace
 from vulcan_traces.spot.load import load_spot
 from vulcan_traces.spot.read import read_spot
 from vulcan_traces.synthetic.generator_spec import is_generator_spec, parse_generator_spec

@@ -210,20 +210,91 @@ class ObjectiveDocument(TypedDict):
     references: Annotated[list[str], "baselines that scores are taken relative to"]
 
 
+class FeatureDocument(TypedDict):
+    """The declaration of a feature."""
+
+    name: Annotated[str, "its name"]
+    type: Annotated[Literal["int", "float", "bool"], "the type of its values"]
+    unit: Annotated[str, "unit of measurement"]
+    low: Annotated[float, "the smallest value"]
+    high: Annotated[float, "the largest value"]
+    meaning: Annotated[str, "what it is"]
+    unknown: Annotated[float, "the value where it is not known"]
+    resolution: Annotated[int, "significant digits of its values"]
+
+
+class FunctionFeature(FeatureDocument):
+    """A feature of a function, as a policy reads it."""
+
+    reads: Annotated[str, "how a program names it"]
+    observed: Annotated[str | None, "the occasion at which its statistics observe, `null` for every event"]
+
+
+class MechanismDocument(TypedDict):
+    """A way in which a function's result is used."""
+
+    name: Annotated[str, "its name"]
+    meaning: Annotated[str, "what happens with the result"]
+
+
+class HookArgument(TypedDict):
+    """An argument of a hook: a number, which is a `feature`, or a record with `features`."""
+
+    feature: NotRequired[Annotated[FeatureDocument, "the number"]]
+    name: NotRequired[Annotated[str, "the record's name"]]
+    meaning: NotRequired[Annotated[str, "what the record is"]]
+    features: NotRequired[Annotated[list[FeatureDocument], "the record's fields"]]
+
+
+class HookDocument(TypedDict):
+    """A hook of a free-Python policy."""
+
+    name: Annotated[str, "its name"]
+    arguments: Annotated[list[HookArgument], "its arguments"]
+    meaning: Annotated[str, "when it is called"]
+    returns: Annotated[Literal["nothing", "int", "bool"], "the type of its result"]
+    result: Annotated[str, "what its result means"]
+    optional: Annotated[bool, "whether a policy may omit it"]
+
+
+class PropertyDeclaration(TypedDict):
+    """A property that can be proved, as the task declares it."""
+
+    name: Annotated[str, "its name"]
+    kind: Annotated[
+        Literal["bounded", "nondecreasing", "nonincreasing", "independent", "holds"], "the form of the claim"
+    ]
+    meaning: Annotated[str, "what it says"]
+    subject: Annotated[str | None, "the feature that it is about"]
+    low: Annotated[float | None, "lower bound of the result"]
+    high: Annotated[float | None, "upper bound of the result"]
+    required: Annotated[bool, "whether a search rejects a policy that breaks it"]
+    claim: Annotated[str | None, "the condition that holds"]
+    when: Annotated[str | None, "the condition under which it applies"]
+    function: Annotated[str | None, "the function that it is about, `null` for the main one"]
+
+
+class SettingDeclaration(TypedDict):
+    """A setting of a task."""
+
+    name: Annotated[str, "its name"]
+    type: Annotated[Literal["text", "int", "float", "flag"], "the type of its value"]
+    meaning: Annotated[str, "what it does"]
+    default: Annotated[Any, "its default"]
+    repeatable: Annotated[bool, "whether it may be given several times"]
+    choices: Annotated[list[str], "the values that it takes; empty for any"]
+
+
 class FunctionInterface(TypedDict):
     """A function that a policy has to define."""
 
     kind: Annotated[str, "`rank`, `value` or `program`"]
     function: Annotated[str, "its name"]
     arguments: Annotated[list[str], "names of its arguments"]
-    features: Annotated[
-        list[dict[str, Any]],
-        "`reads` (how a program names it), `name`, `type`, `unit`, `low`, `high`, `meaning`, `unknown`, `resolution` "
-        "and `observed`: the occasion at which its statistics observe, `null` for every event",
-    ]
+    features: Annotated[list[FunctionFeature], "what it may read"]
     returns: Annotated[str, "what it returns"]
-    mechanisms: Annotated[list[dict[str, Any]], "how its result is used: the declaration of each mechanism"]
-    hooks: NotRequired[Annotated[list[dict[str, Any]], "of free Python: the declaration of each hook"]]
+    mechanisms: Annotated[list[MechanismDocument], "how its result is used"]
+    hooks: NotRequired[Annotated[list[HookDocument], "of free Python: each hook"]]
 
 
 class EventDocument(TypedDict):
@@ -242,8 +313,8 @@ class TaskDocument(FunctionInterface):
     others: Annotated[list[FunctionInterface], "further functions"]
     events: Annotated[list[EventDocument], "events that a policy may handle, to change its own state"]
     objectives: Annotated[list[ObjectiveDocument], "the first is the default"]
-    properties: Annotated[list[dict[str, Any]], "the declaration of each property that can be proved"]
-    settings: Annotated[list[dict[str, Any]], "the declaration of each setting"]
+    properties: Annotated[list[PropertyDeclaration], "each property that can be proved"]
+    settings: Annotated[list[SettingDeclaration], "each setting"]
     operations: Annotated[int, "limit of the operations of a call"]
 
 

@@ -18,9 +18,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import combinations
 from statistics import median
-from types import TracebackType
 from typing import Any, Self
 
+from vulcan.closing import Closing
 from vulcan.errors import UserError
 from vulcan.scoring.evaluator_process import JailedEvaluator
 from vulcan.scoring.executor import WorkerLost, WorkerRetired
@@ -41,7 +41,7 @@ class RayUnavailable(Exception):
     """A failure to start or join Ray; the message gives the reason on one line."""
 
 
-class RayRuntime:
+class RayRuntime(Closing):
     """A connection to Ray: to an existing cluster, or to a private local Ray that ends with `close`.
 
     The constructor returns at once while Ray starts in the background; `wait` waits for it. `address`, or else the
@@ -84,14 +84,6 @@ class RayRuntime:
         self._leave.set()
         if self._connected.is_set():
             self._thread.join(self._limit)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _hold_connection(self) -> None:
         mine = self._connect()

@@ -136,20 +136,13 @@ class _Function(Statements):
         scale = RESULT_SCALE if self.is_entry else self.shared.result(self.function.name).scale
         return self.value(value).at(scale)
 
-    def truth(self, test: ir.Expression) -> str:
-        match test:
-            case ir.Compare(operators, operands):
-                values = [self.value(operand) for operand in operands]
-                pairs = zip(operators, values, values[1:], strict=False)
-                return " && ".join(_compared(a, operator, b) for operator, a, b in pairs)
-            case ir.Operate("and" | "or" as operation, operands):
-                return (" && " if operation == "and" else " || ").join(f"({self.truth(o)})" for o in operands)
-            case ir.Operate("not", (operand,)):
-                return f"!({self.truth(operand)})"
-            case ir.Operate("truth", (operand,)):
-                return self.truth(operand)
-            case _:
-                return f"{self.value(test).text} != 0"
+    def compared(self, comparison: ir.Compare) -> Iterator[str]:
+        values = [self.value(operand) for operand in comparison.operands]
+        for operator, a, b in zip(comparison.operators, values, values[1:], strict=False):
+            yield _compared(a, operator, b)
+
+    def nonzero(self, value: ir.Expression) -> str:
+        return f"{self.value(value).text} != 0"
 
     # Expressions
 
