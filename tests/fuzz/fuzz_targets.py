@@ -6,6 +6,7 @@ is a fault of the reader's.
 
 from __future__ import annotations
 
+import bz2
 import contextlib
 import gzip
 import io
@@ -423,7 +424,11 @@ TARGETS: dict[str, Target] = {
     "link in an archive": Target(link_archive, (zipped(("folder/link.csv", b"1\n1\n3\n5\n")), zipped(("x", b"y")))),
     "spot": Target(spot, (SPOT, b'{"generator": 1, "metadata": {"gap_seconds": 1.0}, "data": [0]}'), words=JSON_WORDS),
     "spot archive": Target(
-        spot_archive, (tarred("folder/a.json", SPOT), gzip.compress(tarred("folder/a.json", SPOT)), tarred("x", b""))
+        spot_archive,
+        (
+            *(pack(tarred("folder/a.json", SPOT)) for pack in (bytes, gzip.compress, lzma.compress, bz2.compress)),
+            tarred("x", b""),
+        ),
     ),
     "page counts": Target(page_counts, (npz(), npz(compressed=True))),
     "memory workload": Target(

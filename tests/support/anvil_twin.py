@@ -48,6 +48,8 @@ class Twin:
         for history in layout.histories.values():
             slots += [history.left, history.count, history.left_at]
         self.record_size = 1 + max((slot.index for slot in slots if slot.base == "entity"), default=0)
+        declared = dict(policy.task.interface.features())
+        self.shared = {slot: (name, declared[name].high) for name, slot in layout.features.items() if name in declared}
         self.entities: dict[float, tuple[np.ndarray, np.ndarray]] = {}
         self.live: set[float] = set()
 
@@ -75,12 +77,29 @@ class Twin:
                 put(slot, values[name])
         for name, slots in self.layout.histories.items():
             remembered = values[f"{name}.contains"] != 0.0
-            put(slots.oldest, 7.0)
-            put(slots.left, 7.0 if remembered else 6.0)
+            if slots.left in self.shared:  # that feature tells whether the history has the entity
+                feature, highest = self.shared[slots.left]
+                if (values[feature] >= highest) != remembered:
+                    raise ValueError(f"{feature} = {values[feature]} and {name}.contains = {remembered}: one slot")
+                put(slots.oldest, highest)
+            else:
+                put(slots.oldest, 7.0)
+                put(slots.left, 7.0 if remembered else 6.0)
             put(slots.count, values[f"{name}.count"] if remembered else 99.0)
             put(slots.left_at, values["now"] - values[f"{name}.age"] if remembered else 0.0)
         blocks = (self.globals, record, statistics)
         return (*(block.ctypes.data + 8 * _GUARD for block in blocks), key or 0.0)  # type: ignore[return-value]
+
+    def consistent(self, values: Values) -> dict[str, float]:
+        """The values, in which a history says what the feature says that has the same slot (`queue_layout`)."""
+        made = dict(values)
+        for name, slots in self.layout.histories.items():
+            if slots.left in self.shared:
+                feature, highest = self.shared[slots.left]
+                made[f"{name}.contains"] = float(made[feature] >= highest)
+                if not made[f"{name}.contains"]:
+                    made[f"{name}.count"] = made[f"{name}.age"] = 0.0
+        return made
 
     def observe(self, key: float | None, values: Values) -> None:
         """The entity enters, or is touched; without a key, an event of a task that has no entities."""

@@ -299,6 +299,8 @@ def _finest(value: Fixed) -> int:
 
 
 def _compared(a: Fixed, operator: str, b: Fixed) -> str:
+    if a.text == b.text:  # which compilers warn about where they see it
+        return f"policy_order({a.text}, {b.text}, 0) {operator} 0"
     if a.scale == b.scale or b.constant == 0.0 or a.constant == 0.0:
         return f"{a.text} {operator} {b.text}"
     if a.scale > b.scale:
