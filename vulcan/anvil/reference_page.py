@@ -206,17 +206,21 @@ any of them, or for none: then it has no state, and is no slower for it.
 ```python
 START = 0.5
 
+
 class policy:
-    weight = START           # a register: one number of the whole policy
-    sketch = [0.0] * 256     # an array
+    weight = START  # a register: one number of the whole policy
+    sketch = [0.0] * 256  # an array
+
 
 class obj:
-    tag = 0.0                # a field of each entity, whose name the class has
+    tag = 0.0  # a field of each entity, whose name the class has
+
 
 def on_touch(now, obj, pool, past):
     obj.tag = now
     policy.weight = 0.9 * policy.weight + 0.1
     policy.sketch[hash(obj.id, 1)] += 1
+
 
 def score(now, obj, pool, past):
     return policy.weight * obj.tag + policy.sketch[hash(obj.id, 1)]
