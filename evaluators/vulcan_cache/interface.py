@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vulcan.task import MAX_EXACT_INTEGER, Feature, Objective, Property, Scalar, Setting
+from vulcan.task import MAX_EXACT_INTEGER, Argument, Event, Feature, Objective, Property, Scalar, Setting, event
 
 MAX_REQUESTS = float(2**40)
 TIME_RESOLUTION = 12
@@ -118,3 +118,22 @@ READING = (
     Setting("skip_bad_lines", "flag", "leave out lines that cannot be read, and say how many"),
     Setting("unit_sizes", "flag", "count every object as one byte"),
 )
+
+_EVENTS = {
+    "on_hit": "A request hit: `obj` is in the cache, and counts the request already.",
+    "on_ghost_hit": "A request missed an object that the ghost list remembers; `on_miss` follows. {described}",
+    "on_miss": "A request missed an object that fits into the cache. {described}",
+    "on_refuse": "The object that was missed is not let in. {described}",
+    "on_evict": "`obj` is about to leave the cache. It is still counted in `cache`.",
+    "on_insert": "The object that was missed has entered the cache.",
+}
+_DESCRIBED = "`obj` looks as if it had just entered, but `cache` does not count it."
+
+
+def cache_events(arguments: tuple[Argument, ...], admits: bool) -> tuple[Event, ...]:
+    """Declare the events of a cache; only one that `admits` objects refuses any."""
+    return tuple(
+        event(name, arguments, meaning.format(described=_DESCRIBED))
+        for name, meaning in _EVENTS.items()
+        if admits or name != "on_refuse"
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,10 +13,17 @@ from vulcan.anvil import Policy
 from vulcan.anvil.feature_layout import Layout
 from vulcan_cache import layout, queue_layout
 
+if TYPE_CHECKING:
+    from vulcan.anvil.native.compile import Native
+
 Kernel = Callable[..., tuple[int, int, int, int]]
 
 FAST_COMPILE = 500_000
 """Requests below which optimised compilation costs more than it saves (docs/performance/details.md)."""
+
+RANKING_EVENTS = ("on_hit", "on_ghost_hit", "on_miss", "on_refuse", "on_evict", "on_insert")
+QUEUE_EVENTS = (*RANKING_EVENTS, "on_move", "on_forget")
+"""Events of the mechanisms, in the order in which kernels take their handlers."""
 
 _GOLDEN = 0x9E3779B97F4A7C15
 _MASK = (1 << 64) - 1
@@ -83,9 +90,10 @@ def _queues() -> Kernel:
 def _ranked(kernel: Kernel, run: MechanismRun) -> tuple[int, int, int, int]:
     from vulcan_cache.kernels.heap import new_nodes
 
-    common, records, scores = _common(run, layout.LAYOUT, layout.RECORD)
+    native, common, records = _common(run, layout.LAYOUT, layout.RECORD)
+    scores = native.scores
     return kernel(
-        (scores["priority"], scores.get("admit", 0), *common[0]),
+        (scores["priority"], scores.get("admit", 0), *common[0], *_handlers(native, RANKING_EVENTS)),
         *common[1:],
         records.view(np.int64),
         run.sample_size,
@@ -97,9 +105,10 @@ def _ranked(kernel: Kernel, run: MechanismRun) -> tuple[int, int, int, int]:
 
 
 def _queued(kernel: Kernel, run: MechanismRun) -> tuple[int, int, int, int]:
-    common, _, scores = _common(run, queue_layout.LAYOUT, queue_layout.RECORD)
+    native, common, _ = _common(run, queue_layout.LAYOUT, queue_layout.RECORD)
+    decisions = (native.scores[name] for name in MECHANISMS["queues"].functions)
     return kernel(
-        (*(scores[name] for name in MECHANISMS["queues"].functions), *common[0]),
+        (*decisions, *common[0], *_handlers(native, QUEUE_EVENTS)),
         *common[1:],
         _shares_are_fixed(run.policy),
         np.zeros(queue_layout.QUEUES + 1),
@@ -110,13 +119,16 @@ def _queued(kernel: Kernel, run: MechanismRun) -> tuple[int, int, int, int]:
 def _shares_are_fixed(policy: Policy) -> bool:
     """Whether `share` reads nothing that changes while a trace runs, so that it need not be asked again and again."""
     plan = policy.function("share").plan
-    return set(plan.features) <= {"queue", "cache.capacity"} and not plan.statistics
+    return set(plan.features) <= {"queue", "cache.capacity"} and not plan.statistics and not plan.variables
 
 
-def _common(
-    run: MechanismRun, where: Layout, record: int
-) -> tuple[tuple[Any, ...], NDArray[np.float64], Mapping[str, int]]:
-    """Return the arguments common to all kernels: event addresses, records, and the policy's function addresses."""
+def _handlers(native: Native, events: tuple[str, ...]) -> tuple[int, ...]:
+    """Return the addresses of the policy's handlers, 0 for those it does not have, and of `release`."""
+    return (*(native.events.get(name, 0) for name in events), native.release)
+
+
+def _common(run: MechanismRun, where: Layout, record: int) -> tuple[Native, tuple[Any, ...], NDArray[np.float64]]:
+    """Return the policy's machine code, what every kernel takes (the addresses of observations first), the records."""
     native = run.policy.native(where, hurried=len(run.objects) < FAST_COMPILE)
     records = _aligned(run.object_count * record, record)
     common = (
@@ -125,14 +137,14 @@ def _common(
         run.sizes,
         run.times,
         float(run.weight),
-        native.new_globals(),
+        native.new_globals(run.sample_seed),
         records,
         native.new_statistics(run.object_count),
         np.uint64(native.entity_slots),
         run.capacity,
         run.measure_from,
     )
-    return common, records, native.scores
+    return native, common, records
 
 
 def _aligned(slots: int, record: int) -> NDArray[np.float64]:

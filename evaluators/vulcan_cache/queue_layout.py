@@ -10,7 +10,8 @@ GHOST = QUEUES + 1
 SIZE, COUNT, LAST_ACCESS, INSERTION, HITS, QUEUE, LEFT_COUNT, LEFT_AT = range(8)
 RECORD = 8
 
-# Float64 slots of the globals. ASKED is the queue whose share is asked for. LISTED is GHOST, which an object's QUEUE is
+# Float64 slots of the globals. ASKED is the queue whose share is asked for, or that
+# an object has left. LISTED is GHOST, which an object's QUEUE is
 # while it is in the ghost list. USED_IN and OBJECTS_IN, plus its number, are where a queue has what it holds.
 NOW, USED, CAPACITY, OBJECTS, EVICTIONS, ASKED, LISTED = range(7)
 USED_IN = LISTED
@@ -24,6 +25,7 @@ LAYOUT = Layout(
     features={
         "now": Slot("globals", NOW),
         "queue": Slot("globals", ASKED),
+        "source": Slot("globals", ASKED),
         "obj.id": Slot("key"),
         "obj.size": Slot("entity", SIZE),
         "obj.count": Slot("entity", COUNT),

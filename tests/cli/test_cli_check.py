@@ -17,7 +17,7 @@ DOUBTFUL = (
 def test_a_policy_that_is_accepted_is_described_and_its_warnings_shown_in_its_lines(vulcan: Console) -> None:
     (vulcan.directory / "doubtful.py").write_text(DOUBTFUL)
     lines = vulcan.good("check", "doubtful.py", "--task", "cache_eviction").stdout.splitlines()
-    assert lines[:2] == ["accepted: doubtful.py", "  operations  at most 16 a call (limit 10,000)"]
+    assert lines[:2] == ["accepted: doubtful.py", "  operations  at most 16 per call (limit 10,000)"]
     assert "  features    now, obj.last_access, obj.size" in lines
     assert "    obj.count.ewma(0.3) of the entity: 8 bytes per entity, 0 bytes of the system" in lines
     assert any(

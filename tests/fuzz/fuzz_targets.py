@@ -6,6 +6,7 @@ is a fault of the reader's.
 
 from __future__ import annotations
 
+import bz2
 import contextlib
 import gzip
 import io
@@ -25,6 +26,7 @@ from pathlib import Path
 
 import numpy as np
 import zstandard
+from traces_in_memory import build_trace
 
 from vulcan.anvil import Rejected, check
 from vulcan.errors import UserError
@@ -53,7 +55,6 @@ from vulcan_traces.parsing.source import Source
 from vulcan_traces.raw_requests import RawRequests, join
 from vulcan_traces.readers import FORMATS
 from vulcan_traces.readers.csv_columns import read_csv
-from vulcan_traces.request_trace import build_trace
 from vulcan_traces.spot.load import load_spot
 from vulcan_traces.spot.read import read_spot
 from vulcan_traces.synthetic.generator_spec import is_generator_spec, parse_generator_spec
@@ -423,7 +424,11 @@ TARGETS: dict[str, Target] = {
     "link in an archive": Target(link_archive, (zipped(("folder/link.csv", b"1\n1\n3\n5\n")), zipped(("x", b"y")))),
     "spot": Target(spot, (SPOT, b'{"generator": 1, "metadata": {"gap_seconds": 1.0}, "data": [0]}'), words=JSON_WORDS),
     "spot archive": Target(
-        spot_archive, (tarred("folder/a.json", SPOT), gzip.compress(tarred("folder/a.json", SPOT)), tarred("x", b""))
+        spot_archive,
+        (
+            *(pack(tarred("folder/a.json", SPOT)) for pack in (bytes, gzip.compress, lzma.compress, bz2.compress)),
+            tarred("x", b""),
+        ),
     ),
     "page counts": Target(page_counts, (npz(), npz(compressed=True))),
     "memory workload": Target(

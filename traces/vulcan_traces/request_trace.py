@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from vulcan.errors import UserError
-from vulcan_traces.raw_requests import RawRequests
 from vulcan_traces.storage.dense_ids import DenseIds
 
 _BLOCK = 1 << 20
@@ -76,17 +75,6 @@ class Trace:
         """Objects and sizes, this many at a time that what is made of them takes little memory."""
         for start in range(0, self.requests, _BLOCK):
             yield self.objects[start : start + _BLOCK], self.sizes[start : start + _BLOCK]
-
-
-def build_trace(name: str, digest: str, raw: RawRequests) -> Trace:
-    """Build a trace in memory from a reader's or a generator's columns. Raises UserError if there is no request."""
-    if not len(raw.keys):
-        raise without_request(name, raw.skipped_lines)
-    objects, keys = dense_ids(raw.keys)
-    columns = (objects, raw.sizes, raw.times, next_accesses(objects, len(keys)), keys)
-    for column in columns:
-        column.flags.writeable = False
-    return Trace(name, digest, *columns, skipped_lines=raw.skipped_lines)
 
 
 def without_request(name: str, skipped_lines: int) -> UserError:

@@ -221,6 +221,10 @@ def run() -> None:
         _fail(str(error), 2)
     except MemoryError:
         _fail("there is not enough memory: free some; a search goes on with `vulcan resume`", 2)
+    except RuntimeError as error:
+        if str(error) != "can't start new thread":
+            raise
+        _fail("no thread could be started: allow more memory or processes (`ulimit -v`, `ulimit -u`)", 2)
     except (KeyboardInterrupt, typer.Abort):
         _fail("interrupted", ends.code)
     except BrokenPipeError:

@@ -16,7 +16,7 @@ from vulcan.errors import UserError
 from vulcan.terminal_text import printable
 
 if TYPE_CHECKING:
-    from vulcan.documents.run import InstanceMetricsRow, RunRow, RunsDocument
+    from vulcan.documents.run import InstanceMetricsRow, RepairDocument, RepairedFile, RunRow, RunsDocument
     from vulcan.store import RunRecord
     from vulcan.store.events import CallRecord, CandidateJudged
     from vulcan.store.recovery import RepairReport
@@ -206,7 +206,6 @@ def repair(
       vulcan repair cache_eviction-20260101-120000-ab12
     """
     import shlex
-    from dataclasses import asdict
 
     from vulcan.store.journal import journal_of
     from vulcan.store.recovery import repair as repair_file
@@ -220,10 +219,8 @@ def repair(
             files.append(control)
         done: list[RepairReport] = [repaired for file in files if (repaired := repair_file(file)) is not None]
     if as_json:
-        reports = [
-            {**asdict(one), "file": str(one.file), "kept_as": str(one.backup) if one.backup else None} for one in done
-        ]
-        print_json({"run": str(path), "repaired": reports})
+        document: RepairDocument = {"run": str(path), "repaired": [_repaired(one) for one in done]}
+        print_json(document)
         return
     for one in done:
         _show_repair(one)
@@ -231,6 +228,17 @@ def repair(
         say(f"Go on with `vulcan resume {shlex.quote(str(path))}`.")
     else:
         say(f"nothing is wrong with {path}")
+
+
+def _repaired(one: RepairReport) -> RepairedFile:
+    return {
+        "file": str(one.file),
+        "damage": one.damage,
+        "kept_as": None if one.backup is None else str(one.backup),
+        "replies": one.replies,
+        "lines_lost": one.lines_lost,
+        "replies_left_out": one.replies_left_out,
+    }
 
 
 def _show_repair(one: RepairReport) -> None:

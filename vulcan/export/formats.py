@@ -302,10 +302,12 @@ def export_policy(
 ) -> dict[str, str]:
     """Export a policy: the text of each file by name, the main one first.
 
-    `others` are exporters in addition to those of the task. Raises UserError, also for a policy in free Python if the
-    format does not support it.
+    `others` are exporters in addition to those of the task. Raises UserError, also for a policy in free Python or
+    with state if the format does not support it.
     """
     exporter = find_exporter(format, policy.task, others)
+    if isinstance(policy, Policy) and policy.program.uses_state:
+        raise UserError(f"this policy uses state, which cannot be exported as {format} yet; `vulcan show` prints it")
     if isinstance(policy, ProgramPolicy) and not exporter.takes_programs:
         raise UserError(
             f"task {policy.task.name!r}: its policies are free Python, which cannot be exported as {format}; "

@@ -139,7 +139,7 @@ def _compiled(e: ir.Expression, parameters: Mapping[str, float]) -> _Function:
             return _found(statistic)
         case ir.Query(history, query):
             return operator.itemgetter(f"{history}.{query}")
-        case ir.Local() | ir.Call():
+        case ir.Local() | ir.Call() | ir.Cell() | ir.Element() | ir.Draw():
             raise ValueError(f"{e} has no value outside of its program")
     parts = [_compiled(part, parameters) for part in ir.children(e)]
     if isinstance(e, ir.Choose):

@@ -19,9 +19,9 @@ import marshal
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from types import TracebackType
-from typing import Literal, Protocol, Self
+from typing import Literal, Protocol
 
+from vulcan.closing import Closing
 from vulcan.python_policy.parameters import ProgramParameter, with_values
 from vulcan.python_policy.runner import ERROR, MAX_TEXT, MEMORY, OK
 from vulcan.task import Program, Record, Task
@@ -61,7 +61,7 @@ def groups_of(interface: Program, hook: str) -> list[tuple[str, ...] | None]:
 
 
 @dataclass(slots=True)
-class RunningProgram:
+class RunningProgram(Closing):
     """A program running in its process: a context manager that ends it on exit."""
 
     host: ProgramHost
@@ -102,14 +102,6 @@ class RunningProgram:
     def close(self) -> None:
         """End the process. May be called twice."""
         self.host.end()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 def _failure(reply: bytes) -> ProgramFailed:

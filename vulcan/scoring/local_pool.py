@@ -11,9 +11,9 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
 from queue import SimpleQueue
-from types import TracebackType
-from typing import Protocol, Self
+from typing import Protocol
 
+from vulcan.closing import Closing
 from vulcan.errors import UserError
 from vulcan.scoring.evaluator_process import JailedEvaluator
 from vulcan.scoring.executor import WorkerLost, WorkerRetired
@@ -54,7 +54,7 @@ class QueuedJob:
     future: Future[Outcome] = field(default_factory=Future)
 
 
-class Pool:
+class Pool(Closing):
     """An `Executor` over a fixed number of workers.
 
     The first worker is started at once and fills the on-disk caches for the others, which their first job starts.
@@ -104,14 +104,6 @@ class Pool:
         self._threads.shutdown(wait=True)
         for worker in self._all:
             worker.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _start(self, worker: Worker) -> Defences:
         for left in range(TRIES - 1, -1, -1):

@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass
 from types import TracebackType
 from typing import Literal, NoReturn, Self
 
+from vulcan.closing import Closing
 from vulcan.errors import UserError
 from vulcan.scoring.foreign_code import one_line
 from vulcan.scoring.job import Limits
@@ -53,7 +54,7 @@ class ServerLost(Exception):
     """The loss of the server itself, by no fault of a candidate."""
 
 
-class ForkServer:
+class ForkServer(Closing):
     """A warm, single-threaded process that forks a locked-down one for each candidate.
 
     `runner` is `module:function`. The module is imported once, in the server; the function is called in each child with
@@ -160,14 +161,6 @@ class ForkServer:
             self._process.stderr.close()
         os.close(self._frames.descriptor)
         self._process, self._current = None, None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _exec(self, servers: socket.socket) -> subprocess.Popen[bytes]:
         descriptor = servers.fileno()

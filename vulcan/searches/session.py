@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import random
+import resource
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
@@ -39,6 +40,9 @@ from vulcan.store.runs import RunNotStarted
 from vulcan.task import Task
 
 log = logging.getLogger(__name__)
+
+MIN_ADDRESS_SPACE = 1_200_000 << 10
+"""Bytes of address space that a search needs (`ulimit -v`): with less, threads and numerical libraries do not start."""
 
 CONTROL: StrategyName = "best-of-n"
 _MEASURED = (BaselineMeasured, ReferenceMeasured)
@@ -111,7 +115,8 @@ def open_study(
     with executor_for(config, evidence, machines, prepare) as executor:
         record = RunRecord.of(store.events())
         scorer = make_scorer(find_objective(task, config.objective), record)
-        study = Study(task, config, store, scorer, executor, (display,))
+        offered = task if config.state else replace(task, events=())
+        study = Study(offered, config, store, scorer, executor, (display,))
         display.begin(study)
         yield study
 
@@ -222,6 +227,16 @@ def record_stop(store: Store) -> Iterator[None]:
         raise
 
 
+def check_address_space() -> None:
+    """Raise UserError if this process may use too little address space for a search."""
+    allowed, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if allowed != resource.RLIM_INFINITY and allowed < MIN_ADDRESS_SPACE:
+        raise UserError(
+            f"the address space is limited to {allowed >> 10:,} KiB, and a search needs {MIN_ADDRESS_SPACE >> 10:,}: "
+            "raise it with `ulimit -v unlimited`"
+        )
+
+
 @contextmanager
 def executor_for(
     config: SearchConfig,
@@ -230,6 +245,7 @@ def executor_for(
     meanwhile: Callable[[], None] = lambda: None,
 ) -> Iterator[Executor]:
     """Open an executor. Ray starts while `meanwhile` runs; if it fails to, a warning is logged."""
+    check_address_space()
     setup = Setup(config.task, evidence.everything, allow_unsandboxed=machines.allow_unsandboxed)
     if machines.executor == "local":
         meanwhile()

@@ -20,7 +20,7 @@ from vulcan.errors import UserError
 from vulcan.store.decode import MalformedRow, decode_call, decode_event
 from vulcan.store.events import RunStarted
 from vulcan.store.journal import Journal, JournalEntries, Turn, free_name, journal_of, read_journal
-from vulcan.store.sqlite import COLUMNS_OF_CALL, DamagedRun, SQLiteStore, hash_of
+from vulcan.store.sqlite import COLUMNS_OF_CALL, DamagedRun, SQLiteStore, hash
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +153,7 @@ def _readable(file: Path) -> JournalEntries:
 
         def text_of(key: str) -> str:
             for (text,) in _rows(db, "SELECT text FROM texts WHERE hash = ?", key):
-                if isinstance(text, str) and hash_of(text) == key:
+                if isinstance(text, str) and hash(text) == key:
                     return text
             raise MalformedRow("a text is gone")
 

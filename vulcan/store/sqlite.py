@@ -285,7 +285,7 @@ class SQLiteStore:
         if found != "ok":
             raise DamagedRun(self.path, " ".join(str(found).split()))
         for key, text in self._rows("SELECT hash, text FROM texts"):
-            if key != hash_of(text):
+            if key != hash(text):
                 raise DamagedRun(self.path, "a text is not as it was written")
         for expected, (row, _, _) in enumerate(self.numbered(), 1):
             if row != expected:
@@ -382,7 +382,7 @@ class SQLiteStore:
         self._write(changes)
 
     def _text(self, text: str) -> str:
-        key = hash_of(text)
+        key = hash(text)
         self._db.execute("INSERT OR IGNORE INTO texts VALUES (?, ?)", (key, text))
         return key
 
@@ -391,7 +391,7 @@ class SQLiteStore:
         if not found:
             raise DamagedRun(self.path, "a text is gone")
         text = str(found[0][0])
-        if hash_of(text) != key:
+        if hash(text) != key:
             raise DamagedRun(self.path, "a text is not as it was written")
         return text
 
@@ -403,7 +403,7 @@ class SQLiteStore:
             self._db.close()
 
 
-def hash_of(text: str) -> str:
+def hash(text: str) -> str:
     """Return the key of a text in the table `texts`."""
     return hashlib.sha256(text.encode("utf-8", errors="surrogatepass")).hexdigest()
 

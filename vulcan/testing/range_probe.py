@@ -77,8 +77,8 @@ class WatchedPolicy(Policy):
     def native(self, layout: Layout, hurried: bool = False) -> Native:
         return self._watch_native(super().native(layout, hurried), layout)
 
-    def reference(self) -> Reference:
-        return WatchedReference(self.program, self.plan, self.task, self.seen)
+    def reference(self, seed: int = 0) -> Reference:
+        return WatchedReference(self.program, self.plan, self.task, self.seen, seed)
 
     def function(self, name: str | None = None) -> PolicyFunction:
         alone = super().function(name)
@@ -128,8 +128,8 @@ class WatchedFunction(PolicyFunction):
 class WatchedReference(Reference):
     """A policy as a Python callable that records range violations."""
 
-    def __init__(self, program: ir.Module, plan: Plan, task: Task, seen: Violations) -> None:
-        super().__init__(program, plan, task.interface)
+    def __init__(self, program: ir.Module, plan: Plan, task: Task, seen: Violations, seed: int = 0) -> None:
+        super().__init__(program, plan, task.interface, seed)
         self._task = task
         self._seen = seen
         self._occasions_of = task.interface.occasions
@@ -151,6 +151,10 @@ class WatchedReference(Reference):
     def observe_occasion(self, occasion: str, features: Features) -> None:
         self._look({n: self._all[n] for n, o in self._occasions_of.items() if o == occasion}, features)
         super().observe_occasion(occasion, features)
+
+    def handle(self, event: str, features: Features, key: Hashable = None) -> dict[str, float]:
+        self._look(dict(self._task.event(event).features()), features)
+        return super().handle(event, features, key)
 
     def _look(self, declared: Mapping[str, Feature], features: Features) -> None:
         for name, feature in declared.items():

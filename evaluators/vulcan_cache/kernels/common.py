@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from vulcan.anvil.native.policy_calls import call_event
 from vulcan.kernel_support import allocating_kernel, helper, kernel, types
 from vulcan_cache.kernels.intrinsics import prefetch
 
@@ -85,6 +86,13 @@ def fetch(statistics, row, width):
     if width > U(0):
         prefetch(statistics, row)
         prefetch(statistics, row + min(width, A_LINE) - U(1))
+
+
+@helper
+def tell(handler, globals_, records, statistics, width, key):
+    """Call the policy's handler of an event of the object, or `release`, if there is one."""
+    if handler != 0:
+        call_event(handler, globals_, records, key << U(3), statistics, key * width, float(np.int64(key)))
 
 
 @helper

@@ -20,6 +20,7 @@ from vulcan_cache.kernels.common import (
     U,
     fetch_object,
     policy_kernel,
+    tell,
     time_of,
     with_one_more,
 )
@@ -134,7 +135,7 @@ def _take(globals_, records, links, key, queue, weight):
 
 
 @helper
-def _remember(records, links, objects, key, count, now, ghosts, share, weight):
+def _remember(globals_, records, statistics, width, links, objects, key, count, now, ghosts, share, weight, on_forget):
     """Put an object on the ghost list, from whose tail others are pushed out. Gives the bytes that are listed then."""
     at = key << U(3)
     size = records[at | U(SIZE)] * weight
@@ -142,6 +143,7 @@ def _remember(records, links, objects, key, count, now, ghosts, share, weight):
         sentinel = _sentinel(objects, _GHOST)
         while ghosts + size > share:
             forgotten = U(links[sentinel << U(1)])
+            tell(on_forget, globals_, records, statistics, width, forgotten)
             _unlink(links, forgotten)
             records[(forgotten << U(3)) | U(QUEUE)] = 0.0
             ghosts -= records[(forgotten << U(3)) | U(SIZE)] * weight
@@ -154,7 +156,7 @@ def _remember(records, links, objects, key, count, now, ghosts, share, weight):
 
 
 @policy_kernel(
-    8,  # share, insert, hit, tail, keep, enter, update, leave
+    17,  # share, insert, hit, tail, keep, enter, update, leave, the handlers of `mechanisms.QUEUE_EVENTS`, release
     types.boolean,  # whether shares stay as they are
     FLOATS,  # room for the share of the ghost list and of each queue, in bytes
     HALF_WORDS,  # links
@@ -176,7 +178,8 @@ def queues(
     links,
 ):
     """Objects enter at the head of a queue, and the policy says of those at a tail whether they leave or move."""
-    share, insert, hit, tail, keep, enter, update, leave = policy
+    share, insert, hit, tail, keep, enter, update, leave = policy[:8]
+    on_hit, on_ghost_hit, on_miss, on_refuse, on_evict, on_insert, on_move, on_forget, release = policy[8:]
     count = U(links.shape[0] // 2 - GHOST - 1)
     room = float(capacity)
     globals_[CAPACITY] = room
@@ -213,10 +216,13 @@ def queues(
             records[at | U(LAST_ACCESS)] = now
             if update != 0:
                 call_event(update, globals_, records, at, statistics, key * width, float(np.int64(key)))
+            tell(on_hit, globals_, records, statistics, width, key)
             to = _answer(hit, globals_, records, statistics, width, key, 0.0)
             if to != _NOWHERE:
                 _take(globals_, records, links, key, holder, weight)
                 _put(globals_, records, links, count, key, U(to), weight)
+                globals_[ASKED] = float(np.int64(holder))
+                tell(on_move, globals_, records, statistics, width, key)
                 filled |= U(U(to) != holder) << U(to)
         else:
             size = float(sizes[r])
@@ -230,17 +236,23 @@ def queues(
                 records[at | U(HITS)] = 0.0
                 records[at | U(LAST_ACCESS)] = now
                 records[at | U(INSERTION)] = now
+                tell(on_ghost_hit if holder == _GHOST else release, globals_, records, statistics, width, key)
+                tell(on_miss, globals_, records, statistics, width, key)
                 to = _answer(insert, globals_, records, statistics, width, key, -1.0)
                 if to > _NOWHERE:
                     needed = size * weight
                 else:
                     evicted = with_one_more(evicted, key)
                     known = records[at | U(LEFT_COUNT)] if holder == _GHOST else 0.0
+                    tell(on_refuse, globals_, records, statistics, width, key)
                     records[at | U(QUEUE)] = 0.0
                     if to != _FORGET:
                         if not is_fixed:
                             _ask_shares(share, globals_, records, statistics, shares)
-                        ghosts = _remember(records, links, count, key, known + 1.0, now, ghosts, shares[0], weight)
+                        ghosts = _remember(
+                            globals_, records, statistics, width, links, count, key, known + 1.0, now, ghosts,
+                            shares[0], weight, on_forget,
+                        )  # fmt: skip
             if r >= U(measure_from):
                 misses += 1
                 missed_bytes += sizes[r]
@@ -268,9 +280,12 @@ def queues(
                 _take(globals_, records, links, victim, shrinking, weight)
                 records[place | U(HITS)] = math.floor(min(max(kept, 0.0), MAX_REMEMBERED))
                 _put(globals_, records, links, count, victim, U(goes), weight)
+                globals_[ASKED] = float(np.int64(shrinking))
+                tell(on_move, globals_, records, statistics, width, victim)
                 if filled != U(0):
                     filled |= U(1) << U(goes)
             else:
+                tell(on_evict, globals_, records, statistics, width, victim)
                 if leave != 0:
                     call_event(leave, globals_, records, place, statistics, victim * width, float(np.int64(victim)))
                 _take(globals_, records, links, victim, shrinking, weight)
@@ -282,8 +297,9 @@ def queues(
                 records[place | U(QUEUE)] = 0.0
                 if goes != _FORGET:
                     ghosts = _remember(
-                        records, links, count, victim, records[place | U(COUNT)], now, ghosts, shares[0], weight
-                    )
+                        globals_, records, statistics, width, links, count, victim, records[place | U(COUNT)], now,
+                        ghosts, shares[0], weight, on_forget,
+                    )  # fmt: skip
                 shrinking = U(0)
         if needed > 0.0:
             if has_shrunk:
@@ -294,5 +310,6 @@ def queues(
             _put(globals_, records, links, count, key, U(to), weight)
             if enter != 0:
                 call_event(enter, globals_, records, at, statistics, key * width, float(np.int64(key)))
+            tell(on_insert, globals_, records, statistics, width, key)
         r += U(1)
     return misses, missed_bytes, bypassed, evicted

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from vulcan.anvil import Policy
     from vulcan_link.kernel.bottleneck import LinkLog
     from vulcan_link.kernel.cell import Cell, Measurement
+    from vulcan_link.kernel.documents import KernelRunDocument, LinkFigures, MeasuredLink
     from vulcan_link.result import LinkResult
 
 app = typer.Typer(
@@ -154,7 +155,12 @@ def _write_log(path: Path, cell: Cell, log: LinkLog) -> None:
     write_text(path, "\n".join(mahimahi_log(log, times)) + "\n")
 
 
-def _document(label: str, cell: Cell, measured: Measurement, predicted: LinkResult | None) -> dict[str, Any]:
+def _document(label: str, cell: Cell, measured: Measurement, predicted: LinkResult | None) -> KernelRunDocument:
+    figures = {
+        **asdict(measured),
+        "goodput_mbps": measured.goodput_mbps,
+        "retransmitted": measured.retransmitted,
+    }
     return {
         "algorithm": label,
         "link": cell.link.name,
@@ -163,16 +169,12 @@ def _document(label: str, cell: Cell, measured: Measurement, predicted: LinkResu
         "buffer_packets": cell.buffer,
         "seconds": cell.seconds,
         "linux": platform.release(),
-        "kernel": {
-            **asdict(measured),
-            "goodput_mbps": measured.goodput_mbps,
-            "retransmitted": measured.retransmitted,
-        },
+        "kernel": cast("MeasuredLink", figures),
         "simulator": None if predicted is None else _of_simulator(predicted),
     }
 
 
-def _of_simulator(result: LinkResult) -> dict[str, Any]:
+def _of_simulator(result: LinkResult) -> LinkFigures:
     """Return the simulator's figures under the kernel's names."""
     return {
         "utilisation": result.utilisation,
@@ -207,7 +209,7 @@ def _print(label: str, cell: Cell, measured: Measurement, predicted: LinkResult 
         f"{cell.seconds:g} s{flows}"
     )
     rows = [_row(f"Linux {document['linux'].partition('-')[0]}", document["kernel"])]
-    if predicted is not None:
+    if document["simulator"] is not None:
         rows.append(_row("simulator", document["simulator"]))
     print_table(_COLUMNS, rows)
     if len(measured.flows) > 1:
@@ -222,7 +224,7 @@ def _print(label: str, cell: Cell, measured: Measurement, predicted: LinkResult 
         )
 
 
-def _row(name: str, figures: dict[str, Any]) -> tuple[str, ...]:
+def _row(name: str, figures: LinkFigures) -> tuple[str, ...]:
     return (
         name,
         f"{figures['utilisation']:.4f}",

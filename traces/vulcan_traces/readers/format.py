@@ -35,6 +35,10 @@ def split_lines(source: Source, delimiter: str | None) -> list[list[str]]:
     ]
 
 
+MAX_DIGITS = 40
+"""Digits of a number in a trace: more is damage, and `int` refuses some thousands."""
+
+
 def all_integers(fields: list[str]) -> bool:
     """Check whether each field is a whole number, in ASCII digits."""
-    return all(field.isascii() and field.removeprefix("-").isdigit() for field in fields)
+    return all(len(field) <= MAX_DIGITS and field.isascii() and field.removeprefix("-").isdigit() for field in fields)

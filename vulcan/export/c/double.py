@@ -75,20 +75,13 @@ class _Function(Statements):
     def returned(self, value: ir.Expression) -> str:
         return self.value(value)
 
-    def truth(self, test: ir.Expression) -> str:
-        match test:
-            case ir.Compare(operators, operands):
-                values = [self.value(operand) for operand in operands]
-                pairs = zip(operators, values, values[1:], strict=False)
-                return " && ".join(f"{a} {operator} {b}" for operator, a, b in pairs)
-            case ir.Operate("and" | "or" as operation, operands):
-                return (" && " if operation == "and" else " || ").join(f"({self.truth(o)})" for o in operands)
-            case ir.Operate("not", (operand,)):
-                return f"!({self.truth(operand)})"
-            case ir.Operate("truth", (operand,)):
-                return self.truth(operand)
-            case _:
-                return f"{self.value(test)} != 0.0"
+    def compared(self, comparison: ir.Compare) -> Iterator[str]:
+        values = [self.value(operand) for operand in comparison.operands]
+        for operator, a, b in zip(comparison.operators, values, values[1:], strict=False):
+            yield f"{a} {operator} {b}"
+
+    def nonzero(self, value: ir.Expression) -> str:
+        return f"{self.value(value)} != 0.0"
 
     def value(self, e: ir.Expression) -> str:
         match e:
@@ -106,6 +99,8 @@ class _Function(Statements):
                 return self.statistic(e)
             case ir.Occurrences(statistic, value):
                 return self.occurrences(statistic, self.value(value))
+            case ir.Cell() | ir.Element() | ir.Draw():
+                raise AssertionError(f"{e}: policies with state are refused before")
             case ir.Compare() | ir.Operate("not" | "truth"):
                 return f"({self.truth(e)} ? 1.0 : 0.0)"
             case ir.Choose(test, then, otherwise):

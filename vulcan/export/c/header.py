@@ -56,7 +56,8 @@ def origin(policy: Policy, provenance: Provenance, needs: str, about: str) -> st
 
 def _printable(text: str) -> str:
     """Escape the text for a comment, so that it can be read back."""
-    text = "\n".join(text.splitlines()).expandtabs()
+    text = re.sub("\r\n?", "\n", text)
+    text = re.sub("^[ \t\f]*\f", "", text, flags=re.MULTILINE).replace("\f", " ").expandtabs()  # as Python reads it
     return "".join(c if c == "\n" or c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 

@@ -14,8 +14,16 @@ _WORDS = """
     sizeof static struct switch thread_local true typedef typeof union unix unsigned void volatile while i386 errno
     stdin stdout stderr
 """
-_KEYWORDS = frozenset(_WORDS.split())
-_OURS = frozenset({"features", "state", "entity"})
+_WORDS_OF_CPP = """
+    and_eq bitand bitor catch char8_t char16_t char32_t class co_await co_return co_yield compl concept const_cast
+    consteval constinit decltype delete dynamic_cast explicit export friend mutable namespace new noexcept not_eq
+    operator or_eq private protected public reinterpret_cast requires static_assert static_cast template this throw try
+    typeid typename using virtual wchar_t xor xor_eq
+"""
+_CALLED = "rint trunc floor ceil fabs"
+"""What the code of a function calls by the name that C has for it; a local of that name would hide it."""
+_KEYWORDS = frozenset((_WORDS + _WORDS_OF_CPP).split())
+_OURS = frozenset({"features", "state", "entity", *_CALLED.split()})
 
 
 def feature_name(name: str) -> str:

@@ -70,6 +70,8 @@ class Expressions:
                 return ast.IfExp(self.truth(test), self.value(then), self.value(otherwise))
             case ir.Call(function, arguments):
                 return _call(self.names[function], *map(self.value, arguments))
+            case ir.Cell() | ir.Element() | ir.Draw():
+                raise AssertionError(f"{e}: policies with state are refused before")
             case ir.Compare() | ir.Operate("not"):
                 return _call("float", self.truth(e))
             case ir.Operate("truth", (operand,)):
