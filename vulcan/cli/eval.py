@@ -104,7 +104,9 @@ def evaluate(
         for instance in instances
         for name, kind, metrics in measured
     ]
-    means = [_mean(name, kind, [r for r in rows if r["policy"] == name]) for name, kind, _ in measured]
+    means = [
+        _mean(name, kind, [r for r in rows if (r["policy"], r["kind"]) == (name, kind)]) for name, kind, _ in measured
+    ]
     if plot is not None:
         _plot(plot, declared, instances, measured, f"{declared.name}: {policy.stem} and the known policies")
     if as_json:
