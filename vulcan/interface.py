@@ -115,11 +115,14 @@ Argument = Scalar | Entity | Global | History
 class Mechanism:
     """The way in which the evaluator uses a policy's numbers. *When* it calls the policy is part of the interface.
 
-    `meaning` is whole sentences; it may name the task's settings in braces, as `{sample_size}`.
+    `meaning` is whole sentences; it may name the task's settings in braces, as `{sample_size}`. `simultaneous` is for a
+    mechanism of RANK that scores all the entities of a decision at the same moment, so that a term which is equal for
+    all of them has no effect.
     """
 
     name: str
     meaning: str
+    simultaneous: bool = False
 
     def spelled(self, settings: Mapping[str, Json]) -> str:
         """Return the meaning, with these settings filled in."""

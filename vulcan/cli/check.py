@@ -63,7 +63,7 @@ def check(
             "policy": str(policy),
             "accepted": True,
             "plan": _document(checked),
-            "warnings": findings_document(checked.warnings),
+            "warnings": findings_document((*checked.warnings, *checked.ranking_warnings)),
         }
         print_json(document)
         return
@@ -104,8 +104,9 @@ def _describe(path: Path, policy: Policy) -> None:
         say(f"    {_spelled(used, policy.task)}: {used.entity:,} bytes an entity, {used.system:,} bytes of the system")
     total = _total(memory)
     say(f"  memory      {total[0]:,} bytes of statistics an entity, {total[1]:,} bytes of the system")
-    say(f"  warnings    {'none' if not policy.warnings else ''}".rstrip())
-    _explain(policy.source, policy.warnings)
+    warnings = (*policy.warnings, *policy.ranking_warnings)
+    say(f"  warnings    {'none' if not warnings else ''}".rstrip())
+    _explain(policy.source, warnings)
 
 
 def _explain(source: str, findings: Sequence[Located]) -> None:
