@@ -20,6 +20,12 @@ def check_name(name: str, what: str) -> None:
         raise ValueError(f"{what} {name!r}: a name is lower-case letters, digits and underscores")
 
 
+def _to_floats(declared: object, *names: str) -> None:
+    """Convert whole numbers to floats, as which all bounds are printed and computed with."""
+    for name in names:
+        object.__setattr__(declared, name, float(getattr(declared, name)))
+
+
 @dataclass(frozen=True, slots=True)
 class Feature:
     """A quantity that a policy may read.
@@ -46,6 +52,7 @@ class Feature:
             raise ValueError(f"feature {self.name!r}: low {self.low} is above high {self.high}")
         if not max(abs(self.low), abs(self.high)) <= 1e300:
             raise ValueError(f"feature {self.name!r}: its range must stay within 1e300")
+        _to_floats(self, "low", "high", "unknown")
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,6 +206,10 @@ class Value(Signature):
     low: float = 0.0
     high: float = MAX_EXACT_INTEGER
     mechanisms: tuple[Mechanism, ...] = ()
+
+    def __post_init__(self) -> None:
+        Signature.__post_init__(self)
+        _to_floats(self, "low", "high")
 
 
 @dataclass(frozen=True, slots=True)

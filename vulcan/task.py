@@ -130,6 +130,9 @@ class Property:
             raise ValueError(f"property {self.name!r}: {self.kind} takes no {name}")
         if self.kind == "bounded":
             self._check_bounds()
+            for name in ("low", "high"):  # whole numbers are printed and computed with as floats
+                bound = getattr(self, name)
+                object.__setattr__(self, name, None if bound is None else float(bound))
 
     def _check_bounds(self) -> None:
         bounds = [bound for bound in (self.low, self.high) if bound is not None]

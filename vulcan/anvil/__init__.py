@@ -8,7 +8,8 @@ policy.function("decide")           # one of several functions of a policy
 """
 
 from vulcan.anvil.feature_layout import HistorySlots, Layout, Slot
+from vulcan.anvil.interpreter import Reference
 from vulcan.anvil.policy import Policy, PolicyFunction, check
 from vulcan.anvil.rejection import Rejected, Violation
 
-__all__ = ["HistorySlots", "Layout", "Policy", "PolicyFunction", "Rejected", "Slot", "Violation", "check"]
+__all__ = ["HistorySlots", "Layout", "Policy", "PolicyFunction", "Reference", "Rejected", "Slot", "Violation", "check"]

@@ -1,7 +1,7 @@
 """Warnings about rankings: what is equal for all the entities that a mechanism compares decides nothing.
 
-They depend on the task's mechanisms, and are no part of a policy's verdict: `vulcan check` and the playground show them,
-a search records none.
+They depend on the task's mechanisms, and are no part of a policy's verdict: `vulcan check` and the playground show
+them, a search records none.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from vulcan.anvil.lint import PolicyWarning
 from vulcan.anvil.unparse import emit_source
 from vulcan.interface import Entity, Rank, Signature
 
-_READ_THE_ENTITY = "read a feature, a statistic or a history of `{entity}`"
 _LEAVE_OUT = "leave it out, or let it weight what differs"
 
 
@@ -31,15 +30,19 @@ def ranking_warnings(program: ir.Module, declared: Rank, interface: Signature) -
     depends = follow(program, interface, any_parameters=True).results[declared.function].depends
     if not any(_is_of(leaf, entity) for leaf in depends):
         at = next((s.at for s in reversed(body) if isinstance(s, ir.Return)), (1, 1))
-        message = f"the result depends on nothing of `{entity.name}`: under {under} it is equal for all that are compared"
-        return (PolicyWarning("equal-for-all", *at, message, _READ_THE_ENTITY.format(entity=entity.name) + instead),)
+        message = f"the result depends on nothing of `{entity.name}`: under {under} it is equal for all compared"
+        hint = f"read a feature, a statistic or a history of `{entity.name}`{instead}"
+        return (PolicyWarning("equal-for-all", *at, message, hint),)
+    equal = f"is added for each `{entity.name}`, and under {under} it is equal for all compared"
     return tuple(
         PolicyWarning(
-            "cancels", *at, f"`{_text(term, interface)}` is added for each `{entity.name}`, and under {under} it is "
-            "equal for all that are compared, so that it does not change their order", _LEAVE_OUT + instead,
+            "cancels",
+            *at,
+            f"`{_text(term, interface)}` {equal}, so that it does not change their order",
+            _LEAVE_OUT + instead,
         )
         for term, at in _common_terms(body, entity)
-    )  # fmt: skip
+    )
 
 
 def _common_terms(body: tuple[ir.Statement, ...], entity: Entity) -> Iterator[tuple[ir.Expression, ir.Position]]:

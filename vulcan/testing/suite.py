@@ -162,6 +162,7 @@ CHECKS: tuple[Check, ...] = (
     Check("inputs", "its evaluator changes nothing that it is handed", measurement_checks.inputs,
           (*_MEASURED, "baselines")),
     Check("features", "features are within their declared ranges", measurement_checks.features, _MEASURED),
+    Check("statistics", "statistics take in what happens", measurement_checks.statistics, _MEASURED),
     Check("decides", "what a policy returns decides something", measurement_checks.decides, _MEASURED),
     Check("objective", "higher scores are better", measurement_checks.objective, (*_MEASURED, "baselines", "metrics")),
     Check("splits", "what is searched on is in no other split", measurement_checks.splits,
