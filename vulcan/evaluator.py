@@ -116,6 +116,19 @@ class OffersDecisions(Protocol):
 
 
 @runtime_checkable
+class ExplainsInstances(Protocol):
+    """An optional capability of evaluators: recognising instances on which every policy measures the same."""
+
+    def why_indifferent(self, instance: Instance) -> str | None:
+        """Return the reason why no policy can differ on the instance, and what to change; None where policies may."""
+
+
+def why_indifferent(evaluator: Evaluator, instance: Instance) -> str | None:
+    """Return why every policy measures the same on the instance; None where they may differ, or nobody knows."""
+    return evaluator.why_indifferent(instance) if isinstance(evaluator, ExplainsInstances) else None
+
+
+@runtime_checkable
 class OffersFingerprints(Protocol):
     """An optional capability of evaluators: workload fingerprints, by which a policy can be selected."""
 

@@ -55,7 +55,7 @@ def evaluate(
       vulcan eval best.py --task congestion_control --link a.down --link b.down --plot picture.html
     """
     from vulcan.anvil import Rejected
-    from vulcan.evaluator import load_evaluator
+    from vulcan.evaluator import load_evaluator, why_indifferent
     from vulcan.python_policy.check import check_policy
     from vulcan.registry import find_task, task_reference
     from vulcan.scoring import Job, LocalExecutor, Setup
@@ -88,6 +88,9 @@ def evaluate(
     instances = tuple(i for i in find_instances(declared, config, evaluator) if i.split == wanted)
     if not instances:
         raise UserError(f"there is no instance in the part {part!r}")
+    for instance in instances:
+        if (reason := why_indifferent(evaluator, instance)) is not None:
+            tell(f"{instance.name}: every policy measures the same: {reason}")
     scorer = Scorer(chosen, instances)
     baselines = list(baseline_events(chosen, evaluator, instances, lambda _: None))
     for event in baselines:
