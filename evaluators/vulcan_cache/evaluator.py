@@ -121,8 +121,8 @@ class CacheEvaluator:
         footprint = int(requests.sizes[is_first].sum(dtype=np.int64))
         if p["capacity"] >= footprint:
             return (
-                f"the cache of {p['capacity']:,} bytes holds all {footprint:,} bytes requested up to there, and nothing "
-                "is ever evicted; choose a smaller --cache-size"
+                f"the cache of {p['capacity']:,} bytes holds all {footprint:,} bytes requested up to there, and "
+                "nothing is ever evicted; choose a smaller --cache-size"
             )
         smallest = int(requests.sizes.min())
         if p["capacity"] < smallest:
