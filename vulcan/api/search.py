@@ -34,7 +34,8 @@ def search(
 
     Options have the names, meanings and defaults of the command line (`vulcan search --help`), with underscores; None
     means the default. They include the task's own, such as `trace` and `cache_size` of cache_eviction; a repeatable
-    one takes a list. A trace may be a pandas DataFrame. The environment variables VULCAN_MODEL, VULCAN_API_BASE and VULCAN_RUNS_DIR apply too.
+    one takes a list, and a trace may be a pandas DataFrame. The environment variables VULCAN_MODEL, VULCAN_API_BASE
+    and VULCAN_RUNS_DIR apply too.
     With `model="ask"` the run is opened for `vulcan ask` and `vulcan tell`.
 
     Args:

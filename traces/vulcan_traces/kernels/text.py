@@ -180,7 +180,7 @@ def _date_and_time(data, start, end):
         sign = 1 if data[i] == ord("+") else -1
         width = end - i
         minutes_at = i + 4 if width == 6 and data[i + 3] == ord(":") else i + 3
-        if width != 6 and width != 5 and width != 3:
+        if width not in (3, 5, 6):
             return False, 0.0
         hours = _digits(data, i + 1, i + 3)
         minutes = 0 if width == 3 else _digits(data, minutes_at, minutes_at + 2)
