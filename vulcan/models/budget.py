@@ -292,6 +292,14 @@ class Meter:
         most = most_cost(self.price, request.messages, self.max_tokens or 0)
         return Bill(self, self.budget.acquire(most, (request.proposal, request.turn)), most)
 
+    def begin_if_room(self, request: Request) -> Bill | None:
+        """Reserve as `begin` does; None where there is no room now."""
+        if self.budget is None:
+            return Bill(self, None, None)
+        most = most_cost(self.price, request.messages, self.max_tokens or 0)
+        reservation = self.budget.reserve(most)
+        return None if reservation is None else Bill(self, reservation, most)
+
     def late(self) -> str | None:
         """Say that the minutes of the budget are over; None before."""
         return None if self.budget is None else self.budget.late()
@@ -342,7 +350,8 @@ def metered(name: str, settings: CallSettings, budget: Budget | None, price: Pri
     if budget.dollars is not None and not price.known:
         raise UserError(
             f"model {name!r}: its price is not known, so that a budget in dollars cannot be kept; use "
-            "--budget-tokens, or a model that litellm's price table has"
+            "--budget-tokens, say the price with --price-in and --price-out, or take a model that litellm's price table "
+            "has"
         )
     if settings.max_tokens is None:
         tokens = min(REPLY_TOKENS, price.longest_reply or REPLY_TOKENS)

@@ -65,6 +65,9 @@ class RunDisplay(Protocol):
     def preparing(self, what: str) -> None:
         """Report a preparation that takes a while."""
 
+    def waiting(self, what: str) -> None:
+        """Report what the search has been waiting for."""
+
     def begin(self, study: Study) -> None:
         """Report that the search itself begins or resumes."""
 
@@ -111,7 +114,7 @@ def open_study(
     with executor_for(config, evidence, machines, prepare) as executor:
         record = RunRecord.of(store.events())
         scorer = make_scorer(find_objective(task, config.objective), record)
-        study = Study(task, config, store, scorer, executor, (display,))
+        study = Study(task, config, store, scorer, executor, (display,), display.waiting)
         display.begin(study)
         yield study
 
