@@ -69,6 +69,9 @@ class Objective:
 
     `score(metrics, references)` receives the candidate's metrics on an instance and the metrics of every policy in
     `references` (names of the evaluator's baselines) there.
+
+    The result of a search is summed up in a sentence with the values of `metric`: `label` is what they are, such as
+    `misses`, `form` how one is written, such as `.1%`, and `usual` names baselines that are in common use.
     """
 
     name: str
@@ -76,6 +79,14 @@ class Objective:
     meaning: str
     score: Callable[[Metrics, Mapping[str, Metrics]], float]
     references: tuple[str, ...] = ()
+    label: str = ""
+    form: str = ".4g"
+    usual: tuple[str, ...] = ()
+
+    def spelled(self, value: float, *, label: bool = False) -> str:
+        """Return a value of the metric as a sentence has it, with or without saying what it is."""
+        text = format(value, self.form).replace("%", " %")
+        return f"{text} {self.label or self.metric.replace('_', ' ')}" if label else text
 
 
 _NEEDED = {

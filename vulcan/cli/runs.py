@@ -79,6 +79,9 @@ def show(
         bool,
         typer.Option("--config", help="Print the configuration of the search as TOML, for `vulcan search --config`."),
     ] = False,
+    brief: Annotated[
+        bool, typer.Option("--brief", help="Print only the result in a sentence, and the winner's program.")
+    ] = False,
     runs_dir: RunsDirectory = RUNS,
     as_json: AsJson = False,
 ) -> None:
@@ -90,14 +93,14 @@ def show(
       vulcan show cache_eviction-20260101-120000-ab12 12
       vulcan show cache_eviction-20260101-120000-ab12 --config > search.toml
     """
-    from vulcan.cli.summary import print_run
+    from vulcan.cli.summary import print_result, print_run
     from vulcan.errors import UserError
     from vulcan.results.run import state_of
     from vulcan.searches.costs import Costs
     from vulcan.store import RunRecord
     from vulcan.store.runs import find_run, open_store
 
-    place = find_run(run, runs_dir)
+    place, summarised = find_run(run, runs_dir), False
     with closing(open_store(place)) as store:
         record, costs = RunRecord.of(store.events()), Costs.of(store.calls())
         if config:
@@ -105,13 +108,18 @@ def show(
                 raise UserError("--config prints the whole search: leave out the candidate")
             _show_config(record, str(place), as_json=as_json)
             return
+        if brief:
+            if candidate is not None or as_json:
+                raise UserError("--brief is about the whole run, and no JSON: leave out the others")
+            print_result(place, record)
+            return
         if candidate is None:
             if not as_json:
                 say(f"run {place}: task {record.config.get('task')}, {state_of(record)}")
             print_run(place, record, costs, as_json=as_json)
             if record.chosen is None or as_json:
                 return
-            candidate = record.chosen.candidate
+            candidate, summarised = record.chosen.candidate, True
         if candidate not in record.candidates:
             raise UserError(f"{place} has no candidate {candidate}: they go from 1 to {len(record.candidates)}")
         judged = record.candidates[candidate]
@@ -122,6 +130,9 @@ def show(
         print_json(candidate_document(record, judged, call))
     else:
         _show_candidate(record, judged, call)
+        if not summarised:
+            say()
+            say(judged.source.rstrip() or "(no program)")
 
 
 def _show_config(record: RunRecord, place: str, *, as_json: bool) -> None:
@@ -162,8 +173,6 @@ def _show_candidate(record: RunRecord, judged: CandidateJudged, call: CallRecord
         for warning in judged.warnings:
             say(f"    {warning}")
     _show_metrics(metric_rows(record, judged.candidate))
-    say()
-    say(judged.source.rstrip() or "(no program)")
 
 
 def _show_metrics(rows: list[InstanceMetricsRow]) -> None:

@@ -11,6 +11,7 @@ from vulcan.results.run import (
     Named,
     compare_instances,
     gap,
+    headline,
     interval_of,
     proposals,
     refined,
@@ -33,12 +34,13 @@ def print_run(run: Path, record: RunRecord, costs: Costs, *, as_json: bool) -> N
     if as_json:
         print_json(run_document(run, record, costs))
     else:
-        print_summary(record, costs)
+        print_summary(run, record, costs)
 
 
-def print_summary(record: RunRecord, costs: Costs) -> None:
-    """Print the scores of the winner and every known policy, overall and per instance, and the search's cost."""
+def print_summary(run: Path, record: RunRecord, costs: Costs) -> None:
+    """Print the result in a sentence and the winner, then all scores, overall and per instance, and the cost."""
     scorer = scorer_of(record)
+    print_result(run, record)
     shown = [split for split in SPLITS if any(i.split == split for i in record.instances)]
     _print_scores(record, shown)
     if record.chosen is not None:
@@ -47,6 +49,14 @@ def print_summary(record: RunRecord, costs: Costs) -> None:
         say("Nothing was held out: these are the scores that the search itself saw.")
     _print_instances(list(compare_instances(record, scorer)), shown)
     _print_effort(record, costs)
+
+
+def print_result(run: Path, record: RunRecord) -> None:
+    """Print the result in a sentence, and the winner's program; nothing where there is no winner."""
+    if record.chosen is not None:
+        if (text := headline(run, record)) is not None:
+            say(f"\n{text}")
+        say(f"\n{record.candidates[record.chosen.candidate].source.strip()}")
 
 
 def _print_scores(record: RunRecord, shown: list[SplitName]) -> None:

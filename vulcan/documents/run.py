@@ -103,6 +103,7 @@ class RunDocument(TypedDict):
     state: Annotated[
         Literal["finished", "interrupted", "error", "open"], "`open` where the run has not stopped, or was killed"
     ]
+    headline: Annotated[str | None, "the result in a sentence, of the metric on test"]
     best: Annotated[Winner | None, "the winner"]
     train: Annotated[SplitScores | None, "scores on train; `null` for a split without instances"]
     validation: Annotated[SplitScores | None, "scores on validation"]

@@ -350,8 +350,8 @@ def metered(name: str, settings: CallSettings, budget: Budget | None, price: Pri
     if budget.dollars is not None and not price.known:
         raise UserError(
             f"model {name!r}: its price is not known, so that a budget in dollars cannot be kept; use "
-            "--budget-tokens, say the price with --price-in and --price-out, or take a model that litellm's price table "
-            "has"
+            "--budget-tokens, give the price with --price-in and --price-out, or take a model that litellm's price "
+            "table has"
         )
     if settings.max_tokens is None:
         tokens = min(REPLY_TOKENS, price.longest_reply or REPLY_TOKENS)

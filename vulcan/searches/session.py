@@ -143,10 +143,12 @@ def run_search(
     control: Callable[[], Store],
     recording: RecordedReplies | None = None,
     control_recording: RecordedReplies | None = None,
+    after: Callable[[Study], None] = lambda _: None,
 ) -> None:
     """Open or resume the run, search, choose the winner, and compare it with a control if requested.
 
-    A recording answers instead of the models that the configuration names. `control` opens the store of the control.
+    A recording answers instead of the models that the configuration names. `control` opens the store of the control;
+    `after` is called once the winner is chosen.
     Raises UserError, ModelRefused or WorkerLost after recording the stop in the store; the run can then be resumed.
     """
     with record_stop(store), open_study(task, config, store, evidence, machines, display) as study:
@@ -154,6 +156,7 @@ def run_search(
             study.repeat(recording.proposals, recording.last_turns)
         with closing(_lineup(task, config, store, recording)) as lineup:
             study.run(lineup)
+        after(study)
         wanted = config.control if recording is None else control_recording is not None
         if wanted and study.settled and study.record.control is None:
             study.compare_with(_control(study, control(), control_recording))
