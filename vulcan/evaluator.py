@@ -38,6 +38,11 @@ SplitName = Literal["train", "validation", "test"]
 BaselineKind = Literal["baseline", "bound"]
 
 
+def kind_name(kind: str) -> str:
+    """Return the word for a kind of policy in tables: `oracle` for `bound`, for not every one is a proven bound."""
+    return "oracle" if kind == "bound" else kind
+
+
 @dataclass(frozen=True, slots=True)
 class Instance:
     """One workload and configuration to measure on. `parameters` is all that an evaluator needs."""

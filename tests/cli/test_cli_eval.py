@@ -34,3 +34,29 @@ def test_a_cache_of_no_use_is_said_and_refused_by_a_search(vulcan: Console, size
     assert says in refused.stderr
     assert "choose a " in refused.stderr
     assert not (vulcan.directory / "runs").exists()
+
+
+def test_several_policies_stand_side_by_side(vulcan: Console) -> None:
+    (vulcan.directory / "lru.py").write_text(LRU)
+    (vulcan.directory / "mine.py").write_text(LRU.replace("last_access", "count"))
+    (vulcan.directory / "other").mkdir()
+    (vulcan.directory / "other" / "lru.py").write_text(LRU)
+    document = vulcan.document("eval", "lru.py", "mine.py", *TWO_SIZES)
+    assert [m["policy"] for m in document["means"] if m["kind"] == "candidate"] == ["lru", "mine"]
+    alike = vulcan.document("eval", "lru.py", "other/lru.py", *TWO_SIZES)
+    first, second = (m for m in alike["means"] if m["kind"] == "candidate")
+    assert (first.pop("policy"), second.pop("policy")) == ("lru.py", "other/lru.py")
+    assert first == second
+    (vulcan.directory / "bad.py").write_text("def priority(now, obj, cache, ghost):\n    return obj.colour\n")
+    refused = vulcan("eval", "lru.py", "bad.py", *TWO_SIZES)
+    assert refused.returncode == 1
+    assert refused.stderr.startswith("bad: rejected: ")
+
+
+def test_tables_speak_of_oracles(vulcan: Console) -> None:
+    """Belady's algorithm is no bound where objects differ in size."""
+    (vulcan.directory / "mine.py").write_text(LRU)
+    table = vulcan.good("eval", "mine.py", "--task", "cache_eviction", "--trace", ZIPF).stdout
+    (line,) = (line for line in table.splitlines() if line.split()[:1] == ["belady"])
+    assert line.split()[1] == "oracle"
+    assert " bound " not in table

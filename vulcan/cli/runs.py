@@ -30,7 +30,7 @@ def runs(runs_dir: RunsDirectory = RUNS, as_json: AsJson = False) -> None:
       vulcan runs
       vulcan runs --runs-dir elsewhere --json
     """
-    from vulcan.results.run import score_of, state_of
+    from vulcan.results.run import score_of
     from vulcan.store import RunRecord
     from vulcan.store.runs import open_store, run_directories
 
@@ -48,7 +48,7 @@ def runs(runs_dir: RunsDirectory = RUNS, as_json: AsJson = False) -> None:
             "run": place.name,
             "task": record.config.get("task"),
             "model": record.config.get("model"),
-            "state": state_of(record),
+            "state": _state(place, record),
             "candidates": len(record.candidates),
             "best": winner,
             "train": score_of(record, winner, "train") if winner else None,
@@ -69,7 +69,17 @@ def runs(runs_dir: RunsDirectory = RUNS, as_json: AsJson = False) -> None:
                  str(r["candidates"]), number(r["train"]), number(r["test"]))
                 for r in rows
             ],
+            optional=("model", "task", "candidates"),
         )  # fmt: skip
+
+
+def _state(place: Path, record: RunRecord) -> str:
+    """Return the state of a run: of those that no stop is recorded of, some go on and some crashed."""
+    from vulcan.dashboard.control import run_status
+    from vulcan.dashboard.lock_holder import lock_owner
+
+    state = run_status(place, record, lock_owner(place)).state
+    return {"left": "crashed", "asked": "waiting"}.get(state, state)
 
 
 def show(
@@ -95,7 +105,6 @@ def show(
     """
     from vulcan.cli.summary import print_result, print_run
     from vulcan.errors import UserError
-    from vulcan.results.run import state_of
     from vulcan.searches.costs import Costs
     from vulcan.store import RunRecord
     from vulcan.store.runs import find_run, open_store
@@ -115,7 +124,7 @@ def show(
             return
         if candidate is None:
             if not as_json:
-                say(f"run {place}: task {record.config.get('task')}, {state_of(record)}")
+                say(f"run {place}: task {record.config.get('task')}, {_state(place, record)}")
             print_run(place, record, costs, as_json=as_json)
             if record.chosen is None or as_json:
                 return

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from vulcan.cli.output import number, print_json, print_table, say
-from vulcan.evaluator import SplitName
+from vulcan.cli.output import count, number, print_json, print_table, say
+from vulcan.evaluator import SplitName, kind_name
 from vulcan.results.run import (
     InstanceComparison,
     Named,
@@ -74,7 +74,7 @@ def _print_scores(record: RunRecord, shown: list[SplitName]) -> None:
     say(f"\nMean score of objective `{record.config.get('objective', '')}` on each split, higher is better:")
     print_table(
         ("policy", "kind", *shown),
-        [(name, kind, *(number(score) for score in scores)) for name, kind, scores in rows],
+        [(name, kind_name(kind), *(number(score) for score in scores)) for name, kind, scores in rows],
         [kind == "candidate" for _, kind, _ in rows],
     )
 
@@ -100,12 +100,13 @@ def _print_instances(rows: list[InstanceComparison], shown: list[SplitName]) -> 
         return
     say("Instance by instance:")
     print_table(
-        ("instance", "split", "winner", "baseline", "best baseline", "bound", "best bound"),
+        ("instance", "split", "winner", "baseline", "best baseline", "oracle", "best oracle"),
         [
             (row.instance, row.split, number(row.winner), *_spelled(row.best_baseline), *_spelled(row.bound))
             for row in rows
         ],
         [row.split == shown[-1] for row in rows],
+        optional=("best oracle", "oracle", "best baseline"),
     )
 
 
@@ -115,13 +116,14 @@ def _spelled(known: Named | None) -> tuple[str, str]:
 
 def _print_effort(record: RunRecord, costs: Costs) -> None:
     if record.control is not None:
-        made = f"{record.control.candidates} proposals without feedback"
+        made = f"{count(record.control.candidates, 'proposal')} without feedback"
         say(f"Control: best-of-n, {made}{'' if record.control.source else ', of which none was scored'}.")
     verdicts = ", ".join(f"{n} {verdict}" for verdict in VERDICTS if (n := record.verdicts().get(verdict, 0)))
-    say(f"{proposals(record)} proposals, {len(record.candidates)} candidates: {verdicts or 'none'}")
+    made = f"{count(proposals(record), 'proposal')}, {count(len(record.candidates), 'candidate')}"
+    say(f"{made}: {verdicts or 'none'}")
     for by in ("tuned", "simplified"):
         if (done := refined(record, by))["candidates"]:
-            say(
-                f"{by}: {done['candidates']} candidates in {done['evaluations']} evaluations, {done['improved']} better"
-            )
-    say(f"model cost: {costs.spelled()}, {costs.calls} calls, {costs.tokens_in} tokens in, {costs.tokens_out} out")
+            work = f"{count(done['candidates'], 'candidate')} in {count(done['evaluations'], 'evaluation')}"
+            say(f"{by}: {work}, {done['improved']} better")
+    tokens = f"{costs.tokens_in} tokens in, {costs.tokens_out} out"
+    say(f"model cost: {costs.spelled()}, {count(costs.calls, 'call')}, {tokens}")
