@@ -109,7 +109,8 @@ def test_the_control_and_the_effort_stand_below_the_table(searched: tuple[Consol
     assert any(line.split()[:2] == ["best-of-n", "control"] for line in lines)
     made = sum(summary["candidates"].values())
     assert any(line.startswith(f"10 proposals, {made} candidates: ") for line in lines)
-    assert any(line.startswith(f"tuned: {summary['tuned']['candidates']} candidates in ") for line in lines)
+    tuned = summary["tuned"]["candidates"]
+    assert any(line.startswith(f"tuned: {tuned} candidate{'' if tuned == 1 else 's'} in ") for line in lines)
     assert any("95% interval" in line for line in lines)
 
 

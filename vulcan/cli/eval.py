@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
@@ -74,11 +73,9 @@ def evaluate(
     from vulcan.searches.scorer import Scorer
 
     check_choice("part", part, _PARTS)
-    paths = list(itertools.takewhile(lambda word: not word.startswith("-"), policy))
-    context.args[:0] = policy[len(paths) :]  # a variable number of arguments takes the task's options too
-    if not paths:
+    if not policy:
         raise UserError("name the policies before the task's options: vulcan eval mine.py --task NAME ...")
-    sources = {name: read_policy(path) for name, path in _named([Path(path) for path in paths]).items()}
+    sources = {name: read_policy(path) for name, path in _named([Path(path) for path in policy]).items()}
     declared = find_task(task)
     if plot is not None:
         _check_plot(plot, declared)
