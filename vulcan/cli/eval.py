@@ -30,7 +30,9 @@ def evaluate(
     policy: Annotated[
         list[str],
         typer.Argument(
-            metavar="POLICY...", help="Policy files, or modules written by `vulcan export`; several stand side by side."
+            metavar="POLICY...",
+            help="Policy files, or modules written by `vulcan export`; several stand side by side.",
+            autocompletion=completion.choices_of_task,
         ),
     ],
     task: TaskName,

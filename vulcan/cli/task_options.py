@@ -27,10 +27,10 @@ class TakesTaskOptions(typer.core.TyperCommand):
         """Complete the command's options, and those of the task given earlier, with their choices."""
         found = super().shell_complete(ctx, incomplete)
         item = _item()
-        return [*found, *(item(value, help=meaning) for value, meaning in _of_task(ctx, incomplete))]
+        return [*found, *(item(value, help=meaning) for value, meaning in task_completions(ctx, incomplete))]
 
 
-def _of_task(context: Any, incomplete: str) -> list[tuple[str, str]]:
+def task_completions(context: Any, incomplete: str) -> list[tuple[str, str]]:
     """Return the completions (options, or choices of the last option) with their meanings."""
     from vulcan.errors import UserError
     from vulcan.registry import find_task
