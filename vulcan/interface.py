@@ -20,6 +20,12 @@ def check_name(name: str, what: str) -> None:
         raise ValueError(f"{what} {name!r}: a name is lower-case letters, digits and underscores")
 
 
+def _to_floats(declared: object, *names: str) -> None:
+    """Convert whole numbers to floats, as which all bounds are printed and computed with."""
+    for name in names:
+        object.__setattr__(declared, name, float(getattr(declared, name)))
+
+
 @dataclass(frozen=True, slots=True)
 class Feature:
     """A quantity that a policy may read.
@@ -46,6 +52,7 @@ class Feature:
             raise ValueError(f"feature {self.name!r}: low {self.low} is above high {self.high}")
         if not max(abs(self.low), abs(self.high)) <= 1e300:
             raise ValueError(f"feature {self.name!r}: its range must stay within 1e300")
+        _to_floats(self, "low", "high", "unknown")
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,11 +122,14 @@ Argument = Scalar | Entity | Global | History
 class Mechanism:
     """The way in which the evaluator uses a policy's numbers. *When* it calls the policy is part of the interface.
 
-    `meaning` is whole sentences; it may name the task's settings in braces, as `{sample_size}`.
+    `meaning` is whole sentences; it may name the task's settings in braces, as `{sample_size}`. `simultaneous` is for a
+    mechanism of RANK that scores all the entities of a decision at the same moment, so that a term which is equal for
+    all of them has no effect.
     """
 
     name: str
     meaning: str
+    simultaneous: bool = False
 
     def description_with(self, settings: Mapping[str, Json]) -> str:
         """Return the meaning, with these settings filled in."""
@@ -196,6 +206,10 @@ class Value(Signature):
     low: float = 0.0
     high: float = MAX_EXACT_INTEGER
     mechanisms: tuple[Mechanism, ...] = ()
+
+    def __post_init__(self) -> None:
+        Signature.__post_init__(self)
+        _to_floats(self, "low", "high")
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,6 +75,9 @@ class Objective:
 
     `score(metrics, references)` receives the candidate's metrics on an instance and the metrics of every policy in
     `references` (names of the evaluator's baselines) there.
+
+    The result of a search is summed up in a sentence with the values of `metric`: `label` is what they are, such as
+    `misses`, `form` how one is written, such as `.1%`, and `usual` names baselines that are in common use.
     """
 
     name: str
@@ -82,6 +85,14 @@ class Objective:
     meaning: str
     score: Callable[[Metrics, Mapping[str, Metrics]], float]
     references: tuple[str, ...] = ()
+    label: str = ""
+    form: str = ".4g"
+    usual: tuple[str, ...] = ()
+
+    def spelled(self, value: float, *, label: bool = False) -> str:
+        """Return a value of the metric as a sentence has it, with or without saying what it is."""
+        text = format(value, self.form).replace("%", " %")
+        return f"{text} {self.label or self.metric.replace('_', ' ')}" if label else text
 
 
 _NEEDED = {
@@ -136,6 +147,9 @@ class Property:
             raise ValueError(f"property {self.name!r}: {self.kind} takes no {name}")
         if self.kind == "bounded":
             self._check_bounds()
+            for name in ("low", "high"):  # whole numbers are printed and computed with as floats
+                bound = getattr(self, name)
+                object.__setattr__(self, name, None if bound is None else float(bound))
 
     def _check_bounds(self) -> None:
         bounds = [bound for bound in (self.low, self.high) if bound is not None]

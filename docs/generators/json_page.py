@@ -40,6 +40,7 @@ Tools of the Model Context Protocol, whose results are these documents: `list_ta
 _KINDS = (
     ("Opened", "`OpenedData`: the first line"),
     ("Preparing", '`{"what"}`: a baseline that is measured'),
+    ("Waiting", '`{"what"}`: what the search has been waiting for, such as a reply'),
     ("Begun", '`{"completed", "total"}`: the search begins or resumes'),
 )
 _LAST_KINDS = (

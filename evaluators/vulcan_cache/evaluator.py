@@ -110,6 +110,28 @@ class CacheEvaluator:
             },
         )
 
+    def why_indifferent(self, instance: Instance) -> str | None:
+        """See `vulcan.evaluator.ExplainsInstances`: a cache that holds everything, or nothing."""
+        p = cast(dict[str, Any], instance.parameters)
+        requests = self._requests(instance)
+        if not len(requests.objects):
+            return None
+        newest = np.maximum.accumulate(requests.objects)  # objects are numbered in order of their first request
+        is_first = np.concatenate(([True], newest[1:] > newest[:-1]))
+        footprint = int(requests.sizes[is_first].sum(dtype=np.int64))
+        if p["capacity"] >= footprint:
+            return (
+                f"the cache of {p['capacity']:,} bytes holds all {footprint:,} bytes requested up to there, and "
+                "nothing is ever evicted; choose a smaller --cache-size"
+            )
+        smallest = int(requests.sizes.min())
+        if p["capacity"] < smallest:
+            return (
+                f"no object fits into the cache of {p['capacity']:,} bytes, the smallest has {smallest:,}; choose a "
+                "larger --cache-size (a number is bytes: 100obj for objects, 10% for a share of the footprint)"
+            )
+        return None
+
     def prepare(self, instances: Sequence[Instance]) -> None:
         """See `vulcan.evaluator.Evaluator`."""
         from vulcan.anvil.native.jit import warm_up

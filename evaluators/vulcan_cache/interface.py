@@ -85,6 +85,9 @@ def _over_fifo(metric: str) -> Objective:
         meaning=f"relative reduction of the {kind} ratio against FIFO: (fifo - x) / max(fifo, x), from -1 to 1",
         score=lambda metrics, references: _improvement(metrics[metric], references["fifo"][metric]),
         references=("fifo",),
+        label="misses" if metric == "miss_ratio" else "of bytes missed",
+        form=".1%",
+        usual=("lru",),
     )
 
 

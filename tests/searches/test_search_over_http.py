@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 from collections import Counter
 from collections.abc import Callable
 from contextlib import closing
@@ -24,8 +25,9 @@ from search_parts import (
 )
 
 from vulcan.errors import UserError
-from vulcan.models import ModelRefused, open_proposer
+from vulcan.models import Message, ModelRefused, Request, open_proposer
 from vulcan.models.call_settings import CallSettings
+from vulcan.models.prices import price_per_million
 from vulcan.models.retry import RetryPolicy
 from vulcan.scoring import Executor
 from vulcan.searches.study import MAX_UNANSWERED, Study
@@ -250,3 +252,46 @@ def test_a_search_that_is_interrupted_does_not_wait_for_the_model(children: Exec
         with pytest.raises(KeyboardInterrupt):
             study.run(lineup(model), parallel=1)
     assert verdicts(store) == [(1, 0, "scored")]
+
+
+def test_no_reply_at_all_is_no_success_however_few_proposals(children: Executor) -> None:
+    store = MemoryStore()
+    settings = CallSettings(timeout=10.0, retry=RetryPolicy(attempts=2, first_wait=0.01))
+    with pytest.raises(UserError, match=r"no reply to any of 3 proposals: .*down for now.*`vulcan resume`"):
+        search(store, children, [fail(500, "down for now")], settings, samples=3)
+    assert not of_kind(store, WinnerChosen)
+    assert verdicts(store) == []
+    search(store, children, good_after(99, hang_up), samples=3)  # the server is back
+    assert of_kind(store, WinnerChosen)
+
+
+def test_nothing_but_truncated_replies_is_no_success(children: Executor) -> None:
+    store = MemoryStore()
+    cut = answer("```python\ndef mood(", finish="length")
+    with pytest.raises(UserError, match=r"all 4 replies were cut off .*server's default.* larger --max-tokens"):
+        search(store, children, [cut], samples=2)
+    assert not of_kind(store, WinnerChosen)
+
+
+def test_what_is_waited_for_is_told(children: Executor, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vulcan.searches.study.NOTICE_SECONDS", 0.2)
+    told: list[str] = []
+    slow = threading.Event()
+
+    def late(exchange: Exchange) -> None:
+        slow.wait(1.0)
+        answer(as_reply(share(1.5)))(exchange)
+
+    with ChatServer([late]) as server, closing(open_proposer("toy", api_base=server.url, settings=HURRIED)) as model:
+        study = opened(MemoryStore(), config(model=("toy",), rounds=1, samples=1), children)
+        study._waiting = told.append
+        study.run(lineup(model), parallel=1)
+    assert re.match(rf"waiting \d+ s for the reply to proposal {SEEDS + 1}", told[0])
+
+
+def test_the_price_of_a_server_of_ones_own_is_counted() -> None:
+    with ChatServer([answer("hello", usage=(1_000, 200))]) as server:
+        price = price_per_million(2.0, 10.0)
+        with closing(open_proposer("toy", api_base=server.url, settings=HURRIED, price=price)) as model:
+            reply = model.propose(Request(1, 0, (Message("user", "Write one."),), (), 1))
+    assert reply.dollars == pytest.approx(0.004)

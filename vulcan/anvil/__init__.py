@@ -10,6 +10,7 @@ policy.function("decide")           # one of several functions of a policy
 """
 
 from vulcan.anvil.feature_layout import HistorySlots, Layout, Slot
+from vulcan.anvil.interpreter import Reference
 from vulcan.anvil.policy import Policy, PolicyFunction, check
 from vulcan.anvil.rejection import Rejected, Violation
 from vulcan.anvil.semantics import hash, random
@@ -19,6 +20,7 @@ __all__ = [
     "Layout",
     "Policy",
     "PolicyFunction",
+    "Reference",
     "Rejected",
     "Slot",
     "Violation",

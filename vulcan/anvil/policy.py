@@ -16,6 +16,7 @@ from vulcan.anvil.interpreter import Reference
 from vulcan.anvil.lint import LintResult, PolicyWarning, lint
 from vulcan.anvil.parse import parse
 from vulcan.anvil.plan import Plan, joined, make_plan
+from vulcan.anvil.ranking import ranking_warnings
 from vulcan.anvil.rewrite.traversal import program_size
 from vulcan.task import Program, Rank, Signature, Task, Value
 
@@ -160,6 +161,12 @@ class Policy:
     def warnings(self) -> tuple[PolicyWarning, ...]:
         """Lint warnings: divisors that may be 0, constant conditions, unused reads."""
         return self._doubts.warnings
+
+    @cached_property
+    def ranking_warnings(self) -> tuple[PolicyWarning, ...]:
+        """Warnings about what is equal for all the entities that a mechanism compares; no part of the verdict."""
+        ranks = [declared for declared in self.task.functions if isinstance(declared, Rank)]
+        return tuple(w for rank in ranks for w in ranking_warnings(self.program, rank, self.task.interface))
 
     @property
     def constant(self) -> str | None:

@@ -64,7 +64,7 @@ def check(
             "policy": str(policy),
             "accepted": True,
             "plan": _document(checked),
-            "warnings": findings_document(checked.warnings),
+            "warnings": findings_document((*checked.warnings, *checked.ranking_warnings)),
         }
         print_json(document)
         return
@@ -111,8 +111,9 @@ def _describe(path: Path, policy: Policy) -> None:
     system = plan.bytes_of_system(policy.task.interface)
     of_what = "statistics and fields" if plan.variables else "statistics"
     say(f"  memory      {plan.bytes_per_entity:,} bytes of {of_what} per entity, {system:,} bytes of the system")
-    say(f"  warnings    {'none' if not policy.warnings else ''}".rstrip())
-    _explain(policy.source, policy.warnings)
+    warnings = (*policy.warnings, *policy.ranking_warnings)
+    say(f"  warnings    {'none' if not warnings else ''}".rstrip())
+    _explain(policy.source, warnings)
 
 
 def _explain(source: str, findings: Sequence[Located]) -> None:

@@ -88,6 +88,13 @@ def objectives(context: typer.Context, incomplete: str) -> Completions:
         return []
 
 
+def choices_of_task(context: typer.Context, incomplete: str) -> Completions:
+    """Complete the value of a task's option, where an argument that takes many words stands before it."""
+    from vulcan.cli.task_options import task_completions
+
+    return [value for value, _ in task_completions(context, incomplete)]
+
+
 def formats(incomplete: str) -> Completions:
     """Complete the export formats of all tasks."""
     from vulcan.errors import UserError

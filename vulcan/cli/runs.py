@@ -30,7 +30,7 @@ def runs(runs_dir: RunsDirectory = RUNS, as_json: AsJson = False) -> None:
       vulcan runs
       vulcan runs --runs-dir elsewhere --json
     """
-    from vulcan.results.run import score_of, state_of
+    from vulcan.results.run import score_of
     from vulcan.store import RunRecord
     from vulcan.store.runs import open_store, run_directories
 
@@ -48,7 +48,7 @@ def runs(runs_dir: RunsDirectory = RUNS, as_json: AsJson = False) -> None:
             "run": path.name,
             "task": record.config.get("task"),
             "model": record.config.get("model"),
-            "state": state_of(record),
+            "state": _state(path, record),
             "candidates": len(record.candidates),
             "best": winner,
             "train": score_of(record, winner, "train") if winner else None,
@@ -76,7 +76,17 @@ def runs(runs_dir: RunsDirectory = RUNS, as_json: AsJson = False) -> None:
                 )
                 for r in rows
             ],
+            optional=("model", "task", "candidates"),
         )
+
+
+def _state(place: Path, record: RunRecord) -> str:
+    """Return the state of a run: of those that no stop is recorded of, some go on and some crashed."""
+    from vulcan.dashboard.control import run_status
+    from vulcan.dashboard.lock_holder import lock_owner
+
+    state = run_status(place, record, lock_owner(place)).state
+    return {"left": "crashed", "asked": "waiting"}.get(state, state)
 
 
 def show(
@@ -85,6 +95,9 @@ def show(
     config: Annotated[
         bool,
         typer.Option("--config", help="Print the configuration of the search as TOML, for `vulcan search --config`."),
+    ] = False,
+    brief: Annotated[
+        bool, typer.Option("--brief", help="Print only the result in a sentence, and the winner's program.")
     ] = False,
     runs_dir: RunsDirectory = RUNS,
     as_json: AsJson = False,
@@ -97,14 +110,13 @@ def show(
       vulcan show cache_eviction-20260101-120000-ab12 12
       vulcan show cache_eviction-20260101-120000-ab12 --config > search.toml
     """
-    from vulcan.cli.summary import print_run
+    from vulcan.cli.summary import print_result, print_run
     from vulcan.errors import UserError
-    from vulcan.results.run import state_of
     from vulcan.searches.costs import Costs
     from vulcan.store import RunRecord
     from vulcan.store.runs import find_run, open_store
 
-    path = find_run(run, runs_dir)
+    path, summarised = find_run(run, runs_dir), False
     with closing(open_store(path)) as store:
         record, costs = RunRecord.of(store.events()), Costs.of(store.calls())
         if config:
@@ -112,13 +124,18 @@ def show(
                 raise UserError("--config prints the whole search: leave out the candidate")
             _show_config(record, str(path), as_json=as_json)
             return
+        if brief:
+            if candidate is not None or as_json:
+                raise UserError("--brief is about the whole run, and no JSON: leave out the others")
+            print_result(path, record)
+            return
         if candidate is None:
             if not as_json:
-                say(f"run {path}: task {record.config.get('task')}, {state_of(record)}")
+                say(f"run {path}: task {record.config.get('task')}, {_state(path, record)}")
             print_run(path, record, costs, as_json=as_json)
             if record.chosen is None or as_json:
                 return
-            candidate = record.chosen.candidate
+            candidate, summarised = record.chosen.candidate, True
         if candidate not in record.candidates:
             raise UserError(f"{path} has no candidate {candidate}: they go from 1 to {len(record.candidates)}")
         judged = record.candidates[candidate]
@@ -129,6 +146,9 @@ def show(
         print_json(candidate_document(record, judged, call))
     else:
         _show_candidate(record, judged, call)
+        if not summarised:
+            say()
+            say(judged.source.rstrip() or "(no program)")
 
 
 def _show_config(record: RunRecord, run: str, *, as_json: bool) -> None:
@@ -169,8 +189,6 @@ def _show_candidate(record: RunRecord, judged: CandidateJudged, call: CallRecord
         for warning in judged.warnings:
             say(f"    {warning}")
     _show_metrics(metric_rows(record, judged.candidate))
-    say()
-    say(judged.source.rstrip() or "(no program)")
 
 
 def _show_metrics(rows: list[InstanceMetricsRow]) -> None:

@@ -127,7 +127,7 @@ class PolicyMean(TypedDict):
     """The means of a policy over the instances; the other keys are the task's metrics."""
 
     policy: Annotated[str, "the policy's name"]
-    kind: Annotated[str, "`candidate`, `baseline` or `bound`"]
+    kind: Annotated[str, "`candidate`, `baseline` or `bound` (in tables: oracle)"]
     score: Annotated[float, "higher is better"]
 
 
@@ -138,7 +138,7 @@ class EvalRow(PolicyMean):
 
 
 class EvalDocument(TypedDict):
-    """A policy and every known policy on each instance.
+    """The policies given, and every known policy, on each instance.
 
     For `cache_eviction` the metrics are `miss_ratio`, `byte_miss_ratio`, `requests`, `bytes`, `misses`, `missed_bytes`
     and `bypassed`.

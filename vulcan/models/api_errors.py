@@ -73,14 +73,21 @@ def may_be_paid(error: openai.OpenAIError) -> bool:
     False where no connection was made or the server itself returned an error. A gateway's time-out says nothing
     about the model behind it.
     """
-    link: BaseException | None = error
-    while link is not None:
-        if isinstance(link, _NEVER_CONNECTED):
-            return False
-        link = link.__cause__ or link.__context__
+    if never_connected(error):
+        return False
     # litellm makes up a status where there was no response, and then has no headers of one
     answered = any(isinstance(headers, Mapping) and headers for headers in _headers(error))
     return not answered or getattr(error, "status_code", None) in _GAVE_UP_WAITING
+
+
+def never_connected(error: BaseException) -> bool:
+    """Check whether no connection to the server was made."""
+    link: BaseException | None = error
+    while link is not None:
+        if isinstance(link, _NEVER_CONNECTED):
+            return True
+        link = link.__cause__ or link.__context__
+    return False
 
 
 def _refused(caller: Caller, status: int, message: str, advice: str) -> ModelRefused:

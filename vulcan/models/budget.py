@@ -292,6 +292,14 @@ class Meter:
         max_cost = max_call_cost(self.price, request.messages, self.max_tokens or 0)
         return Bill(self, self.budget.acquire(max_cost, (request.proposal, request.turn)), max_cost)
 
+    def begin_if_room(self, request: Request) -> Bill | None:
+        """Reserve as `begin` does; None where there is no room now."""
+        if self.budget is None:
+            return Bill(self, None, None)
+        max_cost = max_call_cost(self.price, request.messages, self.max_tokens or 0)
+        reservation = self.budget.reserve(max_cost)
+        return None if reservation is None else Bill(self, reservation, max_cost)
+
     def overtime(self) -> str | None:
         """Say that the minutes of the budget are over; None before."""
         return None if self.budget is None else self.budget.overtime()
@@ -342,7 +350,8 @@ def metered(name: str, settings: CallSettings, budget: Budget | None, price: Pri
     if budget.dollars is not None and not price.known:
         raise UserError(
             f"model {name!r}: its price is not known, so that a budget in dollars cannot be kept; use "
-            "--budget-tokens, or a model that litellm's price table has"
+            "--budget-tokens, give the price with --price-in and --price-out, or take a model that litellm's price "
+            "table has"
         )
     if settings.max_tokens is None:
         tokens = min(REPLY_TOKENS, price.max_reply_tokens or REPLY_TOKENS)

@@ -11,15 +11,21 @@ from vulcan.errors import UserError
 from vulcan.models.base import Message, Proposer, Recorded, Reply, Request, content_hash
 from vulcan.models.budget import Budget
 from vulcan.models.call_settings import CallSettings
+from vulcan.models.prices import UNKNOWN, Price
 
 
 def open_proposer(
-    name: str, *, api_base: str | None = None, settings: CallSettings | None = None, budget: Budget | None = None
+    name: str,
+    *,
+    api_base: str | None = None,
+    settings: CallSettings | None = None,
+    budget: Budget | None = None,
+    price: Price = UNKNOWN,
 ) -> Proposer:
     """Open the model `name` of the OpenAI-compatible server at `api_base`, or else of the provider in its name.
 
-    Makes no call; the caller closes the proposer. Raises UserError for an invalid name, address or key, and for a
-    budget that cannot be enforced.
+    `price` is for a model that litellm's price table does not have. Makes no call; the caller closes the proposer.
+    Raises UserError for an invalid name, address or key, and for a budget that cannot be enforced.
     """
     if not name.strip():
         raise UserError("the model has no name: give one, such as openai/gpt-4o, with --model")
@@ -30,8 +36,8 @@ def open_proposer(
 
     settings = settings or CallSettings()
     if api_base is not None:
-        return EndpointModel(name, api_base, settings, budget=budget)
-    return LitellmModel(name, settings, budget=budget)
+        return EndpointModel(name, api_base, settings, budget=budget, price=price)
+    return LitellmModel(name, settings, budget=budget, price=price)
 
 
 NAME = "replay"

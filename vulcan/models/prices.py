@@ -87,6 +87,11 @@ class Price:
 UNKNOWN = Price({})
 
 
+def price_per_million(dollars_in: float, dollars_out: float) -> Price:
+    """Return the price of a model that costs so many dollars per million tokens."""
+    return Price({"input_cost_per_token": dollars_in / 1e6, "output_cost_per_token": dollars_out / 1e6})
+
+
 def find_price(name: str, api_base: str | None = None) -> Price:
     """Look up the model's price in litellm's shipped table; UNKNOWN if absent, or for a server of one's own."""
     if api_base is not None:

@@ -23,11 +23,15 @@ Wait = Callable[[float], bool]
 
 
 class TransientError(Exception):
-    """A transient error; the server asked to wait `retry_after` seconds."""
+    """A transient error; the server asked to wait `retry_after` seconds.
 
-    def __init__(self, message: str, retry_after: float | None = None) -> None:
+    After it a call has at most `attempts`, where that is less than the policy's.
+    """
+
+    def __init__(self, message: str, retry_after: float | None = None, attempts: int | None = None) -> None:
         super().__init__(message)
         self.retry_after = retry_after
+        self.attempts = attempts
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,25 +66,29 @@ class RetryPolicy:
 
 def with_retries(call: Callable[[], T], policy: RetryPolicy, *, what: str, jitter: random.Random, wait: Wait) -> T:
     """Call `call`, retrying after each TransientError. Raises ModelUnavailable when giving up."""
+    attempts = policy.attempts
     for attempt in range(1, policy.attempts + 1):
         try:
             return call()
         except TransientError as fault:
             reason, asked = str(fault), fault.retry_after
-        if attempt == policy.attempts:
+            attempts = min(policy.attempts, fault.attempts or policy.attempts)
+        if attempt >= attempts:
             break
         seconds = policy.wait_after(attempt, asked, jitter)
         _log.warning(
             "%s: attempt %d of %d failed: %s; trying again in %.1f s",
             what,
             attempt,
-            policy.attempts,
+            attempts,
             reason,
             seconds,
         )
         if wait(seconds):
             raise ModelUnavailable(f"{what}: stopped before another attempt; the last failed: {reason}")
-    raise ModelUnavailable(f"{what}: gave up after {policy.attempts} failed attempts, the last: {reason}")
+    raise ModelUnavailable(
+        f"{what}: gave up after {attempt} failed attempt{'s' if attempt > 1 else ''}, the last: {reason}"
+    )
 
 
 def requested_wait(value: str | None, now: datetime | None = None) -> float | None:

@@ -46,6 +46,10 @@ class PlainDisplay:
     def preparing(self, what: str) -> None:
         """See `Display`: not worth a line."""
 
+    def waiting(self, what: str) -> None:
+        """See `Display`."""
+        self._write(what)
+
     def begin(self, study: Study) -> None:
         """See `Display`."""
         self._tracker.begin(study)
@@ -114,6 +118,9 @@ class NullDisplay:
     def preparing(self, what: str) -> None:
         """See `Display`."""
 
+    def waiting(self, what: str) -> None:
+        """See `Display`."""
+
     def begin(self, study: Study) -> None:
         """See `Display`."""
 
@@ -127,7 +134,7 @@ class NullDisplay:
     ) -> None: ...
 
 
-KINDS = ("Opened", "Preparing", "Begun", "Ended", "Failed")
+KINDS = ("Opened", "Preparing", "Begun", "Waiting", "Ended", "Failed")
 """Kinds of lines in addition to the run's events, which are in `vulcan.store.events.EVENTS`."""
 
 
@@ -149,6 +156,10 @@ class JsonLinesDisplay:
     def preparing(self, what: str) -> None:
         """See `Display`."""
         self._line("Preparing", {"what": what})
+
+    def waiting(self, what: str) -> None:
+        """See `Display`."""
+        self._line("Waiting", {"what": what})
 
     def begin(self, study: Study) -> None:
         """See `Display`."""

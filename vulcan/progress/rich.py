@@ -36,6 +36,7 @@ class RichDisplay:
         self._console = console
         self._tracker = ProgressTracker()
         self._preparing = "preparing"
+        self._waits = ""
         self._live: Live | None = None
 
     def opened(self, opened: RunInfo) -> None:
@@ -53,12 +54,17 @@ class RichDisplay:
         """See `Display`."""
         self._preparing = f"preparing {what}"
 
+    def waiting(self, what: str) -> None:
+        """See `Display`."""
+        self._waits = what
+
     def begin(self, study: Study) -> None:
         """See `Display`."""
         self._tracker.begin(study)
 
     def __call__(self, event: Event) -> None:
         self._tracker.add(event)
+        self._waits = ""
         if (said := event_line(event)) is not None:
             self._say(said)
 
@@ -80,6 +86,8 @@ class RichDisplay:
         if scores := score_parts(snapshot):
             better = snapshot.gap is not None and snapshot.gap > 0
             yield Text(fitted(scores, width), style="bold" if better else "", no_wrap=True)
+        if self._waits:
+            yield Text(fitted([self._waits], width), no_wrap=True)
         if failures := failure_parts(snapshot):
             yield Text(fitted(failures, width), style="dim", no_wrap=True)
 

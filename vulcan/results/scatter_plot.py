@@ -10,6 +10,7 @@ from statistics import fmean
 from typing import Any
 
 from vulcan.errors import UserError
+from vulcan.evaluator import kind_name
 from vulcan.results.report.html_page import plotly_script
 from vulcan.task import Metrics, Picture
 
@@ -78,8 +79,9 @@ def figure_of(picture: Picture, instances: Sequence[str], measured: Sequence[Pol
                     textposition="top center",
                     visible=number == 0,
                     marker={"symbol": _SYMBOLS.get(policy.kind, "circle"), "size": _SIZES.get(policy.kind, 11)},
-                    hovertemplate=f"{html.escape(policy.policy)} ({policy.kind})<br>{html.escape(picture.x_label)}: "
-                    f"{x:.4g}<br>{html.escape(picture.y_label)}: {y:.4g}<extra></extra>",
+                    hovertemplate=f"{html.escape(policy.policy)} ({kind_name(policy.kind)})<br>"
+                    f"{html.escape(picture.x_label)}: {x:.4g}<br>"
+                    f"{html.escape(picture.y_label)}: {y:.4g}<extra></extra>",
                 )
             )
     figure.update_layout(

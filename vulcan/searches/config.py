@@ -17,6 +17,9 @@ from vulcan.searches.options import OPTIONS, SPELLED, SearchOptions, fits
 from vulcan.store.decode import MalformedRow, as_declared
 from vulcan.task import Json, Setting, Task
 
+_OMITTED_IF_UNSET = ("model_timeout", "price_in", "price_out")
+"""Options that earlier runs do not have: a run without them is recorded as before."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class SearchConfig(SearchOptions):
@@ -32,6 +35,9 @@ class SearchConfig(SearchOptions):
 
     def to_json(self) -> dict[str, Json]:
         plain = cast(dict[str, Json], asdict(self))
+        for name in _OMITTED_IF_UNSET:
+            if plain[name] is None:
+                del plain[name]
         return {"task": self.task, "settings": plain["settings"], **plain, "model": list(self.model)}
 
     @classmethod

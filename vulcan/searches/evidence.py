@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from vulcan import __version__
 from vulcan.errors import UserError, did_you_mean
-from vulcan.evaluator import Evaluator, Instance, Rung, SplitName, load_evaluator, rungs_of
+from vulcan.evaluator import Evaluator, Instance, Rung, SplitName, load_evaluator, rungs_of, why_indifferent
 from vulcan.searches.config import SearchConfig
 from vulcan.searches.scorer import Scorer
 from vulcan.store import RunRecord, Store
@@ -96,9 +96,15 @@ class EvaluationSet:
 
 
 def load_evaluation_set(task: Task, config: SearchConfig, evaluator: Evaluator) -> EvaluationSet:
-    """Load the instances of the configuration, with rungs if candidates race or are tuned. Raises UserError."""
+    """Load the instances of the configuration, with rungs if candidates race or are tuned.
+
+    Raises UserError, also for a training instance on which every policy measures the same.
+    """
     instances = find_instances(task, config, evaluator)
     training = [i for i in instances if i.split == "train"]
+    for instance in training:
+        if (reason := why_indifferent(evaluator, instance)) is not None:
+            raise UserError(f"{instance.name}: there is nothing to search for: {reason}")
     return EvaluationSet(instances, rungs_of(evaluator, training) if config.racing or config.tune else ())
 
 

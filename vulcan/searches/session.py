@@ -69,6 +69,9 @@ class RunDisplay(Protocol):
     def preparing(self, what: str) -> None:
         """Report a preparation that takes a while."""
 
+    def waiting(self, what: str) -> None:
+        """Report what the search has been waiting for."""
+
     def begin(self, study: Study) -> None:
         """Report that the search itself begins or resumes."""
 
@@ -116,7 +119,7 @@ def open_study(
         record = RunRecord.of(store.events())
         scorer = make_scorer(find_objective(task, config.objective), record)
         offered = task if config.state else replace(task, events=())
-        study = Study(offered, config, store, scorer, executor, (display,))
+        study = Study(offered, config, store, scorer, executor, (display,), display.waiting)
         display.begin(study)
         yield study
 
@@ -145,10 +148,12 @@ def run_search(
     control: Callable[[], Store],
     recording: RecordedReplies | None = None,
     control_recording: RecordedReplies | None = None,
+    after: Callable[[Study], None] = lambda _: None,
 ) -> None:
     """Open or resume the run, search, choose the winner, and compare it with a control if requested.
 
-    A recording answers instead of the models that the configuration names. `control` opens the store of the control.
+    A recording answers instead of the models that the configuration names. `control` opens the store of the control;
+    `after` is called once the winner is chosen.
     Raises UserError, ModelRefused or WorkerLost after recording the stop in the store; the run can then be resumed.
     """
     with record_stop(store), open_study(task, config, store, evidence, machines, display) as study:
@@ -156,6 +161,7 @@ def run_search(
             study.repeat(recording.proposals, recording.last_turns)
         with closing(_model_pool(task, config, store, recording)) as models:
             study.run(models)
+        after(study)
         wanted = config.control if recording is None else control_recording is not None
         if wanted and study.completed and study.record.control is None:
             study.compare_with(_control(study, control(), control_recording))

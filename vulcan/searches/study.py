@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import random
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -33,6 +34,7 @@ from vulcan.searches.strategies import make_strategy
 from vulcan.store import RunRecord, Store
 from vulcan.store.events import (
     CallRecord,
+    CandidateJudged,
     CandidateProposed,
     ControlFinished,
     Event,
@@ -46,6 +48,9 @@ log = logging.getLogger(__name__)
 MAX_UNANSWERED = 5
 """Consecutive proposals that a model may leave unanswered before the search stops."""
 
+NOTICE_SECONDS = 30.0
+"""Seconds without news after which the display is told what the search is waiting for."""
+
 MAX_ADVICE = 2_000
 """Maximum length, in characters, of the stored reply to a proposal for advice."""
 
@@ -53,7 +58,10 @@ Listener = Callable[[Event], None]
 
 
 class Study:
-    """One search over one run's store. `executor` scores on the instances of `scorer` and of the record's rungs."""
+    """One search over one run's store. `executor` scores on the instances of `scorer` and of the record's rungs.
+
+    `waiting` is told what takes long, such as a reply.
+    """
 
     def __init__(
         self,
@@ -63,6 +71,7 @@ class Study:
         scorer: Scorer,
         executor: Executor,
         listeners: Iterable[Listener] = (),
+        waiting: Callable[[str], None] = lambda _: None,
     ) -> None:
         self.task = task
         self.config = config
@@ -76,6 +85,7 @@ class Study:
         self.costs = Costs.of(c for c in calls if c.proposal in self.record.proposals)
         self._last_answered = max((c.proposal for c in calls), default=0)
         self._listeners = tuple(listeners)
+        self._waiting = waiting
         self._prompts = Prompts(task, scorer.objective, config.settings, scorer.of("train"))
         self._strategy = make_strategy(config, config.offline)
         self._plan = EvaluationPlan.of(self.record.rungs, scorer.of("train"), races=config.racing)
@@ -239,6 +249,7 @@ class Study:
         """
         width = parallel or max(2 * self.executor.workers, self.config.in_flight)
         replies: dict[Future[CallRecord], Proposal] = {}
+        since: dict[int, float] = {}
         threads = ThreadPoolExecutor(width, thread_name_prefix="vulcan-model")
         try:
             with models.deadline():
@@ -248,6 +259,7 @@ class Study:
                     ):
                         if (proposal := self.ask()) is None:
                             break
+                        since[proposal.number] = time.monotonic()
                         replies[threads.submit(self._reply, models, proposal)] = proposal
                     if models.exhausted():
                         self._give_up_repairs()
@@ -259,7 +271,9 @@ class Study:
                         for f in self._pending.values()
                         if f.evaluation and not f.evaluation.finished
                     }
-                    done, _ = wait(pending, return_when=FIRST_COMPLETED)
+                    done, _ = wait(pending, NOTICE_SECONDS, return_when=FIRST_COMPLETED)
+                    if not done:
+                        self._report_wait(replies, since)
                     for future in [f for f in replies if f in done]:
                         self._take(replies.pop(future), future)
                     self._apply_completed()
@@ -268,7 +282,35 @@ class Study:
             raise
         finally:
             threads.shutdown(wait=True, cancel_futures=True)
+        self._check_replies()
         self.finish()
+
+    def _check_replies(self) -> None:
+        """Raise UserError where no model gave anything that could be scored: the winner would be a seed policy."""
+        if self._max_proposals is not None or self.config.offline:
+            return
+        if not self.costs.calls and self._buffered:
+            why = next((e.feedback for e in reversed(self._buffered) if isinstance(e, CandidateJudged)), "")
+            raise UserError(
+                f"the model gave no reply to any of {self.completed} proposals: {why or 'no answer'}; when it is back, "
+                "go on with `vulcan resume`"
+            )
+        made = [c for c in self.record.candidates.values() if self.record.proposals[c.proposal].round > 0]
+        truncated = sum("truncated-reply" in c.rules for c in made)
+        if truncated and all(c.verdict == "no-reply" or "truncated-reply" in c.rules for c in made):
+            limit = self.config.max_tokens
+            shown = "the server's default" if limit is None else str(limit)
+            raise UserError(
+                f"all {truncated} replies were cut off at the limit of tokens per reply ({shown}), before a program "
+                "was complete: search again with a larger --max-tokens"
+            )
+
+    def _report_wait(self, replies: Mapping[Future[CallRecord], Proposal], since: Mapping[int, float]) -> None:
+        """Tell the display what the search is waiting for."""
+        if replies:
+            oldest = min(proposal.number for proposal in replies.values())
+            seconds = time.monotonic() - since[oldest]
+            self._waiting(f"waiting {seconds:.0f} s for the reply to proposal {oldest}")
 
     def _answered_before(self) -> bool:
         """Check whether a paid answer from before an interruption has yet to be processed."""

@@ -135,7 +135,8 @@ def _explanation(table: TextTable, why: int, line: bytes) -> str:
     expected = len(table.roles)
     return {
         kernels.WRONG_FIELD_COUNT: f"{expected} field{'s' if expected > 1 else ''} expected",
-        kernels.TIME_NOT_A_NUMBER: "the time is not a number",
+        kernels.TIME_NOT_A_NUMBER: "the time is not a number, nor a date with a time such as 2024-05-31T12:30:00Z "
+        "(to do without it, leave `time` out of the columns)",
         kernels.ID_MISSING: "the id is empty",
         kernels.ID_NOT_A_NUMBER: f"the id is not a whole number of 64 bits{table.hint}",
         kernels.SIZE_NOT_A_NUMBER: "the size is not a whole number",

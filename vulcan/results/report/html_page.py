@@ -14,7 +14,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from vulcan.evaluator import SplitName
+from vulcan.evaluator import SplitName, kind_name
 from vulcan.results.report.data import Report, difference, progress
 from vulcan.searches.evidence import SPLITS
 
@@ -156,7 +156,7 @@ def _heat(scores: Sequence[Mapping[str, Any]]) -> Any:
         customdata=grid(lambda cell, _: cell["row"]),
         text=grid(lambda cell, winner: f"{cell['score']:.5g}, the winner {winner:.5g}; row {cell['row']}"),
         x=[html.escape(f"{split}: {instance}") for split, instance in columns],
-        y=[html.escape(p if kinds[p] == "baseline" else f"{p} (bound)") for p in policies],
+        y=[html.escape(p if kinds[p] == "baseline" else f"{p} ({kind_name(kinds[p])})") for p in policies],
         colorbar={"title": "winner minus"},
         hovertemplate="%{y} on %{x}: %{text}<extra></extra>",
         xgap=1,
