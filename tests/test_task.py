@@ -47,7 +47,7 @@ def test_declarations_are_frozen():
 
 
 def test_a_mechanism_spells_out_the_settings_it_runs_under():
-    assert PICK.spelled({"count": 7, "other": 1}) == "The lowest of 7 is taken."
+    assert PICK.description_with({"count": 7, "other": 1}) == "The lowest of 7 is taken."
 
 
 @pytest.mark.parametrize(

@@ -121,7 +121,7 @@ class Mechanism:
     name: str
     meaning: str
 
-    def spelled(self, settings: Mapping[str, Json]) -> str:
+    def description_with(self, settings: Mapping[str, Json]) -> str:
         """Return the meaning, with these settings filled in."""
         return self.meaning.format(**settings)
 
@@ -196,6 +196,45 @@ class Value(Signature):
     low: float = 0.0
     high: float = MAX_EXACT_INTEGER
     mechanisms: tuple[Mechanism, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Event(Signature):
+    """An occurrence that a policy may handle, to change its own state, by defining the function of that name.
+
+    `meaning` says when it happens, in whole sentences. `controls` are what the handler may set besides the policy's
+    state, such as a timer: each is written as `ARGUMENT.NAME = ...`, where ARGUMENT is one of the handler's.
+    """
+
+    meaning: str = ""
+    controls: tuple[Global, ...] = ()
+
+    def __post_init__(self) -> None:
+        Signature.__post_init__(self)
+        if not self.meaning:
+            raise ValueError(f"event {self.function!r}: say when it happens")
+        names = {argument.name for argument in self.arguments}
+        for control in self.controls:
+            if control.name not in names:
+                raise ValueError(f"event {self.function!r}: it controls {control.name!r}, which it is not shown")
+
+
+def event(name: str, arguments: tuple[Argument, ...], meaning: str, controls: tuple[Global, ...] = ()) -> Event:
+    """Declare an event by its name, the arguments of its handler, and when it happens."""
+    return Event(name, arguments, "nothing", meaning, controls)
+
+
+@dataclass(frozen=True, slots=True)
+class StateLimits:
+    """Bounds on the state of one policy: registers, elements of all arrays together, and fields of an entity."""
+
+    registers: int = 64
+    elements: int = 65_536
+    fields: int = 8
+
+    def __post_init__(self) -> None:
+        if min(self.registers, self.elements, self.fields) < 0:
+            raise ValueError(f"{self}: no limit is below 0")
 
 
 @dataclass(frozen=True, slots=True)

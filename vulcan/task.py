@@ -17,6 +17,7 @@ from vulcan.interface import (
     MAX_EXACT_INTEGER,
     Argument,
     Entity,
+    Event,
     Feature,
     Global,
     History,
@@ -28,9 +29,11 @@ from vulcan.interface import (
     Record,
     Scalar,
     Signature,
+    StateLimits,
     Value,
     check_functions,
     check_name,
+    event,
     together,
 )
 
@@ -38,6 +41,7 @@ __all__ = [
     "MAX_EXACT_INTEGER",
     "Argument",
     "Entity",
+    "Event",
     "Feature",
     "Global",
     "History",
@@ -55,8 +59,10 @@ __all__ = [
     "Setting",
     "Signature",
     "Split",
+    "StateLimits",
     "Task",
     "Value",
+    "event",
 ]
 
 Metrics = Mapping[str, float]
@@ -203,6 +209,10 @@ class Task:
     mean the same in all of them and must be declared equally, and so must the statistics of a feature: the policy has
     one state for all its functions. There is at most one kind of entity.
 
+    `events` are the occurrences that a policy may handle to change its own state, within `state_limits`; it defines a
+    function for any of them, or for none. What was said of the arguments of `others` holds for theirs. A task without
+    events has policies without state.
+
     Where `signature` is a `Program` the policy is a class of free Python (`vulcan.python_policy`); it has no `others`.
     """
 
@@ -219,14 +229,18 @@ class Task:
     advice: tuple[str, ...] = ()
     pictures: tuple[Picture, ...] = ()
     others: tuple[Rank | Value, ...] = ()
+    events: tuple[Event, ...] = ()
+    state_limits: StateLimits = field(default_factory=StateLimits)
 
     def __post_init__(self) -> None:
         check_name(self.name, "task")
         if not self.objectives:
             raise ValueError(f"task {self.name!r} declares no objective")
-        if isinstance(self.signature, Program) and (self.others or self.properties):
-            raise ValueError(f"task {self.name!r}: PROGRAM goes with no other function, and nothing is proved of it")
-        check_functions(self.name, self.functions)
+        if isinstance(self.signature, Program) and (self.others or self.properties or self.events):
+            raise ValueError(
+                f"task {self.name!r}: PROGRAM goes with no other function and no event, and nothing is proved of it"
+            )
+        check_functions(self.name, (*self.functions, *self.events))
         known = [signature.function for signature in self.functions]
         for declared in self.properties:
             if declared.function is not None and declared.function not in known:
@@ -255,10 +269,17 @@ class Task:
         properties = tuple(replace(claim, function=None) for claim in own)
         return replace(self, signature=self.function(name), others=(), properties=properties)
 
+    def event(self, name: str) -> Event:
+        """Return the declaration of that event. Raises KeyError."""
+        for declared in self.events:
+            if declared.function == name:
+                return declared
+        raise KeyError(name)
+
     @cached_property
     def interface(self) -> Signature:
-        """The main function's declaration, extended by every argument of the others."""
-        return together(self.functions) if self.others else self.signature
+        """The main function's declaration, extended by every argument of the others and of the events."""
+        return together((*self.functions, *self.events)) if self.others or self.events else self.signature
 
     def objective(self, name: str | None = None) -> Objective:
         """Return the objective of that name, by default the first one. Raises KeyError."""

@@ -90,7 +90,9 @@ def _function(task: Task, declared: Rank | Value | Program) -> list[str]:
         ]
     settings = {setting.name: setting.default for setting in task.settings}
     parts.append("When it is called, by mechanism (with the settings' defaults):")
-    parts.append("\n".join(f"- **{m.name}**: {' '.join(m.spelled(settings).split())}" for m in declared.mechanisms))
+    parts.append(
+        "\n".join(f"- **{m.name}**: {' '.join(m.description_with(settings).split())}" for m in declared.mechanisms)
+    )
     return parts
 
 

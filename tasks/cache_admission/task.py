@@ -22,6 +22,7 @@ from vulcan_cache.interface import (
     TIME_RESOLUTION,
     USED,
     WORKLOAD,
+    cache_events,
 )
 
 OBJECT = Entity(
@@ -121,6 +122,7 @@ TASK = Task(
     objectives=OBJECTIVES,
     directory=Path(__file__).parent,
     settings=(*WORKLOAD, *RANKING, *READING),
+    events=cache_events((NOW, OBJECT, CACHE, GHOST), admits=True),
     properties=(
         FINITE,
         Property(

@@ -20,6 +20,7 @@ from vulcan_cache.interface import (
     SIZE,
     USED,
     WORKLOAD,
+    cache_events,
 )
 
 OBJECT = Entity(
@@ -72,6 +73,7 @@ TASK = Task(
     objectives=OBJECTIVES,
     directory=Path(__file__).parent,
     settings=(*WORKLOAD, *RANKING, *READING),
+    events=cache_events((NOW, OBJECT, CACHE, GHOST), admits=False),
     properties=(
         FINITE,
         Property(

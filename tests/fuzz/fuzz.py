@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
-sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
+sys.path.insert(1, str(Path(__file__).parents[1] / "support"))
 
 from fuzz_targets import TARGETS
 from mutation import mutated

@@ -13,12 +13,12 @@ from chat_server import Behaviour, ChatServer, Exchange, Received, answer, cut_o
 from vulcan.errors import UserError
 from vulcan.models import Budget, BudgetExhausted, Message, ModelUnavailable, Reply, Request, open_proposer
 from vulcan.models.call_settings import CallSettings
-from vulcan.models.prices import most_tokens
+from vulcan.models.prices import max_prompt_tokens
 from vulcan.models.providers import EndpointModel, LitellmModel, RemoteModel
 from vulcan.models.retry import RetryPolicy
 
 CHAT = (Message("user", "Write one."),)
-PROMPT = most_tokens(CHAT)  # 10 bytes and what comes around them: 282
+PROMPT = max_prompt_tokens(CHAT)  # 10 bytes and what comes around them: 282
 WIDTH = 32
 
 Open = Callable[..., RemoteModel]

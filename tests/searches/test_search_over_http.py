@@ -32,7 +32,7 @@ from vulcan.searches.study import MAX_UNANSWERED, Study
 from vulcan.store import MemoryStore, SQLiteStore, Store
 from vulcan.store.events import CandidateJudged, WinnerChosen
 
-HURRIED = CallSettings(timeout=10.0, retry=RetryPolicy(attempts=3, first_wait=0.01))
+HURRIED = CallSettings(timeout=10.0, retry=RetryPolicy(attempts=3, initial_wait=0.01))
 
 
 def search(
@@ -110,7 +110,7 @@ def test_from_prompt_to_winner(children: Executor) -> None:
     assert [(c.tokens_in, c.tokens_out) for c in calls[1:3]] == [(100, 20), (None, None)]
     assert (study.costs.calls, study.costs.tokens_in, study.costs.tokens_out) == (8, 700, 140)
     assert study.costs.unpriced == 8
-    assert study.costs.spelled() == "$0.00 + 8 calls of unknown price"
+    assert study.costs.text() == "$0.00 + 8 calls of unknown price"
     assert [[m[0] for m in c.messages] for c in calls[2:3]] == [["user", "assistant", "user"]]
 
 
@@ -149,7 +149,7 @@ def test_the_wait_that_a_server_asks_for_is_kept(children: Executor) -> None:
 @pytest.mark.parametrize("stalled", [stall, drip])
 def test_a_reply_that_never_ends_is_no_reply(children: Executor, stalled: Behaviour) -> None:
     store = MemoryStore()
-    settings = CallSettings(timeout=0.3, retry=RetryPolicy(attempts=2, first_wait=0.01))
+    settings = CallSettings(timeout=0.3, retry=RetryPolicy(attempts=2, initial_wait=0.01))
 
     def script(request: Received) -> Behaviour:
         return stalled if request.number < 2 else answer(as_reply(share(1 + request.number / 10)))
@@ -199,7 +199,7 @@ def test_a_server_that_refuses_stops_a_run_that_can_go_on(
 
 def test_a_server_that_is_down_stops_the_run_which_goes_on_when_it_is_back(children: Executor) -> None:
     store = MemoryStore()
-    settings = CallSettings(timeout=10.0, retry=RetryPolicy(attempts=2, first_wait=0.01))
+    settings = CallSettings(timeout=10.0, retry=RetryPolicy(attempts=2, initial_wait=0.01))
     with pytest.raises(UserError, match="status 500: down for now") as caught:
         search(store, children, good_after(1, fail(500, "down for now")), settings, samples=8)
     assert re.search(r"no reply to 5 proposals in a row, the last of them \d+: .* `vulcan resume`", str(caught.value))

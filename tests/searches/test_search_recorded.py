@@ -42,7 +42,7 @@ def recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> MemoryStore:
     kept = MemoryStore()
     kept.append(*store.events())
     for call in store.calls():
-        kept.keep_call(call)
+        kept.record_call(call)
     store.close()
     return kept
 

@@ -32,7 +32,7 @@ def load_trace(
     columns: str | None = None,
     skip_bad_lines: bool = False,
 ) -> Trace:
-    """The trace in a file, or the one that a generator specification describes.
+    """Return the trace in a file, or the one that a generator specification describes.
 
     `spec` is a path, or a text such as `zipf:requests=200000,objects=20000,alpha=0.9,seed=1` (see
     `vulcan_traces.synthetic.generator_spec`); a file whose name looks so is meant by `./zipf:...`. The rest is for
@@ -55,7 +55,7 @@ def open_trace(
     columns: str | None = None,
     skip_bad_lines: bool = False,
 ) -> Trace:
-    """The trace in a file, plain or compressed by gzip, xz or zstd.
+    """Return the trace in a file, plain or compressed by gzip, xz or zstd.
 
     `format` names one of `vulcan_traces.readers.FORMATS`; without it the name's ending and the content have
     to make it clear. `columns` describes a delimited table (see `vulcan_traces.parsing.column_spec`) and implies the
@@ -111,7 +111,7 @@ def _format_of(source: Source, name: str | None, columns: str | None) -> Format:
 
 
 def _detected(source: Source) -> Format:
-    """The format that the name's ending claims, if the content agrees, or the only one the content allows."""
+    """Return the format that the name's ending claims, if the content agrees, or the only one the content allows."""
     file_name = source.path.name.lower()
     for compression in _COMPRESSIONS:
         file_name = file_name.removesuffix(compression)

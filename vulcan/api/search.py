@@ -62,10 +62,10 @@ def search(
         others = [*given, *(name for name, value in (("task", task), ("config", config)) if value)]
         if others:
             raise UserError(f"{_WHERE}: replay repeats a run as it was: leave out {others[0]}")
-        wanted = SearchRequest.repetition(find_run(str(replay), runs), machines)
+        request = SearchRequest.of_replay(find_run(str(replay), runs), machines)
     else:
-        wanted = _wanted(task, config, {**_from_environment(), **given}, machines)
-    return Run.of(run_to_completion(RunSession.begun(wanted, runs), progress))
+        request = _search_request(task, config, {**_from_environment(), **given}, machines)
+    return Run.of(run_to_completion(RunSession.start(request, runs), progress))
 
 
 take_options(
@@ -98,7 +98,9 @@ def runs_directory(given: str | Path | None) -> Path:
     return Path(given if given is not None else os.environ.get("VULCAN_RUNS_DIR") or "runs")
 
 
-def _wanted(task: object, config: object, options: Mapping[str, Any], machines: Mapping[str, Any]) -> SearchRequest:
+def _search_request(
+    task: object, config: object, options: Mapping[str, Any], machines: Mapping[str, Any]
+) -> SearchRequest:
     if task is None and config is None:
         raise UserError(f"{_WHERE}: name a task, as task='cache_eviction' (`vulcan tasks` lists them)")
     plain = {name: _plain(value) for name, value in options.items()}

@@ -32,7 +32,7 @@ def runs(context: typer.Context, incomplete: str) -> Completions:
     from vulcan.store.runs import run_directories
 
     places = run_directories(Path(context.params.get("runs_dir") or os.environ.get("VULCAN_RUNS_DIR") or "runs"))
-    return _beginning(incomplete, [place.name for place in sorted(places, key=_begun, reverse=True)])
+    return _beginning(incomplete, [path.name for path in sorted(places, key=_begun, reverse=True)])
 
 
 def _begun(run: Path) -> float:

@@ -79,7 +79,7 @@ def _print_winner(record: RunRecord, scorer: Scorer | None, winner: int, shown: 
         count = sum(i.split == split for i in record.instances)
         rows.append((split, str(count), number(score_of(record, winner, split)), spelled, number(lost)))
     assert record.chosen is not None
-    say(f"Candidate {winner} won on the split {record.chosen.split}. Its mean, and what it loses against train:")
+    say(f"Candidate {winner} won on the split {record.chosen.split}. Mean score per split, and the drop from train:")
     print_table(("split", "instances", "mean", "95% interval", "gap to train"), rows)
     if all(row[3] == "-" for row in rows):
         say(f"An interval of the mean needs {MIN} instances or more that differ.")
@@ -114,4 +114,4 @@ def _print_effort(record: RunRecord, costs: Costs) -> None:
             say(
                 f"{by}: {done['candidates']} candidates in {done['evaluations']} evaluations, {done['improved']} better"
             )
-    say(f"model cost: {costs.spelled()}, {costs.calls} calls, {costs.tokens_in} tokens in, {costs.tokens_out} out")
+    say(f"model cost: {costs.text()}, {costs.calls} calls, {costs.tokens_in} tokens in, {costs.tokens_out} out")

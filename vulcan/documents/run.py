@@ -391,3 +391,23 @@ class ExportListDocument(ExportSubject):
     """The formats that `vulcan export --list` shows."""
 
     formats: Annotated[list[ExportFormat], "each format"]
+
+
+class RepairedFile(TypedDict):
+    """A file of a run that was written again."""
+
+    file: Annotated[str, "its path"]
+    damage: Annotated[str, "what was wrong with it"]
+    kept_as: Annotated[str | None, "the path of the damaged file, if there was one"]
+    replies: Annotated[int, "replies that are now in the run"]
+    lines_lost: Annotated[int, "unreadable lines of the journal"]
+    replies_left_out: Annotated[
+        int, "in a run that is answered by hand: replies after the first lost one, which are asked for again"
+    ]
+
+
+class RepairDocument(TypedDict):
+    """What `vulcan repair` did."""
+
+    run: Annotated[str, "the run's directory"]
+    repaired: Annotated[list[RepairedFile], "each file that was written again; empty where there was no damage"]

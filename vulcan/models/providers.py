@@ -27,7 +27,7 @@ from vulcan.models.call_settings import CallSettings
 from vulcan.models.completion import Completion, read_completion
 from vulcan.models.prices import Price, find_price, load_litellm
 from vulcan.models.redact import shown_url
-from vulcan.models.retry import PassingFault, Wait, with_retries
+from vulcan.models.retry import TransientError, Wait, with_retries
 
 _log = logging.getLogger(__name__)
 
@@ -129,7 +129,7 @@ class RemoteModel(ABC):
                 wait=self._wait,
             )
         except ModelUnavailable:
-            if self._closing.is_set() and (reason := self._meter.late()):
+            if self._closing.is_set() and (reason := self._meter.overtime()):
                 raise BudgetExhausted(reason) from None  # the deadline closed this
             raise
         return Reply(
@@ -148,7 +148,7 @@ class RemoteModel(ABC):
         self._calls.close(self._free)
 
     def _attempt(self, request: Request) -> Completion:
-        fault: ModelRefused | ModelUnavailable | PassingFault
+        fault: ModelRefused | ModelUnavailable | TransientError
         closed = ModelUnavailable(f"{self._caller.what}: closed")
         try:
             bill = self._meter.begin(request)
@@ -161,11 +161,11 @@ class RemoteModel(ABC):
                 self._calls.run(lambda: self._complete(request.messages, sampling), self._settings.timeout)
             )
         except TimeoutError:
-            fault = PassingFault(f"no complete reply within {self._settings.timeout:g} s")
+            fault = TransientError(f"no complete reply within {self._settings.timeout:g} s")
         except CancelledError:
             fault = closed
-        except PassingFault as error:
-            fault = PassingFault(self._caller.one_line(str(error)), error.retry_after)
+        except TransientError as error:
+            fault = TransientError(self._caller.one_line(str(error)), error.retry_after)
         except ModelRefused as error:
             fault, paid = error, False
         except openai.OpenAIError as error:
@@ -176,7 +176,7 @@ class RemoteModel(ABC):
 
     @abstractmethod
     async def _complete(self, messages: tuple[Message, ...], sampling: Mapping[str, float | int]) -> Completion:
-        """Make one call, without retries. Raises openai.OpenAIError, PassingFault or ModelRefused."""
+        """Make one call, without retries. Raises openai.OpenAIError, TransientError or ModelRefused."""
 
     @abstractmethod
     async def _free(self) -> None:
@@ -229,7 +229,7 @@ class EndpointModel(RemoteModel):
         try:
             body = json.loads(response.content)
         except (ValueError, RecursionError):
-            raise PassingFault("the server's answer is not JSON") from None
+            raise TransientError("the server's answer is not JSON") from None
         return read_completion(body, self.name)
 
     async def _free(self) -> None:

@@ -28,7 +28,7 @@ class PolicyMetrics:
 
 
 def write_pictures(
-    place: Path, pictures: Sequence[Picture], instances: Sequence[str], measured: Sequence[PolicyMetrics], title: str
+    path: Path, pictures: Sequence[Picture], instances: Sequence[str], measured: Sequence[PolicyMetrics], title: str
 ) -> None:
     """Write a page with each picture: one point per policy, for the mean over instances or for a chosen one.
 
@@ -50,12 +50,12 @@ def write_pictures(
         "<style>body { font: 15px sans-serif; margin: 1.5rem; max-width: 72rem }</style></head>\n"
         f"<body>\n<h1>{heading}</h1>\n{''.join(figures)}\n</body>\n</html>\n"
     )
-    unfinished = place.with_name(place.name + ".part")
+    unfinished = path.with_name(path.name + ".part")
     try:
         unfinished.write_text(page, encoding="utf-8")
-        unfinished.replace(place)
+        unfinished.replace(path)
     except OSError as error:
-        raise UserError(f"{place}: cannot be written: {error.strerror or error}") from error
+        raise UserError(f"{path}: cannot be written: {error.strerror or error}") from error
 
 
 def figure_of(picture: Picture, instances: Sequence[str], measured: Sequence[PolicyMetrics]) -> Any:

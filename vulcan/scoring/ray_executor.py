@@ -19,9 +19,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import combinations
 from statistics import median
-from types import TracebackType
 from typing import Any, Self
 
+from vulcan.closing import Closing
 from vulcan.errors import UserError
 from vulcan.scoring.evaluator_process import JailedEvaluator
 from vulcan.scoring.executor import WorkerLost, WorkerRetired
@@ -46,7 +46,7 @@ class RayUnavailable(Exception):
     """A failure to start or join Ray; the message gives the reason on one line."""
 
 
-class RayRuntime:
+class RayRuntime(Closing):
     """A connection to Ray: to an existing cluster, or to a private local Ray that ends with `close`.
 
     The constructor returns at once while Ray starts in the background; `wait` waits for it. `address`, or else the
@@ -63,13 +63,13 @@ class RayRuntime:
         self._limit = limit
         self.lost = threading.Event()
         """Set once Ray's head is gone: then this process has left Ray, and nothing may be asked of it any more."""
-        self._settled = threading.Event()
+        self._connected = threading.Event()
         self._guard: ProcessGuard | None = None
         self._leave = threading.Event()
         self._failure: str | None = None
         # Ray's processes die with the thread that starts them, so this thread lives until the end
-        self._keeper = threading.Thread(target=self._keep, name="vulcan-ray", daemon=True)
-        self._keeper.start()
+        self._thread = threading.Thread(target=self._hold_connection, name="vulcan-ray", daemon=True)
+        self._thread.start()
 
     @property
     def joined(self) -> str | None:
@@ -78,7 +78,7 @@ class RayRuntime:
 
     def wait(self) -> Any:
         """Wait until Ray is connected and return the `ray` module. Raises RayUnavailable."""
-        if not self._settled.wait(self._limit):
+        if not self._connected.wait(self._limit):
             self._leave.set()
             raise RayUnavailable(f"Ray was not up after {self._limit:g} s")
         if self._failure is not None:
@@ -90,20 +90,12 @@ class RayRuntime:
     def close(self) -> None:
         """Disconnect, and shut down a private Ray. May be called twice. Does not wait for a start in progress."""
         self._leave.set()
-        if self._settled.is_set():
-            self._keeper.join(self._limit)
+        if self._connected.is_set():
+            self._thread.join(self._limit)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def _keep(self) -> None:
+    def _hold_connection(self) -> None:
         mine = self._connect()
-        self._settled.set()
+        self._connected.set()
         head = Head(self._address) if self._failure is None else None
         while not self._leave.wait(_BETWEEN_LOOKS):
             if head is not None and not head.answers():
@@ -231,7 +223,7 @@ MAX_JOBS = 64
 MAX = 1.0
 """Maximum jobs, and seconds of work, per batch: a finished job should not wait long for the others."""
 
-REMEMBERED = 15
+HISTORY = 15
 """Number of recent calls that count."""
 
 
@@ -259,15 +251,15 @@ class CallOverhead:
         job = max(0.0, median(slopes)) if slopes else 0.0
         return cls(max(0.0, median(seconds - job * count for count, seconds in known)) if known else 0.0, job)
 
-    def jobs(self, works: Iterable[float], most: int) -> int:
-        """Return the size of the next batch, 1 to `most`, given the expected seconds of work of each job.
+    def jobs(self, works: Iterable[float], limit: int) -> int:
+        """Return the size of the next batch, 1 to `limit`, given the expected seconds of work of each job.
 
         It is the smallest that keeps the overhead under `OVERHEAD` of the work, or reaches `MAX` seconds of work.
         """
         work, count = 0.0, 0
         for count, seconds in enumerate(works, 1):
             work += seconds
-            if count >= most or work >= MAX or self.call + self.job * count <= OVERHEAD * work:
+            if count >= limit or work >= MAX or self.call + self.job * count <= OVERHEAD * work:
                 break
         return max(1, count)
 
@@ -281,8 +273,8 @@ class BatchSizer:
     """
 
     def __init__(self) -> None:
-        self._calls: deque[tuple[int, float]] = deque(maxlen=REMEMBERED)
-        self._work: defaultdict[tuple[int, ...], deque[float]] = defaultdict(lambda: deque(maxlen=REMEMBERED))
+        self._calls: deque[tuple[int, float]] = deque(maxlen=HISTORY)
+        self._work: defaultdict[tuple[int, ...], deque[float]] = defaultdict(lambda: deque(maxlen=HISTORY))
 
     def learn(self, requests: Sequence[JobRequest], outcomes: Sequence[Outcome], seconds: float) -> None:
         """Record a call of these jobs that took `seconds`."""
@@ -292,14 +284,14 @@ class BatchSizer:
                 self._work[request.instances].append(outcome.seconds)
 
     @property
-    def way(self) -> CallOverhead:
+    def overhead(self) -> CallOverhead:
         """The overhead estimated from recent calls."""
         return CallOverhead.of(self._calls)
 
     def size(self, waiting: Sequence[JobRequest], workers: int) -> int:
         """Return how many of the queued jobs, from the first, to send in one batch; at least 1."""
-        most = min(MAX_JOBS, math.ceil(len(waiting) / workers))
-        return self.way.jobs(map(self._expected, waiting), most)
+        limit = min(MAX_JOBS, math.ceil(len(waiting) / workers))
+        return self.overhead.jobs(map(self._expected, waiting), limit)
 
     def _expected(self, request: JobRequest) -> float:
         known = self._work.get(request.instances)

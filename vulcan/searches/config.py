@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
-import math
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
 from functools import cache
 from pathlib import Path
 from typing import Any, cast, get_type_hints
+
+import tomli_w
 
 from vulcan.errors import UserError, did_you_mean
 from vulcan.registry import find_task, task_reference
@@ -102,19 +102,9 @@ def as_toml(config: SearchConfig) -> str:
     plain = config.to_json()
     settings = plain.pop("settings")
     assert isinstance(settings, Mapping)
-    lines = [f"{key} = {_value(value)}" for key, value in plain.items() if value is not None]
-    lines += ["", f"# Options of the task {config.task}"]
-    lines += [f"{key} = {_value(v)}" for key, v in settings.items() if v is not None and v != []]
-    return "\n".join(lines) + "\n"
-
-
-def _value(value: Any) -> str:
-    """Format a value as TOML, whose strings, numbers and lists are those of JSON, except for what JSON lacks."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
-    if isinstance(value, list | tuple):
-        return "[" + ", ".join(map(_value, value)) + "]"
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    options = {key: value for key, value in plain.items() if value is not None}
+    chosen = {key: value for key, value in settings.items() if value is not None and value != []}
+    return f"{tomli_w.dumps(options)}\n# Options of the task {config.task}\n{tomli_w.dumps(chosen)}"
 
 
 def make_config(task_name: str, options: Mapping[str, Any], settings: Mapping[str, Json]) -> SearchConfig:

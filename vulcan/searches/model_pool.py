@@ -44,7 +44,7 @@ class ModelPool:
             self._exhausted = str(error)
             raise
 
-    def over(self) -> str | None:
+    def exhausted(self) -> str | None:
         """Return why nothing more may be asked; None while something may."""
         return self._exhausted or self._budget.exhausted()
 

@@ -177,6 +177,10 @@ class SearchOptions:
         int,
         Option("Maximum attempts to repair a rejected program, each a further turn of the same chat.", minimum=0),
     ] = 2
+    state: Annotated[
+        bool,
+        Option("Let policies keep state, which they change when the task's events happen; the models are told how."),
+    ] = False
     budget_candidates: Annotated[
         int | None, Option("Stop after this many proposals. Default: rounds x samples.", minimum=1)
     ] = None

@@ -115,21 +115,22 @@ def open_study(
     with executor_for(config, evidence, machines, prepare) as executor:
         record = RunRecord.of(store.events())
         scorer = make_scorer(find_objective(task, config.objective), record)
-        study = Study(task, config, store, scorer, executor, (display,))
+        offered = task if config.state else replace(task, events=())
+        study = Study(offered, config, store, scorer, executor, (display,))
         display.begin(study)
         yield study
 
 
-def load_run_spec(place: Path, store: Store, *, models: bool = True) -> tuple[Task, SearchConfig, EvaluationSet]:
+def load_run_spec(path: Path, store: Store, *, models: bool = True) -> tuple[Task, SearchConfig, EvaluationSet]:
     """Load the task, configuration and evaluation set of a run. Raises UserError where it cannot be resumed."""
     record = RunRecord.of(store.events())
     if not record.config:
-        raise RunNotStarted(place)
+        raise RunNotStarted(path)
     config = SearchConfig.from_json(record.config)
     task = find_task(config.task)
     evidence = check_config(task, config, models=models)
     if record.instances and (record.instances, record.rungs) != (evidence.instances, evidence.rungs):
-        raise UserError(f"{place} cannot be resumed: its traces or its task have changed since it was started")
+        raise UserError(f"{path} cannot be resumed: its traces or its task have changed since it was started")
     return task, config, evidence
 
 
@@ -153,10 +154,10 @@ def run_search(
     with record_stop(store), open_study(task, config, store, evidence, machines, display) as study:
         if recording is not None:
             study.repeat(recording.proposals, recording.last_turns)
-        with closing(_lineup(task, config, store, recording)) as lineup:
-            study.run(lineup)
+        with closing(_model_pool(task, config, store, recording)) as models:
+            study.run(models)
         wanted = config.control if recording is None else control_recording is not None
-        if wanted and study.settled and study.record.control is None:
+        if wanted and study.completed and study.record.control is None:
             study.compare_with(_control(study, control(), control_recording))
         study.close("finished")
 
@@ -185,7 +186,7 @@ class RecordedReplies:
         return cls(asked, tuple(store.calls()), gaps, last_turns)
 
 
-def _lineup(task: Task, config: SearchConfig, store: Store, recording: RecordedReplies | None) -> ModelPool:
+def _model_pool(task: Task, config: SearchConfig, store: Store, recording: RecordedReplies | None) -> ModelPool:
     if recording is None:
         return open_model_pool(task, config, store.calls())
     return replay_model_pool(recording.calls, recording.unanswered)
@@ -193,7 +194,9 @@ def _lineup(task: Task, config: SearchConfig, store: Store, recording: RecordedR
 
 def _control(study: Study, store: Store, recording: RecordedReplies | None) -> ControlFinished:
     """Sample without feedback: the same number of proposals, the same models, the same executor."""
-    config = replace(study.config, strategy=CONTROL, tune=0, simplify=0, control=False, budget_candidates=study.settled)
+    config = replace(
+        study.config, strategy=CONTROL, tune=0, simplify=0, control=False, budget_candidates=study.completed
+    )
     try:
         known = RunRecord.of(store.events())
         beginning: list[Event] = [] if known.config else [RunStarted(config.to_json(), __version__)]
@@ -203,8 +206,8 @@ def _control(study: Study, store: Store, recording: RecordedReplies | None) -> C
         control = Study(study.task, config, store, study.scorer, study.executor)
         if recording is not None:
             control.repeat(recording.proposals, recording.last_turns)
-        with closing(_lineup(study.task, config, store, recording)) as lineup:
-            control.run(lineup)
+        with closing(_model_pool(study.task, config, store, recording)) as models:
+            control.run(models)
         control.close("finished")
         return control.as_control()
     finally:

@@ -38,24 +38,24 @@ class RunNotStarted(UserError):
 def new_run(runs: Path, task: str) -> Path:
     """Create the directory of a new run. Raises UserError."""
     name = f"{task}-{datetime.now():%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
-    place = runs / name
+    path = runs / name
     try:
-        place.mkdir(parents=True)
+        path.mkdir(parents=True)
     except OSError as error:
         raise UserError(f"cannot write runs to {runs}: {error.strerror}; name another place with --runs-dir") from error
-    return place
+    return path
 
 
 def find_run(run: str, runs: Path) -> Path:
     """Return the directory of a run, given its path or its name in `runs`. Raises UserError."""
     places = (Path(run), runs / run)
-    for place in places:
-        if (place / FILE).is_file() or journal_of(place / FILE).is_file():
-            return place
-    for place in places:
-        if place.is_dir() and {file.name for file in place.iterdir()} <= {LOCK, f"{FILE}.new"}:
-            raise RunNotStarted(place)
-    known = [place.name for place in run_directories(runs)]
+    for path in places:
+        if (path / FILE).is_file() or journal_of(path / FILE).is_file():
+            return path
+    for path in places:
+        if path.is_dir() and {file.name for file in path.iterdir()} <= {LOCK, f"{FILE}.new"}:
+            raise RunNotStarted(path)
+    known = [path.name for path in run_directories(runs)]
     raise UserError(f"no run {run!r} in {runs}{did_you_mean(run, known)} (`vulcan runs` lists them)")
 
 

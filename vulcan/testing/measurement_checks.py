@@ -77,13 +77,13 @@ def splits(subject: Subject) -> str:
         return "by their parameters"
     for metrics in subject.of_seeds.values():
         by_content: dict[str, tuple[str, str]] = {}
-        for place, measured in metrics.items():
+        for current, measured in metrics.items():
             if not any(value != int(value) for value in measured.values()):
                 continue  # integer counts may coincide
-            other_place = by_content.setdefault(json.dumps(measured, sort_keys=True), place)
-            if other_place[0] != place[0]:
+            earlier = by_content.setdefault(json.dumps(measured, sort_keys=True), current)
+            if earlier[0] != current[0]:
                 raise CheckFailed(
-                    f"{other_place[1]!r} ({other_place[0]}) and {place[1]!r} ({place[0]}) give the same metrics "
+                    f"{earlier[1]!r} ({earlier[0]}) and {current[1]!r} ({current[0]}) give the same metrics "
                     "to the last digit: they are the same workload",
                     "give each split seeds, files or a part of the time of its own",
                 )
@@ -232,16 +232,16 @@ def features(subject: Subject) -> str:
         watched = WatchedPolicy(policy.source, policy.task, policy.program, policy.plan, seen)
         for instance in subject.measured:
             subject.evaluate(watched, instance)
-        seen.gather()
-        looks += seen.looks
+        seen.collect()
+        looks += seen.checks
         for name, count in seen.count.items():
             feature = declared[name]
             shown = seen.value[name]
             inside = feature.low <= shown <= feature.high
             wrong = f"is no {feature.type}" if inside else f"is not from {feature.low:g} to {feature.high:g}"
             raise CheckFailed(
-                f"{name} was {shown!r}, which {wrong} ({count} of {seen.looks} looks at features)",
-                "declare the range that it really has, or have the evaluator keep to the declared one: "
+                f"{name} was {shown!r}, which {wrong} ({count} of {seen.checks} looks at features)",
+                "declare its actual range, or keep the evaluator within the declared one: "
                 "proofs and warnings rely on it",
             )
     if not looks:

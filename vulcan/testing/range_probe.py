@@ -35,19 +35,19 @@ class Violations:
 
     count: dict[str, int] = field(default_factory=dict)
     value: dict[str, float] = field(default_factory=dict)
-    looks: int = 0
-    machine: list[Machine] = field(default_factory=list)
+    checks: int = 0
+    machine: list[WatchedMachineCode] = field(default_factory=list)
 
-    def look(self, name: str, feature: Feature, value: float) -> None:
-        self.looks += 1
+    def check(self, name: str, feature: Feature, value: float) -> None:
+        self.checks += 1
         if not fits(feature, value):
             self.count[name] = self.count.get(name, 0) + 1
             self.value[name] = value
 
-    def gather(self) -> None:
+    def collect(self) -> None:
         """Collect the violations recorded by machine code."""
         for watch in self.machine:
-            self.looks += watch.take_looks()
+            self.checks += watch.take_checks()
             for i, name in enumerate(watch.names):
                 if watch.counts[i]:
                     self.count[name] = self.count.get(name, 0) + int(watch.counts[i])
@@ -77,8 +77,8 @@ class WatchedPolicy(Policy):
     def native(self, layout: Layout, hurried: bool = False) -> Native:
         return self._watch_native(super().native(layout, hurried), layout)
 
-    def reference(self) -> Reference:
-        return WatchedReference(self.program, self.plan, self.task, self.seen)
+    def reference(self, seed: int = 0) -> Reference:
+        return WatchedReference(self.program, self.plan, self.task, self.seen, seed)
 
     def function(self, name: str | None = None) -> PolicyFunction:
         alone = super().function(name)
@@ -94,7 +94,7 @@ class WatchedPolicy(Policy):
         def watch(address: int, features: Mapping[str, Feature], gives: str) -> int:
             if address == 0:
                 return 0
-            watching = Machine(address, features, layout, gives)
+            watching = WatchedMachineCode(address, features, layout, gives)
             self.seen.machine.append(watching)
             return watching.address
 
@@ -128,8 +128,8 @@ class WatchedFunction(PolicyFunction):
 class WatchedReference(Reference):
     """A policy as a Python callable that records range violations."""
 
-    def __init__(self, program: ir.Module, plan: Plan, task: Task, seen: Violations) -> None:
-        super().__init__(program, plan, task.interface)
+    def __init__(self, program: ir.Module, plan: Plan, task: Task, seen: Violations, seed: int = 0) -> None:
+        super().__init__(program, plan, task.interface, seed)
         self._task = task
         self._seen = seen
         self._occasions_of = task.interface.occasions
@@ -152,12 +152,16 @@ class WatchedReference(Reference):
         self._look({n: self._all[n] for n, o in self._occasions_of.items() if o == occasion}, features)
         super().observe_occasion(occasion, features)
 
+    def handle(self, event: str, features: Features, key: Hashable = None) -> dict[str, float]:
+        self._look(dict(self._task.event(event).features()), features)
+        return super().handle(event, features, key)
+
     def _look(self, declared: Mapping[str, Feature], features: Features) -> None:
         for name, feature in declared.items():
-            self._seen.look(name, feature, features[name])
+            self._seen.check(name, feature, features[name])
 
 
-class Machine:
+class WatchedMachineCode:
     """A machine-code stub that checks features in memory, then calls its target."""
 
     def __init__(self, address: int, features: Mapping[str, Feature], layout: Layout, gives: str) -> None:
@@ -172,7 +176,7 @@ class Machine:
         self._library = jit.link(self._text(name, address, placed, layout, gives), (name,))
         self.address: int = self._library[name]
 
-    def take_looks(self) -> int:
+    def take_checks(self) -> int:
         """Return the number of features checked since the last call."""
         fresh, self._taken = int(self.counts[-1]) - self._taken, int(self.counts[-1])
         return fresh * len(self.names)

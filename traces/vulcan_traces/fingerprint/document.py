@@ -7,13 +7,14 @@ from dataclasses import asdict, fields
 from textwrap import wrap
 from typing import Any
 
+from vulcan_traces.documents import FingerprintDocument
 from vulcan_traces.fingerprint.fingerprint import QUANTILES, SHARES, STATISTICS, Curve, Distribution, Fingerprint
 
 _WIDTH = 120
 
 
-def document(found: Fingerprint) -> dict[str, Any]:
-    """Every statistic with its value, unit and meaning, and the vector by name; ready for JSON."""
+def document(found: Fingerprint) -> FingerprintDocument:
+    """Return every statistic with its value, unit and meaning, and the vector by name; ready for JSON."""
     return {
         "statistics": {
             name: {"value": _plain(getattr(found, name)), "unit": unit, "meaning": meaning}

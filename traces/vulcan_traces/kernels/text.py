@@ -7,7 +7,7 @@ import numpy as np
 from vulcan.kernel_support import njit
 
 IGNORED, TIME, ID, VOLUME, SIZE, COUNT = range(6)
-"""What a field of a line is for. The fields of kind SIZE add up; VOLUME fields make the id theirs."""
+"""Roles of the fields of a line. Fields of kind SIZE add up; a VOLUME field qualifies the id."""
 
 (
     WELL_FORMED,
@@ -27,7 +27,7 @@ BLANKS = 0
 """The delimiter that stands for any run of spaces and tabs."""
 
 MAX_COUNTED = 65_536
-"""The most requests that one line with a COUNT may stand for: beyond it, the line is malformed."""
+"""Maximum COUNT of a line: beyond it, the line is malformed."""
 
 _MAX_SIZE = np.uint64(2**32 - 1)
 _DIGIT_LIMIT = np.uint64((2**64 - 1) // 10)
@@ -43,7 +43,7 @@ _MIX_2 = np.uint64(0x94D049BB133111EB)
 
 @njit(cache=True, inline="always")
 def mix(value):
-    """The finaliser of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014): a bijection whose output looks
+    """Return the finaliser of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014): a bijection whose output looks
     random."""
     value = value + _MIX_INCREMENT
     value = (value ^ (value >> np.uint64(30))) * _MIX_1
@@ -62,7 +62,7 @@ def hash_bytes(data, start, end):
 
 @njit(cache=True, inline="always")
 def combine(volume, key):
-    """One 64-bit key for an id within a volume: both are scattered, so that ranges of ids do not collide."""
+    """Return one 64-bit key for an id within a volume: both are scattered, so that ranges of ids do not collide."""
     return mix(volume + mix(key))
 
 
@@ -87,7 +87,7 @@ def _whole_number(data, start, end):
 
 @njit(cache=True)
 def _seconds(data, start, end):
-    """Whether data[start:end] is a finite decimal number, and it. The first 18 digits count."""
+    """Check whether data[start:end] is a finite decimal number, and it. The first 18 digits count."""
     i = start
     negative = i < end and data[i] == ord("-")
     if negative:

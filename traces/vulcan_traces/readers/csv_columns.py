@@ -73,7 +73,7 @@ def read_csv(source: Source, spec: ColumnSpec | None = None) -> Iterator[RawRequ
 
 
 def _fields(line: bytes, delimiter: str) -> list[str]:
-    """The fields of one line, without the quotes around them."""
+    """Return the fields of one line, without the quotes around them."""
     text = line.decode("utf-8", "replace")
     if not delimiter:
         return text.split()
@@ -112,7 +112,7 @@ def _usual_columns(source: Source, header: list[str]) -> dict[str, int | str]:
 
 
 def _place(source: Source, what: str, column: int | str, first: list[str]) -> int:
-    """The index, from 0, of a column given by number or name."""
+    """Return the index, from 0, of a column given by number or name."""
     if isinstance(column, int):
         if column > len(first):
             raise UserError(f"{source.path}: {what}={column}, but its first line has {len(first)} columns")
@@ -132,7 +132,7 @@ def _first_id_is_text(source: Source, delimiter: str, place: int, line: int) -> 
 
 
 def _recognises(source: Source) -> bool:
-    """A header row that says what is what."""
+    """Return a header row that says what is what."""
     if not source.is_text or len(source.first_lines) < 2:
         return False
     try:

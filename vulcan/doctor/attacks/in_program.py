@@ -6,9 +6,8 @@ import json
 import threading
 from collections.abc import Mapping
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
+from vulcan.closing import Closing
 from vulcan.doctor.attacks.attack import Attack, AttackObservation
 from vulcan.scoring.job import Limits
 from vulcan.scoring.program_server_client import ForkServer, ProgramEnded, ServerLost
@@ -24,7 +23,7 @@ _PATIENCE_WITH_LIMIT = 120.0
 _MEMORY = 256 << 20
 
 
-class ForkedRange:
+class ForkedRange(Closing):
     """A range for attacks in forked children, one child each, under the given layers."""
 
     def __init__(self, given: Mapping[str, object], layers: Layers = ALL, *, weak_host: bool = False) -> None:
@@ -76,14 +75,6 @@ class ForkedRange:
 
     def close(self) -> None:
         self._server.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 def _evidence_of_end(ended: ProgramEnded) -> AttackObservation:

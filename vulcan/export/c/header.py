@@ -38,12 +38,20 @@ def origin(policy: Policy, provenance: Provenance, needs: str, about: str) -> st
     """Return the first comment of a file: its description, provenance and the policy's source."""
     intent = policy.program.documentation or f"A policy of the task {provenance.task}."
     return comment(
-        "\n".join((
-            intent, "", *provenance.lines(needs), "", about, "",
-            HEADING, "",
-            textwrap.indent(_printable(source_text(policy)).rstrip("\n"), "    "),
-        ))
-    )  # fmt: skip
+        "\n".join(
+            (
+                intent,
+                "",
+                *provenance.lines(needs),
+                "",
+                about,
+                "",
+                HEADING,
+                "",
+                textwrap.indent(_printable(source_text(policy)).rstrip("\n"), "    "),
+            )
+        )
+    )
 
 
 def _printable(text: str) -> str:
@@ -83,8 +91,8 @@ def _members(argument: Argument, member: Member, query: Callable[[str, str], str
             if (text := member(feature.name, feature)) is not None:
                 yield f"    {text} /* {described(feature)} */"
         case Entity(features=features) | Global(features=features):
-            told = [(member(f"{argument.name}.{f.name}", f), described(f)) for f in features]
-            yield from _group(argument.name, argument.meaning, told)
+            described_members = [(member(f"{argument.name}.{f.name}", f), described(f)) for f in features]
+            yield from _group(argument.name, argument.meaning, described_members)
         case History():
             asked = [(query(argument.name, name), meaning) for name, meaning in _answers(argument)]
             yield from _group(argument.name, argument.meaning, asked)
@@ -98,8 +106,8 @@ def _answers(history: History) -> tuple[tuple[str, str], ...]:
     )
 
 
-def _group(name: str, meaning: str, told: list[tuple[str | None, str]]) -> Iterator[str]:
-    members = [f"        {text} /* {remark} */" for text, remark in told if text is not None]
+def _group(name: str, meaning: str, described_members: list[tuple[str | None, str]]) -> Iterator[str]:
+    members = [f"        {text} /* {remark} */" for text, remark in described_members if text is not None]
     if members:
         yield f"    struct {{ /* {meaning.replace('*/', '* /')} */"
         yield from members

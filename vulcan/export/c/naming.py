@@ -75,12 +75,12 @@ def part_names(parts: Mapping[Part, int], signature: Signature) -> Mapping[Part,
     for part in parts:
         # the scalar feature `a_b` and the feature `b` of `a` may both exist
         feature = part.feature if part.feature in scalars else part.feature.replace(".", "__")
-        name = "_".join(word for word in (feature, part.kind, spelled(part.argument)) if word)
+        name = "_".join(word for word in (feature, part.kind, c_text(part.argument)) if word)
         made[part] = name
     return made
 
 
-def spelled(argument: float) -> str:
+def c_text(argument: float) -> str:
     """Spell a statistic's argument in a name: 0.3 as `0_3`; empty if there is none."""
     if argument == 0.0:
         return ""

@@ -56,8 +56,26 @@ class Statements(ABC):
         """Return the expression in the format of the function's result."""
 
     @abstractmethod
+    def compared(self, comparison: ir.Compare) -> Iterator[str]:
+        """Yield the C comparisons that all hold if the comparison does."""
+
+    @abstractmethod
+    def nonzero(self, value: ir.Expression) -> str:
+        """Return the C condition that an expression with a numeric value is not 0."""
+
     def truth(self, test: ir.Expression) -> str:
         """Return a C condition that holds if the expression is not 0."""
+        match test:
+            case ir.Compare():
+                return " && ".join(self.compared(test))
+            case ir.Operate("and" | "or" as operation, operands):
+                return (" && " if operation == "and" else " || ").join(f"({self.truth(o)})" for o in operands)
+            case ir.Operate("not", (operand,)):
+                return f"!({self.truth(operand)})"
+            case ir.Operate("truth", (operand,)):
+                return self.truth(operand)
+            case _:
+                return self.nonzero(test)
 
     def lines(self, opening: str, arguments: Sequence[str], first: Sequence[str] = ()) -> Iterator[str]:
         """Yield the lines of the whole function.
