@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+import shutil
 import subprocess
 import tempfile
 from abc import ABC, abstractmethod
@@ -33,6 +34,8 @@ COMPILERS = (
     ("clang++", "-std=c++17", "-x", "c++", *WARNINGS),
 )
 """How exported headers have to compile; the first of them makes the program that runs."""
+FOUND = tuple(compiler for compiler in COMPILERS if shutil.which(compiler[0]))
+"""Those that are there."""
 
 UNDEFINED = ("-fsanitize=undefined", "-fsanitize-undefined-trap-on-error")
 """What C leaves undefined ends the program."""
