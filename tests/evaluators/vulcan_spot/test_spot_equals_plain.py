@@ -6,7 +6,7 @@ import numpy as np
 import plain_spot
 import pytest
 import spot_cases
-from effort import examples
+from effort import ALL
 
 from vulcan.anvil import check
 from vulcan.registry import find_task
@@ -14,7 +14,7 @@ from vulcan_spot import Job, Prices, Windows, simulate
 from vulcan_traces.spot import SpotTrace
 
 TASK = find_task("spot_single")
-CASES = examples(1200)
+CASES = 1200 if ALL else 100
 PER_TEST = 100
 
 
