@@ -131,8 +131,8 @@ def test_the_bound_holds_on_real_traces(module: ModuleType, file: str, capacity:
     assert cache.misses - baseline.misses <= TOLERANCE * len(keys) + 2 * cache._held + 1 / share + error
 
 
-def test_it_wins_where_there_is_something_to_win(module: ModuleType) -> None:
-    many = 36000 if ALL else 18000
+def test_it_wins_where_there_is_something_to_win_and_gives_up_a_member_that_turns_bad(module: ModuleType) -> None:
+    many = 36000 if ALL else 30000
     keys = adversarial(many, many)
     cache = module.SelectingCache(100, window=FIRST)
     lru, mru = module.POLICIES["lru"]()(100), module.POLICIES["mru"]()(100)
@@ -143,13 +143,6 @@ def test_it_wins_where_there_is_something_to_win(module: ModuleType) -> None:
     assert cache.switches == 1
     assert lru.misses == many, "a loop larger than the cache"
     assert cache.misses - mru.misses < (lru.misses - mru.misses) / 2
-
-
-def test_a_member_that_turns_bad_is_given_up(module: ModuleType) -> None:
-    cache = module.SelectingCache(100, window=FIRST)
-    for key in adversarial(18000, 18000):
-        cache.request(key)
-    assert cache.policy == "mru"
     for key in keys_of(ZIPF[1]) * 3:
         cache.request(key + 10**7)
     assert cache.policy != "mru"

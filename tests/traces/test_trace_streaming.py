@@ -162,14 +162,14 @@ def write_trace(path: Path, requests: int, objects: int) -> Path:
 
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="peaks of memory are read from /proc")
 def test_decoding_takes_memory_by_the_object_and_not_by_the_request(tmp_path):
-    """The columns of three million requests are 72 MB, and were twice that while they were put together."""
-    sizes = {"small": (1000, 10), "medium": (1_000_000, 100_000), "large": (3_000_000, 100_000)}
+    """The columns of five million requests are 120 MB, and were twice that while they were put together."""
+    sizes = {"small": (1000, 10), "medium": (1_500_000, 200_000), "large": (5_000_000, 200_000)}
     files = [write_trace(tmp_path / name, *size) for name, size in sizes.items()]
     done = subprocess.run(
         [sys.executable, "-c", DECODE, *files], env={**os.environ, "VULCAN_CACHE_DIR": str(tmp_path / "cache")},
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     (few, objects, first), (many, same_objects, second) = json.loads(done.stdout)
-    assert (few, many, objects, same_objects) == (1_000_000, 3_000_000, 100_000, 100_000)
+    assert (few, many, objects, same_objects) == (1_500_000, 5_000_000, 200_000, 200_000)
     assert second - first < 4 * (many - few)
     assert second < 0.8 * 24 * many
