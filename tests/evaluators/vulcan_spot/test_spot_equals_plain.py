@@ -82,7 +82,7 @@ def test_the_bound_is_the_best_of_all_sequences_of_decisions():
         compared += 1
         found = simulate("least_cost", windows(case.available, gap=case.gap), case.job)
         assert found.cost[0] == pytest.approx(plain_spot.least_cost(case.available, case.gap, case.job, 7), abs=1e-9)
-        if compared == 60:
+        if compared == (60 if ALL else 20):
             return
     raise AssertionError(f"only {compared} cases are small enough")
 
