@@ -74,6 +74,10 @@ def test_what_python_needs_is_allowed() -> None:
     assert set(measured("allowed_things").values()) == {0.0}
 
 
+def test_machine_code_is_made_in_the_jail() -> None:
+    assert measured("machine_code", Toy(first="machine_code"))["sum"] == measured("honest")["sum"] == 25.0
+
+
 def test_a_child_inherits_no_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
     monkeypatch.setenv("https_proxy", "http://user:password@proxy")
