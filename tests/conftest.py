@@ -57,7 +57,7 @@ def cache_of_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 @pytest.fixture(scope="session")
-def ray_runtime() -> Iterator[RayRuntime]:
+def ray_runtime(cache_of_tests: Path) -> Iterator[RayRuntime]:
     """One Ray for all tests of a process that need a real one: it takes six seconds of processor time to start."""
     with RayRuntime(workers=2) as runtime:
         runtime.wait()
