@@ -97,7 +97,9 @@ class Console:
         return self.document("search", "--task", MOOD_TASK, *few, *arguments, **environment)
 
 
-IN_PROCESS = ("VULCAN_", "OPENAI_", "NO_COLOR", "COLUMNS", "_VULCAN_COMPLETE", "COMP_")
+IN_PROCESS = (
+    "VULCAN_", "OPENAI_", "NO_COLOR", "COLUMNS", "_VULCAN_COMPLETE", "COMP_", "MY_DATABASE_PASSWORD", "HF_TOKEN",
+)  # fmt: skip
 """Names of variables, or how they begin, that are looked at by each command and not once by a process."""
 
 
