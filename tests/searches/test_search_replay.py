@@ -40,8 +40,16 @@ def repeated(
     return again, other
 
 
-def test_a_repetition_holds_what_the_recorded_search_does(racers: Executor) -> None:
-    store, control = recorded(racers, rich())
+@pytest.fixture(scope="module")
+def controlled(racers: Executor) -> tuple[MemoryStore, MemoryStore]:
+    """A recorded search and its control."""
+    return recorded(racers, rich())
+
+
+def test_a_repetition_holds_what_the_recorded_search_does(
+    racers: Executor, controlled: tuple[MemoryStore, MemoryStore]
+) -> None:
+    store, control = controlled
     assert of_kind(store, AdviceReceived) != []
     assert {"no-reply", "rejected"} < {v.verdict for v in judged(store)}
     assert max(v.turn for v in judged(store)) == 2
@@ -94,8 +102,10 @@ def test_a_search_that_ended_with_its_budget_is_repeated_as_far_as_it_came(racer
     assert contents(repeated(racers, rich(control=False, rounds=2), store)[0]) == contents(store)
 
 
-def test_without_the_controls_replies_no_control_is_run(racers: Executor) -> None:
-    store, _ = recorded(racers, rich())
+def test_without_the_controls_replies_no_control_is_run(
+    racers: Executor, controlled: tuple[MemoryStore, MemoryStore]
+) -> None:
+    store, _ = controlled
     again, other = repeated(racers, rich(), store)
     assert list(other.events()) == []
     assert of_kind(again, CandidateJudged) == of_kind(store, CandidateJudged)
