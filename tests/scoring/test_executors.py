@@ -60,13 +60,14 @@ def run_all(executor: Executor, jobs: list[Job]) -> list[Outcome]:
     return [future.result() for future in [executor.submit(job) for job in jobs]]
 
 
+@pytest.fixture(scope="class", params=EITHER)
+def both(request: pytest.FixtureRequest) -> Iterator[Executor]:
+    with opened(request) as executor:
+        yield executor
+
+
 class TestOneExecutor:
     """With two workers, for several tests."""
-
-    @pytest.fixture(scope="class", params=EITHER)
-    def both(self, request: pytest.FixtureRequest) -> Iterator[Executor]:
-        with opened(request) as executor:
-            yield executor
 
     def test_both_satisfy_the_contract(self, both: Executor) -> None:
         assert isinstance(both, Executor)
@@ -236,9 +237,11 @@ def another_process(code: str, **environment: str) -> Iterator[subprocess.Popen]
 
 
 JOINING = """
+from ray._private import ray_constants
 from scoring_toys import Toy
 from vulcan.scoring.ray_executor import RayExecutor
 from vulcan.scoring.ray_executor import RayRuntime
+ray_constants.ENABLE_RAY_CLUSTER = False  # a Ray on the loopback interface is joined from there
 toy = Toy()
 with RayRuntime(workers=1) as runtime, RayExecutor(toy.setup, 1, runtime) as executor:
     outcome = executor.submit(toy.job("honest")).result()
@@ -247,25 +250,15 @@ with RayRuntime(workers=1) as runtime, RayExecutor(toy.setup, 1, runtime) as exe
 """
 
 
-CLUSTER = """
-import sys
-from ray.cluster_utils import Cluster
-cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "object_store_memory": 80 << 20})
-print(cluster.address, flush=True)
-sys.stdin.read()
-cluster.shutdown()
-"""
-
-
 @pytest.mark.ray
-def test_the_variable_ray_address_names_the_cluster_to_join_and_nothing_is_printed() -> None:
+def test_the_variable_ray_address_names_the_cluster_to_join_and_nothing_is_printed(ray_runtime: RayRuntime) -> None:
     """With the token that the environment names for it."""
-    access = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "of-this-cluster" * 3}
-    with another_process(CLUSTER, **access) as cluster:
-        address = cluster.stdout.readline().strip()
-        with another_process(JOINING, RAY_ADDRESS=address, **access) as process:
-            output, errors = process.communicate(timeout=60)
-        cluster.stdin.close()
+    ray = ray_runtime.wait()
+    address = ray.get_runtime_context().gcs_address
+    token = ray.get(ray.remote(lambda: os.environ["RAY_AUTH_TOKEN"]).remote())
+    access = {"RAY_ADDRESS": address, "RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": token}
+    with another_process(JOINING, **access) as process:
+        output, errors = process.communicate(timeout=60)
     assert (output, process.returncode) == (f"{address}\n", 0), errors
 
 
