@@ -12,6 +12,7 @@ from hypothesis import settings
 from real_data import real_data
 
 from vulcan.paths import keep_compiled_kernels_in_cache
+from vulcan.scoring.ray_executor import RayRuntime
 
 settings.register_profile("vulcan", max_examples=examples(100))
 settings.load_profile("vulcan")
@@ -53,6 +54,14 @@ def cache_of_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         folder = tmp_path_factory.mktemp("vulcan-cache")
         patch.setenv("VULCAN_CACHE_DIR", str(folder))
         yield folder
+
+
+@pytest.fixture(scope="session")
+def ray_runtime(cache_of_tests: Path) -> Iterator[RayRuntime]:
+    """One Ray for all tests of a process that need a real one: it takes six seconds of processor time to start."""
+    with RayRuntime(workers=2) as runtime:
+        runtime.wait()
+        yield runtime
 
 
 @pytest.fixture

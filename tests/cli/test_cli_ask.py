@@ -127,6 +127,7 @@ def test_several_proposals_are_open_at_once_and_told_in_any_order(asking: Asking
     assert asking.ask()["proposal"] == "6"
 
 
+@pytest.mark.slow
 def test_a_program_that_is_rejected_comes_back_for_repair(asking: Asking) -> None:
     first, other = asking.ask(), asking.ask()
     told = asking.tell(first["proposal"], REFUSED)

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from chat_server import ChatServer, fail
 from console import COMMAND, MOOD_TASK, Console, one_line
+from effort import slow
 from locations import ROOT
 from rich.cells import cell_len
 
@@ -93,7 +94,7 @@ def test_plain_lines_go_to_standard_error_beside_a_json_document(vulcan: Console
     assert f"candidate {summary['best']['candidate']} is the winner" in result.stderr
 
 
-@pytest.mark.parametrize("how", [("--quiet",), ("--progress", "none")])
+@pytest.mark.parametrize("how", [("--quiet",), slow(("--progress", "none"))])
 def test_nothing_is_shown_where_that_is_asked_for(vulcan: Console, how: tuple[str, ...]) -> None:
     result = vulcan.good(*THREE, *how)
     assert result.stderr == ""

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 from chat_server import Behaviour, ChatServer, Received, answer, fail
 from console import MOOD_TASK, Console, one_line
-from effort import slow
 
 from vulcan.store.events import CandidateJudged, ControlFinished, RunStopped
 from vulcan.store.runs import CONTROL, FILE, open_store
@@ -52,37 +51,29 @@ def contents(run: Path, file: str = FILE) -> tuple[Any, ...]:
     return events, calls, texts, rows
 
 
-def test_a_search_is_repeated_byte_for_byte_without_a_server(vulcan: Console) -> None:
-    run = record(vulcan)
+def test_a_search_and_its_control_are_repeated_byte_for_byte_without_a_server(vulcan: Console) -> None:
+    run = record(vulcan, "--control")
     again = vulcan.document("search", "--replay", run, "--executor", "local", "--workers", "2")
     assert again["run"] != run
-    assert contents(vulcan.directory / again["run"]) == contents(vulcan.directory / run)
+    for file in (FILE, CONTROL):
+        assert contents(vulcan.directory / again["run"], file) == contents(vulcan.directory / run, file)
     events, calls, *_ = contents(vulcan.directory / run)
     assert {call.by for call in calls} == {"sharp", "blunt"}
     assert {e.verdict for e in events if isinstance(e, CandidateJudged)} >= {"scored", "rejected"}
     shown = vulcan.document("show", run)
     assert {**again, "run": run} == shown
-    assert vulcan.document("search", "--replay", again["run"], *LOCALLY)["best"] == shown["best"]
-
-
-def test_so_is_its_control(vulcan: Console) -> None:
-    run = record(vulcan, "--control")
-    again = vulcan.document("search", "--replay", run, *LOCALLY)["run"]
-    for file in (FILE, CONTROL):
-        assert contents(vulcan.directory / again, file) == contents(vulcan.directory / run, file)
-    events, calls, *_ = contents(vulcan.directory / run)
     (control,) = [e for e in events if isinstance(e, ControlFinished)]
-    summary = vulcan.document("show", run)
-    assert summary["control"]["candidates"] == control.candidates == summary["proposals"] == 14
-    assert summary["control"]["scores"]["test"] == dict(control.scores)["test"]
-    assert summary["cost"]["calls"] == len(calls)
+    assert shown["control"]["candidates"] == control.candidates == shown["proposals"] == 14
+    assert shown["control"]["scores"]["test"] == dict(control.scores)["test"]
+    assert shown["cost"]["calls"] == len(calls)
     text = vulcan.good("show", run).stdout
     assert "Control: best-of-n, 14 proposals without feedback." in text
     with closing(open_store(vulcan.directory / run, CONTROL)) as store:
         assert {p for e in store.events() if isinstance(e, CandidateJudged) for p in [e.proposal]} >= {3, 16}
 
 
-@pytest.mark.parametrize("tokens", ["11000", slow("11500"), slow("12000")])
+@pytest.mark.slow
+@pytest.mark.parametrize("tokens", ["11000", "11500", "12000"])
 def test_a_search_that_a_budget_ended_ends_there_again(vulcan: Console, tokens: str) -> None:
     """The tokens give out in mid-search: programs that were rejected then have no repair, and get none now."""
 
@@ -101,6 +92,7 @@ def test_a_search_that_a_budget_ended_ends_there_again(vulcan: Console, tokens: 
     assert contents(vulcan.directory / again["run"]) == contents(vulcan.directory / run)
 
 
+@pytest.mark.slow
 def test_what_the_model_did_not_answer_stays_unanswered(vulcan: Console) -> None:
     def failing(request: Received) -> Behaviour:
         if request.number in (4, 5, 6, 7):
@@ -159,6 +151,7 @@ def test_the_environment_does_not_change_it_either(vulcan: Console) -> None:
     assert contents(vulcan.directory / again["run"]) == contents(vulcan.directory / run)
 
 
+@pytest.mark.slow
 def test_a_changed_task_is_told_from_the_prompt_that_differs(vulcan: Console) -> None:
     pack = vulcan.directory / "mood_task"
     shutil.copytree(MOOD_TASK, pack)

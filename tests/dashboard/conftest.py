@@ -18,9 +18,9 @@ def browser() -> Iterator[Browser]:
         yield opened
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def serve(cache_of_tests: Path) -> Iterator[Callable[..., Server]]:
-    """serve(directory, ...) starts `vulcan ui` there; it ends with the module, and must have complained of nothing."""
+    """serve(directory, ...) starts `vulcan ui` there; it ends with the tests, and must have complained of nothing."""
     started: list[Server] = []
 
     def start(directory: Path, *arguments: str) -> Server:
@@ -46,7 +46,7 @@ def shelf(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return directory
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def page_server(shelf: Path, serve: Callable[..., Server]) -> Server:
     """The server over that shelf."""
     return serve(shelf)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from console import Console
 from locations import ROOT
 
 sys.path.append(str(ROOT / "docs" / "generators"))
@@ -25,9 +25,8 @@ def finished_run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 def _runs(directory: Path) -> Iterator[Path]:
     write_trace(directory / "my-trace.csv")
-    command = [str(Path(sys.executable).parent / "vulcan"), "search", "--task", "cache_eviction"]
-    command += ["--trace", "my-trace.csv", "--columns", "time=1,id=2,size=3", *SHORT]
-    subprocess.run(command, cwd=directory, check=True, capture_output=True)
+    trace = ("--trace", "my-trace.csv", "--columns", "time=1,id=2,size=3")
+    Console(directory).good("search", "--task", "cache_eviction", *trace, *SHORT)
     (run,) = (directory / "runs").iterdir()
     while True:
         yield run

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -14,12 +15,15 @@ from pathlib import Path
 from random import Random
 
 from chat_server import Behaviour, ChatServer, Received, answer
+from console import Console
 from docs_pages import ROOT, Block
+from effort import ALL
 
 SETTINGS = ("VULCAN_RUNS_DIR", "VULCAN_MODEL", "VULCAN_API_BASE", "OPENAI_API_KEY", "RAY_ADDRESS", "PYTHONPATH")
 SERVER = "http://localhost:8000/v1"
 """The address that the pages give for a server of the reader's own."""
 WORD = re.compile(r"[A-Za-z][A-Za-z-]{2,}")
+SHELLS_OWN = re.compile(r"[|<>;&$*~`\n]")
 PATIENCE = 900  # seconds for a command
 
 
@@ -76,6 +80,11 @@ class Shell:
         return f"{command} {added}" if re.match(r"(\S*/)?vulcan (search|library build)\b", command) else command
 
     def run(self, command: str) -> subprocess.CompletedProcess[str]:
+        """In a shell; a plain command of Vulcan's in this process, unless all tests are run."""
+        if command.startswith("vulcan ") and not (ALL or SHELLS_OWN.search(command)):
+            named = ("OPENAI_API_KEY", "NO_COLOR", "COLUMNS")
+            console = Console(self.directory)
+            return console(*shlex.split(command)[1:], **{name: self.environment[name] for name in named})
         return subprocess.run(
             ["bash", "-euo", "pipefail", "-c", command], cwd=self.directory, env=self.environment, text=True,
             capture_output=True, check=False, stdin=subprocess.DEVNULL, timeout=PATIENCE,

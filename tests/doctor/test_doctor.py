@@ -1,12 +1,11 @@
 """`vulcan doctor` tries what this host has, names what is missing, and never shows a key."""
 
 import json
-import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from console import Console
 from jsonschema import Draft202012Validator
 
 from vulcan.doctor import host
@@ -18,11 +17,9 @@ from vulcan.scoring.sandbox.layers import Layer
 
 @pytest.mark.ray
 @pytest.mark.skipif(sys.platform != "linux", reason="most of these layers are Linux's")
+@pytest.mark.usefixtures("ray_runtime")
 def test_the_document(tmp_path: Path) -> None:
-    command = [sys.executable, "-c", "from vulcan.cli.main import run; run()", "doctor", "--json"]
-    environment = {**os.environ, "OPENAI_API_KEY": "sk-very-secret"}
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    done = Console(tmp_path).good("doctor", "--json", OPENAI_API_KEY="sk-very-secret")
     assert "very-secret" not in done.stdout + done.stderr
     document = json.loads(done.stdout)
     assert {"variable": "OPENAI_API_KEY", "set": True} in document["model_keys"]

@@ -10,12 +10,14 @@ import pytest
 
 from vulcan.doctor.attacks import local_ray
 from vulcan.doctor.attacks.local_ray import Listener, host_addresses, listeners, ray_results
+from vulcan.scoring import ray_executor
 from vulcan.scoring.ray_executor import RayRuntime
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 
 
 @pytest.mark.ray
+@pytest.mark.usefixtures("ray_runtime")
 def test_no_attack_on_the_local_ray_gets_through() -> None:
     """Neither from the network, nor from this host without the token; without the mend, all three do."""
     results = {result.attack: (result.stopped_by, result.detail) for result in ray_results()}
@@ -27,17 +29,31 @@ def test_no_attack_on_the_local_ray_gets_through() -> None:
 
 
 @pytest.mark.ray
-def test_every_port_of_every_process_is_on_the_loopback_interface() -> None:
-    with RayRuntime(workers=1) as runtime:
-        ray = runtime.wait()
-        actor = ray.remote(type("Actor", (), {"ping": lambda self: "pong"})).remote()
-        assert ray.get(actor.ping.remote()) == "pong"
-        found = [listener for listener in listeners(os.getpid()) if listener.process != "python"]
-        assert {"gcs_server", "raylet"} <= {listener.process for listener in found}
-        assert any(listener.process.startswith("ray::") for listener in found)
-        assert [listener for listener in found if not listener.loopback] == []
+def test_every_port_of_every_process_is_on_the_loopback_interface(ray_runtime: RayRuntime) -> None:
+    ray = ray_runtime.wait()
+    actor = ray.remote(type("Actor", (), {"ping": lambda self: "pong"})).remote()
+    assert ray.get(actor.ping.remote()) == "pong"
+    found = [listener for listener in listeners(os.getpid()) if listener.process != "python"]
+    ray.kill(actor)
+    assert {"gcs_server", "raylet"} <= {listener.process for listener in found}
+    assert any(listener.process.startswith("ray::") for listener in found)
+    assert [listener for listener in found if not listener.loopback] == []
 
 
+@pytest.mark.ray
+def test_the_token_is_long_and_for_rays_processes_alone(
+    ray_runtime: RayRuntime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ray = ray_runtime.wait()
+    first = ray.get(ray.remote(lambda: os.environ["RAY_AUTH_TOKEN"]).remote())
+    assert len(first) == 64
+    assert not {"RAY_AUTH_TOKEN", "RAY_AUTH_MODE"} & set(os.environ)
+    monkeypatch.setattr(ray_executor, "_reload_authentication", lambda: None)  # the running Ray keeps its own
+    with ray_executor._private_ray():
+        assert len({os.environ["RAY_AUTH_TOKEN"], first}) == 2
+
+
+@pytest.mark.slow
 @pytest.mark.ray
 def test_the_token_is_in_no_variable_of_the_search_and_differs_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RAY_AUTH_TOKEN", "of the user's own cluster")

@@ -8,7 +8,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable
-from contextlib import closing
+from contextlib import chdir, closing
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ import pytest
 from locations import TASKS
 from mcp import Client, StdioServerParameters
 
+from vulcan.mcp.server import make_server
 from vulcan.searches.options import OPTIONS
 from vulcan.store.events import CandidateJudged
 from vulcan.store.runs import open_store
@@ -51,16 +52,22 @@ class Agent:
         return content.text
 
 
-def play(directory: Path, plot: Callable[[Agent], Awaitable[Any]]) -> Any:
-    """Let an agent act on a server in a directory; what comes of it. The cache of the tests is the server's too."""
+def play(directory: Path, plot: Callable[[Agent], Awaitable[Any]], *, process: bool = False) -> Any:
+    """Let an agent act on a server over the runs in a directory; what comes of it.
+
+    The server is in this process, or one of its own that has the same cache.
+    """
     kept = {name: value for name, value in os.environ.items() if name in ("VULCAN_CACHE_DIR", "XDG_CACHE_HOME")}
-    server = StdioServerParameters(command=COMMAND, args=["mcp"], cwd=directory, env=kept)
+    server: Any = make_server(Path("runs"))
+    if process:
+        server = StdioServerParameters(command=COMMAND, args=["mcp"], cwd=directory, env=kept)
 
     async def session() -> Any:
         async with Client(server) as client:
             return await plot(Agent(client))
 
-    return asyncio.run(asyncio.wait_for(session(), 240))
+    with chdir(directory):
+        return asyncio.run(asyncio.wait_for(session(), 240))
 
 
 def test_the_tools_say_what_they_take(tmp_path: Path) -> None:
@@ -223,7 +230,7 @@ def test_another_process_may_answer_in_between(tmp_path: Path) -> None:
         assert (await agent("ask", run=run))["open"] == [proposal, "4"]
         return await agent("tell", run=run, proposal=proposal, reply=program(0.75))
 
-    told = play(tmp_path, share)
+    told = play(tmp_path, share, process=True)
     assert (told["verdict"], told["score"]) == ("scored", 0.5)
 
 

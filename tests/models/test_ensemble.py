@@ -11,6 +11,7 @@ from statistics import median
 
 import pytest
 from chat_server import ChatServer, answer, fail
+from effort import ALL
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -65,6 +66,7 @@ def share_of_best(worths: Mapping[str, Worth], history: Sequence[ArmOutcome]) ->
     return sum(worths[trial.arm].a_call for trial in history) / (best * dollars)
 
 
+SEEDS = range(8 if ALL else 3)
 CHEAP_IS_BETTER = {"cheap": Worth(0.3, 1.0, 0.01), "dear": Worth(0.5, 1.0, 0.10)}
 DEAR_IS_BETTER = {"cheap": Worth(0.05, 1.0, 0.01), "dear": Worth(0.5, 2.0, 0.03)}
 
@@ -72,7 +74,7 @@ DEAR_IS_BETTER = {"cheap": Worth(0.05, 1.0, 0.01), "dear": Worth(0.5, 2.0, 0.03)
 @pytest.mark.parametrize(("worths", "better"), [(CHEAP_IS_BETTER, "cheap"), (DEAR_IS_BETTER, "dear")])
 @pytest.mark.parametrize("batch", [1, 25])
 def test_the_model_of_more_gain_a_dollar_is_found(worths: Mapping[str, Worth], better: str, batch: int) -> None:
-    late = [Counter(t.arm for t in simulate(worths, 400, seed, batch)[200:])[better] / 200 for seed in range(8)]
+    late = [Counter(t.arm for t in simulate(worths, 400, seed, batch)[200:])[better] / 200 for seed in SEEDS]
     assert median(late) >= 0.75
     assert min(late) >= 0.6
 
@@ -80,11 +82,11 @@ def test_the_model_of_more_gain_a_dollar_is_found(worths: Mapping[str, Worth], b
 def test_the_regret_is_bounded() -> None:
     # The first tries of the dear model alone cost as much as 30 calls of the cheap one
     for worths, floor in ((CHEAP_IS_BETTER, 0.80), (DEAR_IS_BETTER, 0.88)):
-        assert median(share_of_best(worths, simulate(worths, 500, seed)) for seed in range(8)) >= floor
+        assert median(share_of_best(worths, simulate(worths, 500, seed)) for seed in SEEDS) >= floor
 
 
 def test_the_regret_per_dollar_falls_with_time() -> None:
-    histories = [simulate(CHEAP_IS_BETTER, 600, seed) for seed in range(8)]
+    histories = [simulate(CHEAP_IS_BETTER, 600, seed) for seed in SEEDS]
     early = median(share_of_best(CHEAP_IS_BETTER, h[:100]) for h in histories)
     late = median(share_of_best(CHEAP_IS_BETTER, h[300:]) for h in histories)
     assert late > early + 0.1

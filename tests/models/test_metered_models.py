@@ -201,11 +201,25 @@ def test_each_attempt_is_charged(open_model: Open) -> None:
         assert len(server.requests) == 1  # the second attempt might have cost too much
 
 
-def test_the_deadline_cuts_off_calls_in_flight_and_says_so(open_model: Open) -> None:
-    budget = Budget(minutes=0.01)
-    with ChatServer([stall]) as server:
+def test_the_deadline_cuts_off_calls_in_flight_and_says_so(open_model: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    arrived = threading.Event()
+
+    def behave(exchange: Exchange) -> None:
+        arrived.set()
+        stall(exchange)
+
+    class Timer(threading.Timer):
+        """Is not up before the call is in flight, which takes seconds where the client must still be loaded."""
+
+        def run(self) -> None:
+            assert arrived.wait(60)
+            super().run()
+
+    monkeypatch.setattr(threading, "Timer", Timer)
+    budget = Budget(minutes=0.001, clock=lambda: 0.0)
+    with ChatServer([behave]) as server:
         model = open_model(server.url, budget, timeout=60.0)
-        with budget.deadline(model.close), pytest.raises(BudgetExhausted, match=r"budget of 0\.01 minutes is over"):
+        with budget.deadline(model.close), pytest.raises(BudgetExhausted, match=r"budget of 0\.001 minutes is over"):
             model.propose(request(1))
         with pytest.raises(BudgetExhausted, match="minutes is over"):
             model.propose(request(2))

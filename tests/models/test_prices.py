@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from effort import few
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -37,7 +38,7 @@ def test_the_price_is_that_of_the_shipped_table() -> None:
     assert price.max_reply_tokens == 16_384
 
 
-@pytest.mark.parametrize("tokens_in", [1_000, 150_000, 250_000, 600_000])
+@pytest.mark.parametrize("tokens_in", few([1_000, 150_000, 250_000, 600_000], 2))
 def test_no_priced_chat_model_costs_more_than_the_most(litellm: Any, tokens_in: int) -> None:
     compared = 0
     for name, entry in litellm.model_cost.items():

@@ -17,11 +17,12 @@ from console import Console, one_line
 from disturbed import RESUME, SEARCH, Model, contents, only_run, own_events, wait_until
 
 from vulcan.cli import main
-from vulcan.store.runs import LOCK
+from vulcan.store.runs import LOCK, lock_run
 
 
-def test_sigterm_is_an_orderly_end_and_the_run_goes_on(vulcan: Console, calm: list[Any]) -> None:
-    model = Model(9)
+def test_sigterm_is_an_orderly_end(vulcan: Console) -> None:
+    """From which the run goes on as after Ctrl-C, see tests/cli/test_cli_processes.py."""
+    model = Model(2)
     with ChatServer(model) as server:
         search = vulcan.start(*SEARCH, "--api-base", server.url)
         assert model.halted.wait(120)
@@ -36,8 +37,6 @@ def test_sigterm_is_an_orderly_end_and_the_run_goes_on(vulcan: Console, calm: li
         assert [pid for pid in children if Path(f"/proc/{pid}").exists()] == []
         assert vulcan.document("runs")["runs"][0]["state"] == "interrupted"
         model.goes_on.set()
-        vulcan.good("resume", only_run(vulcan), *RESUME)
-    assert contents(only_run(vulcan)) == calm
 
 
 @pytest.mark.slow
@@ -71,9 +70,9 @@ def test_sigterm_while_a_command_starts_ends_it_and_loses_nothing(vulcan: Consol
     assert contents(only_run(vulcan)) == calm
 
 
-def test_two_searches_in_one_run_and_a_lock_that_is_left_behind(vulcan: Console, calm: list[Any]) -> None:
+def test_two_searches_in_one_run_and_a_lock_that_is_left_behind(vulcan: Console) -> None:
     """The second is refused for as long as the first lives; the file that a killed one leaves is no obstacle."""
-    model = Model(9)
+    model = Model(2)
     with ChatServer(model) as server:
         search = vulcan.start(*SEARCH, "--api-base", server.url)
         assert model.halted.wait(120)
@@ -84,8 +83,8 @@ def test_two_searches_in_one_run_and_a_lock_that_is_left_behind(vulcan: Console,
         search.communicate()
         assert (run / LOCK).read_text() == str(search.pid)
         model.goes_on.set()
-        vulcan.good("resume", run, *RESUME)
-    assert contents(run) == calm
+    with lock_run(run):  # how a killed search goes on is tested in tests/searches/test_search_killed.py
+        assert (run / LOCK).read_text() == str(os.getpid())
 
 
 @pytest.mark.slow

@@ -11,10 +11,12 @@ import pytest
 from chaos import descendants, reply_to
 from chat_server import Behaviour, ChatServer, Received, answer, fail
 from console import Console
-from disturbed import RESUME, SEARCH, Model, only_run
+from disturbed import RESUME, Model, only_run
+from disturbed import SEARCH as WHOLE
 
 from vulcan.models.redact import redact, shown_url
 
+SEARCH = (*WHOLE, "--rounds", "1", "--samples", "4", "--tune", "0", "--simplify", "0")
 KEY = "sk-test-4f7c2b9e01d8435a"
 OTHER = "hunter2hunter2"
 ENVIRONMENT = {"OPENAI_API_KEY": KEY, "MY_DATABASE_PASSWORD": OTHER, "HF_TOKEN": OTHER + "-token"}
@@ -80,7 +82,7 @@ def test_a_key_is_in_no_message_where_the_server_refuses_it(vulcan: Console) -> 
 
 def test_a_child_that_scores_has_no_key_in_its_environment(vulcan: Console) -> None:
     """Read from outside, by the kernel's own account, while the search runs."""
-    model = Model(9)
+    model = Model(2)
     with ChatServer(model) as server:
         search = vulcan.start(*SEARCH, "--api-base", server.url, **ENVIRONMENT)
         assert model.halted.wait(120)
@@ -115,7 +117,7 @@ def test_what_any_variable_of_a_secrets_name_holds_is_hidden(monkeypatch: pytest
 
 @pytest.mark.slow
 def test_a_run_that_was_interrupted_holds_no_key_either(vulcan: Console) -> None:
-    model = Model(9)
+    model = Model(2)
     with ChatServer(model) as server:
         search = vulcan.start(*SEARCH, "--api-base", server.url, **ENVIRONMENT)
         assert model.halted.wait(120)

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -26,21 +26,21 @@ TOY = Toy("where_it_runs", "spin", "segfault", "raise_an_error", "nan", "allocat
 Make = Callable[..., Executor]
 
 
-@pytest.fixture(params=["local", pytest.param("ray", marks=pytest.mark.ray)])
+EITHER = ["local", pytest.param("ray", marks=pytest.mark.ray)]
+
+
+def opened(request: pytest.FixtureRequest, setup: Setup = TOY.setup, workers: int = 2) -> Executor:
+    """An executor of the kind that the request's parameter names."""
+    if request.param == "local":
+        return LocalExecutor(setup, workers)
+    return RayExecutor(setup, workers, request.getfixturevalue("ray_runtime"))
+
+
+@pytest.fixture(params=EITHER)
 def make(request: pytest.FixtureRequest) -> Iterator[Make]:
     """Makes an executor of either kind, and closes it."""
-    made: list[Executor] = []
-
-    def make(setup: Setup = TOY.setup, workers: int = 2) -> Executor:
-        if request.param == "local":
-            made.append(LocalExecutor(setup, workers))
-        else:
-            made.append(RayExecutor(setup, workers, request.getfixturevalue("ray_runtime")))
-        return made[-1]
-
-    yield make
-    for executor in made:
-        executor.close()
+    with ExitStack() as made:
+        yield lambda *arguments, **options: made.enter_context(opened(request, *arguments, **options))
 
 
 def mixed_jobs() -> list[Job]:
@@ -59,11 +59,37 @@ def run_all(executor: Executor, jobs: list[Job]) -> list[Outcome]:
     return [future.result() for future in [executor.submit(job) for job in jobs]]
 
 
-def test_both_satisfy_the_contract(make: Make) -> None:
-    with make(workers=2) as executor:
-        assert isinstance(executor, Executor)
-        assert executor.workers == 2
-        assert executor.name in ("local", "ray")
+@pytest.fixture(scope="class", params=EITHER)
+def both(request: pytest.FixtureRequest) -> Iterator[Executor]:
+    with opened(request) as executor:
+        yield executor
+
+
+class TestOneExecutor:
+    """With two workers, for several tests."""
+
+    def test_both_satisfy_the_contract(self, both: Executor) -> None:
+        assert isinstance(both, Executor)
+        assert both.workers == 2
+        assert both.name in ("local", "ray")
+
+    def test_a_hundred_jobs_come_back_each_as_its_own(self, both: Executor) -> None:
+        sources = [f"def decide(load, room):\n    return {number}\n" for number in range(100)]
+        jobs = [TOY.job("honest", id=number, source=source) for number, source in enumerate(sources)]
+        outcomes = run_all(both, jobs)
+        assert [(outcome.job, outcome.metrics[0][1]["sum"]) for outcome in outcomes] == [
+            (n, 11.0 * n) for n in range(100)
+        ]
+
+    def test_a_job_that_does_not_fit_the_set_up_is_refused(self, both: Executor) -> None:
+        stranger = Instance("stranger", "train", {})
+        changed = replace(TOY.instances["honest"], parameters={"kind": "nan"})
+        for instance in (stranger, changed):
+            with pytest.raises(ValueError, match="is not part of the set-up"):
+                both.submit(Job(1, MIN, (instance,), 1.0))
+        for limit in (0.0, -1.0, 1e6, float("nan")):
+            with pytest.raises(ValueError, match=r"limit .* s is not in"):
+                both.submit(TOY.job("honest", limit=limit))
 
 
 @pytest.mark.slow
@@ -82,14 +108,6 @@ def test_outcomes_are_the_same_on_both_and_with_any_number_of_workers(ray_runtim
         25.0,
         pytest.approx(22.21865, abs=1e-5),
     ]
-
-
-def test_a_hundred_jobs_come_back_each_as_its_own(make: Make) -> None:
-    with make(workers=2) as executor:
-        sources = [f"def decide(load, room):\n    return {number}\n" for number in range(100)]
-        jobs = [TOY.job("honest", id=number, source=source) for number, source in enumerate(sources)]
-        outcomes = run_all(executor, jobs)
-    assert [(outcome.job, outcome.metrics[0][1]["sum"]) for outcome in outcomes] == [(n, 11.0 * n) for n in range(100)]
 
 
 def test_one_worker_keeps_one_child_and_the_order(make: Make) -> None:
@@ -131,18 +149,6 @@ def test_a_set_up_that_fails_later_is_no_outcome(make: Make, tmp_path: Path) -> 
     (pack / "task.py").unlink()
     with pytest.raises(UserError, match="no task at"):
         executor.submit(TOY.job("segfault")).result()
-
-
-def test_a_job_that_does_not_fit_the_set_up_is_refused(make: Make) -> None:
-    executor = make(workers=1)
-    stranger = Instance("stranger", "train", {})
-    changed = replace(TOY.instances["honest"], parameters={"kind": "nan"})
-    for instance in (stranger, changed):
-        with pytest.raises(ValueError, match="is not part of the set-up"):
-            executor.submit(Job(1, MIN, (instance,), 1.0))
-    for limit in (0.0, -1.0, 1e6, float("nan")):
-        with pytest.raises(ValueError, match=r"limit .* s is not in"):
-            executor.submit(TOY.job("honest", limit=limit))
 
 
 def test_limits_and_set_ups_that_make_no_sense_are_refused() -> None:
@@ -230,9 +236,11 @@ def another_process(code: str, **environment: str) -> Iterator[subprocess.Popen]
 
 
 JOINING = """
+from ray._private import ray_constants
 from scoring_toys import Toy
 from vulcan.scoring.ray_executor import RayExecutor
 from vulcan.scoring.ray_executor import RayRuntime
+ray_constants.ENABLE_RAY_CLUSTER = False  # a Ray on the loopback interface is joined from there
 toy = Toy()
 with RayRuntime(workers=1) as runtime, RayExecutor(toy.setup, 1, runtime) as executor:
     outcome = executor.submit(toy.job("honest")).result()
@@ -241,25 +249,15 @@ with RayRuntime(workers=1) as runtime, RayExecutor(toy.setup, 1, runtime) as exe
 """
 
 
-CLUSTER = """
-import sys
-from ray.cluster_utils import Cluster
-cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "object_store_memory": 80 << 20})
-print(cluster.address, flush=True)
-sys.stdin.read()
-cluster.shutdown()
-"""
-
-
 @pytest.mark.ray
-def test_the_variable_ray_address_names_the_cluster_to_join_and_nothing_is_printed() -> None:
+def test_the_variable_ray_address_names_the_cluster_to_join_and_nothing_is_printed(ray_runtime: RayRuntime) -> None:
     """With the token that the environment names for it."""
-    access = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "of-this-cluster" * 3}
-    with another_process(CLUSTER, **access) as cluster:
-        address = cluster.stdout.readline().strip()
-        with another_process(JOINING, RAY_ADDRESS=address, **access) as process:
-            output, errors = process.communicate(timeout=60)
-        cluster.stdin.close()
+    ray = ray_runtime.wait()
+    address = ray.get_runtime_context().gcs_address
+    token = ray.get(ray.remote(lambda: os.environ["RAY_AUTH_TOKEN"]).remote())
+    access = {"RAY_ADDRESS": address, "RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": token}
+    with another_process(JOINING, **access) as process:
+        output, errors = process.communicate(timeout=60)
     assert (output, process.returncode) == (f"{address}\n", 0), errors
 
 

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -39,6 +39,13 @@ def wait_until(condition: Callable[[], bool], seconds: float = 20.0) -> bool:
     return condition()
 
 
+@pytest.fixture(scope="module")
+def jailed() -> Iterator[JailedEvaluator]:
+    evaluator = JailedEvaluator(TOY.setup)
+    yield evaluator
+    evaluator.close()
+
+
 def measured(kind: str, toy: Toy = TOY) -> dict[str, float]:
     evaluator = JailedEvaluator(toy.setup)
     outcome = evaluator.run(toy.job(kind))
@@ -48,10 +55,8 @@ def measured(kind: str, toy: Toy = TOY) -> dict[str, float]:
 
 
 @on_linux
-def test_all_defences_hold_here() -> None:
-    evaluator = JailedEvaluator(TOY.setup)
-    defences = evaluator.start()
-    evaluator.close()
+def test_all_defences_hold_here(jailed: JailedEvaluator) -> None:
+    defences = jailed.start()
     assert defences.complete, defences.notes
     assert defences.landlock >= 1
     assert defences.seccomp and defences.no_new_privileges and defences.parent_death_signal
@@ -61,8 +66,8 @@ def test_all_defences_hold_here() -> None:
 
 
 @on_linux
-def test_files_sockets_processes_and_signals_are_denied() -> None:
-    errors = measured("forbidden_things")
+def test_files_sockets_processes_and_signals_are_denied(jailed: JailedEvaluator) -> None:
+    ((_, errors),) = jailed.run(TOY.job("forbidden_things")).metrics
     # Python reports a refused thread and a refused limit without an error number
     assert {what for what, number in errors.items() if number == -1.0} == {"thread", "raise own limits"}
     assert {number for number in errors.values() if number != -1.0} == {errno.EPERM}
@@ -70,8 +75,13 @@ def test_files_sockets_processes_and_signals_are_denied() -> None:
 
 
 @on_linux
-def test_what_python_needs_is_allowed() -> None:
-    assert set(measured("allowed_things").values()) == {0.0}
+def test_what_python_needs_is_allowed(jailed: JailedEvaluator) -> None:
+    ((_, errors),) = jailed.run(TOY.job("allowed_things")).metrics
+    assert set(errors.values()) == {0.0}
+
+
+def test_machine_code_is_made_in_the_jail() -> None:
+    assert measured("machine_code", Toy(first="machine_code")) == {"sum": 25.0}
 
 
 def test_a_child_inherits_no_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -229,7 +239,8 @@ def test_a_child_that_died_idle_is_replaced() -> None:
     ],
 )
 def test_a_set_up_that_fails_is_a_users_error(task: str, prepare: str, message: str) -> None:
-    setup = Setup(task, (Instance("honest", "train", {"prepare": prepare}),), Limits(setup_seconds=2.0))
+    limits = Limits(setup_seconds=2.0 if prepare == "hang" else 60.0)
+    setup = Setup(task, (Instance("honest", "train", {"prepare": prepare}),), limits)
     evaluator = JailedEvaluator(setup)
     with pytest.raises(UserError, match=message) as caught:
         evaluator.start()

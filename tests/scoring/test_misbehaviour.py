@@ -41,7 +41,7 @@ ENDS: dict[str, tuple[float, str, str]] = {
     "numbered": (LIMIT, "failed", "numbered: BadMetrics: the name of a metric is a int, not a text"),
     "endless_metrics": (LIMIT, "failed", "its reply takes more than 1048576 bytes"),
 }
-HONEST = (("honest", {"sum": 25.0, "native_sum": 25.0}),)
+HONEST = (("honest", {"sum": 25.0}),)
 TOY = Toy(*ENDS, "print_garbage", "where_it_runs")
 
 

@@ -10,6 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from vulcan.evaluator import Instance
+from vulcan.scoring import Job, Setup
+from vulcan.scoring.ray_executor import RayExecutor, RayRuntime
+
 TASK = """
 from pathlib import Path
 from vulcan.task import Feature, Objective, Scalar, Task, Value
@@ -30,6 +34,7 @@ TASK = Task(
 
 EVALUATOR = """
 import os
+from pathlib import Path
 from vulcan.paths import cache_directory
 from vulcan_traces import open_trace
 from vulcan_traces.storage import trace_store
@@ -38,6 +43,7 @@ decoding = trace_store.write_columns
 
 def counted(folder, parts):
     (cache_directory("decoded") / str(os.getpid())).write_text("once")
+    Path(__file__).with_name(f"decoded by {os.getpid()}").touch()
     return decoding(folder, parts)
 
 trace_store.write_columns = counted
@@ -99,15 +105,34 @@ print(json.dumps({"metrics": metrics, "decoded": decoded, "entries": entries, "w
 """
 
 
-@pytest.mark.ray
-def test_a_trace_goes_once_to_a_node_and_once_to_a_worker(tmp_path: Path) -> None:
-    """Two nodes with two workers each and a cache directory of their own, and sixty candidates."""
+@pytest.fixture
+def traced(tmp_path: Path) -> Path:
+    """A task with a trace beside it."""
     (tmp_path / "task.py").write_text(TASK)
     (tmp_path / "vulcan_traced_evaluator.py").write_text(EVALUATOR)
     (tmp_path / "t.csv").write_text("time,id,size\n" + "".join(f"{n},{n % 97},2\n" for n in range(1000)))
+    return tmp_path
+
+
+@pytest.mark.ray
+def test_a_trace_is_decoded_once_and_goes_once_to_a_worker(traced: Path, ray_runtime: RayRuntime) -> None:
+    instance = Instance("t", "train", {"trace": str(traced / "t.csv")})
+    with RayExecutor(Setup(str(traced), (instance,)), 2, ray_runtime) as executor:
+        sources = [f"def decide(load):\n    return load + {number}\n" for number in range(30)]
+        futures = [executor.submit(Job(number, source, (instance,), 60.0)) for number, source in enumerate(sources)]
+        found = [future.result().metrics[0][1] for future in futures]
+    assert len(list(traced.glob("decoded by *"))) == 1
+    assert {one["loads"] for one in found} == {1}
+    assert [one["sum"] for one in found] == [2000.0 + number for number in range(30)]
+
+
+@pytest.mark.slow
+@pytest.mark.ray
+def test_a_trace_goes_once_to_a_node_and_once_to_a_worker(traced: Path) -> None:
+    """Two nodes with two workers each and a cache directory of their own, and sixty candidates."""
     done = subprocess.run(
-        [sys.executable, "-c", CLUSTER, tmp_path], capture_output=True, text=True, check=False, timeout=580,
-        env={**os.environ, "RAY_USAGE_STATS_ENABLED": "0", "VULCAN_CACHE_DIR": str(tmp_path / "driver")},
+        [sys.executable, "-c", CLUSTER, traced], capture_output=True, text=True, check=False, timeout=580,
+        env={**os.environ, "RAY_USAGE_STATS_ENABLED": "0", "VULCAN_CACHE_DIR": str(traced / "driver")},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-3000:]
     said = json.loads(done.stdout.splitlines()[-1])

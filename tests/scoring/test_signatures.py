@@ -18,7 +18,7 @@ def constant(value: float) -> str:
     return f"def decide(load, room):\n    return {value}\n"
 
 
-@pytest.fixture(params=["local", pytest.param("ray", marks=pytest.mark.ray)])
+@pytest.fixture(scope="module", params=["local", pytest.param("ray", marks=pytest.mark.ray)])
 def executor(request: pytest.FixtureRequest) -> Iterator[Executor]:
     if request.param == "local":
         made: Executor = LocalExecutor(TOY.setup, 1)

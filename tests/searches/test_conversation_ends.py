@@ -117,7 +117,7 @@ def test_advice_is_asked_for_kept_and_shown(racers: Executor, tmp_path: Path) ->
 
 def test_answered_one_by_one_it_is_the_search_that_a_model_would_have_made(racers: Executor, tmp_path: Path) -> None:
     """The same replies by ask and tell, in another process each, and by a recording of them."""
-    chosen = rich(model=ASK, control=False, rounds=2)
+    chosen = rich(model=ASK, control=False, rounds=1, tune=0)
     run = Run(tmp_path, chosen, racers)
     while True:
         with run.talk() as talk:

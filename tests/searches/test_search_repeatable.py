@@ -5,20 +5,20 @@ from __future__ import annotations
 import random
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 from backwards import BackwardsWhenIdle
-from rich_parts import Quiet, answer, rich
+from effort import slow
+from rich_parts import Quiet, answer, rich, search
 from search_parts import MOOD_TASK, SEEDS, TASK, Scripted, config, contents, evidence, judged, lineup, opened
 
 from vulcan.errors import UserError
 from vulcan.models import Request
 from vulcan.scoring import Executor, WorkerLost
-from vulcan.scoring.ray_executor import RayRuntime
 from vulcan.searches.model_pool import OFFLINE as THE_OFFLINE_GENERATOR
 from vulcan.searches.session import ExecutionConfig, run_search
 from vulcan.store import MemoryStore, SQLiteStore, Store
@@ -41,7 +41,7 @@ def one_by_one(racers: Executor) -> Any:
     return answered(racers, 1)
 
 
-@pytest.mark.parametrize("parallel", [2, 6])
+@pytest.mark.parametrize("parallel", [slow(2), 6])
 def test_it_does_not_matter_how_much_is_done_at_a_time(one_by_one: Any, racers: Executor, parallel: int) -> None:
     assert answered(racers, parallel) == one_by_one
 
@@ -55,7 +55,7 @@ def test_it_does_not_matter_in_which_order_scores_come(one_by_one: Any, racers: 
     assert backwards.finished != sorted(backwards.finished)
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, slow(2)])
 def test_it_does_not_matter_in_which_order_replies_come(one_by_one: Any, racers: Executor, seed: int) -> None:
     """Every reply of a pair waits for the other one, and then a random one goes first."""
     rng, lock, waiting = random.Random(seed), threading.Lock(), threading.Semaphore(0)
@@ -117,27 +117,21 @@ def one_worker(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, ...]:
     return searched(tmp_path_factory.mktemp("one") / "run.db", ExecutionConfig("local", 1))
 
 
+@pytest.mark.slow  # a search that cannot have Ray comes to the same, with as many workers
 def test_the_same_seed_gives_the_same_run(one_worker: tuple[Any, ...], tmp_path: Path) -> None:
     assert searched(tmp_path / "run.db", ExecutionConfig("local", 2)) == one_worker
 
 
 def test_another_seed_gives_another_run(one_worker: tuple[Any, ...], tmp_path: Path) -> None:
-    other = searched(tmp_path / "run.db", ExecutionConfig("local", 2), seed=2)
+    other = searched(tmp_path / "run.db", ExecutionConfig("local", 1), seed=2, tune=0, simplify=0, control=False)
     sources = [{e.source for e in run[0] if hasattr(e, "source")} for run in (one_worker, other)]
     assert len(sources[0] - sources[1]) > 9
 
 
-@pytest.fixture
-def ray() -> Iterator[None]:
-    """A Ray that the search finds and leaves as it is."""
-    with RayRuntime(workers=2) as runtime:
-        runtime.wait()
-        yield
-
-
 @pytest.mark.ray
-@pytest.mark.usefixtures("ray")
+@pytest.mark.usefixtures("ray_runtime")
 def test_ray_gives_the_same_run(one_worker: tuple[Any, ...], tmp_path: Path) -> None:
+    """A Ray that the search finds and leaves as it is."""
     assert searched(tmp_path / "run.db", ExecutionConfig("ray", 2)) == one_worker
 
 
@@ -181,14 +175,13 @@ def test_a_cluster_that_cannot_be_joined_is_the_users_to_mend(monkeypatch: pytes
     ],
     ids=lambda value: type(value).__name__,
 )
-def test_the_store_is_told_why_a_search_stopped(error: BaseException, stopped: RunStopped) -> None:
+def test_the_store_is_told_why_a_search_stopped(error: BaseException, stopped: RunStopped, children: Executor) -> None:
     def interrupt(_: Event) -> None:
         raise error
 
-    store, chosen = MemoryStore(), config(model=OFFLINE)
-    machines = ExecutionConfig("local", 1)
+    store = MemoryStore()
     with pytest.raises(type(error)):
-        run_search(TASK, chosen, store, evidence(chosen), machines, Quiet(interrupt), control=no_control)
+        search(config(), store, children, display=Quiet(interrupt))
     assert list(store.events())[-1] == stopped
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from effort import few, slow
 from rich_parts import answer, rich, search
 from search_parts import SEEDS, as_reply, config, contents, judged, of_kind, share
 
@@ -39,8 +40,16 @@ def repeated(
     return again, other
 
 
-def test_a_repetition_holds_what_the_recorded_search_does(racers: Executor) -> None:
-    store, control = recorded(racers, rich())
+@pytest.fixture(scope="module")
+def controlled(racers: Executor) -> tuple[MemoryStore, MemoryStore]:
+    """A recorded search and its control."""
+    return recorded(racers, rich())
+
+
+def test_a_repetition_holds_what_the_recorded_search_does(
+    racers: Executor, controlled: tuple[MemoryStore, MemoryStore]
+) -> None:
+    store, control = controlled
     assert of_kind(store, AdviceReceived) != []
     assert {"no-reply", "rejected"} < {v.verdict for v in judged(store)}
     assert max(v.turn for v in judged(store)) == 2
@@ -49,13 +58,20 @@ def test_a_repetition_holds_what_the_recorded_search_does(racers: Executor) -> N
     assert contents(other) == contents(control)
 
 
-def test_a_repetition_of_a_repetition_is_no_other(racers: Executor) -> None:
-    store, _ = recorded(racers, rich(control=False))
+@pytest.fixture(scope="module")
+def store(racers: Executor) -> MemoryStore:
+    """A recorded search without a control."""
+    return recorded(racers, rich(control=False))[0]
+
+
+@pytest.mark.slow
+def test_a_repetition_of_a_repetition_is_no_other(racers: Executor, store: MemoryStore) -> None:
     once, _ = repeated(racers, rich(control=False), store)
     twice, _ = repeated(racers, rich(control=False), once)
     assert contents(twice) == contents(store)
 
 
+@pytest.mark.slow
 def test_advice_that_did_not_come_does_not_come_again(racers: Executor) -> None:
     store, _ = recorded(racers, rich(control=False), lambda r: None if r.operator == "advice" else answer(r))
     assert [e.operator for e in of_kind(store, CandidateProposed)].count("advice") == 3
@@ -72,7 +88,7 @@ def test_silence_that_stopped_the_search_for_a_while_does_not_stop_its_repetitio
     assert contents(repeated(children, config(), store)[0]) == contents(store)
 
 
-@pytest.mark.parametrize("last", [5, 9, 14])
+@pytest.mark.parametrize("last", few([5, 9, 14], 1))
 def test_a_search_that_ended_with_its_budget_is_repeated_as_far_as_it_came(racers: Executor, last: int) -> None:
     """Beyond a proposal nothing is paid for, repairs neither."""
 
@@ -86,16 +102,17 @@ def test_a_search_that_ended_with_its_budget_is_repeated_as_far_as_it_came(racer
     assert contents(repeated(racers, rich(control=False, rounds=2), store)[0]) == contents(store)
 
 
-def test_without_the_controls_replies_no_control_is_run(racers: Executor) -> None:
-    store, _ = recorded(racers, rich())
+def test_without_the_controls_replies_no_control_is_run(
+    racers: Executor, controlled: tuple[MemoryStore, MemoryStore]
+) -> None:
+    store, _ = controlled
     again, other = repeated(racers, rich(), store)
     assert list(other.events()) == []
     assert of_kind(again, CandidateJudged) == of_kind(store, CandidateJudged)
 
 
-@pytest.mark.parametrize("proposal", [4, 17, 30])
-def test_an_interrupted_repetition_goes_on(racers: Executor, proposal: int) -> None:
-    store, _ = recorded(racers, rich(control=False))
+@pytest.mark.parametrize("proposal", [slow(4), 17, slow(30)])
+def test_an_interrupted_repetition_goes_on(racers: Executor, store: MemoryStore, proposal: int) -> None:
     events, half = list(store.events()), MemoryStore()
     half.append(
         *events[: next(i for i, e in enumerate(events) if isinstance(e, CandidateProposed) and e.proposal == proposal)]
@@ -113,8 +130,7 @@ def only(recording: RecordedReplies, turn: int) -> CallRecord:
     return next(c for c in reversed(recording.calls) if c.turn == turn and prompts.count(c.messages) == 1)
 
 
-def test_a_changed_prompt_is_told_in_a_line(racers: Executor) -> None:
-    store, _ = recorded(racers, rich(control=False))
+def test_a_changed_prompt_is_told_in_a_line(racers: Executor, store: MemoryStore) -> None:
     recording = RecordedReplies.of(store)
     call = only(recording, 0)
     (role, text), *_ = call.messages
@@ -127,8 +143,7 @@ def test_a_changed_prompt_is_told_in_a_line(racers: Executor) -> None:
 
 
 @pytest.mark.parametrize("turn", [0, 1])
-def test_a_reply_that_is_missing_is_told_in_a_line(racers: Executor, turn: int) -> None:
-    store, _ = recorded(racers, rich(control=False))
+def test_a_reply_that_is_missing_is_told_in_a_line(racers: Executor, store: MemoryStore, turn: int) -> None:
     recording = RecordedReplies.of(store)
     call = only(recording, turn)
     kept = tuple(c for c in recording.calls if c is not call)

@@ -4,7 +4,7 @@ import random
 from collections.abc import Sequence
 
 import pytest
-from effort import slow
+from effort import ALL, slow
 from real_caches import improvement
 
 from vulcan.anvil import check
@@ -141,8 +141,8 @@ def test_whatever_the_scores_the_result_is_smaller_valid_and_good_enough() -> No
 
         return evaluate
 
-    found = 0
-    for salt in range(8):
+    found, count = 0, 8 if ALL else 4
+    for salt in range(count):
         result = simplify(RAMBLING, TASK, 1.0, noise(salt), evaluations=40, tolerance=0.1)
         assert result == simplify(RAMBLING, TASK, 1.0, noise(salt), evaluations=40, tolerance=0.1)
         if result is not None:
@@ -150,7 +150,7 @@ def test_whatever_the_scores_the_result_is_smaller_valid_and_good_enough() -> No
             assert size(result.source) == result.size < result.before
             assert noise(salt)([result.source]) == [result.score]
             assert result.score >= 0.9
-    assert found >= 6
+    assert found >= 0.75 * count
 
 
 @pytest.mark.parametrize(("trace", "most"), [("tencent", 29), slow("adapt_size", 20)])

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from effort import few
 
 from vulcan.searches.bootstrap import MIN, ConfidenceInterval, mean_interval
 
 
-@pytest.mark.parametrize("count", [5, 8, 12])
+@pytest.mark.parametrize("count", few([5, 8, 12], 1))
 def test_intervals_of_normal_scores_cover_the_mean_as_often_as_they_say(count: int) -> None:
     rng = np.random.RandomState(1)
     found = [mean_interval(list(rng.randn(count))) for _ in range(200)]
     assert np.mean([i is not None and i.low <= 0 <= i.high for i in found]) > 0.92
 
 
-@pytest.mark.parametrize("count", [5, 8, 12])
+@pytest.mark.parametrize("count", few([5, 8, 12], 1))
 def test_intervals_of_skewed_scores_cover_the_mean_nearly_as_often(count: int) -> None:
     rng = np.random.RandomState(2)
     found = [mean_interval(list(rng.lognormal(0, 0.8, count))) for _ in range(200)]

@@ -9,6 +9,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from effort import few
 from search_parts import (
     SEEDS,
     Scripted,
@@ -77,7 +78,7 @@ def test_the_uninterrupted_run_has_something_of_everything(calm) -> None:
 
 
 @pytest.mark.parametrize("where", ["memory", "sqlite"])
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", few(range(5), 1))
 def test_interrupted_at_random_again_and_again(calm, children: Executor, tmp_path: Path, seed: int, where: str) -> None:
     rng = random.Random(seed)
     kept, path = MemoryStore(), tmp_path / "run.db"
@@ -117,7 +118,7 @@ def test_interrupted_while_the_tasks_own_policies_are_scored(calm, children: Exe
     assert contents(store) == calm[0]
 
 
-@pytest.mark.parametrize("number", [1, 2, 5, 10])
+@pytest.mark.parametrize("number", few([1, 2, 5, 10], 2))
 def test_interrupted_while_the_winner_is_chosen(calm, children: Executor, number: int) -> None:
     from vulcan.store.events import FinalistScored
 
@@ -137,7 +138,7 @@ def refuse_at(number: int) -> Callable[[Request], str]:
     return answer
 
 
-@pytest.mark.parametrize("number", [1, 4, 9])
+@pytest.mark.parametrize("number", few([1, 4, 9], 1))
 def test_a_model_that_refuses_stops_the_run_which_goes_on_with_the_right_key(
     calm, children: Executor, number: int
 ) -> None:

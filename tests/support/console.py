@@ -97,7 +97,9 @@ class Console:
         return self.document("search", "--task", MOOD_TASK, *few, *arguments, **environment)
 
 
-IN_PROCESS = ("VULCAN_", "OPENAI_", "NO_COLOR", "COLUMNS")
+IN_PROCESS = (
+    "VULCAN_", "OPENAI_", "NO_COLOR", "COLUMNS", "_VULCAN_COMPLETE", "COMP_", "MY_DATABASE_PASSWORD", "HF_TOKEN",
+)  # fmt: skip
 """Names of variables, or how they begin, that are looked at by each command and not once by a process."""
 
 
@@ -138,6 +140,7 @@ def _as_a_process(
         for name, value in environment.items():
             patch.setenv(name, value)
         patch.setattr(sys, "argv", ["vulcan", *arguments])
+        patch.setattr(sys.modules["__main__"], "__package__", "")  # else its name is `python -m pytest.vulcan`
         stack.enter_context(warnings.catch_warnings())
         for number, (name, file) in enumerate((("stdin", None), ("stdout", out), ("stderr", err))):
             opened = file if file is not None else stack.enter_context(open(os.devnull, "rb"))

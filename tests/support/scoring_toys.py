@@ -12,10 +12,10 @@ LIMIT = 30.0
 
 
 class Toy:
-    """Instances by kind of behaviour, their set-up, and jobs on them."""
+    """Instances by kind of behaviour, their set-up, and jobs on them; children are warmed up with the first."""
 
-    def __init__(self, *kinds: str, **limits: float) -> None:
-        names = dict.fromkeys(("honest", *kinds))
+    def __init__(self, *kinds: str, first: str = "honest", **limits: float) -> None:
+        names = dict.fromkeys((first, "honest", *kinds))
         self.instances = {kind: Instance(kind, "train", {"kind": kind}) for kind in names}
         self.setup = Setup(TOY_TASK, tuple(self.instances.values()), Limits(**{"memory_bytes": 256 << 20, **limits}))
 

@@ -12,12 +12,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, Literal
 
 from vulcan.anvil import ir, log_buckets
 from vulcan.task import Feature
+
+if TYPE_CHECKING:
+    import numpy as np  # takes a third of a scoring child's start, which needs it only for native code
 
 # Words of the header
 LIVE, FIRST_BUCKET, MIN, RESOLUTION, BUCKETS, WORDS_AT, TOP_AT, COUNTS_AT, UNKNOWN, HEADER = range(10)
@@ -55,6 +56,8 @@ class PopulationShape:
 
     def write(self, block: np.ndarray[Any, np.dtype[np.int64]]) -> None:
         """Write an empty population to a block of `words` int64, all 0."""
+        import numpy as np
+
         leaves = -(-self.buckets // 64)
         block[FIRST_BUCKET] = log_buckets.first_bucket(self.resolution)
         block[MIN] = self.lowest
@@ -166,6 +169,8 @@ class Block:
         self, declared: Mapping[str, Feature], shapes: Mapping[str, PopulationShape]
     ) -> np.ndarray[Any, np.dtype[np.float64]]:
         """Return the block before any observation, shape (slots,)."""
+        import numpy as np
+
         block = np.zeros(self.slots)
         for part, start in self.starts.items():
             place = block[start : start + self.lengths[part]]

@@ -14,6 +14,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 from vulcan.errors import UserError
@@ -354,7 +355,7 @@ class Study:
             verdict = judged(self.record, reading, candidate, number, 0, trial)
             self._emit(CandidateProposed(number, 0, "seed", (), 0, ""), replace(verdict, origin="seed"))
 
-    @property
+    @cached_property
     def _first_number(self) -> int:
         return 1 + len(self.task.seed_policies())
 

@@ -71,9 +71,14 @@ def _check_rung(rung: Mapping[str, Any]) -> None:
         _require(share, 0 < share <= 1, f"a rung's {name}")
 
 
+@cache
+def _hints_of_calls() -> dict[str, Any]:
+    return get_type_hints(CallRecord)
+
+
 def decode_call(row: Sequence[Any], text_of: Callable[[str], str]) -> CallRecord:
     """Decode a call row, whose messages and reply are hashes. Raises MalformedRow, and whatever `text_of` raises."""
-    hints = get_type_hints(CallRecord)
+    hints = _hints_of_calls()
     _require(row, len(row) == len(hints), "a call")
     read = dict(zip(hints, row, strict=True))
     for name in ("messages", "reply"):
@@ -88,7 +93,7 @@ def decode_call(row: Sequence[Any], text_of: Callable[[str], str]) -> CallRecord
 
 def decode_recorded_call(fields: Mapping[str, Any]) -> CallRecord:
     """Decode a call from its JSON fields. Raises MalformedRow."""
-    hints = get_type_hints(CallRecord)
+    hints = _hints_of_calls()
     _require(fields, fields.keys() == hints.keys(), "a call")
     return CallRecord(**{name: as_declared(fields[name], hints[name], f"a call's {name}") for name in hints})
 

@@ -30,13 +30,16 @@ helpers: list[subprocess.Popen] = []
 
 
 def honest(policy):
-    """Return the policy's sum over eleven states, by the reference and by machine code made here and now."""
-    reference, machine_code = policy.reference(), policy.native(_LAYOUT)
-    decide = _DECIDE(machine_code.score)
-    return {
-        "sum": sum(reference({"load": float(n), "room": float(10 - n)}) for n in range(11)),
-        "native_sum": sum(decide((ctypes.c_double * 2)(n, 10 - n), None, None, 0.0) for n in range(11)),
-    }
+    """The policy's sum over eleven states."""
+    reference = policy.reference()
+    return {"sum": sum(reference({"load": float(n), "room": float(10 - n)}) for n in range(11))}
+
+
+def machine_code(policy):
+    """The same by machine code made here and now."""
+    code = policy.native(_LAYOUT)
+    decide = _DECIDE(code.score)
+    return {"sum": sum(decide((ctypes.c_double * 2)(n, 10 - n), None, None, 0.0) for n in range(11))}
 
 
 def where_it_runs(policy):
@@ -185,6 +188,7 @@ BEHAVIOURS = {
     behaviour.__name__: behaviour
     for behaviour in (
         honest,
+        machine_code,
         where_it_runs,
         environment,
         descriptors,
