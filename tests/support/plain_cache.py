@@ -88,6 +88,7 @@ class PlainCache:
             resident.count += 1
             resident.last_access = now
             self.run.observe(key, self.features(key, resident))
+            self.run.handle("on_hit", self.features(key, resident), key)
             if self.mechanism == "heap":
                 resident.priority = self.score(key)
             return True
@@ -95,11 +96,17 @@ class PlainCache:
         if needed > self.capacity:
             self.bypassed += 1
             return False
-        chosen = self.lowest() if self.used + needed > self.capacity else None
         newcomer = Resident(size, 1, now, now)
+        if self.found(key):
+            self.run.handle("on_ghost_hit", self.features(key, newcomer), key)
+        else:
+            self.run.release(key)
+        self.run.handle("on_miss", self.features(key, newcomer), key)
+        chosen = self.lowest() if self.used + needed > self.capacity else None
         if self.admits and not self.lets_in(key, newcomer, chosen):
             self.bypassed += 1
             self.gone.append(key)
+            self.run.handle("on_refuse", self.features(key, newcomer), key)
             found = self.found(key)
             free = (self.capacity - self.used) // needed
             self.remember(key, (found[1] if found else 0) + 1, len(self.residents) + free)
@@ -110,6 +117,7 @@ class PlainCache:
         self.residents[key] = newcomer
         self.order.append(key)
         self.run.observe(key, self.features(key, newcomer))
+        self.run.handle("on_insert", self.features(key, newcomer), key)
         if self.mechanism == "heap":
             newcomer.priority = self.score(key)
         return False
@@ -135,6 +143,7 @@ class PlainCache:
         return drawn[scores.index(min(scores))], min(scores)
 
     def evict(self, key: int, priority: float) -> None:
+        self.run.handle("on_evict", self.features(key, self.residents[key]), key)
         self.run.forget(key)
         self.gone.append(key)
         self.remember(key, self.residents[key].count, len(self.residents))
@@ -182,6 +191,7 @@ def assert_equal(
         if mechanism == "queues"
         else PlainCache(policy, capacity, mechanism, draws, generator_state(seed), weight)
     )
+    plain.run = policy.reference(seed)
     moments = range(len(requests)) if times is None else times
     missed = [
         (number, size)

@@ -32,6 +32,7 @@ class PlainQueues:
         self.queues: dict[int, list[int]] = {number: [] for number in NUMBERS}  # each from its tail to its head
         self.residents: dict[int, Resident] = {}
         self.ghosts: dict[int, tuple[int, int, int]] = {}  # size, count, time; the first to be forgotten first
+        self.left: dict[int, Resident] = {}  # as they were when they left
         self.evictions = 0
         self.moves = 0
         self.now = 0
@@ -92,10 +93,17 @@ class PlainQueues:
             return False
         ghost = self.ghosts.pop(key, None)
         obj = Resident(size, 1, now, now, 0, GHOST if ghost else 0)
+        if ghost:
+            self.run.handle("on_ghost_hit", self.features(key, obj, ghost), key)
+        else:
+            self.run.release(key)
+        self.run.handle("on_miss", self.features(key, obj, ghost), key)
         to = self.whole("insert", -1, self.features(key, obj, ghost), key)
         if to < 1:
             self.bypassed += 1
             self.gone.append(key)
+            self.run.handle("on_refuse", self.features(key, obj, ghost), key)
+            self.left[key] = obj
             if to == 0:
                 self.remember(key, size, (ghost[1] if ghost else 0) + 1, self.share(0))
             return False
@@ -106,6 +114,7 @@ class PlainQueues:
         self.residents[key] = obj
         self.queues[to].append(key)
         self.run.observe(key, self.features(key, obj))
+        self.run.handle("on_insert", self.features(key, obj), key)
         return False
 
     def hit(self, key: int) -> None:
@@ -114,13 +123,15 @@ class PlainQueues:
         obj.hits += 1
         obj.last_access = self.now
         self.run.observe(key, self.features(key, obj))
+        self.run.handle("on_hit", self.features(key, obj), key)
         to = self.whole("hit", 0, self.features(key, obj), key)
         if to == 0:
             return
         filled = {to} - {obj.queue}
         self.queues[obj.queue].remove(key)
         self.queues[to].append(key)
-        obj.queue = to
+        source, obj.queue = obj.queue, to
+        self.run.handle("on_move", {**self.features(key, obj), "source": source}, key)
         while True:
             limits = {number: self.share(number) for number in (0, *NUMBERS)}
             overfull = [number for number in filled if self.used_in(number) > limits[number]]
@@ -150,8 +161,11 @@ class PlainQueues:
             obj.queue = to
             self.queues[shrinking].pop(0)
             self.queues[to].append(key)
+            self.run.handle("on_move", {**self.features(key, obj), "source": shrinking}, key)
             return to
+        self.run.handle("on_evict", self.features(key, obj), key)
         self.run.forget(key)
+        self.left[key] = obj
         self.queues[shrinking].pop(0)
         del self.residents[key]
         self.evictions += self.weight
@@ -164,5 +178,9 @@ class PlainQueues:
         if size * self.weight > limit:
             return
         while self.weight * (sum(ghost[0] for ghost in self.ghosts.values()) + size) > limit:
-            del self.ghosts[next(iter(self.ghosts))]
+            forgotten = next(iter(self.ghosts))
+            obj = self.left[forgotten]
+            obj.queue = GHOST
+            self.run.handle("on_forget", self.features(forgotten, obj), forgotten)
+            del self.ghosts[forgotten]
         self.ghosts[key] = (size, count, self.now)

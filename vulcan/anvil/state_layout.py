@@ -253,6 +253,8 @@ class StateSlots:
 
     def initial(self, parameters: Mapping[str, float]) -> np.ndarray[Any, np.dtype[np.float64]]:
         """Return the state of the system before any event, shape (slots,), with the generator at 0."""
+        import numpy as np
+
         block = np.zeros(self.slots)
         for variable in self.variables:
             if not variable.is_field:
@@ -262,4 +264,6 @@ class StateSlots:
 
     def initial_fields(self, parameters: Mapping[str, float]) -> np.ndarray[Any, np.dtype[np.float64]]:
         """Return the fields of a new entity, shape (fields,)."""
+        import numpy as np
+
         return np.array([v.value(parameters) for v in self.variables if v.is_field], np.float64)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import numpy as np
 import pytest
+from anvil_programs import random_program
 from cache_programs import PROGRAMS
 from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from plain_cache import assert_equal
 
-from vulcan.anvil import check
+from vulcan.anvil import Rejected, check
 from vulcan.errors import UserError
 from vulcan.registry import find_task
 from vulcan_cache import simulate
@@ -87,6 +90,21 @@ def test_named_policies_decide_as_plain_python(task, mechanism, name):
 def test_generated_policies_decide_as_plain_python(task, mechanism, data, requests, capacity, draws, seed):
     policy = check(data.draw(sources(task)), find_task(task))
     assert_equal(policy, requests, capacity, mechanism, draws=draws, seed=seed)
+
+
+@pytest.mark.parametrize(("task", "mechanism"), MECHANISMS)
+def test_generated_policies_with_state_decide_as_plain_python(task, mechanism):
+    declared, random, tried = find_task(task), Random(len(task)), 0
+    while tried < examples(120):
+        source = random_program(declared.signature, random, others=declared.others, events=declared.events)
+        try:
+            policy = check(source, declared)
+        except Rejected:
+            continue
+        keys = [min(int(random.paretovariate(0.7)), 30) for _ in range(60)]
+        requests = dense(keys, [random.randint(1, 20) for _ in keys])
+        assert_equal(policy, requests, random.randint(5, 200), mechanism, seed=tried, weight=1 + tried % 2)
+        tried += 1
 
 
 @pytest.mark.parametrize(("task", "mechanism"), MECHANISMS)
