@@ -30,7 +30,7 @@ helpers: list[subprocess.Popen] = []
 
 
 def honest(policy):
-    """The policy's sum over eleven states, by the reference and by machine code made here and now."""
+    """Return the policy's sum over eleven states, by the reference and by machine code made here and now."""
     reference, machine_code = policy.reference(), policy.native(_LAYOUT)
     decide = _DECIDE(machine_code.score)
     return {
@@ -53,7 +53,7 @@ def descriptors(policy):
 
 
 def _denied(step):
-    """The error number that a step ends with; 0 where it goes through."""
+    """Return the error number that a step ends with; 0 where it goes through."""
     try:
         step()
     except OSError as error:
@@ -254,7 +254,7 @@ class ToyEvaluator:
         return BEHAVIOURS[kind](policy)
 
     def decisions(self, policy):
-        """What the policy gives in eleven states; a policy may ask for misbehaviour."""
+        """Return the policy's results in eleven states; a policy may ask for misbehaviour."""
         reference = policy.reference()
         match reference({"load": 0.0, "room": 0.0}):
             case 101.0:
