@@ -13,6 +13,7 @@ demo: $(VENV)/.installed
 	$(BIN)/vulcan search --task cache_eviction --runs-dir runs/demo
 	$(BIN)/vulcan export "$$(ls -td runs/demo/*/ | head -n 1)" --format python -o runs/demo/best.py
 	$(BIN)/vulcan eval runs/demo/best.py --task cache_eviction --part test
+	$(BIN)/vulcan show "$$(ls -td runs/demo/*/ | head -n 1)" --brief
 
 # A search with a language model, repeated from its recorded replies with no network and no key. DATA is where the trace
 # cloudPhysicsIO.vscsi is; tests/data/recorded/README.md says where it comes from

@@ -35,16 +35,16 @@ class Suite:
 
 
 SUITES = (
-    Suite("cache_engine", "requests a second of the cache engine"),
+    Suite("cache_engine", "requests per second of the cache engine"),
     Suite("turnaround", "from a reply to a score, by stage"),
-    Suite("throughput", "candidates an hour of a search"),
+    Suite("throughput", "candidates per hour of a search"),
     Suite("scale", "Ray on several nodes, and a model of many"),
-    Suite("memory", "bytes an object and a request"),
-    Suite("link_engine", "packets a second of the link simulator"),
-    Suite("spot", "runs a second of the spot simulator"),
+    Suite("memory", "bytes per object and per request"),
+    Suite("link_engine", "packets per second of the link simulator"),
+    Suite("spot", "runs per second of the spot simulator"),
     Suite("tiering", "page accesses a second of the tiering simulator"),
-    Suite("cache_queues", "requests a second of the queues", in_quick=False),
-    Suite("trace_stats", "requests a second of fingerprints", in_quick=False),
+    Suite("cache_queues", "requests per second of the queues", in_quick=False),
+    Suite("trace_stats", "requests per second of fingerprints", in_quick=False),
     Suite("sandbox", "what isolation costs", in_quick=False),
 )
 
@@ -92,7 +92,7 @@ def _chosen(parser: argparse.ArgumentParser, names: Sequence[str], quick: bool) 
 
 
 def run(suite: Suite, quick: bool) -> dict[str, Any]:
-    """What the suite found; `left_out` or `error` where it found nothing."""
+    """Run the suite and return its result; `left_out` or `error` if it has none."""
     command = [sys.executable, "-m", f"benchmarks.{suite.name}", "--json", *(("--quick",) if quick else ())]
     limit = QUICK_LIMIT if quick else LIMIT
     began = time.monotonic()
@@ -120,7 +120,7 @@ def _lines(found: Mapping[str, Any]) -> list[str]:
 
 
 def _verdict(suites: Mapping[str, Mapping[str, Any]], check: bool) -> int:
-    """The exit code, and what it is for: one line each."""
+    """Return the exit code, and what it is for: one line each."""
     errors = [f"{name}: {found['error']}" for name, found in suites.items() if "error" in found]
     goals = [(name, goal) for name, found in suites.items() for goal in found.get("goals", ())]
     missed = [f"{name}: {goal['line']}" for name, goal in goals if goal["fails"]]

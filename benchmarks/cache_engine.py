@@ -1,4 +1,4 @@
-"""Requests a second of the cache engine beside libCacheSim, and beside the same policy in CPython.
+"""Requests per second of the cache engine alongside libCacheSim, and alongside the same policy in CPython.
 
 Zipf(1.0) requests over many objects of log-normal sizes, and the first two million requests of four real traces, with
 caches of 0.1, 1 and 10 % of the footprint; the goals are of Zipf at 10 %. All contestants of a workload run in one
@@ -65,7 +65,7 @@ def measure(quick: bool) -> BenchmarkResult:
 
 
 def on_real_traces() -> tuple[list[tuple[str, list[engine_contest.Measured]]], list[str]]:
-    """Each trace with every cache size, and what is not there."""
+    """Return each trace with every cache size, and what is not there."""
     found, left_out = [], []
     with TemporaryDirectory() as directory:
         traces: dict[str, Trace] = {"Zipf": first(zipf(5_000_000, 500_000), REQUESTS)}

@@ -51,7 +51,7 @@ BOUNDS = ("belady", "belady-size-sampled")
 SOURCE_OF = {source.name: source for source in counted()}
 TIED = 0.001
 SHARE_SEEN = 5
-"""At most one in so many of a trace's requests is shown to the library before it chooses."""
+"""At most one in N of a trace's requests is shown to the library before it chooses."""
 
 QUICK_REQUESTS = 400_000
 MAX_RESAMPLES = 10_000
@@ -85,7 +85,7 @@ class Case:
 
     @property
     def perfect(self) -> float:
-        """What the library would miss if it always chose the best of its choices."""
+        """The miss ratio of a library that always selects its best choice."""
         return min(*self.members.values(), self.baselines[self.fallback])
 
     @property
@@ -105,7 +105,7 @@ def instance_of(source: Source, size: str, evaluator: Evaluator, task: str, sett
 
 
 def member_metrics(member: LibraryMember, source: Source, size: str, opening: int | None = None) -> Metrics:
-    """What a member does on an instance, or on its first requests; kept on disk."""
+    """Measure a member on an instance, or on its first requests; the result is cached on disk."""
     task = find_task(member.task)
     evaluator = load_evaluator(task)
     instance = instance_of(source, size, evaluator, member.task, member.settings)
@@ -121,12 +121,12 @@ def member_metrics(member: LibraryMember, source: Source, size: str, opening: in
 
 
 def improvement(fifo: float, ratio: float) -> float:
-    """The score of the task: from -1 to 1."""
+    """Return the score of the task: from -1 to 1."""
     return 0.0 if ratio == fifo else (fifo - ratio) / max(fifo, ratio)
 
 
 def scored(source: Source, size: str, metrics: Metrics, metric: str) -> float:
-    """The score of what a policy did on an instance."""
+    """Return the score of what a policy did on an instance."""
     evaluator = load_evaluator(TASK)
     fifo = evaluator.evaluate_baseline("fifo", instance_of(source, size, evaluator, TASK.name, {}))
     return improvement(fifo[metric], metrics[metric])
@@ -155,7 +155,7 @@ def choose(library: Library, source: Source, size: str, objective: str, instance
 
 
 def measured(library: Library, sources: Sequence[Source], extra: Mapping[str, Any]) -> tuple[list[Case], list[str]]:
-    """The cases that count, and in words those that do not."""
+    """Return the cases that count, and in words those that do not."""
     cases, left_out = [], []
     for source in sources:
         evaluator = load_evaluator(TASK)
@@ -197,17 +197,17 @@ def measured(library: Library, sources: Sequence[Source], extra: Mapping[str, An
 
 
 def everywhere(cases: Sequence[Case]) -> list[str]:
-    """The baselines that were run on every instance."""
+    """Return the baselines that were run on every instance."""
     return [name for name in cases[0].baselines if all(name in case.baselines for case in cases)]
 
 
 def single_baseline(cases: Sequence[Case]) -> str:
-    """The baseline with the highest mean score, of those that were run everywhere."""
+    """Return the baseline with the highest mean score, of those that were run everywhere."""
     return max(everywhere(cases), key=lambda name: statistics.fmean(c.score(c.baselines[name]) for c in cases))
 
 
 def interval(cases: Sequence[Case], figure: Any) -> tuple[float, float]:
-    """The 95 % interval of a figure of cases, by a bootstrap over their traces."""
+    """Return the 95 % interval of a figure of cases, by a bootstrap over their traces."""
     rng = np.random.default_rng(1)
     by_trace = {t: [c for c in cases if c.trace == t] for t in dict.fromkeys(c.trace for c in cases)}
     values = {t: [figure(c) for c in cs] for t, cs in by_trace.items()}

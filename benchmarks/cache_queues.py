@@ -1,4 +1,4 @@
-"""Requests a second of policies of queues beside libCacheSim's own C code of the same name, and beside the heap.
+"""Requests per second of queue policies alongside libCacheSim's own C code of the same name, and alongside the heap.
 
 Zipf(1.0) requests over many objects of log-normal sizes, a cache of 10% of the footprint. All contestants run in one
 process, in turn; figures are medians over turns. libCacheSim is measured as it comes, and its FIFO and S3-FIFO once

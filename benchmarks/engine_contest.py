@@ -1,4 +1,4 @@
-"""Requests a second of the engine, beside libCacheSim and beside CPython with the same policy."""
+"""Requests per second of the engine, alongside libCacheSim and alongside CPython with the same policy."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MECHANISMS = ("heap", "sample")
 SUITED = "libCacheSim LRU, suited table"
 PLUG_IN, PYTHON = "libCacheSim plug-in", "CPython"
 MARGIN = 0.25
-"""What a quick run may be off: its trace is short, and other work on the machine takes from the caches."""
+"""Tolerance of a quick run: its trace is short, and other work on the machine pollutes the caches."""
 
 WHY_NOT_SAMPLE = "a second cache line of each of sixteen objects, where memory decides"
 STATISTICS_MARGIN = 0.35
@@ -39,11 +39,11 @@ class Measured:
     miss_ratios: Mapping[str, float]
 
     def rate(self, name: str) -> float:
-        """Million requests a second: the median."""
+        """Million requests per second: the median."""
         return self.workload.trace.requests / statistics.median(self.seconds[name]) / 1e6
 
     def times(self, name: str, other: str) -> float:
-        """How many times as fast as the other."""
+        """Return how many times as fast as the other."""
         return ratio(self.seconds[other], self.seconds[name])
 
 
@@ -71,7 +71,7 @@ def _runs(policies: Mapping[str, Policy], on: Workload) -> dict[str, Callable[[]
 
 
 def measure_workload(task: Task, on: Workload, repetitions: int, directory: Path) -> Measured:
-    """The engine beside libCacheSim's own code. Without the latter where it is not installed."""
+    """Return the engine alongside libCacheSim's own code. Without the latter where it is not installed."""
     contestants = _runs(_policies(task), on)
     try:
         peer = Peer(on.trace, on.capacity, directory / "trace.oracleGeneral")
@@ -100,7 +100,7 @@ def _in_turn(
 
 
 def measure_python(task: Task, on: Workload, repetitions: int, directory: Path) -> Measured:
-    """One policy in the engine, in CPython, and behind the hooks of libCacheSim's plug-in."""
+    """Return one policy in the engine, in CPython, and behind the hooks of libCacheSim's plug-in."""
     contestants = {engine_name("heap"): _runs(_policies(task), on)[engine_name("heap")]}
     objects, sizes = on.trace.objects.tolist(), on.trace.sizes.tolist()
     contestants[PYTHON] = lambda: run_plain(PLAIN, objects, sizes, on.capacity)
@@ -117,14 +117,14 @@ def measure_python(task: Task, on: Workload, repetitions: int, directory: Path) 
 
 
 def speed_table(found: Sequence[Measured]) -> BenchmarkTable:
-    """Million requests a second of each contestant on each workload."""
+    """Million requests per second of each contestant on each workload."""
     names = list(found[0].seconds)
     rows = tuple((name, *(f"{one.rate(name):.1f}" for one in found)) for name in names)
-    return BenchmarkTable("Million requests a second", ("engine", *(one.workload.name for one in found)), rows)
+    return BenchmarkTable("Million requests per second", ("engine", *(one.workload.name for one in found)), rows)
 
 
 def python_table(found: Measured) -> BenchmarkTable:
-    """The same policy in the engine and in CPython."""
+    """Return the same policy in the engine and in CPython."""
     fast = engine_name("heap")
     rows = tuple(
         (
@@ -135,12 +135,12 @@ def python_table(found: Measured) -> BenchmarkTable:
         )
         for name in found.seconds
     )
-    columns = ("one policy", "million requests a second", "times as long", "miss ratio")
+    columns = ("one policy", "million requests per second", "times as long", "miss ratio")
     return BenchmarkTable(f"The same policy in CPython, on {found.workload.name}", columns, rows)
 
 
 def goals_of(found: Measured) -> list[Goal]:
-    """The goals that are measured against libCacheSim, where it is there, and those of statistics."""
+    """Return the goals that are measured against libCacheSim, where it is there, and those of statistics."""
     heap, sample = engine_name("heap"), engine_name("sample")
     goals = [
         Goal(
@@ -164,7 +164,7 @@ def goals_of(found: Measured) -> list[Goal]:
 
 
 def python_goals(found: Measured) -> list[Goal]:
-    """The goals against CPython."""
+    """Return the goals against CPython."""
     heap = engine_name("heap")
     goals = [Goal("heap, times the same policy in CPython", found.times(heap, PYTHON), 50, margin=MARGIN)]
     if PLUG_IN in found.seconds:
@@ -175,7 +175,7 @@ def python_goals(found: Measured) -> list[Goal]:
 
 
 def to_json(found: Measured) -> dict[str, object]:
-    """The figures behind the tables."""
+    """Return the figures behind the tables."""
     return {
         "workload": found.workload.name,
         "requests": found.workload.trace.requests,
@@ -187,7 +187,7 @@ def to_json(found: Measured) -> dict[str, object]:
 
 
 def measure(task: Task, quick: bool) -> BenchmarkResult:
-    """The engine on generated requests, a cache of 10 % of the footprint.
+    """Return the engine on generated requests, a cache of 10 % of the footprint.
 
     Raises NotMeasurable for a task of other policies.
     """

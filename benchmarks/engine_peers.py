@@ -1,4 +1,4 @@
-"""libCacheSim beside the engine, where its package is installed: its own C code, and its plug-in for Python."""
+"""libCacheSim alongside the engine, where its package is installed: its own C code, and its plug-in for Python."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ faults; its LRU is about twice as fast with this one."""
 
 
 def libcachesim() -> Any:
-    """The package. Raises NotMeasurable where it is not installed, or does not load."""
+    """Return the package. Raises NotMeasurable where it is not installed, or does not load."""
     try:
         import libcachesim as package
     except ImportError as error:
@@ -41,12 +41,12 @@ class Peer:
         return self._package.TraceReader(self._file, self._package.TraceType.ORACLE_GENERAL_TRACE)
 
     def native(self, name: str, **settings: int) -> float:
-        """The miss ratio of one of its own algorithms."""
+        """Return the miss ratio of one of its own algorithms."""
         cache = getattr(self._package, name)(self._capacity, **settings)
         return float(cache.process_trace(self._reader())[0])
 
     def plug_in(self, source: str) -> float:
-        """The miss ratio of a policy behind the hooks of its plug-in, in CPython."""
+        """Return the miss ratio of a policy behind the hooks of its plug-in, in CPython."""
         heap = PlainHeap(source, self._capacity)
         now = -1
 
@@ -74,7 +74,7 @@ class Peer:
 
 
 def write_oracle_general(trace: Trace, path: Path) -> Path:
-    """The trace as a file that libCacheSim reads."""
+    """Return the trace as a file that libCacheSim reads."""
     rows = np.zeros(trace.requests, np.dtype([("time", "<u4"), ("id", "<u8"), ("size", "<u4"), ("next", "<i8")]))
     rows["time"] = np.arange(trace.requests) // 1000
     rows["id"] = trace.objects

@@ -1,4 +1,4 @@
-"""How long each engine takes, as a multiple of a fixed kernel in the same process: what a regression shows up in.
+"""Time of each engine as a multiple of a fixed kernel in the same process, to detect regressions.
 
 The kernel is a least-recently-used cache by a linked list, compiled here and never to be changed. All work on little
 enough to stay in the second-level cache, for a few milliseconds, and the least time of many turns counts: other work on
@@ -40,7 +40,7 @@ MAX_LOST_ELSEWHERE = 0.60
 """The same on a processor that nothing is recorded of: its ratios are others."""
 
 ROUNDS, TURNS = 6, 30
-"""A round is so many turns. A ratio that is too high gets another round, up to so many."""
+"""A round is this many turns. A ratio that is too high gets another round, up to this many."""
 
 REQUESTS, OBJECTS = 50_000, 3_000
 
@@ -78,19 +78,19 @@ Engines = Mapping[str, Callable[[], object]]
 
 
 def on_what() -> Workload:
-    """The requests that the cache's engines and the reference run on."""
+    """Return the requests that the cache's engines and the reference run on."""
     return workload("Zipf", first(zipf(REQUESTS, OBJECTS), REQUESTS), 0.1)
 
 
 def reference(on: Workload) -> Callable[[], object]:
-    """The fixed kernel."""
+    """Return the fixed kernel."""
     objects = on.trace.objects
     room = on.trace.object_count // 10
     return lambda: least_recently_used(objects, on.trace.object_count, room, 4)
 
 
 def engines(on: Workload) -> Engines:
-    """What is watched: the cache's mechanisms, two of them with statistics too, and the other simulators."""
+    """Return the engines to watch: each cache mechanism, two also with statistics, and the other simulators."""
     task = find_task("cache_eviction")
     policies = {name: check(source, task) for name, source in BY_STATISTICS.items() if name != "one statistic"}
 
@@ -108,13 +108,13 @@ def engines(on: Workload) -> Engines:
 
 
 def shipped(task: str, policy: str) -> Policy:
-    """A policy that a task comes with."""
+    """Return a policy that a task comes with."""
     found = find_task(task)
     return check(found.seed_policies()[policy], found)
 
 
 def evaluated(name: str, policy: str, times: int) -> Callable[[], object]:
-    """A task's own policy, so many times on the first of its instances."""
+    """Return a task's own policy, this many times on the first of its instances."""
     task = find_task(name)
     evaluator = load_evaluator(task)
     instance = next(i for i in evaluator.instances(complete_settings(task, {}), task.split) if i.split == "train")
@@ -138,7 +138,7 @@ class Watch:
             run()  # compiles, or loads what was
 
     def turn(self, turns: int) -> dict[str, float]:
-        """The ratios after so many turns more."""
+        """Return the ratios after this many turns more."""
         for _ in range(turns):
             for name, run in self._runs.items():
                 began = time.thread_time()
@@ -148,7 +148,7 @@ class Watch:
 
 
 def recorded(cpu: str) -> tuple[dict[str, float], float]:
-    """The ratios to compare with on this processor, and how much longer an engine may take."""
+    """Return the ratios to compare with on this processor, and how much longer an engine may take."""
     known = json.loads(RECORDED.read_text(encoding="utf-8"))
     if cpu in known:
         return known[cpu]["ratios"], MAX_LOST
@@ -156,7 +156,7 @@ def recorded(cpu: str) -> tuple[dict[str, float], float]:
 
 
 def lost(watch: Watch, known: Mapping[str, float], allowed: float, rounds: int = ROUNDS) -> list[Lost]:
-    """The engines that take longer than they may after all rounds; none as soon as all are fast enough."""
+    """Return the engines that take longer than they may after all rounds; none as soon as all are fast enough."""
     found: list[Lost] = []
     for _ in range(rounds):
         compared = [

@@ -1,4 +1,4 @@
-"""What the engine is measured on and with: the first requests of a trace, a cache, and policies.
+"""Inputs of the engine benchmarks: the first requests of a trace, a cache, and policies.
 
 The policies are one rule, and statistics that cost time and change nothing: they weigh too little to change which
 object leaves, so that the policies differ in nothing but what the statistics cost.
@@ -44,7 +44,7 @@ BY_STATISTICS = {"no statistics": PLAIN, "one statistic": ONE_STATISTIC, "five s
 
 @dataclass(frozen=True)
 class Workload:
-    """A trace and a cache of so many bytes."""
+    """A trace and a cache of that many bytes."""
 
     name: str
     trace: Trace
@@ -59,7 +59,7 @@ def zipf(requests: int, objects: int) -> Trace:
 
 
 def first(trace: Trace, requests: int) -> Trace:
-    """The first requests of a trace, as one; of size 1 where they have none. Its columns are in memory."""
+    """Return the first requests of a trace, as one; of size 1 where they have none. Its columns are in memory."""
     objects = np.ascontiguousarray(trace.objects[:requests])
     following = np.asarray(trace.next_access[:requests])
     return replace(
@@ -73,5 +73,5 @@ def first(trace: Trace, requests: int) -> Trace:
 
 
 def workload(name: str, trace: Trace, share: float) -> Workload:
-    """A cache of this share of the footprint."""
+    """Return a cache of this share of the footprint."""
     return Workload(name, trace, max(1, round(share * trace.footprint)))

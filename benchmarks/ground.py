@@ -1,4 +1,4 @@
-"""What the benchmarks of searching are measured on: the trace w106 with a cache of 10 %, or generated requests."""
+"""Inputs of the search benchmarks: the trace w106 with a 10 % cache, or generated requests."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Ground:
 
 
 def ground(mechanism: str, **options: Any) -> Ground:
-    """The ground of a search with further options of `SearchConfig`."""
+    """Return the ground of a search with further options of `SearchConfig`."""
     there = W106.is_file()
     settings = {
         "trace": [str(W106) if there else GENERATED],

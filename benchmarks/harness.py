@@ -1,4 +1,4 @@
-"""What benchmarks share: arguments, interleaved timing, goals, tables, output, and a description of the machine.
+"""Benchmark harness: arguments, interleaved timing, goals, tables, output, and a description of the machine.
 
 Times are processor seconds of this process, all its threads taken together: another process on the same core makes them
 longer only by what it does to the caches. Compared are runs of one process, in turn, by the median of the ratios within
@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 DATA = Path(os.environ.get("VULCAN_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
-"""Where real traces lie: in VULCAN_DATA, or in `shared/data` beside the checkout."""
+"""Directory of real traces: VULCAN_DATA, or `shared/data` next to the checkout."""
 
 LEFT_OUT = 3
 """The exit code of a suite that cannot run here."""
@@ -30,12 +30,12 @@ _PACKAGES = ("numpy", "numba", "llvmlite", "ray", "libcachesim")
 
 
 class NotMeasurable(Exception):
-    """Something cannot be measured here; the message says what is missing, and how to get it."""
+    """Raised where a benchmark cannot run; the message says what is missing and how to get it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """`measured` should be at least (or at most) `wanted`.
+    """`measured` should be at least (or at most) `target`.
 
     A quick run is short, and the machine may be busy: it fails only where a goal is missed by more than `margin`, a
     share of what is wanted. One that is not `in_quick` needs the long run: a quick one shows it, and does not assert
@@ -44,7 +44,7 @@ class Goal:
 
     name: str
     measured: float
-    wanted: float
+    target: float
     at_least: bool = True
     in_quick: bool = True
     documented: str = ""
@@ -52,24 +52,24 @@ class Goal:
 
     @property
     def met(self) -> bool:
-        return self._reaches(self.wanted)
+        return self._reaches(self.target)
 
     def is_asserted(self, quick: bool) -> bool:
-        """Whether missing it makes a run fail."""
+        """Check whether missing it makes a run fail."""
         return not self.documented and (self.in_quick or not quick)
 
     def fails(self, quick: bool) -> bool:
         slack = self.margin if quick else 0.0
-        least = self.wanted * (1 - slack if self.at_least else 1 + slack)
+        least = self.target * (1 - slack if self.at_least else 1 + slack)
         return self.is_asserted(quick) and not self._reaches(least)
 
     def _reaches(self, wanted: float) -> bool:
         return self.measured >= wanted if self.at_least else self.measured <= wanted
 
     def line(self, quick: bool = False) -> str:
-        """The goal and what became of it, in one line."""
+        """Return the goal and what became of it, in one line."""
         sign = ">=" if self.at_least else "<="
-        figures = f"{self.name}: {format_figure(self.measured)} (goal {sign} {format_figure(self.wanted)})"
+        figures = f"{self.name}: {format_figure(self.measured)} (goal {sign} {format_figure(self.target)})"
         if self.met:
             return f"met    {figures}"
         if self.documented:
@@ -84,7 +84,7 @@ class Goal:
         return {
             "name": self.name,
             "measured": self.measured,
-            "wanted": self.wanted,
+            "target": self.target,
             "at_least": self.at_least,
             "met": self.met,
             "asserted": self.is_asserted(quick),
@@ -95,7 +95,7 @@ class Goal:
 
 
 def format_figure(figure: float) -> str:
-    """A figure with three digits or so, as people read it."""
+    """Return a figure with three digits or so, as people read it."""
     return f"{figure:,.0f}" if abs(figure) >= 1000 else f"{figure:.3g}"
 
 
@@ -144,7 +144,7 @@ class BenchmarkTable:
 
 @dataclass(frozen=True, slots=True)
 class BenchmarkResult:
-    """What a benchmark found.
+    """Result of a benchmark.
 
     `document` has the figures behind the tables, as JSON; `left_out` says what was not measured, and why.
     """
@@ -187,12 +187,12 @@ def interleaved(
 
 
 def ratio(slower: Sequence[float], faster: Sequence[float]) -> float:
-    """How many times the second is as fast as the first: the median over turns, for the machine drifts."""
+    """Return how many times the second is as fast as the first: the median over turns, for the machine drifts."""
     return statistics.median(a / b for a, b in zip(slower, faster, strict=True))
 
 
 def machine() -> dict[str, Any]:
-    """What the figures were measured on: processor, caches, kernel, versions, and how busy it was."""
+    """Describe the machine: processor, caches, kernel, versions, and load."""
     return {
         "cpu": next(
             (line.partition(":")[2].strip() for line in _lines("/proc/cpuinfo") if line.startswith("model name")),
@@ -209,7 +209,7 @@ def machine() -> dict[str, Any]:
 
 
 def machine_line(found: Mapping[str, Any]) -> str:
-    """The machine in a sentence."""
+    """Return the machine in a sentence."""
     caches = ", ".join(f"{name} {size}" for name, size in found["caches"].items()) or "caches unknown"
     packages = ", ".join(f"{name} {found[name]}" for name in _PACKAGES if found[name])
     return (

@@ -29,7 +29,7 @@ _RECORD = np.dtype([("time", "<u4"), ("id", "<u8"), ("size", "<u4"), ("next", "<
 
 
 def peers() -> dict[str, Callable[[Trace, int], Metrics]]:
-    """What runs each of PEERS on a trace with a cache of so many bytes; none where libcachesim is not installed."""
+    """Return a runner per peer, for a trace and a cache size in bytes; none if libcachesim is not installed."""
     if importlib.util.find_spec("libcachesim") is None:
         return {}
     return {

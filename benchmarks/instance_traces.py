@@ -19,7 +19,7 @@ SIZES = ("0.1%", "1%", "10%")
 """Of the footprint, in bytes."""
 
 OBJECTIVES = ("object", "byte")
-"""Where all objects have one size these are the same, and count once, as `object`."""
+"""Metrics that coincide if all objects have one size; they then count once, as `object`."""
 
 SPLIT_SEED = 1
 
@@ -90,7 +90,7 @@ SOURCES = (
 )
 
 NEARLY_ALL_COLD = ("mq_wsrch", "mq_tpcc", "tcbs_1360")
-"""What MAX_COLD leaves out, by the published share of cold misses; named, for the split reads no trace."""
+"""Instances excluded by MAX_COLD, by their published share of cold misses; named because the split reads no trace."""
 
 
 def split() -> Mapping[str, str]:
@@ -115,5 +115,5 @@ def split() -> Mapping[str, str]:
 
 
 def counted() -> Iterator[Source]:
-    """The traces that count, in order."""
+    """Return the traces that count, in order."""
     return (source for source in SOURCES if source.name not in NEARLY_ALL_COLD)

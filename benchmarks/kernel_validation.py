@@ -29,7 +29,7 @@ QUICK = (("const12", 40, 30), ("const48", 80, 30), ("Verizon-LTE-short.down", 10
 
 
 def reference_cells() -> list[dict[str, Any]]:
-    """Every run of an algorithm that the kernel itself has."""
+    """Return every run of an algorithm that the kernel itself has."""
     rows = [json.loads(line) for line in REFERENCE.read_text(encoding="utf-8").splitlines()]
     return [row for row in rows if row["cc"] in ("reno", "cubic", "bbr")]
 

@@ -1,10 +1,10 @@
-"""How much worse than its baseline an exported selector is at most, and how much better it gets.
+"""Worst-case loss of an exported selector against its baseline, and its gain.
 
     python -m benchmarks.library_duel [--requests 200000] [--quick]
 
 On real traces, and on generated ones made against it: the best policy changes over and over, as loops that only
 `mru` wins alternate with skewed requests that it loses. The library is written by hand, so that it has members that are
-far worse than the baseline somewhere: `mru` and `hyperbolic` beside the baseline `lru`. For each trace the
+far worse than the baseline somewhere: `mru` and `hyperbolic` alongside the baseline `lru`. For each trace the
 misses of the baseline and of every member alone, those of the selector, how many more they are than the baseline's and
 what the stated bound allows (without the sampling error), as shares of the requests, and the changes of policy.
 """
@@ -87,7 +87,7 @@ def library(members: dict[str, str]) -> Library:
 
 
 def exported(text: str, folder: Path) -> Any:
-    """The module of that text."""
+    """Return the module of that text."""
     path = folder / "selector.py"
     path.write_text(text, encoding="utf-8")
     spec = spec_from_file_location("selector", path)
@@ -97,35 +97,35 @@ def exported(text: str, folder: Path) -> Any:
     return module
 
 
-def real(name: str, most: int) -> Requests:
+def real(name: str, limit: int) -> Requests:
     trace = load_trace(DATA / name)
-    keys = trace.keys[trace.objects[:most]].tolist()
-    return list(zip(keys, (max(1, size) for size in trace.sizes[:most].tolist()), strict=True))
+    keys = trace.keys[trace.objects[:limit]].tolist()
+    return list(zip(keys, (max(1, size) for size in trace.sizes[:limit].tolist()), strict=True))
 
 
-def adversarial(most: int, period: int, objects: int) -> Requests:
+def adversarial(limit: int, period: int, objects: int) -> Requests:
     """Loops over `objects`, and skewed requests for others, `period` requests of each in turn."""
-    looped = load_trace(f"loop:requests={most},objects={objects}")
+    looped = load_trace(f"loop:requests={limit},objects={objects}")
     skewed = load_trace(
-        f"drift:requests={most},objects={4 * objects},alpha=1.0,period={max(100, period // 4)},churn=0.5"
+        f"drift:requests={limit},objects={4 * objects},alpha=1.0,period={max(100, period // 4)},churn=0.5"
     )
     chosen: Requests = []
-    for start in range(0, most, period):
+    for start in range(0, limit, period):
         source, offset = (looped, 0) if start // period % 2 == 0 else (skewed, 10**9)
         chosen += [
-            (int(source.keys[o]) + offset, 1) for o in source.objects[start : min(most, start + period)].tolist()
+            (int(source.keys[o]) + offset, 1) for o in source.objects[start : min(limit, start + period)].tolist()
         ]
     return chosen
 
 
-def workloads(most: int, quick: bool) -> Iterator[tuple[str, Requests, int]]:
+def workloads(limit: int, quick: bool) -> Iterator[tuple[str, Requests, int]]:
     for period in (1000, 10_000, 50_000):
-        yield f"adversarial {period}", adversarial(most, period, 1500), 1000
+        yield f"adversarial {period}", adversarial(limit, period, 1500), 1000
     for name in REAL[:2] if quick else REAL:
         if not (DATA / name).is_file():
             print(f"{name} is not there", file=sys.stderr)
             continue
-        requests = real(name, most)
+        requests = real(name, limit)
         footprint = sum(dict(requests).values())
         for share in SHARES[1:] if quick else SHARES:
             yield f"{name.rpartition('/')[2].partition('.')[0]} {share:.0%}", requests, max(1, int(footprint * share))

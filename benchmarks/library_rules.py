@@ -85,7 +85,7 @@ def measured(side: str) -> list[Measured]:
 
 
 def chosen(found: list[Measured], number: int, rule: str, nearest: int, share: float) -> str:
-    """What a rule chooses for an instance, made of the instances of other units alone."""
+    """Return the choice of a rule for an instance, fitted to the instances of the other units."""
     mine = found[number]
     others = [m for m in found if m.unit != mine.unit]
     policies = list(mine.scores)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from vulcan_link import Flow, Queue, Result, Scenario, simulate
+from vulcan_link import Flow, LinkResult, Queue, Scenario, simulate
 from vulcan_link.kernel.cell import LATENESS_US
 from vulcan_traces.links import LinkTrace, load_link, make_link
 
@@ -40,7 +40,7 @@ class Cell:
     algorithm: str
     rate_mbps: float
 
-    def run(self, seeds: tuple[int, ...] = SEEDS) -> list[Result]:
+    def run(self, seeds: tuple[int, ...] = SEEDS) -> list[LinkResult]:
         return [simulate(with_seed(self.scenario, seed)) for seed in seeds]
 
 
@@ -50,7 +50,7 @@ def with_seed(scenario: Scenario, seed: int) -> Scenario:
     return replace(scenario, seed=seed)
 
 
-def median(results: list[Result], figure: str) -> float:
+def median(results: list[LinkResult], figure: str) -> float:
     return statistics.median(getattr(result, figure) for result in results)
 
 
@@ -60,7 +60,7 @@ def constant(per_millisecond: int) -> LinkTrace:
 
 
 def wire(megabits: float) -> LinkTrace:
-    """A constant rate."""
+    """Return a constant rate."""
     return make_link(f"{megabits:g}Mbps", "rates", np.zeros(1, np.int64), 10**9, np.array([megabits * 1e6]))
 
 

@@ -1,4 +1,4 @@
-"""How fast the link simulator is: packets a second for one flow on one core, and against ns-3 on the same cells.
+"""Speed of the link simulator: packets per second for one flow on one core, and against ns-3 on the same cells.
 
     python -m benchmarks.link_engine [--quick] [--check] [--json]
 
@@ -15,12 +15,12 @@ from benchmarks.harness import Goal, arguments, finish
 from benchmarks.link_cells import ns3_cells, wire
 from vulcan_link import Flow, Queue, Scenario, simulate
 
-PACKETS_A_SECOND = 3e6
+PACKETS_PER_SECOND = 3e6
 TIMES_NS3 = 50.0
 
 
 def seconds_of(scenario: Scenario, turns: int) -> tuple[float, int]:
-    """The least CPU time of these turns, for others can only slow a run, and the packets sent."""
+    """Return the least CPU time of these turns, for others can only slow a run, and the packets sent."""
     took, sent = [], 0
     for _ in range(turns):
         began = time.process_time()
@@ -30,7 +30,7 @@ def seconds_of(scenario: Scenario, turns: int) -> tuple[float, int]:
 
 
 def main() -> None:
-    options = arguments("packets a second of the link simulator")
+    options = arguments("packets per second of the link simulator")
     turns = 3 if options.quick else 7
     simulate(Scenario(wire(1), Queue(packets=10), (Flow("reno"),), 0.1))  # compiles, or loads what was
     table = [f"{'one flow':34}{'packets':>10}{'seconds':>10}{'Mpackets/s':>12}"]
@@ -52,8 +52,8 @@ def main() -> None:
         rows.append({"cell": cell.name, "ns3": cell.reference["wall"], "seconds": took, "times": times[-1]})
         table.append(f"{cell.name:34}{cell.reference['wall']:10.2f}{took:10.4f}{times[-1]:12.0f}")
     goals = [
-        Goal("one flow of CUBIC, packets a second", speeds["cubic"], PACKETS_A_SECOND, in_quick=False),
-        Goal("one flow of Reno, packets a second", speeds["reno"], PACKETS_A_SECOND, in_quick=False),
+        Goal("one flow of CUBIC, packets per second", speeds["cubic"], PACKETS_PER_SECOND, in_quick=False),
+        Goal("one flow of Reno, packets per second", speeds["reno"], PACKETS_PER_SECOND, in_quick=False),
         Goal("times ns-3, the least of the cells", min(times), TIMES_NS3),
         Goal("times ns-3, the median of the cells", statistics.median(times), TIMES_NS3),
     ]

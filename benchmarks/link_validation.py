@@ -15,7 +15,7 @@ from typing import Any
 
 from benchmarks.harness import Goal, arguments, finish
 from benchmarks.link_cells import SEEDS, Cell, constant, linux_cells, median, ns3_cells, wire
-from vulcan_link import Flow, Queue, Result, Scenario, simulate
+from vulcan_link import Flow, LinkResult, Queue, Scenario, simulate
 
 QUICK_SEEDS = SEEDS[:3]
 
@@ -28,11 +28,11 @@ class Range:
     figure: str
     low: float
     high: float
-    held: tuple[float, float] | None = None
+    covered: tuple[float, float] | None = None
 
     @property
     def bound(self) -> tuple[float, float]:
-        return self.held or (self.low, self.high)
+        return self.covered or (self.low, self.high)
 
 
 # Acceptance ranges for 12 Mbit/s, 20 ms one way; where `held` differs, docs/link-validation.md says why.
@@ -60,12 +60,12 @@ RANGES = (
 )
 
 UTILISATION, DELAY, P95 = 0.015, 0.1, 0.1
-"""How far from Linux the median cell may be: of utilisation in absolute terms, of delays as a share."""
+"""Tolerance of the median cell against Linux: of utilisation in absolute terms, of delays as a share."""
 
 
 def linux_table(
     cells: list[Cell], seeds: tuple[int, ...]
-) -> tuple[list[str], list[dict[str, Any]], dict[str, list[Result]]]:
+) -> tuple[list[str], list[dict[str, Any]], dict[str, list[LinkResult]]]:
     lines = [
         f"{'Linux 6.18 over Mahimahi':38}| {'utilisation':>13}  ratio | {'average delay, ms':>15}  ratio | "
         f"{'p95, ms':>11}  ratio | {'loss, %':>11}  ratio | {'Jain':>11}"
@@ -94,7 +94,7 @@ def linux_table(
     return lines, rows, results
 
 
-def range_lines(results: dict[str, list[Result]]) -> tuple[list[str], list[Goal]]:
+def range_lines(results: dict[str, list[LinkResult]]) -> tuple[list[str], list[Goal]]:
     lines = ["", f"{'acceptance ranges':24}{'figure':24}{'measured':>10}  {'range':15}{'within':8}{'bound held':15}"]
     goals = []
     for accepted in RANGES:
@@ -217,7 +217,7 @@ SHARE_JITTER_US = 500.0
 
 
 def first_share(flows: tuple[Flow, ...], packets: int, seed: int, begin: float) -> tuple[float, float]:
-    """What the first flow gets of the goodput, and Jain's index."""
+    """Return the first flow's share of the goodput, and Jain's index."""
     scenario = Scenario(
         constant(4), Queue(packets=packets), flows, 120.0, measure_from_s=begin, jitter_us=SHARE_JITTER_US, seed=seed
     )

@@ -1,9 +1,9 @@
-"""How soon the live page answers for a run of 5,000 candidates, while it stands still and while it is written to.
+"""Response time of the live page for a run of 5,000 candidates, idle and while it is written to.
 
 The server is `vulcan ui` as a process. Each address is asked for in turn, so that all see the same machine. "Written
 to" means that four candidates are appended before each answer, which then has to read them. "Working" is the time in
 which the server had a processor, which other programs of the machine change little. The first answer, for which the
-whole run has to be read, is told apart.
+whole run has to be read, is distinguished.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def worked(pid: int) -> float:
 def measured(
     client: httpx.Client, pid: int, source: str, repetitions: int, before: Callable[[], None]
 ) -> dict[str, Taken]:
-    """What each answer took; `before` is done ahead of each, and is not counted."""
+    """Return the time of each answer; `before` runs ahead of each and is not counted."""
     taken = {name: Taken([], []) for name in ADDRESSES}
 
     def timed(name: str, ask: Callable[[], Any]) -> None:

@@ -3,7 +3,7 @@
 An object's bytes are what a process of its own grows by over a run, divided by the objects, beside the sum of what the
 layouts of the mechanism and the plan say. The large trace is written to a temporary directory (2.4 GB), read from there
 by the way that `vulcan eval` goes, and the largest resident sets of the two processes are noted; a quick run has 5
-million requests, for which the same bytes a request and an object hold.
+million requests, for which the same bytes per request and an object hold.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ RUNS = (("sample", "no statistics"), ("heap", "five statistics"))
 FIXED_BYTES = 400 << 20
 """Of a process that has run nothing yet: Python, numpy, LLVM and the compiled kernels."""
 
-BYTES_A_REQUEST, BYTES_AN_OBJECT = 9.0, 150.0
-"""Bounds of a quick run beside the fixed bytes: two columns of 4 bytes a request, and what is kept of an object."""
+BYTES_PER_REQUEST, BYTES_PER_OBJECT = 9.0, 150.0
+"""Bounds of a quick run beside the fixed bytes: two columns of 4 bytes per request, and what is kept of an object."""
 
 
 def measure(quick: bool) -> BenchmarkResult:
@@ -55,7 +55,7 @@ def measure(quick: bool) -> BenchmarkResult:
     ]
     goals = [Goal("difference of measured and computed bytes of an object", max(differences), 0.05, at_least=False)]
     if quick:
-        bound = FIXED_BYTES + QUICK_REQUESTS * BYTES_A_REQUEST + QUICK_OBJECTS * BYTES_AN_OBJECT
+        bound = FIXED_BYTES + QUICK_REQUESTS * BYTES_PER_REQUEST + QUICK_OBJECTS * BYTES_PER_OBJECT
         most = max(run["peak_bytes"]["child"] for _, run in runs) / bound
         goals.append(Goal("largest resident set of 5 million requests, times its bound", most, 1.0, at_least=False))
     else:
@@ -87,7 +87,7 @@ def _streamed(quick: bool) -> list[tuple[tuple[str, str], dict[str, Any]]]:
 
 
 def watched_run(file: Path, mechanism: str, plan: str, cache: Path) -> dict[str, Any]:
-    """What `benchmarks.memory_run` prints. Decoded traces are kept in `cache`, kernels where they always are."""
+    """Return the output of `benchmarks.memory_run`. Decoded traces go to `cache`, kernels to the usual directory."""
     from vulcan.paths import keep_compiled_kernels_in_cache
 
     keep_compiled_kernels_in_cache()

@@ -1,4 +1,4 @@
-"""Bytes that a run takes for an object: measured in a process of its own, beside what the layout adds up to.
+"""Bytes that a run takes for an object: measured in a process of its own, alongside what the layout adds up to.
 
 `python -m benchmarks.memory_objects OBJECTS MECHANISM PLAN` prints the bytes that the process grew by at its peak.
 Each object is asked for twice, and all stay in the cache but where the plan asks of those that left: there half do.

@@ -1,4 +1,4 @@
-"""A large trace file, written block by block: oracleGeneral, 24 bytes a request."""
+"""A large trace file, written block by block: oracleGeneral, 24 bytes per request."""
 
 from __future__ import annotations
 

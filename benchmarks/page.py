@@ -46,7 +46,7 @@ HEADLINES = (
     ),
     ("Memory", "GiB for 100 million requests", "GiB to simulate a trace of 100 million requests"),
     ("Link simulator", "times ns-3, the median of the cells", "times the speed of ns-3, median"),
-    ("Spot simulator", "runs a second of a policy", "runs per second"),
+    ("Spot simulator", "runs per second of a policy", "runs per second"),
     (
         "Tiering simulator",
         "slowest policy, million page accesses a second",
@@ -57,7 +57,7 @@ HEADLINES = (
 
 
 def with_tables(page: str, document: Mapping[str, Any]) -> str:
-    """The page with the tables of every suite that has markers in it and was run; the rest of it as it was."""
+    """Return the page with the tables of every suite that has markers in it and was run; the rest of it as it was."""
     for name, found in document["suites"].items():
         if "error" in found or not found.get("goals"):
             continue
@@ -69,7 +69,7 @@ def with_tables(page: str, document: Mapping[str, Any]) -> str:
 
 
 def with_headlines(summary: str, details: str) -> str:
-    """The summary page with the headline figures of the full tables."""
+    """Return the summary page with the headline figures of the full tables."""
     lines = ["| suite | figure | measured | goal | |", "|---|---|---|---|---|"]
     for suite, goal, label in HEADLINES:
         row = re.search(rf"^\| {re.escape(goal)} \| (.*?) \| (.*?) \| (.*?)\|$", details, re.MULTILINE)
@@ -96,7 +96,7 @@ def _goals(goals: list[Mapping[str, Any]]) -> list[str]:
         state = "" if goal["met"] else f"**missed**: {goal['documented']}" if goal["documented"] else "**missed**"
         sign = "" if goal["at_least"] else "at most "
         lines.append(
-            f"| {goal['name']} | {sign}{format_figure(goal['wanted'])} | {format_figure(goal['measured'])} | {state} |"
+            f"| {goal['name']} | {sign}{format_figure(goal['target'])} | {format_figure(goal['measured'])} | {state} |"
         )
     return [*lines, ""]
 

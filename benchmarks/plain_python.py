@@ -13,7 +13,7 @@ from typing import Any
 
 
 class Resident:
-    """What a policy sees of an object, and its entry in the queue."""
+    """A resident object: the features a policy reads, and its entry in the queue."""
 
     __slots__ = ("count", "id", "insertion", "last_access", "priority", "size")
 
@@ -54,7 +54,7 @@ class PlainHeap:
         self._keep(resident, now)
 
     def evict(self) -> int:
-        """The object that leaves: the least priority, the longest untouched of equals."""
+        """Return the object that leaves: the lowest priority, the longest untouched of equals."""
         while True:
             priority, touched, key = heapq.heappop(self.queue)
             resident = self.residents.get(key)
@@ -71,7 +71,7 @@ class PlainHeap:
 
 
 def run_plain(source: str, objects: list[int], sizes: list[int], capacity: int) -> float:
-    """The miss ratio of a policy over a trace."""
+    """Return the miss ratio of a policy over a trace."""
     heap = PlainHeap(source, capacity)
     residents, cache = heap.residents, heap.cache
     misses = 0

@@ -1,11 +1,11 @@
-"""What cheaper scores are worth: how they rank candidates, what they lose, and the machine time they save.
+"""Value of cheaper scores: their ranking of candidates, their losses, and the machine time saved.
 
 Two searches with the offline generator are recorded in full on real traces, the parents being the best so far, so that
 late candidates are close. One is on large traces, with the score of every candidate on spatial samples too: rungs. The
 other is on many small ones: the paired test. Then the rules of `vulcan.searches.evaluation` are replayed over the
 recorded candidates, in their order; nothing that a rule stops changes what comes later, as it would in a search.
 
-The traces are those of `shared/data` beside the project, or of VULCAN_DATA.
+The traces are those of `shared/data` alongside the project, or of VULCAN_DATA.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from vulcan.searches.config import complete_settings
 from vulcan.searches.evaluation import WINDOW, passes, stages, will_not_reach
 from vulcan_cache.evaluator import CacheEvaluator
 from vulcan_cache.layout import LAYOUT
-from vulcan_cache.spatial_sample import KEPT_BY_ONE_RUNG, LADDER, sampled
+from vulcan_cache.spatial_sample import KEEP_SINGLE_RUNG, LADDER, sampled
 
 DATA = Path(os.environ.get("VULCAN_DATA", Path(__file__).resolve().parents[1] / ".." / "shared" / "data"))
 LARGE = (
@@ -114,7 +114,7 @@ class Bench:
         return TASK.objective().score(metrics, {"fifo": self.fifo[instance.name]}), time.thread_time() - began
 
     def record(self, candidates: int, seed: int) -> Recording:
-        """A search with the offline generator: a round builds on two of the ten best of all rounds before."""
+        """Return a search with the offline generator: a round builds on two of the ten best of all rounds before."""
         generator, found = OfflineEvolve(TASK), Recording(self.instances)
         sources: list[str] = []
         best: list[Parent] = []
@@ -180,12 +180,12 @@ def correlations(found: Recording) -> list[dict[str, Any]]:
 
 
 def best_so_far(full: np.ndarray, number: int) -> float:
-    """The score that a candidate must beat to be among the `ARCHIVE` best of those before it."""
+    """Return the score that a candidate must beat to be among the `ARCHIVE` best of those before it."""
     return float(np.sort(full[:number])[-ARCHIVE]) if number >= ARCHIVE else -np.inf
 
 
 def losses(full: np.ndarray, stopped: np.ndarray) -> dict[str, float]:
-    """What a rule lost, of what was worth keeping."""
+    """Return the share of good candidates that a rule pruned."""
     enters = np.array([score > best_so_far(full, number) for number, score in enumerate(full)])
     top = full >= np.sort(full)[-max(1, len(full) // 20)]
     half = np.arange(len(full)) >= len(full) // 2
@@ -218,7 +218,7 @@ def halving(found: Recording, ladder: Sequence[tuple[str, float]], window: int) 
 
 
 def paired(found: Recording, confidence: float, seed: int) -> dict[str, float]:
-    """The test after the first half of the instances, against the last of the archive."""
+    """Return the test after the first half of the instances, against the last of the archive."""
     scores, full, cost = found.of("full"), found.means("full"), found.cost("full")
     first, second = stages(scores.shape[1], seed)
     order = [*first, *second]
@@ -231,7 +231,7 @@ def paired(found: Recording, confidence: float, seed: int) -> dict[str, float]:
 
 
 def signatures(found: Recording) -> dict[str, float]:
-    """How often a candidate decides as an earlier one on the probe, and whether it does so on the traces."""
+    """Return how often a candidate decides as an earlier one on the probe, and whether it does so on the traces."""
     rows = [tuple(row) for row in found.scores["full"]]
     seen: dict[str, int] = {}
     same, wrong, largest = 0, 0, 0.0
@@ -254,7 +254,7 @@ def signatures(found: Recording) -> dict[str, float]:
 
 
 def coverage(count: int, repetitions: int) -> float:
-    """How often the 95% interval of so many log-normal values has the true mean in it."""
+    """Return how often the 95% interval of that many log-normal values has the true mean in it."""
     rng = np.random.RandomState(7)
     hits = 0
     for _ in range(repetitions):
@@ -278,7 +278,7 @@ def main() -> None:
     on_small = [small.record(candidates, seed) for seed in seeds]
     versions = [(f"R={1 / f:g}", keep) for f, keep in LADDER]
     ladders = {"R=0.01, R=0.1": versions, "R=0.1": versions[1:]}
-    ladders |= {f"R=0.1, keeps {keep:.0%}": [("R=0.1", keep)] for keep in (0.15, KEPT_BY_ONE_RUNG)}
+    ladders |= {f"R=0.1, keeps {keep:.0%}": [("R=0.1", keep)] for keep in (0.15, KEEP_SINGLE_RUNG)}
     offered = {r.name: [i.name for i in r.instances] for r in large.evaluator.rungs(large.instances)}
     halved = {
         f"{name} of {window}": averaged([halving(found, ladder, window) for found in on_large])
@@ -294,7 +294,7 @@ def main() -> None:
 
     speed = {v: [float(f / c) for f, c in zip(on_large[0].cost("full"), on_large[0].cost(v), strict=True)]
              for v, _ in versions}  # fmt: skip
-    table = [f"{candidates} candidates a search, seeds {seeds}; rungs offered: {offered}", ""]
+    table = [f"{candidates} candidates per search, seeds {seeds}; rungs offered: {offered}", ""]
     table += [f"{'':38}{'early':>15}{'late':>15}{'best quarter':>15}   (Spearman, Kendall)"]
     table += [
         f"{row['instance']:24} {row['version']:7} {row['seed']:3}  "

@@ -9,7 +9,7 @@ from vulcan.kernel_support import njit
 
 @njit(cache=True, error_model="numpy")
 def least_recently_used(objects, count, room, passes):  # type: ignore[no-untyped-def]
-    """Misses of a least-recently-used cache for `room` objects of one size, over so many passes of the requests."""
+    """Misses of a least-recently-used cache for `room` objects of one size, over this many passes of the requests."""
     misses = 0
     for _ in range(passes):
         before = np.full(count + 1, -1, np.int64)  # `count` is the list's own place: its first and last

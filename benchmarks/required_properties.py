@@ -1,7 +1,7 @@
-"""What the properties that a task requires cost a search: `python -m benchmarks.required_properties [--quick]`.
+"""Cost of required properties in a search: `python -m benchmarks.required_properties [--quick]`.
 
 For each built-in task, the share of candidates that is refused, the share of which it is not known, and processor
-milliseconds a candidate, of all required properties together. `offline` are programs of the offline generator, each
+milliseconds per candidate, of all required properties together. `offline` are programs of the offline generator, each
 made from earlier ones as in a search; `unguarded` are those it writes where nothing is required; `recorded` are the
 model's programs of the recorded searches in tests/data. `method` counts what decided: the rules' certificate, the
 search for a counterexample, or nothing.
@@ -41,7 +41,7 @@ GOAL = 5.0
 
 @dataclass
 class Measured:
-    """What became of some candidates."""
+    """Verdicts on a group of candidates."""
 
     milliseconds: list[float] = field(default_factory=list)
     refused: int = 0
@@ -61,7 +61,7 @@ class Measured:
 
 
 def measure(policies: Iterable[Policy]) -> Measured:
-    """The verdicts on everything required, as a search asks for them: nothing more once one is refuted."""
+    """Return the verdicts on everything required, as a search asks for them: nothing more once one is refuted."""
     found = Measured()
     for policy in policies:
         started = time.process_time()
@@ -89,7 +89,7 @@ def generated(task: Task, count: int, writer: Task) -> list[Policy]:
 
 
 def recorded(task: Task) -> list[Policy]:
-    """What language models wrote in the recorded searches, of the language and not constant; each once."""
+    """Return the distinct valid, non-constant policies that language models wrote in the recorded searches."""
     sources: dict[str, None] = {}
     for name in RECORDED:
         with tempfile.TemporaryDirectory() as folder:
@@ -112,7 +112,7 @@ def recorded(task: Task) -> list[Policy]:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--quick", action="store_true", help=f"{QUICK_CANDIDATES} candidates a task")
+    parser.add_argument("--quick", action="store_true", help=f"{QUICK_CANDIDATES} candidates per task")
     parser.add_argument("--task", action="append", choices=TASKS, help="only this task; repeatable")
     given = parser.parse_args(arguments)
     count = QUICK_CANDIDATES if given.quick else CANDIDATES

@@ -1,4 +1,4 @@
-"""What isolation costs a candidate: `python -m benchmarks.sandbox`.
+"""Cost of isolation per candidate: `python -m benchmarks.sandbox`.
 
 Anvil: a job's way to the persistent jailed evaluator and back, less what checking and evaluating take when they are
 called directly in this process. Free Python: a forked child from its opening to its end, which only has to answer

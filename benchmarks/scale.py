@@ -40,7 +40,7 @@ from vulcan.task import Split
 TASK = str(Path(__file__).parent / "scale_task")
 POLICY = "def decide(load):\n    return load\n"
 SECONDS = (0.005, 0.05, 0.2)
-"""How long a job sleeps: a sample of a trace, a short trace, a longer one."""
+"""Sleep times of jobs: a sample of a trace, a short trace, a longer one."""
 
 MAX_OVERHEAD = 0.05
 """The share of a call's time that is wanted at most for its way."""
@@ -66,13 +66,13 @@ class Measured:
     seconds: float
     driver: float
     within: float
-    way: float
+    overhead: float
     sleeps: bool = True
 
     @property
     def overhead(self) -> float:
-        """The share of a call's time that is not its jobs': `way` is the median over calls, in seconds."""
-        return self.calls * self.way / (self.calls * self.way + self.within)
+        """The share of a call's time that is not its jobs': `overhead` is the median over calls, in seconds."""
+        return self.calls * self.overhead / (self.calls * self.overhead + self.within)
 
     @property
     def idle(self) -> float:
@@ -81,7 +81,7 @@ class Measured:
 
 
 class Switched(RayExecutor):
-    """Has jobs travel alone while that is wanted, and notes what each call takes beside its jobs."""
+    """Has jobs travel alone while that is wanted, and notes what each call takes alongside its jobs."""
 
     alone = False
     ways: list[float]
@@ -154,7 +154,7 @@ def measure(quick: bool) -> BenchmarkResult:
             ),
         ),
         BenchmarkTable(
-            "Predicted: candidates a second, and the busiest part",
+            "Predicted: candidates per second, and the busiest part",
             ("workers", "simulation", "scoring alone", "busiest", "a whole search", "busiest part of it"),
             tuple(cells for _, cells in predictions),
         ),
@@ -188,7 +188,7 @@ def _cluster() -> Iterator[tuple[Any, RayRuntime]]:
 
 
 def _on_nodes(runtime: RayRuntime, nodes: int, turns: int, lasting: float) -> list[Measured]:
-    """Jobs of each length, alone and together, so many that each round lasts about so many seconds."""
+    """Jobs of each length, alone and together, enough of them for each round to last about this many seconds."""
     instances = {work: Instance(f"nap {work}", "train", {"seconds": work}) for work in SECONDS}
     setup = Setup(TASK, tuple(instances.values()))
     rounds: dict[tuple[float, bool], list[Measured]] = {}
@@ -215,7 +215,7 @@ def _way_of(one: Measured) -> str:
 
 
 def _simulated(runtime: RayRuntime, nodes: int, turns: int, lasting: float) -> list[Measured]:
-    """The same with policies of a cache on a generated trace; `work` is what a job took on this many nodes."""
+    """Return the same with policies of a cache on a generated trace; `work` is what a job took on this many nodes."""
     task = find_task("cache_eviction")
     settings = complete_settings(task, {"trace": [TRACE]})
     (instance,) = load_evaluator(task).instances(settings, Split(by="none"))
@@ -279,13 +279,13 @@ def _bandwidth(ray: Any, cluster: Any) -> dict[str, float]:
 
 
 def _fitted(found: Sequence[Measured], stages: Stages) -> Costs:
-    """The driver's processor time by least squares over all rounds; the rest from the smallest cluster."""
+    """Return the driver's processor time by least squares over all rounds; the rest from the smallest cluster."""
     equations = np.array([(m.calls, m.jobs) for m in found], float)
     (call, job), *_ = np.linalg.lstsq(equations, np.array([m.driver for m in found]), rcond=None)
     least = [m for m in found if m.nodes == min(NODES) and m.alone and m.sleeps]
     within = statistics.median(m.within / m.jobs - m.work for m in least)
     call, job = max(float(call), 0.0), max(float(job), 0.0)
-    way = max(0.0, statistics.median(m.way for m in least) - call - job)
+    way = max(0.0, statistics.median(m.overhead for m in least) - call - job)
     return Costs(call=call, job=job, job_at_worker=max(0.0, within), way=way)
 
 
@@ -302,7 +302,7 @@ def _compared(found: Sequence[Measured], costs: Costs) -> tuple[list[dict[str, A
             (str(m.nodes), f"{'sleeps' if m.sleeps else 'simulates'} {m.work * 1e3:.0f} ms", _way_of(m),
              f"{m.jobs / m.seconds:.1f}", f"{m.overhead:.1%}", f"{m.jobs / said.seconds:.1f}", f"{error:+.1%}")
         )  # fmt: skip
-    columns = ("nodes", "a job", "jobs", "jobs a second", "overhead", "the model's", "its error")
+    columns = ("nodes", "a job", "jobs", "jobs per second", "overhead", "the model's", "its error")
     return points, BenchmarkTable("Jobs on Ray, by nodes", columns, tuple(rows))
 
 

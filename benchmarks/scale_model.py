@@ -1,8 +1,8 @@
 """A discrete-event model of a search on many workers: what it would do on clusters larger than there are to measure.
 
-A candidate waits for a language model, which answers so many calls at a time; the driver drafts, checks and keeps it,
+A candidate waits for a language model, which answers this many calls at a time; the driver drafts, checks and keeps it,
 one thing at a time, and sends it to a worker, in a call with others where jobs are short; the answer comes back to
-the driver. Every part is a queue with so many servers. Constants are measured by `benchmarks.scale`.
+the driver. Every part is a queue with this many servers. Constants are measured by `benchmarks.scale`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from itertools import repeat
 
-from vulcan.scoring.ray_executor import MAX_JOBS, REMEMBERED, CallOverhead
+from vulcan.scoring.ray_executor import HISTORY, MAX_JOBS, CallOverhead
 
 Process = Generator["tuple[Queue | None, float]", None, None]
 """Yields what it needs next: a server of a queue, or None for nobody's, and for how many seconds."""
@@ -113,7 +113,7 @@ class Cluster:
 
 @dataclass(frozen=True)
 class Prediction:
-    """`rate` in jobs a second; shares of the time in which the driver, the workers' jobs and the model are at work."""
+    """`rate` in jobs per second; shares of time in which the driver, the workers' jobs and the model are at work."""
 
     seconds: float
     rate: float
@@ -137,7 +137,7 @@ def predict(
     together: bool = True,
     seed: int = 1,
 ) -> Prediction:
-    """What `jobs` jobs of `work` seconds each come to.
+    """Predict the throughput of `jobs` jobs of `work` seconds each.
 
     Calls are filled as `vulcan.scoring.ray_executor` does it, by the way that the latest calls had; unless `together`,
     each job travels alone.
@@ -151,7 +151,7 @@ def predict(
     in_flight = cluster.in_flight or jobs
     asked = done = 0
     worked = ended = 0.0
-    calls = deque([(1, costs.way + costs.call + costs.job)], maxlen=REMEMBERED)
+    calls = deque([(1, costs.way + costs.call + costs.job)], maxlen=HISTORY)
 
     def candidate() -> Process:
         if cluster.model_seconds:

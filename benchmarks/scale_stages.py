@@ -1,4 +1,4 @@
-"""What the driver of a search does for a candidate beside sending it to a worker, in processor seconds."""
+"""Processor time of a search's driver per candidate, by stage, excluding the dispatch to a worker."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Apart(Here):
 
 
 def measured_stages(quick: bool) -> Stages:
-    """A search in this process, with the offline generator's own time and that of scoring left out."""
+    """Return a search in this process, with the offline generator's own time and that of scoring left out."""
     candidates = 40 if quick else 150
     task = find_task("cache_eviction")
     config = SearchConfig(
@@ -87,4 +87,4 @@ def measured_stages(quick: bool) -> Stages:
             _, seconds = apart(lambda proposal=proposal, reply=reply: study.tell(proposal, reply))
             keep += seconds
         store.close()
-        return Stages(draft / study.settled, keep / study.settled)
+        return Stages(draft / study.completed, keep / study.completed)

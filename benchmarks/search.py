@@ -1,4 +1,4 @@
-"""What the parts of the search are worth, on real traces: evolution against sampling, tuning and racing on top.
+"""Ablation of the search on real traces: evolution versus sampling, with tuning and racing on top.
 
 The offline generator writes every candidate, so that the figures repeat with the seeds given here. Machine time is the
 processor time of scoring, and scores are those of fully scored candidates on the split train. A policy is scored on
@@ -65,7 +65,7 @@ SEARCHES: dict[str, dict[str, Any]] = {
 COMPARED = tuple(SEARCHES)[2:]
 RECORDED = Path(__file__).resolve().parents[1] / "tests" / "data" / "recorded" / "run.db"
 IN_FLIGHT = 32
-SECONDS_A_REPLY = 0.5
+SECONDS_PER_REPLY = 0.5
 TASK = find_task("cache_eviction")
 MAX_RESAMPLES = 10_000
 
@@ -83,7 +83,7 @@ class Curve:
     spent: float
 
     def until(self, score: float) -> float | None:
-        """The machine time until a score as good as this; None where it was never reached."""
+        """Return the machine time until a score as good as this; None where it was never reached."""
         return next((seconds for seconds, reached in self.points if reached >= score), None)
 
 
@@ -121,7 +121,7 @@ class InThisProcess:
 def searched(
     evidence: EvaluationSet, config: SearchConfig, executor: InThisProcess, candidates: int, plain: Curve | None = None
 ) -> Curve:
-    """One search, but for its end: what it found by when. After a plain one it goes on until it is as good."""
+    """Return one search, but for its end: what it found by when. After a plain one it goes on until it is as good."""
     store = MemoryStore()
     open_run(TASK, config, store, evidence, lambda _: None)
     executor.seconds = 0.0
@@ -142,9 +142,9 @@ def searched(
         study.begin()
         while (proposal := study.ask()) is not None:
             study.tell(proposal, lineup.propose(proposal))
-            if study.settled == candidates:
+            if study.completed == candidates:
                 best, seconds = points[-1][1], executor.seconds
-            if study.settled >= candidates and (
+            if study.completed >= candidates and (
                 plain is None or points[-1][1] >= plain.best or executor.seconds > PATIENCE * plain.seconds
             ):
                 break
@@ -152,11 +152,11 @@ def searched(
 
 
 def model_path(evidence: EvaluationSet, config: SearchConfig, executor: InThisProcess) -> tuple[int, float]:
-    """How many calls of a model were open at once in a search with 32 in flight, and the seconds it took."""
+    """Return how many calls of a model were open at once in a search with 32 in flight, and the seconds it took."""
     with tempfile.TemporaryDirectory() as directory:
         shutil.copy(RECORDED, directory)
         replies = [call.reply for call in SQLiteStore(Path(directory) / RECORDED.name).calls()]
-    with RecordedServer(replies, SECONDS_A_REPLY) as server:
+    with RecordedServer(replies, SECONDS_PER_REPLY) as server:
         chosen = replace(
             config, model=("recorded",), api_base=server.url, strategy="best-of-n", in_flight=IN_FLIGHT,
             budget_candidates=2 * IN_FLIGHT, tune=0, simplify=0, racing=False,
@@ -172,7 +172,7 @@ def model_path(evidence: EvaluationSet, config: SearchConfig, executor: InThisPr
 
 
 def interval(values: list[float]) -> str:
-    """The median with the 95 % interval of its bootstrap."""
+    """Return the median with the 95 % interval of its bootstrap."""
     rng = np.random.default_rng(1)
     medians = np.median(rng.choice(values, (MAX_RESAMPLES, len(values))), axis=1)
     low, high = np.quantile(medians, (0.025, 0.975))
@@ -208,8 +208,11 @@ def main() -> None:
     table, document, goals = report(curves, list(traces), list(seeds), candidates)
     config, evidence, executor = grounds[min(traces)]
     most_open, seconds = model_path(evidence, config, executor)
-    table += ["", f"a model on loopback, {SECONDS_A_REPLY:g} s a reply, {2 * IN_FLIGHT} recorded replies of a language "
-              f"model: {most_open} calls open at once, {seconds:.1f} s with scoring"]  # fmt: skip
+    table += [
+        "",
+        f"a model on loopback, {SECONDS_PER_REPLY:g} s per reply, {2 * IN_FLIGHT} recorded replies of a language "
+        f"model: {most_open} concurrent calls, {seconds:.1f} s with scoring",
+    ]
     document["model_path"] = {"most_open": most_open, "seconds": seconds}
     goals.append(Goal("calls of a model open at once", most_open, IN_FLIGHT))
     finish(options, document, table, goals)
@@ -219,7 +222,7 @@ def report(
     curves: dict[tuple[str, int, str], Curve], traces: list[str], seeds: list[int], candidates: int
 ) -> tuple[list[str], dict[str, Any], list[Goal]]:
     cells = [(trace, seed) for trace in traces for seed in seeds]
-    table = [f"{candidates} candidates a search; medians of {len(seeds)} seeds with 95 % bootstrap intervals", ""]
+    table = [f"{candidates} candidates per search; medians of {len(seeds)} seeds with 95 % bootstrap intervals", ""]
     table.append(f"{'trace':8} {'search':16} {'best score':>28} {'machine s':>10}")
     for trace in traces:
         for name in SEARCHES:

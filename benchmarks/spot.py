@@ -1,10 +1,10 @@
-"""Spot VMs: the arithmetic of the public evaluator over 360 runs, and how many runs a second the simulator makes.
+"""Spot VMs: the arithmetic of the public evaluator over 360 runs, and how many runs per second the simulator makes.
 
 The runs are those of overheads 0.02, 0.05 and 0.1 h, six zones, ten windows of each and deadlines of 52 and 70 h. Known
 are the mean costs that the public evaluator gives for them. The ten windows are every 30th of a zone's 300 in the
 alphabetical order of their names; the first ten in any order give other means.
 
-Speed is runs a second of processor time on one core, for a policy that is compiled from its source (Uniform Progress),
+Speed is runs per second of processor time on one core, for a policy compiled from its source (Uniform Progress),
 for one with statistics, and for the same baseline as code of the simulator. A run is one job in one window, about 350
 ticks.
 """
@@ -23,7 +23,7 @@ import numpy as np
 from benchmarks.harness import Goal, arguments, finish, leave_out
 from vulcan.anvil import check
 from vulcan.registry import find_task
-from vulcan_spot import Job, Windows, simulate
+from vulcan_spot import SpotJob, Windows, simulate
 from vulcan_traces.spot import load_spot
 
 DATA = Path(os.environ.get("VULCAN_DATA", Path(__file__).resolve().parents[2] / "shared" / "data")) / "spot"
@@ -57,7 +57,7 @@ def decide(job, spot, vm):
 """
 
 
-def all_runs() -> list[tuple[int, Job, Windows]]:
+def all_runs() -> list[tuple[int, SpotJob, Windows]]:
     """Ten runs each: the deadline in hours, the job and its windows."""
     found = []
     for overhead in OVERHEADS:
@@ -65,11 +65,11 @@ def all_runs() -> list[tuple[int, Job, Windows]]:
             folder = f"real/ddl=search+task=48+overhead={overhead:.2f}/real/{zone}/traces/random_start"
             traces = load_spot(f"{ARCHIVE}:{folder}")[::EVERY]
             windows = Windows.of(traces, [(i, 0, trace.ticks) for i, trace in enumerate(traces)])
-            found += [(deadline, Job.of_hours(48, deadline, overhead), windows) for deadline in DEADLINES]
+            found += [(deadline, SpotJob.of_hours(48, deadline, overhead), windows) for deadline in DEADLINES]
     return found
 
 
-def means(runs: list[tuple[int, Job, Windows]], who: str) -> tuple[float, ...]:
+def means(runs: list[tuple[int, SpotJob, Windows]], who: str) -> tuple[float, ...]:
     """Of all, and of each deadline."""
     costs = {
         deadline: np.array([simulate(who, w, job).cost for d, job, w in runs if d == deadline])
@@ -117,9 +117,9 @@ def main() -> None:
             if turn:  # the first one compiles
                 seconds[name].append(time.process_time() - began)
     speed = {name: count / statistics.median(taken) for name, taken in seconds.items()}
-    table += ["", *(f"{name:24} {value:10,.0f} runs a second" for name, value in speed.items())]
+    table += ["", *(f"{name:24} {value:10,.0f} runs per second" for name, value in speed.items())]
     document["runs_a_second"] = speed
-    goals.append(Goal("runs a second of a policy", speed["policy"], WANTED, in_quick=False))
+    goals.append(Goal("runs per second of a policy", speed["policy"], WANTED, in_quick=False))
     finish(options, document, table, goals)
 
 

@@ -210,20 +210,20 @@ def search(on: Ground, executor: Executor, begun: Callable[[], None] = lambda: N
             study.wait_for_scores()
             begun()
             wall, processor = time.perf_counter(), time.process_time()
-            settled, writing = study.settled, 0.0
+            settled, writing = study.completed, 0.0
             while (proposal := _next(study)) is not None:
                 asked = time.process_time()
                 reply = lineup.propose(proposal)
                 writing += time.process_time() - asked
                 study.tell(proposal, reply)
             took = time.process_time() - processor, time.perf_counter() - wall
-            found = Measured(study.settled - settled, 0, *took, writing)
+            found = Measured(study.completed - settled, 0, *took, writing)
         store.close()
     return found
 
 
 def _next(study: Study) -> Proposal | None:
-    """The next proposal; None where the search is through."""
+    """Return the next proposal; None where the search is through."""
     if (proposal := study.ask()) is None:
         study.wait_for_scores()  # some need the verdict on others first
         proposal = study.ask()

@@ -75,7 +75,7 @@ def main() -> None:
     table += ["", f"samples of pages, {ranking['candidates']:.0f} offline candidates on the training workloads:"]
     table += [
         f"one page in {factor}: rank correlation {ranking[f'correlation {factor}']:.4f}, the best candidate is number "
-        f"{ranking[f'best {factor}']:.0f}, {ranking[f'ms {factor}']:.1f} ms a candidate"
+        f"{ranking[f'best {factor}']:.0f}, {ranking[f'ms {factor}']:.1f} ms per candidate"
         for factor in (1, ONE_IN)
     ]
     goals = [

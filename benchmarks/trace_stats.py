@@ -1,10 +1,10 @@
-"""Requests a second of `vulcan traces stats`, and what sampling costs in precision.
+"""Requests per second of `vulcan traces stats`, and what sampling costs in precision.
 
 Fingerprints are made of decoded traces in memory, all in one process, in turn; figures are medians over turns of the
-processor time of this process, for the machine may have other work. The pass alone is measured beside the whole, and
+processor time of this process, for the machine may have other work. The pass alone is measured alongside the whole, and
 so is one plain pass of numpy, which counts the requests of each object and nothing else.
 
-The traces are those of `shared/data` beside the project, or of VULCAN_DATA, and a generated one.
+The traces are those of `shared/data` alongside the project, or of VULCAN_DATA, and a generated one.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ REAL = {
 MEASURED = ("stats", "pass", "numpy")
 
 WANTED = 5.0
-"""Million requests a second."""
+"""Million requests per second."""
 
 LONG = 1_000_000
 """Requests from which on a trace is long enough for what a fingerprint costs in any case not to matter."""
@@ -81,7 +81,7 @@ def main() -> None:
             f"{name:28}{row['requests']:>12,}{row['stats']:>8.1f}{row['pass']:>8.1f}{row['numpy']:>8.1f}   {error}"
         )
     long = {name: row["stats"] for name, row in rows.items() if row["requests"] >= LONG}
-    goals = [Goal(f"million requests a second, {name}", figure, WANTED) for name, figure in long.items()]
+    goals = [Goal(f"million requests per second, {name}", figure, WANTED) for name, figure in long.items()]
     finish(options, {"traces": rows}, table, goals)
 
 

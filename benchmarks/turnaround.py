@@ -1,4 +1,4 @@
-"""From the text of a reply to a score, by stage, beside a compiler run for each candidate and beside CPython.
+"""From the text of a reply to a score, by stage, alongside a compiler run for each candidate and alongside CPython.
 
 Candidates are of the offline generator, all without parents. The ground is the part of the trace w106 that a search
 sees, a cache of 10 % of its footprint; generated requests of that kind where the trace is not there. Figures are
@@ -90,7 +90,7 @@ def measure(quick: bool) -> BenchmarkResult:
                 in_quick=False, documented=WHY_NOT_HALVING,
             ),
         ]  # fmt: skip
-    others, more = beside_others(ground("heap"), replies(count), document["heap"], quick)
+    others, more = concurrent(ground("heap"), replies(count), document["heap"], quick)
     return BenchmarkResult((*tables, others), (*goals, *more), document)
 
 
@@ -139,7 +139,7 @@ def judged(number: int, policy: Policy) -> CandidateJudged:
 
 
 def totals(on: Ground, stages: dict[str, list[float]], isolation: float) -> tuple[float, float, float]:
-    """Mean seconds of a candidate that is scored in full, of one that races, and the share that goes on to the end.
+    """Mean seconds of a candidate that is scored in full, of one that races, and the share that continues to the end.
 
     Each is checked where its reply is read and where it is run; one that goes on travels again.
     """
@@ -183,10 +183,8 @@ def stage_table(
     return BenchmarkTable(title, ("stage", "milliseconds, median", "mean"), tuple(rows))
 
 
-def beside_others(
-    on: Ground, given: list[Reply], known: dict[str, Any], quick: bool
-) -> tuple[BenchmarkTable, list[Goal]]:
-    """A compiler run for each candidate, and CPython."""
+def concurrent(on: Ground, given: list[Reply], known: dict[str, Any], quick: bool) -> tuple[BenchmarkTable, list[Goal]]:
+    """Return a compiler run for each candidate, and CPython."""
     stages = known["stages"]
     compiled = [sum(times) for times in zip(stages["check"], stages["compile"], strict=True)]
     rows = [("check and compile here", f"{statistics.median(compiled) * 1e3:.1f}", "1")]
@@ -230,7 +228,7 @@ def _processor_seconds() -> float:
 
 
 def plain_python_seconds(on: Ground) -> float:
-    """A GDSF policy in CPython: seconds of the whole run, at the speed of its first requests."""
+    """Return a GDSF policy in CPython: seconds of the whole run, at the speed of its first requests."""
     p: dict[str, Any] = dict(on.full.parameters)
     trace = load_trace(p["trace"], format=p["trace_format"])
     start = min(trace.requests - PLAIN_REQUESTS, p["measure_to"] // 2)
@@ -244,7 +242,7 @@ def plain_python_seconds(on: Ground) -> float:
 def isolation_seconds(
     task: Task, reference: str, evaluator: Evaluator, instance: Instance, source: str, turns: int
 ) -> float:
-    """What the way to a jailed child and back takes of processors, in both processes, over the same work done here.
+    """Processor time of a round trip to a jailed child, in both processes, beyond the same work done here.
 
     Where the time of another process cannot be read, the wall clock is taken; the least of all turns of either.
     """

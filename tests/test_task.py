@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from vulcan.anvil.number_text import format_number
 from vulcan.registry import find_task
-from vulcan.task import Entity, Feature, Global, Mechanism, Rank, Scalar, Split, Task, Value
+from vulcan.task import Entity, Feature, Global, Mechanism, Property, Rank, Scalar, Split, Task, Value
 
 LENGTH = Feature("length", "float", "m", 0.0, 10.0, "how long it is")
 THING = Entity("thing", "a thing", (LENGTH,), key="length")
@@ -47,7 +48,7 @@ def test_declarations_are_frozen():
 
 
 def test_a_mechanism_spells_out_the_settings_it_runs_under():
-    assert PICK.spelled({"count": 7, "other": 1}) == "The lowest of 7 is taken."
+    assert PICK.description_with({"count": 7, "other": 1}) == "The lowest of 7 is taken."
 
 
 @pytest.mark.parametrize(
@@ -63,3 +64,14 @@ def test_improvement_over_fifo_is_symmetric(metrics, fifo, score):
 
 def test_the_seed_policies_come_in_order():
     assert list(find_task("cache_eviction").seed_policies()) == ["fifo", "gdsf", "lfu", "lru"]
+
+
+def test_bounds_may_be_whole_numbers() -> None:
+    """`int.is_integer` is new in Python 3.12, and Vulcan runs on 3.11."""
+    feature = Feature("cylinder", "int", "cylinders", 0, 100_000, "where the arm is")
+    assert [type(bound) for bound in (feature.low, feature.high, feature.unknown)] == [float] * 3
+    value = Value("leave", (Scalar(feature),), "a number", low=0, high=8)
+    assert (type(value.low), type(value.high)) == (float, float)
+    claim = Property("small", "bounded", "it is small", low=0, high=8)
+    assert (type(claim.low), type(claim.high)) == (float, float)
+    assert format_number(feature.high) == "100000"

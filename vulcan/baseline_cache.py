@@ -23,26 +23,26 @@ def cached_metrics(identity: list[Json], measure: Callable[[], Metrics]) -> Metr
     unreadable entry is measured again, with a warning.
     """
     text = json.dumps(identity, sort_keys=True)
-    place = cache_directory("baselines") / f"{hashlib.sha256(text.encode()).hexdigest()}.json"
-    metrics = _read(place)
+    path = cache_directory("baselines") / f"{hashlib.sha256(text.encode()).hexdigest()}.json"
+    metrics = _read(path)
     if metrics is None:
         metrics = measure()
-        _write(place, metrics)
+        _write(path, metrics)
     return metrics
 
 
-def _read(place: Path) -> Metrics | None:
+def _read(path: Path) -> Metrics | None:
     try:
-        return cast(dict[str, float], json.loads(place.read_text()))
+        return cast(dict[str, float], json.loads(path.read_text()))
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:
-        log.warning("%s cannot be used and is computed again: %s", place, error)
+        log.warning("%s cannot be used and is computed again: %s", path, error)
         return None
 
 
-def _write(place: Path, metrics: Metrics) -> None:
+def _write(path: Path, metrics: Metrics) -> None:
     """Write the file atomically: several processes may measure the same baseline."""
-    unfinished = place.with_suffix(f".{os.getpid()}")
+    unfinished = path.with_suffix(f".{os.getpid()}")
     unfinished.write_text(json.dumps(dict(metrics)))
-    unfinished.replace(place)
+    unfinished.replace(path)

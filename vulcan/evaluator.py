@@ -38,6 +38,11 @@ SplitName = Literal["train", "validation", "test"]
 BaselineKind = Literal["baseline", "bound"]
 
 
+def kind_name(kind: str) -> str:
+    """Return the word for a kind of policy in tables: `oracle` for `bound`, for not every one is a proven bound."""
+    return "oracle" if kind == "bound" else kind
+
+
 @dataclass(frozen=True, slots=True)
 class Instance:
     """One workload and configuration to measure on. `parameters` is all that an evaluator needs."""
@@ -113,6 +118,19 @@ class OffersDecisions(Protocol):
 
         Called after `prepare`; must be as deterministic as `evaluate`, and take far less time.
         """
+
+
+@runtime_checkable
+class ExplainsInstances(Protocol):
+    """An optional capability of evaluators: recognising instances on which every policy measures the same."""
+
+    def why_indifferent(self, instance: Instance) -> str | None:
+        """Return the reason why no policy can differ on the instance, and what to change; None where policies may."""
+
+
+def why_indifferent(evaluator: Evaluator, instance: Instance) -> str | None:
+    """Return why every policy measures the same on the instance; None where they may differ, or nobody knows."""
+    return evaluator.why_indifferent(instance) if isinstance(evaluator, ExplainsInstances) else None
 
 
 @runtime_checkable

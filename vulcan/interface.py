@@ -20,6 +20,12 @@ def check_name(name: str, what: str) -> None:
         raise ValueError(f"{what} {name!r}: a name is lower-case letters, digits and underscores")
 
 
+def _to_floats(declared: object, *names: str) -> None:
+    """Convert whole numbers to floats, as which all bounds are printed and computed with."""
+    for name in names:
+        object.__setattr__(declared, name, float(getattr(declared, name)))
+
+
 @dataclass(frozen=True, slots=True)
 class Feature:
     """A quantity that a policy may read.
@@ -46,6 +52,7 @@ class Feature:
             raise ValueError(f"feature {self.name!r}: low {self.low} is above high {self.high}")
         if not max(abs(self.low), abs(self.high)) <= 1e300:
             raise ValueError(f"feature {self.name!r}: its range must stay within 1e300")
+        _to_floats(self, "low", "high", "unknown")
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,13 +122,16 @@ Argument = Scalar | Entity | Global | History
 class Mechanism:
     """The way in which the evaluator uses a policy's numbers. *When* it calls the policy is part of the interface.
 
-    `meaning` is whole sentences; it may name the task's settings in braces, as `{sample_size}`.
+    `meaning` is whole sentences; it may name the task's settings in braces, as `{sample_size}`. `simultaneous` is for a
+    mechanism of RANK that scores all the entities of a decision at the same moment, so that a term which is equal for
+    all of them has no effect.
     """
 
     name: str
     meaning: str
+    simultaneous: bool = False
 
-    def spelled(self, settings: Mapping[str, Json]) -> str:
+    def description_with(self, settings: Mapping[str, Json]) -> str:
         """Return the meaning, with these settings filled in."""
         return self.meaning.format(**settings)
 
@@ -196,6 +206,49 @@ class Value(Signature):
     low: float = 0.0
     high: float = MAX_EXACT_INTEGER
     mechanisms: tuple[Mechanism, ...] = ()
+
+    def __post_init__(self) -> None:
+        Signature.__post_init__(self)
+        _to_floats(self, "low", "high")
+
+
+@dataclass(frozen=True, slots=True)
+class Event(Signature):
+    """An occurrence that a policy may handle, to change its own state, by defining the function of that name.
+
+    `meaning` says when it happens, in whole sentences. `controls` are what the handler may set besides the policy's
+    state, such as a timer: each is written as `ARGUMENT.NAME = ...`, where ARGUMENT is one of the handler's.
+    """
+
+    meaning: str = ""
+    controls: tuple[Global, ...] = ()
+
+    def __post_init__(self) -> None:
+        Signature.__post_init__(self)
+        if not self.meaning:
+            raise ValueError(f"event {self.function!r}: say when it happens")
+        names = {argument.name for argument in self.arguments}
+        for control in self.controls:
+            if control.name not in names:
+                raise ValueError(f"event {self.function!r}: it controls {control.name!r}, which it is not shown")
+
+
+def event(name: str, arguments: tuple[Argument, ...], meaning: str, controls: tuple[Global, ...] = ()) -> Event:
+    """Declare an event by its name, the arguments of its handler, and when it happens."""
+    return Event(name, arguments, "nothing", meaning, controls)
+
+
+@dataclass(frozen=True, slots=True)
+class StateLimits:
+    """Bounds on the state of one policy: registers, elements of all arrays together, and fields of an entity."""
+
+    registers: int = 64
+    elements: int = 65_536
+    fields: int = 8
+
+    def __post_init__(self) -> None:
+        if min(self.registers, self.elements, self.fields) < 0:
+            raise ValueError(f"{self}: no limit is below 0")
 
 
 @dataclass(frozen=True, slots=True)

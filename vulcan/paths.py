@@ -1,9 +1,14 @@
-"""Cache directories for data that can be regenerated: decoded traces, compiled kernels, baseline results."""
+"""Cache directories for data that can be regenerated: decoded traces, compiled kernels, baseline results.
+
+Also of tables that a program hands over as pandas frames.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import os
 from pathlib import Path
+from typing import Any
 
 import platformdirs
 
@@ -25,6 +30,27 @@ def cache_directory(*parts: str) -> Path:
             f"cannot write the cache directory {path}: {error.strerror}; set VULCAN_CACHE_DIR to a writable place"
         ) from error
     return path
+
+
+def table_file(table: Any) -> Path:
+    """Write a pandas DataFrame as CSV with a header to the cache directory, under its content, and return the path.
+
+    So a run that was started on it can be resumed and replayed. Raises UserError where there are no rows or no names.
+    """
+    if not len(table) or not all(isinstance(name, str) for name in table.columns):
+        raise UserError("a DataFrame needs rows, and columns with names such as time, id and size")
+    text: str = table.to_csv(index=False)
+    place = cache_directory("tables") / f"{hashlib.sha256(text.encode()).hexdigest()[:16]}.csv"
+    if not place.is_file():
+        unfinished = place.with_suffix(f".{os.getpid()}")
+        unfinished.write_text(text, encoding="utf-8")
+        unfinished.replace(place)
+    return place
+
+
+def is_table(value: object) -> bool:
+    """Check whether a value is a pandas DataFrame, without importing pandas."""
+    return hasattr(value, "to_csv") and hasattr(value, "columns")
 
 
 def keep_compiled_kernels_in_cache() -> None:

@@ -25,8 +25,8 @@ def built_in_directory() -> Path:
 def known_tasks() -> dict[str, str]:
     """Return every task that has a name, with its origin; the first source of a name wins."""
     found: dict[str, str] = {}
-    for name, place in _known():
-        found.setdefault(name, place)
+    for name, origin in _known():
+        found.setdefault(name, origin)
     return found
 
 
@@ -34,9 +34,9 @@ def find_task(name_or_path: str) -> Task:
     """Return the task of a name, or the one declared in a directory or a `task.py`. Raises UserError."""
     if _is_path(name_or_path):
         return _load_file(Path(name_or_path))
-    for name, place in _known():
+    for name, origin in _known():
         if name == name_or_path:
-            return _load_entry_point(name) if place == ENTRY_POINT_GROUP else _load_file(Path(place))
+            return _load_entry_point(name) if origin == ENTRY_POINT_GROUP else _load_file(Path(origin))
     known = known_tasks()
     raise UserError(
         f"no task is called {name_or_path!r}{did_you_mean(name_or_path, known)} (known: {', '.join(sorted(known))}; "
@@ -45,12 +45,12 @@ def find_task(name_or_path: str) -> Task:
 
 
 def _known() -> Iterator[tuple[str, str]]:
-    for place in _packs(Path("tasks")):
-        yield place.name, str(place)
+    for origin in _packs(Path("tasks")):
+        yield origin.name, str(origin)
     for entry in _installed(tuple(sys.path)):
         yield entry.name, ENTRY_POINT_GROUP
-    for place in _packs(built_in_directory()):
-        yield place.name, str(place)
+    for origin in _packs(built_in_directory()):
+        yield origin.name, str(origin)
 
 
 @lru_cache(maxsize=1)
@@ -95,10 +95,10 @@ def _load_file(path: Path) -> Task:
     return _checked(getattr(module, "TASK", None), str(path))
 
 
-def _checked(task: object, place: str) -> Task:
+def _checked(task: object, origin: str) -> Task:
     if not isinstance(task, Task):
         raise UserError(
-            f"{place} defines no TASK of type vulcan.task.Task: declare one in it, as `vulcan task new` does"
+            f"{origin} defines no TASK of type vulcan.task.Task: declare one in it, as `vulcan task new` does"
         )
     return task
 

@@ -17,6 +17,7 @@ from vulcan.interface import (
     MAX_EXACT_INTEGER,
     Argument,
     Entity,
+    Event,
     Feature,
     Global,
     History,
@@ -28,9 +29,11 @@ from vulcan.interface import (
     Record,
     Scalar,
     Signature,
+    StateLimits,
     Value,
     check_functions,
     check_name,
+    event,
     together,
 )
 
@@ -38,6 +41,7 @@ __all__ = [
     "MAX_EXACT_INTEGER",
     "Argument",
     "Entity",
+    "Event",
     "Feature",
     "Global",
     "History",
@@ -55,8 +59,10 @@ __all__ = [
     "Setting",
     "Signature",
     "Split",
+    "StateLimits",
     "Task",
     "Value",
+    "event",
 ]
 
 Metrics = Mapping[str, float]
@@ -69,6 +75,9 @@ class Objective:
 
     `score(metrics, references)` receives the candidate's metrics on an instance and the metrics of every policy in
     `references` (names of the evaluator's baselines) there.
+
+    The result of a search is summed up in a sentence with the values of `metric`: `label` is what they are, such as
+    `misses`, `form` how one is written, such as `.1%`, and `usual` names baselines that are in common use.
     """
 
     name: str
@@ -76,6 +85,14 @@ class Objective:
     meaning: str
     score: Callable[[Metrics, Mapping[str, Metrics]], float]
     references: tuple[str, ...] = ()
+    label: str = ""
+    form: str = ".4g"
+    usual: tuple[str, ...] = ()
+
+    def spelled(self, value: float, *, label: bool = False) -> str:
+        """Return a value of the metric as a sentence has it, with or without saying what it is."""
+        text = format(value, self.form).replace("%", " %")
+        return f"{text} {self.label or self.metric.replace('_', ' ')}" if label else text
 
 
 _NEEDED = {
@@ -130,6 +147,9 @@ class Property:
             raise ValueError(f"property {self.name!r}: {self.kind} takes no {name}")
         if self.kind == "bounded":
             self._check_bounds()
+            for name in ("low", "high"):  # whole numbers are printed and computed with as floats
+                bound = getattr(self, name)
+                object.__setattr__(self, name, None if bound is None else float(bound))
 
     def _check_bounds(self) -> None:
         bounds = [bound for bound in (self.low, self.high) if bound is not None]
@@ -203,6 +223,10 @@ class Task:
     mean the same in all of them and must be declared equally, and so must the statistics of a feature: the policy has
     one state for all its functions. There is at most one kind of entity.
 
+    `events` are the occurrences that a policy may handle to change its own state, within `state_limits`; it defines a
+    function for any of them, or for none. What was said of the arguments of `others` holds for theirs. A task without
+    events has policies without state.
+
     Where `signature` is a `Program` the policy is a class of free Python (`vulcan.python_policy`); it has no `others`.
     """
 
@@ -219,14 +243,18 @@ class Task:
     advice: tuple[str, ...] = ()
     pictures: tuple[Picture, ...] = ()
     others: tuple[Rank | Value, ...] = ()
+    events: tuple[Event, ...] = ()
+    state_limits: StateLimits = field(default_factory=StateLimits)
 
     def __post_init__(self) -> None:
         check_name(self.name, "task")
         if not self.objectives:
             raise ValueError(f"task {self.name!r} declares no objective")
-        if isinstance(self.signature, Program) and (self.others or self.properties):
-            raise ValueError(f"task {self.name!r}: PROGRAM goes with no other function, and nothing is proved of it")
-        check_functions(self.name, self.functions)
+        if isinstance(self.signature, Program) and (self.others or self.properties or self.events):
+            raise ValueError(
+                f"task {self.name!r}: PROGRAM goes with no other function and no event, and nothing is proved of it"
+            )
+        check_functions(self.name, (*self.functions, *self.events))
         known = [signature.function for signature in self.functions]
         for declared in self.properties:
             if declared.function is not None and declared.function not in known:
@@ -255,10 +283,17 @@ class Task:
         properties = tuple(replace(claim, function=None) for claim in own)
         return replace(self, signature=self.function(name), others=(), properties=properties)
 
+    def event(self, name: str) -> Event:
+        """Return the declaration of that event. Raises KeyError."""
+        for declared in self.events:
+            if declared.function == name:
+                return declared
+        raise KeyError(name)
+
     @cached_property
     def interface(self) -> Signature:
-        """The main function's declaration, extended by every argument of the others."""
-        return together(self.functions) if self.others else self.signature
+        """The main function's declaration, extended by every argument of the others and of the events."""
+        return together((*self.functions, *self.events)) if self.others or self.events else self.signature
 
     def objective(self, name: str | None = None) -> Objective:
         """Return the objective of that name, by default the first one. Raises KeyError."""

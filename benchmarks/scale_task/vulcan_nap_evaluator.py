@@ -11,7 +11,7 @@ from vulcan.task import Json, Metrics, Split
 
 
 class NapEvaluator:
-    """An instance is so many seconds."""
+    """An instance is this many seconds."""
 
     def instances(self, settings: Mapping[str, Json], split: Split) -> Sequence[Instance]:
         return ()

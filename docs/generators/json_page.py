@@ -1,4 +1,4 @@
-"""`docs/json.md`, made from the models of the JSON documents; what has no model is in prose here."""
+"""`docs/json.md`, made from the models of the JSON documents."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from markdown_parts import paragraphs, written_by
 from vulcan.documents import host, library, policy, report, run
 from vulcan.documents.schema import keys_of, meaning_of, models_of, type_of
 from vulcan.store.events import EVENTS
+from vulcan_link.kernel import documents as kernel
+from vulcan_traces import documents as traces
 
 _INTRODUCTION = """\
 Every command but `vulcan mcp`, `vulcan ui` and those that write a file (`vulcan traces plot`, `convert`, `sample`)
@@ -38,12 +40,15 @@ Tools of the Model Context Protocol, whose results are these documents: `list_ta
 _KINDS = (
     ("Opened", "`OpenedData`: the first line"),
     ("Preparing", '`{"what"}`: a baseline that is measured'),
+    ("Waiting", '`{"what"}`: what the search has been waiting for, such as a reply'),
     ("Begun", '`{"completed", "total"}`: the search begins or resumes'),
 )
 _LAST_KINDS = (
     ("Ended", "`RunDocument`: the last line of a search that came to its end"),
     ("Failed", '`{"reason", "message"}`: the last line of one that did not; `reason` is `interrupted` or `error`'),
 )
+
+_NOT_IN_SCHEMA = "These documents are not in the JSON Schema: the command belongs to an evaluator or the traces."
 
 SECTIONS: tuple[tuple[str, str, tuple[type, ...]], ...] = (
     ("`vulcan search`, `vulcan resume`, `vulcan finish`, `vulcan show RUN`", "", (run.RunDocument,)),
@@ -86,31 +91,14 @@ SECTIONS: tuple[tuple[str, str, tuple[type, ...]], ...] = (
             run.ExportedFiles,
         ),
     ),
+    ("`vulcan repair RUN`", "", (run.RepairDocument,)),
+    (
+        "`vulcan traces stats`, `list`, `fetch`, `head`",
+        _NOT_IN_SCHEMA,
+        (traces.StatsDocument, traces.CatalogueDocument, traces.FetchDocument, traces.HeadDocument),
+    ),
+    ("`vulcan kernel run`", _NOT_IN_SCHEMA, (kernel.KernelRunDocument,)),
 )
-
-_WITHOUT_MODEL = """
-## `vulcan repair RUN`
-
-`{"run", "repaired": [{"file", "damage", "kept_as", "events", "events_seen", "answers", "answers_lost"}]}`: each file
-of the run that was written anew, what was wrong with it, and where the damaged one is kept. `events` of the
-`events_seen` are kept, and so many `answers` of models; what is behind them is made again by `vulcan resume`.
-
-## `vulcan traces`
-
-`stats`: `{"trace", "digest", "statistics": {name: {"value", "unit", "meaning"}}, "quantiles", "capacity_shares",
-"vector"}`. `list`: `{"sets": [{"name", "title", "kind", "source", "licence", "paper", "note", "files"}]}`. `fetch`:
-`{"name", "path", "bytes", "verified", "was_there", "format", "columns"}`. `head`: `{"trace", "digest", "requests",
-"head": [{"request", "time", "id", "object", "size", "next_request"}]}`.
-
-## `vulcan kernel run`
-
-`{"algorithm", "link", "link_digest", "delay_ms", "buffer_packets", "seconds", "linux", "kernel", "simulator"}`.
-`kernel` is what was measured and `simulator` what was predicted, `null` for an algorithm that the simulator has not:
-`{"utilisation", "throughput_mbps", "goodput_mbps", "queueing_delay_avg_ms", "queueing_delay_p95_ms",
-"queueing_delay_max_ms", "delivered", "dropped", "loss", "jain", "retransmitted", "flows": [{"goodput_mbps",
-"retransmitted", "min_rtt_ms"}]}`. `kernel` also has `punctuality`: how often, and by how much at worst, the emulated
-link acted late.
-"""
 
 
 def json_page() -> str:
@@ -128,7 +116,7 @@ def json_page() -> str:
                     parts += _table(model)
         if run.ProgressLine in documents:
             parts += _kinds()
-    return "\n\n".join([*parts, _WITHOUT_MODEL.strip()]) + "\n"
+    return "\n\n".join(parts) + "\n"
 
 
 def _table(model: type) -> Iterator[str]:

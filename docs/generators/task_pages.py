@@ -90,7 +90,9 @@ def _function(task: Task, declared: Rank | Value | Program) -> list[str]:
         ]
     settings = {setting.name: setting.default for setting in task.settings}
     parts.append("When it is called, by mechanism (with the settings' defaults):")
-    parts.append("\n".join(f"- **{m.name}**: {' '.join(m.spelled(settings).split())}" for m in declared.mechanisms))
+    parts.append(
+        "\n".join(f"- **{m.name}**: {' '.join(m.description_with(settings).split())}" for m in declared.mechanisms)
+    )
     return parts
 
 
@@ -133,7 +135,7 @@ def _objectives(task: Task) -> str:
 def _compared_with(task: Task) -> str:
     known = load_evaluator(task).baselines()
     lines = []
-    for kind, what in (("baseline", "Baselines"), ("bound", "Bounds, which know more than a policy may")):
+    for kind, what in (("baseline", "Baselines"), ("bound", "Oracles, which know more than a policy may")):
         names = [code(name) for name, theirs in known.items() if theirs == kind]
         if names:
             lines.append(f"{what}: {', '.join(names)}.")

@@ -5,6 +5,6 @@
 runs a policy of the task `cache_eviction`; `vulcan_cache.baselines` has the known policies.
 """
 
-from vulcan_cache.simulate import Result, simulate
+from vulcan_cache.simulate import CacheResult, simulate
 
-__all__ = ["Result", "simulate"]
+__all__ = ["CacheResult", "simulate"]

@@ -21,8 +21,8 @@ from vulcan.task import Json, Metrics, Split
 from vulcan_cache import online_fingerprint
 from vulcan_cache.baselines import BASELINES
 from vulcan_cache.online_fingerprint import OnlineFingerprint
-from vulcan_cache.probe import Probe, Scale
-from vulcan_cache.simulate import Result, check_sample_size, mechanism_named, simulate
+from vulcan_cache.probe import CacheProbe, ProbeScale
+from vulcan_cache.simulate import CacheResult, check_sample_size, mechanism_named, simulate
 from vulcan_cache.spatial_sample import make_rungs, sample_of
 from vulcan_traces import EMBEDDED, Trace, load_trace
 
@@ -54,12 +54,12 @@ class CacheEvaluator:
     """
 
     embedded: Mapping[str, Sequence[str]] = EMBEDDED
-    """The workloads that are run where none is named, by what they are used for."""
+    """Default workloads, by split."""
 
     def __init__(self) -> None:
         self._traces: dict[str, Trace] = {}
         self._sizes: dict[tuple[str, bool], NDArray[np.uint32]] = {}
-        self._probe: Probe | None = None
+        self._probe: CacheProbe | None = None
 
     def instances(self, settings: Mapping[str, Json], split: Split) -> Sequence[Instance]:
         """See `vulcan.evaluator.Evaluator`."""
@@ -79,7 +79,7 @@ class CacheEvaluator:
         return tuple(found)
 
     def mechanism_parameters(self, settings: Mapping[str, Json]) -> dict[str, Json]:
-        """What the parameters of an instance say of how a policy is used."""
+        """Return the mechanism parameters stored in an instance."""
         return _chosen(settings)
 
     def _instance(
@@ -110,6 +110,28 @@ class CacheEvaluator:
             },
         )
 
+    def why_indifferent(self, instance: Instance) -> str | None:
+        """See `vulcan.evaluator.ExplainsInstances`: a cache that holds everything, or nothing."""
+        p = cast(dict[str, Any], instance.parameters)
+        requests = self._requests(instance)
+        if not len(requests.objects):
+            return None
+        newest = np.maximum.accumulate(requests.objects)  # objects are numbered in order of their first request
+        is_first = np.concatenate(([True], newest[1:] > newest[:-1]))
+        footprint = int(requests.sizes[is_first].sum(dtype=np.int64))
+        if p["capacity"] >= footprint:
+            return (
+                f"the cache of {p['capacity']:,} bytes holds all {footprint:,} bytes requested up to there, and "
+                "nothing is ever evicted; choose a smaller --cache-size"
+            )
+        smallest = int(requests.sizes.min())
+        if p["capacity"] < smallest:
+            return (
+                f"no object fits into the cache of {p['capacity']:,} bytes, the smallest has {smallest:,}; choose a "
+                "larger --cache-size (a number is bytes: 100obj for objects, 10% for a share of the footprint)"
+            )
+        return None
+
     def prepare(self, instances: Sequence[Instance]) -> None:
         """See `vulcan.evaluator.Evaluator`."""
         from vulcan.anvil.native.jit import warm_up
@@ -126,11 +148,17 @@ class CacheEvaluator:
         requests = self._requests(instance)
         return metrics_of(
             simulate(
-                policy, requests.objects, requests.sizes, p["capacity"], **_chosen(p),
-                measure_from=requests.measure_from, object_count=self._trace(p).object_count,
-                times=requests.times, weight=p["one_in"],
+                policy,
+                requests.objects,
+                requests.sizes,
+                p["capacity"],
+                **_chosen(p),
+                measure_from=requests.measure_from,
+                object_count=self._trace(p).object_count,
+                times=requests.times,
+                weight=p["one_in"],
             )
-        )  # fmt: skip
+        )
 
     def rungs(self, instances: Sequence[Instance]) -> Sequence[Rung]:
         """See `vulcan.evaluator.OffersRungs`: spatial samples of the traces."""
@@ -166,7 +194,7 @@ class CacheEvaluator:
         return {name: baseline.kind for name, baseline in BASELINES.items()}
 
     def evaluate_baseline(self, name: str, instance: Instance) -> Metrics:
-        """See `vulcan.evaluator.Evaluator`; a result is kept on disk by trace, cache size and measured requests."""
+        """See `vulcan.evaluator.Evaluator`; a result is cached on disk by trace, cache size and measured requests."""
         p = instance.parameters
         of = [p[key] for key in ("digest", "unit_sizes", "capacity", "measure_from", "measure_to")]
         return cached_metrics([name, BASELINES[name].version, *of], lambda: self._measured(name, instance))
@@ -175,15 +203,19 @@ class CacheEvaluator:
         p = cast(dict[str, Any], instance.parameters)
         requests = self._requests(instance)
         misses, missed_bytes, bypassed = BASELINES[name].kernel()(
-            requests.objects, requests.sizes, requests.following, self._trace(p).object_count,
-            max(1, p["capacity"] // p["one_in"]), requests.measure_from,
-        )  # fmt: skip
+            requests.objects,
+            requests.sizes,
+            requests.following,
+            self._trace(p).object_count,
+            max(1, p["capacity"] // p["one_in"]),
+            requests.measure_from,
+        )
         measured = requests.sizes[requests.measure_from :]
         total = int(measured.sum(dtype=np.int64))
-        return metrics_of(Result(len(measured), total, int(misses), int(missed_bytes), int(bypassed)))
+        return metrics_of(CacheResult(len(measured), total, int(misses), int(missed_bytes), int(bypassed)))
 
     def _trace(self, source: Mapping[str, Json]) -> Trace:
-        """The trace, or the sample of it that an instance's parameters say."""
+        """Return the trace, or the sample of it that an instance's parameters say."""
         one_in = cast(int, source.get("one_in", 1))
         key = json.dumps([source[name] for name in ("trace", "trace_format", "columns", "skip_bad_lines")] + [one_in])
         if key not in self._traces:
@@ -219,25 +251,25 @@ class CacheEvaluator:
         if key not in self._sizes:
             sizes = np.ones_like(trace.sizes) if unit else np.asarray(trace.sizes)
             if not sizes.all():
-                sizes = np.maximum(sizes, np.uint32(1))  # what takes no space cannot be evicted to make some
+                sizes = np.maximum(sizes, np.uint32(1))  # objects of size 0 cannot be evicted to free space
             self._sizes[key] = sizes
         return self._sizes[key]
 
-    def _scale(self, instance: Instance) -> Scale:
+    def _scale(self, instance: Instance) -> ProbeScale:
         p = cast(dict[str, Any], instance.parameters)
         trace = self._trace({**p, "one_in": 1})
         size = 1.0 if p["unit_sizes"] else max(1.0, trace.footprint / trace.object_count)
-        return Scale(p["measure_to"], min(trace.object_count, p["capacity"] / size), size)
+        return ProbeScale(p["measure_to"], min(trace.object_count, p["capacity"] / size), size)
 
-    def _make_probe(self, instances: Sequence[Instance]) -> Probe | None:
+    def _make_probe(self, instances: Sequence[Instance]) -> CacheProbe | None:
         """At the scale of the instances that are searched on; all have the same mechanism."""
         searched = [i for i in instances if i.split == "train" and i.parameters["one_in"] == 1] or instances
         if not searched:
             return None
-        return Probe.of([self._scale(instance) for instance in searched], _chosen(searched[0].parameters))
+        return CacheProbe.of([self._scale(instance) for instance in searched], _chosen(searched[0].parameters))
 
 
-def metrics_of(result: Result) -> dict[str, float]:
+def metrics_of(result: CacheResult) -> dict[str, float]:
     """`miss_ratio` and `byte_miss_ratio` (shares of 1) with the counts behind them."""
     return {
         "miss_ratio": result.miss_ratio,
@@ -278,11 +310,21 @@ def _chosen(settings: Mapping[str, Any]) -> dict[str, Any]:
 # Cache sizes as users write them.
 
 _UNITS = {
-    "": 1, "b": 1,
-    "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12,
-    "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40,
-    "kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40,
-}  # fmt: skip
+    "": 1,
+    "b": 1,
+    "kb": 10**3,
+    "mb": 10**6,
+    "gb": 10**9,
+    "tb": 10**12,
+    "k": 2**10,
+    "m": 2**20,
+    "g": 2**30,
+    "t": 2**40,
+    "kib": 2**10,
+    "mib": 2**20,
+    "gib": 2**30,
+    "tib": 2**40,
+}
 _FORM = re.compile(r"(?P<number>[-+]?\d+(?:\.\d*)?|[-+]?\.\d+)\s*(?P<unit>%|[a-z]*)\Z", re.IGNORECASE)
 
 
@@ -290,7 +332,7 @@ def capacity_in_bytes(text: str, trace: Trace) -> int:
     """Return the capacity in bytes that the text denotes for this trace.
 
     Bytes (`1000000`, `64MiB`), a share of the trace's footprint (`10%`), or a number of objects of its mean size
-    (`1000obj`). Raises UserError where it is none of these, or comes to less than one byte.
+    (`1000obj`). Raises UserError where it is none of these, or is less than one byte.
     """
     match = _FORM.match(text.strip())
     unit = match["unit"].lower() if match else ""
@@ -317,11 +359,11 @@ def capacity_in_bytes(text: str, trace: Trace) -> int:
 # Workload fingerprints of instances, from their first requests.
 
 VERSION = 1
-"""Part of what fingerprints are kept under: to be raised when the same requests give another fingerprint."""
+"""Version in the cache key of fingerprints: raise it when the same requests give another fingerprint."""
 
 
 def fingerprint_of(instance: Instance, trace: Trace, sizes: NDArray[np.uint32], first: int) -> Mapping[str, float]:
-    """The fingerprint of an instance's first requests, kept on disk; `sizes` are the trace's, as they are counted."""
+    """The fingerprint of an instance's first requests, cached on disk; `sizes` are the trace's, as they are counted."""
     capacity, stop = cast(int, instance.parameters["capacity"]), cast(int, instance.parameters["measure_to"])
     requests = min(first, stop)
 

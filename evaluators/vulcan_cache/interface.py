@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from vulcan.task import MAX_EXACT_INTEGER, Feature, Objective, Property, Scalar, Setting
+from vulcan.task import MAX_EXACT_INTEGER, Argument, Event, Feature, Objective, Property, Scalar, Setting, event
 
 MAX_REQUESTS = float(2**40)
 TIME_RESOLUTION = 12
 """Ages are differences of times: 7 bits of a late time would be too coarse for them."""
 
 IN_ORDER = "obj.insertion <= obj.last_access <= now"
-"""What the declared ranges do not say, and every cache keeps."""
+"""Invariants of every cache that the declared ranges do not express."""
 
 FINITE = Property(
     "finite and bounded",
@@ -24,30 +24,49 @@ FINITE = Property(
 
 NOW = Scalar(
     Feature(
-        "now", "int", "requests", 0.0, MAX_REQUESTS,
-        "the time: the number of the current request, from 0", resolution=TIME_RESOLUTION,
+        "now",
+        "int",
+        "requests",
+        0.0,
+        MAX_REQUESTS,
+        "the time: the number of the current request, from 0",
+        resolution=TIME_RESOLUTION,
     )
-)  # fmt: skip
+)
 
 ID = Feature("id", "int", "identity", 0.0, float(2**32), "identifies the object and means nothing else")
 SIZE = Feature("size", "int", "bytes", 1.0, float(2**32), "its size")
 COUNT = Feature("count", "int", "requests", 1.0, MAX_REQUESTS, "requests for it since it entered, that one included")
 LAST_ACCESS = Feature(
-    "last_access", "int", "requests", 0.0, MAX_REQUESTS,
-    "the time of the latest request for it", resolution=TIME_RESOLUTION,
-)  # fmt: skip
+    "last_access",
+    "int",
+    "requests",
+    0.0,
+    MAX_REQUESTS,
+    "the time of the latest request for it",
+    resolution=TIME_RESOLUTION,
+)
 INSERTION = Feature(
-    "insertion", "int", "requests", 0.0, MAX_REQUESTS,
-    "the time at which it entered the cache", resolution=TIME_RESOLUTION,
-)  # fmt: skip
+    "insertion",
+    "int",
+    "requests",
+    0.0,
+    MAX_REQUESTS,
+    "the time at which it entered the cache",
+    resolution=TIME_RESOLUTION,
+)
 
 USED = Feature("used", "int", "bytes", 0.0, MAX_EXACT_INTEGER, "bytes that are occupied")
 CAPACITY = Feature("capacity", "int", "bytes", 1.0, MAX_EXACT_INTEGER, "bytes that it can hold")
 OBJECTS = Feature("objects", "int", "objects", 0.0, float(2**32), "how many objects it holds")
 EVICTED_PRIORITY = Feature(
-    "evicted_priority", "float", "priority", -1e300, 1e300,
+    "evicted_priority",
+    "float",
+    "priority",
+    -1e300,
+    1e300,
     "the priority at which the latest evicted object left, 0 before the first (the inflation L of GreedyDual)",
-)  # fmt: skip
+)
 
 
 def _improvement(ratio: float, fifo: float) -> float:
@@ -66,6 +85,9 @@ def _over_fifo(metric: str) -> Objective:
         meaning=f"relative reduction of the {kind} ratio against FIFO: (fifo - x) / max(fifo, x), from -1 to 1",
         score=lambda metrics, references: _improvement(metrics[metric], references["fifo"][metric]),
         references=("fifo",),
+        label="misses" if metric == "miss_ratio" else "of bytes missed",
+        form=".1%",
+        usual=("lru",),
     )
 
 
@@ -99,3 +121,22 @@ READING = (
     Setting("skip_bad_lines", "flag", "leave out lines that cannot be read, and say how many"),
     Setting("unit_sizes", "flag", "count every object as one byte"),
 )
+
+_EVENTS = {
+    "on_hit": "A request hit: `obj` is in the cache, and counts the request already.",
+    "on_ghost_hit": "A request missed an object that the ghost list remembers; `on_miss` follows. {described}",
+    "on_miss": "A request missed an object that fits into the cache. {described}",
+    "on_refuse": "The object that was missed is not let in. {described}",
+    "on_evict": "`obj` is about to leave the cache. It is still counted in `cache`.",
+    "on_insert": "The object that was missed has entered the cache.",
+}
+_DESCRIBED = "`obj` looks as if it had just entered, but `cache` does not count it."
+
+
+def cache_events(arguments: tuple[Argument, ...], admits: bool) -> tuple[Event, ...]:
+    """Declare the events of a cache; only one that `admits` objects refuses any."""
+    return tuple(
+        event(name, arguments, meaning.format(described=_DESCRIBED))
+        for name, meaning in _EVENTS.items()
+        if admits or name != "on_refuse"
+    )

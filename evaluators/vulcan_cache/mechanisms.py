@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,17 +13,24 @@ from vulcan.anvil import Policy
 from vulcan.anvil.feature_layout import Layout
 from vulcan_cache import layout, queue_layout
 
+if TYPE_CHECKING:
+    from vulcan.anvil.native.compile import Native
+
 Kernel = Callable[..., tuple[int, int, int, int]]
 
-HURRIED = 500_000
+FAST_COMPILE = 500_000
 """Requests below which optimised compilation costs more than it saves (docs/performance/details.md)."""
+
+RANKING_EVENTS = ("on_hit", "on_ghost_hit", "on_miss", "on_refuse", "on_evict", "on_insert")
+QUEUE_EVENTS = (*RANKING_EVENTS, "on_move", "on_forget")
+"""Events of the mechanisms, in the order in which kernels take their handlers."""
 
 _GOLDEN = 0x9E3779B97F4A7C15
 _MASK = (1 << 64) - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class MechanismRun:
     """Policy and the requests that it runs on, as `vulcan_cache.simulate` takes them."""
 
     policy: Policy
@@ -39,7 +46,7 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
-class Mechanism:
+class CacheMechanism:
     """`functions` are those that a policy needs for it, `others` those it may have.
 
     `kernel` compiles the kernel, or loads it; `run` gives misses, missed bytes, bypassed requests and a hash of what
@@ -50,7 +57,7 @@ class Mechanism:
     functions: tuple[str, ...]
     others: tuple[str, ...]
     kernel: Callable[[], Kernel]
-    run: Callable[[Kernel, Run], tuple[int, int, int, int]]
+    run: Callable[[Kernel, MechanismRun], tuple[int, int, int, int]]
     object_bytes: int
 
 
@@ -80,12 +87,13 @@ def _queues() -> Kernel:
     return queues  # type: ignore[no-any-return]
 
 
-def _ranked(kernel: Kernel, run: Run) -> tuple[int, int, int, int]:
+def _ranked(kernel: Kernel, run: MechanismRun) -> tuple[int, int, int, int]:
     from vulcan_cache.kernels.heap import new_nodes
 
-    common, records, scores = _common(run, layout.LAYOUT, layout.RECORD)
+    native, common, records = _common(run, layout.LAYOUT, layout.RECORD)
+    scores = native.scores
     return kernel(
-        (scores["priority"], scores.get("admit", 0), *common[0]),
+        (scores["priority"], scores.get("admit", 0), *common[0], *_handlers(native, RANKING_EVENTS)),
         *common[1:],
         records.view(np.int64),
         run.sample_size,
@@ -96,10 +104,11 @@ def _ranked(kernel: Kernel, run: Run) -> tuple[int, int, int, int]:
     )
 
 
-def _queued(kernel: Kernel, run: Run) -> tuple[int, int, int, int]:
-    common, _, scores = _common(run, queue_layout.LAYOUT, queue_layout.RECORD)
+def _queued(kernel: Kernel, run: MechanismRun) -> tuple[int, int, int, int]:
+    native, common, _ = _common(run, queue_layout.LAYOUT, queue_layout.RECORD)
+    decisions = (native.scores[name] for name in MECHANISMS["queues"].functions)
     return kernel(
-        (*(scores[name] for name in MECHANISMS["queues"].functions), *common[0]),
+        (*decisions, *common[0], *_handlers(native, QUEUE_EVENTS)),
         *common[1:],
         _shares_are_fixed(run.policy),
         np.zeros(queue_layout.QUEUES + 1),
@@ -110,12 +119,17 @@ def _queued(kernel: Kernel, run: Run) -> tuple[int, int, int, int]:
 def _shares_are_fixed(policy: Policy) -> bool:
     """Whether `share` reads nothing that changes while a trace runs, so that it need not be asked again and again."""
     plan = policy.function("share").plan
-    return set(plan.features) <= {"queue", "cache.capacity"} and not plan.statistics
+    return set(plan.features) <= {"queue", "cache.capacity"} and not plan.statistics and not plan.variables
 
 
-def _common(run: Run, where: Layout, record: int) -> tuple[tuple[Any, ...], NDArray[np.float64], Mapping[str, int]]:
-    """What every kernel takes, the addresses of events first; the records; the addresses of the policy's functions."""
-    native = run.policy.native(where, hurried=len(run.objects) < HURRIED)
+def _handlers(native: Native, events: tuple[str, ...]) -> tuple[int, ...]:
+    """Return the addresses of the policy's handlers, 0 for those it does not have, and of `release`."""
+    return (*(native.events.get(name, 0) for name in events), native.release)
+
+
+def _common(run: MechanismRun, where: Layout, record: int) -> tuple[Native, tuple[Any, ...], NDArray[np.float64]]:
+    """Return the policy's machine code, what every kernel takes (the addresses of observations first), the records."""
+    native = run.policy.native(where, hurried=len(run.objects) < FAST_COMPILE)
     records = _aligned(run.object_count * record, record)
     common = (
         (native.enter, native.update, native.leave),
@@ -123,14 +137,14 @@ def _common(run: Run, where: Layout, record: int) -> tuple[tuple[Any, ...], NDAr
         run.sizes,
         run.times,
         float(run.weight),
-        native.new_globals(),
+        native.new_globals(run.sample_seed),
         records,
         native.new_statistics(run.object_count),
         np.uint64(native.entity_slots),
         run.capacity,
         run.measure_from,
     )
-    return common, records, native.scores
+    return native, common, records
 
 
 def _aligned(slots: int, record: int) -> NDArray[np.float64]:
@@ -144,10 +158,10 @@ _WORD, _HALF_WORD = 8, 4
 _NODE = 2 * _WORD  # of the heap; only objects in the cache have one
 _LINKS = 2 * _HALF_WORD
 
-MECHANISMS: Mapping[str, Mechanism] = {
-    "heap": Mechanism(("priority",), ("admit",), _heap, _ranked, layout.RECORD * _WORD + _HALF_WORD + _NODE),
-    "sample": Mechanism(("priority",), ("admit",), _sample, _ranked, layout.RECORD * _WORD + _HALF_WORD),
-    "queues": Mechanism(
+MECHANISMS: Mapping[str, CacheMechanism] = {
+    "heap": CacheMechanism(("priority",), ("admit",), _heap, _ranked, layout.RECORD * _WORD + _HALF_WORD + _NODE),
+    "sample": CacheMechanism(("priority",), ("admit",), _sample, _ranked, layout.RECORD * _WORD + _HALF_WORD),
+    "queues": CacheMechanism(
         ("share", "insert", "hit", "tail", "keep"), (), _queues, _queued, queue_layout.RECORD * _WORD + _LINKS
     ),
 }

@@ -29,7 +29,7 @@ that never came before; how many the latest are; the share of requests that foll
 
 
 @dataclass(frozen=True, slots=True)
-class Scale:
+class ProbeScale:
     """Magnitudes that policies see on an instance: its duration, the number of resident objects and their sizes."""
 
     requests: int
@@ -38,7 +38,7 @@ class Scale:
 
 
 @dataclass(frozen=True, slots=True)
-class Probe:
+class CacheProbe:
     """Probe trace at the scale of the instances, so that a policy's constants mean the same on both.
 
     Times, the size of the cache and the sizes of objects are multiples of those in the trace; `settings` are the
@@ -53,7 +53,7 @@ class Probe:
     settings: Mapping[str, Any]
 
     @classmethod
-    def of(cls, scales: Sequence[Scale], settings: Mapping[str, Any]) -> Probe:
+    def of(cls, scales: Sequence[ProbeScale], settings: Mapping[str, Any]) -> CacheProbe:
         """Make the probe for instances of these scales: the geometric mean of each."""
         random = np.random.RandomState(1)  # its stream is the same in every version of numpy
         objects = _objects(random)

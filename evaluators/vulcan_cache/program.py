@@ -20,7 +20,7 @@ from vulcan.python_policy.policy import ProgramFailed, ProgramPolicy, RunningPro
 from vulcan.task import Json, Metrics
 from vulcan_cache import program_loop
 from vulcan_cache.evaluator import CacheEvaluator, metrics_of
-from vulcan_cache.simulate import Result
+from vulcan_cache.simulate import CacheResult
 from vulcan_traces import EMBEDDED
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ SHORTER = 40_000
 """Requests of each of the generated workloads that are the default: a program is a hundred times slower than Anvil."""
 
 BLOCK = (128, 384)
-"""The fewest and the most requests that a program is told at a time, where it is told of them in blocks."""
+"""Minimum and maximum block length, in requests, if a program receives requests in blocks."""
 
 _MAX_ROWS = 1024
 _PROBE_REQUESTS = 2000
@@ -48,7 +48,7 @@ class ProgramEvaluator(CacheEvaluator):
     }
 
     def mechanism_parameters(self, settings: Mapping[str, Json]) -> dict[str, Json]:
-        """How a program is told of requests."""
+        """Return the notification mode: request by request, or in blocks."""
         return {"told": "one by one" if settings["one_by_one"] else "in blocks"}
 
     def prepare(self, instances: Sequence[Instance]) -> None:
@@ -62,14 +62,14 @@ class ProgramEvaluator(CacheEvaluator):
     def rungs(self, instances: Sequence[Instance]) -> Sequence[Rung]:
         """See `vulcan.evaluator.OffersRungs`: spatial samples, each told once."""
         return [
-            replace(rung, instances=tuple(_told_once(i) if i not in instances else i for i in rung.instances))
+            replace(rung, instances=tuple(_read_once(i) if i not in instances else i for i in rung.instances))
             for rung in super().rungs(instances)
         ]
 
     def evaluate(self, policy: Policy | ProgramPolicy, instance: Instance) -> Metrics:
         """See `vulcan.evaluator.Evaluator`. Raises ProgramFailed where a decision cannot be carried out.
 
-        A program that is told of requests in blocks is run twice, with blocks that are cut elsewhere: one that sees
+        A program that is notified of requests in blocks is run twice, with blocks that are cut elsewhere: one that sees
         more of them than its hooks are given does not decide the same, and has failed.
         """
         p = cast(dict[str, Any], instance.parameters)
@@ -81,7 +81,7 @@ class ProgramEvaluator(CacheEvaluator):
         result = replay_program(program, *given, count, blocks())
         if p["told"] == "in blocks" and replay_program(program, *given, count, blocks()) != result:
             raise ProgramFailed(
-                "failed", "it decides otherwise when it is run again with the same requests in other blocks"
+                "failed", "it decides differently when run again with the same requests in other blocks"
             )
         return metrics_of(result)
 
@@ -93,7 +93,7 @@ class ProgramEvaluator(CacheEvaluator):
         return f"{cast('int', result.evictions) & (2**64 - 1):016x}"
 
 
-def _told_once(instance: Instance) -> Instance:
+def _read_once(instance: Instance) -> Instance:
     return replace(instance, parameters={**instance.parameters, "told": "once"})
 
 
@@ -112,11 +112,11 @@ def replay_program(
     measure_from: int = 0,
     object_count: int | None = None,
     blocks: Iterator[int] | None = None,
-) -> Result:
+) -> CacheResult:
     """Run a program over a trace, starting with an empty cache of `capacity` bytes; requests from `measure_from` count.
 
     `objects` and `sizes` have shape (requests,): dense ids in order of first appearance, and bytes. The program runs in
-    a process of its own (`ProgramPolicy.within`). With `blocks`, endless lengths, it is told so many requests at a
+    a process of its own (`ProgramPolicy.hosted_by`). With `blocks`, endless lengths, it is told this many requests at a
     time, which takes far fewer messages; else of no request before it has made every decision on those before. The
     result is the same for every program that sees only what its hooks are given. Raises ProgramFailed where it decides
     what cannot be.
@@ -135,7 +135,7 @@ def replay_program(
         with policy.start(capacity) as running:
             _follow(running, kept)
     measured = sizes[measure_from:]
-    return Result(
+    return CacheResult(
         len(measured),
         int(measured.sum(dtype=np.int64)),
         int(state[replay.MISSES]),
@@ -147,13 +147,13 @@ def replay_program(
 
 @dataclass(frozen=True, slots=True)
 class _Cache:
-    """What the kernel works on."""
+    """State of a replay that the kernel advances."""
 
     objects: NDArray[np.uint32]
     sizes: NDArray[np.uint32]
     capacity: int
     measure_from: int
-    told: int
+    hooks: int
     resident_size: NDArray[np.int64]
     state: NDArray[np.int64]
     rows: NDArray[np.int64]
@@ -167,9 +167,17 @@ def _follow(running: RunningProgram, cache: _Cache) -> None:
     answers = np.empty(0, np.int64)
     while True:
         filled = replay.advance(
-            objects, sizes, len(objects), capacity, cache.measure_from, cache.told, cache.resident_size, state, rows,
+            objects,
+            sizes,
+            len(objects),
+            capacity,
+            cache.measure_from,
+            cache.hooks,
+            cache.resident_size,
+            state,
+            rows,
             answers,
-        )  # fmt: skip
+        )
         if state[replay.DUE] == replay.NOT_THERE:
             raise _not_there(cache, int(answers[0]))
         reply = running.tell(rows[:filled].tobytes()) if filled else b""
@@ -187,7 +195,7 @@ def _follow_in_blocks(running: RunningProgram, cache: _Cache, blocks: Iterator[i
     from vulcan_cache.kernels import replay
 
     objects, sizes, state = cache.objects, cache.sizes, cache.state
-    decides = cache.told & 1 << replay.ADMIT
+    decides = cache.hooks & 1 << replay.ADMIT
     stop = 0
     while stop < len(objects):
         start, stop = stop, min(stop + next(blocks), len(objects))
@@ -196,9 +204,17 @@ def _follow_in_blocks(running: RunningProgram, cache: _Cache, blocks: Iterator[i
         answers = np.frombuffer(running.tell(rows.tobytes()), np.int64)
         state[replay.DUE] = replay.GO_ON
         replay.advance(
-            objects, sizes, stop, cache.capacity, cache.measure_from, decides, cache.resident_size, state, cache.rows,
+            objects,
+            sizes,
+            stop,
+            cache.capacity,
+            cache.measure_from,
+            decides,
+            cache.resident_size,
+            state,
+            cache.rows,
             answers,
-        )  # fmt: skip
+        )
         if state[replay.DUE] == replay.NOT_THERE:
             raise _not_there(cache, int(answers[state[replay.TAKEN]]))
         if state[replay.DUE] != replay.FINISHED:
@@ -227,7 +243,7 @@ def _nothing() -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
 
 @cache
 def _loop() -> bytes:
-    """The code of `vulcan_cache.program_loop`."""
+    """Return the code of `vulcan_cache.program_loop`."""
     return marshal.dumps(compile(inspect.getsource(program_loop), "<loop>", "exec"))
 
 

@@ -11,13 +11,13 @@ from vulcan.anvil import Policy
 from vulcan.errors import UserError, did_you_mean
 from vulcan.task import Task
 from vulcan_cache.layout import MAX_SAMPLED
-from vulcan_cache.mechanisms import MECHANISMS, Mechanism, Run, generator_state
+from vulcan_cache.mechanisms import MECHANISMS, CacheMechanism, MechanismRun, generator_state
 
-__all__ = ["Result", "check_sample_size", "generator_state", "mechanism_for", "mechanism_named", "simulate"]
+__all__ = ["CacheResult", "check_sample_size", "generator_state", "mechanism_for", "mechanism_named", "simulate"]
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class CacheResult:
     """Counts over the measured requests. `bypassed` are misses of objects larger than the cache or not admitted.
 
     `evictions` is a hash of the sequence of all objects that were evicted or not admitted, None where it is not known.
@@ -52,7 +52,7 @@ def simulate(
     object_count: int | None = None,
     times: NDArray[np.float64] | None = None,
     weight: int = 1,
-) -> Result:
+) -> CacheResult:
     """Run a policy of one of the cache tasks over a trace, starting with an empty cache.
 
     `objects` and `sizes` have shape (requests,): dense ids in order of first appearance, and bytes. `capacity` is
@@ -66,7 +66,7 @@ def simulate(
     used = mechanism_for(policy.task, mechanism)
     misses, missed_bytes, bypassed, evicted = used.run(
         used.kernel(),
-        Run(
+        MechanismRun(
             policy=policy,
             objects=objects,
             sizes=sizes,
@@ -80,17 +80,17 @@ def simulate(
         ),
     )
     measured = sizes[measure_from:]
-    return Result(len(measured), int(measured.sum(dtype=np.int64)), misses, missed_bytes, bypassed, int(evicted))
+    return CacheResult(len(measured), int(measured.sum(dtype=np.int64)), misses, missed_bytes, bypassed, int(evicted))
 
 
-def mechanism_named(name: str) -> Mechanism:
+def mechanism_named(name: str) -> CacheMechanism:
     """Raises UserError where there is none of that name."""
     if name not in MECHANISMS:
         raise UserError(f"no mechanism {name!r}{did_you_mean(name, MECHANISMS)} (known: {', '.join(MECHANISMS)})")
     return MECHANISMS[name]
 
 
-def mechanism_for(task: Task, name: str) -> Mechanism:
+def mechanism_for(task: Task, name: str) -> CacheMechanism:
     """The mechanism of that name. Raises UserError where there is none, or policies of the task are not for it."""
     found = mechanism_named(name)
     declared = {signature.function for signature in task.functions}

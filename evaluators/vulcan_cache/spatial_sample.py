@@ -1,4 +1,4 @@
-"""Spatial samples of a trace: all requests for one in so many objects, chosen by a hash of the object.
+"""Spatial samples of a trace: all requests for one in N objects, chosen by a hash of the object.
 
 A cache smaller by the same factor behaves on such a sample much as the whole one does on the trace (Waldspurger et
 al., Efficient MRC Construction with SHARDS, FAST 2015). A policy on a sample is shown what it would see in the full
@@ -32,12 +32,12 @@ _VERSION = 1
 
 
 def sample_digest(digest: str, one_in: int) -> str:
-    """The digest of the sample of one in so many objects of the trace of that digest."""
+    """Return the digest of the sample of one in N objects of the trace of that digest."""
     return hashlib.sha256(json.dumps(["spatial sample", _VERSION, digest, one_in]).encode()).hexdigest()
 
 
 def sample_of(trace: Trace, one_in: int) -> Trace:
-    """The requests for one in `one_in` of the trace's objects, kept in the user's cache directory as traces are.
+    """Return the requests for one in `one_in` of the trace's objects, kept in the user's cache directory as traces are.
 
     Its `times` are the numbers that the requests have in the trace. The objects of a sparser sample are all in the
     denser ones. Raises UserError where the sample has no request.
@@ -57,7 +57,7 @@ def _sampled(trace: Trace, one_in: int) -> RawRequests:
 
 
 def _mixed(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """A hash of each key: the finaliser of splitmix64 (Steele, Lea and Flood, OOPSLA 2014)."""
+    """Return a hash of each key: the finaliser of splitmix64 (Steele, Lea and Flood, OOPSLA 2014)."""
     z = keys + np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -69,8 +69,8 @@ def _mixed(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
 LADDER = ((100, 1 / 3), (10, 0.3))
 """One in how many objects is in the sample of each rung, and the share of candidates that the rung keeps."""
 
-KEPT_BY_ONE_RUNG = 0.1
-"""The share that goes on where there is one rung, about that of two together: searches came to a given score sooner
+KEEP_SINGLE_RUNG = 0.1
+"""The share that continues where there is one rung, about that of two together: searches came to a given score sooner
 than with 0.15 and with 0.07 (docs/results.md)."""
 
 MIN_RESIDENTS = 2000
@@ -78,7 +78,7 @@ MIN_RESIDENTS = 2000
 
 
 def make_rungs(instances: Sequence[Instance], residents: Sequence[float]) -> tuple[Rung, ...]:
-    """The rungs for instances whose caches hold about so many objects, the cheapest first.
+    """Return the rungs for instances whose caches hold about this many objects, the cheapest first.
 
     Where a cache would hold too few objects at a rung's rate, the instance stands there as it does on the next rung:
     as a denser sample, or as it is. A rung that has nothing cheaper than the next one is left out.
@@ -92,17 +92,17 @@ def make_rungs(instances: Sequence[Instance], residents: Sequence[float]) -> tup
             cost = math.fsum(n / f for n, f in zip(requests, factors, strict=True)) / math.fsum(requests)
             rungs.append(Rung(f"R={1 / one_in:g}", cheaper, keep, cost))
     if len(rungs) == 1:
-        rungs[0] = replace(rungs[0], keep=KEPT_BY_ONE_RUNG)
+        rungs[0] = replace(rungs[0], keep=KEEP_SINGLE_RUNG)
     return tuple(rungs)
 
 
 def _sparsest(residents: float, at_most: int) -> int:
-    """One in how many objects the sample has, and 1 for the whole trace."""
+    """Return one in how many objects the sample has, and 1 for the whole trace."""
     return max((f for f, _ in LADDER if f <= at_most and residents / f >= MIN_RESIDENTS), default=1)
 
 
 def sampled(instance: Instance, one_in: int) -> Instance:
-    """The instance on a sample of one in so many objects; itself for 1."""
+    """Return the instance on a sample of one in N objects; itself for 1."""
     if one_in == 1:
         return instance
     digest = sample_digest(cast(str, instance.parameters["digest"]), one_in)

@@ -5,8 +5,8 @@
 runs the known algorithms and policies of the task `congestion_control`.
 """
 
-from vulcan_link.result import FlowResult, Result
+from vulcan_link.result import FlowResult, LinkResult
 from vulcan_link.scenario import Flow, Queue, Scenario
 from vulcan_link.simulate import simulate
 
-__all__ = ["Flow", "FlowResult", "Queue", "Result", "Scenario", "simulate"]
+__all__ = ["Flow", "FlowResult", "LinkResult", "Queue", "Scenario", "simulate"]

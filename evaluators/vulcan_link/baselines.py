@@ -16,7 +16,7 @@ FIXED_WINDOW = 40.0
 
 
 @dataclass(frozen=True, slots=True)
-class Baseline:
+class LinkBaseline:
     """Baseline: an algorithm of the simulator; `parameter` is its number where it takes one."""
 
     algorithm: str
@@ -24,13 +24,15 @@ class Baseline:
     parameter: float = 0.0
 
 
-_KINDS: Mapping[str, Baseline] = {
-    "fixed": Baseline("fixed", parameter=FIXED_WINDOW),
-    "bdp-oracle": Baseline("bdp-oracle", "bound"),
+_KINDS: Mapping[str, LinkBaseline] = {
+    "fixed": LinkBaseline("fixed", parameter=FIXED_WINDOW),
+    "bdp-oracle": LinkBaseline("bdp-oracle", "bound"),
 }
 """Those that are not compared as they are."""
 
-BASELINES: Mapping[str, Baseline] = {name: _KINDS.get(name, Baseline(name)) for name in ALGORITHMS if name != "policy"}
+BASELINES: Mapping[str, LinkBaseline] = {
+    name: _KINDS.get(name, LinkBaseline(name)) for name in ALGORITHMS if name != "policy"
+}
 """By name, in the order in which they are shown: every algorithm that the simulator has."""
 
 

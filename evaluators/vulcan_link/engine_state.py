@@ -48,7 +48,7 @@ SOURCES = 5
     RECEIVE_WINDOW,
     ROUND_END,  # the policy's round trips: DELIVERED_COUNT that ends one
     SLOW_START,  # 1 while the mechanism runs slow start for a policy
-    CALLED,  # 1 where the policy is asked once a round trip
+    CALLED,  # 1 where the policy is asked once per round trip
     ASK,  # why the policy is to be asked now: a cause of `record`, or -1
     RECOVERING,  # whether recovery was under way before the acknowledgement at hand
     SLOW_START_BY_MECHANISM,
@@ -90,7 +90,7 @@ SOURCES = 5
 ) = range(77)
 FLOW_SLOTS = 80
 
-RETRANSMISSION, PROBE, REORDERING = range(3)  # what the timer is for
+RETRANSMISSION, PROBE, REORDERING = range(3)  # purpose of the timer
 
 # A row a packet, by its sequence number modulo the rows.
 SENT_AT, DELIVERED_THEN, DELIVERED_TIME_THEN, FIRST_SENT_THEN, FLAGS, TRANSMISSION, LIMITED_THEN = range(7)

@@ -19,14 +19,14 @@ from vulcan_link.baselines import BASELINES, simulator_digest
 from vulcan_link.result import metrics_of
 from vulcan_link.scenario import Flow, Queue, Scenario
 from vulcan_link.simulate import simulate
-from vulcan_link.workloads import NONE, WORKLOADS, Workload, buffer_in_packets, fair_share, parse_competitors
+from vulcan_link.workloads import NONE, WORKLOADS, LinkWorkload, buffer_in_packets, fair_share, parse_competitors
 from vulcan_traces.links import LinkTrace, cut_link, load_link, repeated
 
 log = logging.getLogger(__name__)
 
 DELAY_MS = 20.0
 BUFFER = "1bdp"
-"""What a link that is named has by default."""
+"""Defaults of a link named by the user."""
 
 _SECOND = 1e9
 _MAX_FLOWS = 100
@@ -60,7 +60,7 @@ class LinkEvaluator:
     def __init__(self) -> None:
         self._links: dict[tuple[str, str | None], LinkTrace] = {}
         self._parts: dict[tuple[str, int, int], LinkTrace] = {}
-        self._probe: Probe | None = None
+        self._probe: LinkProbe | None = None
 
     def instances(self, settings: Mapping[str, Json], split: Split) -> Sequence[Instance]:
         """See `vulcan.evaluator.Evaluator`."""
@@ -69,7 +69,7 @@ class LinkEvaluator:
         paths = [path for spec in given for path in self._named(spec, settings, split)] or self._generated(settings)
         return tuple(
             self._instance(path, delay, buffer, settings)
-            for path in _with_labels_of_their_own(paths)
+            for path in _with_distinct_labels(paths)
             for delay, buffer in product(path.delays, path.buffers)
         )
 
@@ -82,7 +82,7 @@ class LinkEvaluator:
         link = load_link("constant:rate=1,seconds=1")
         simulate(Scenario(link, Queue(packets=10), (Flow("reno"),), duration_s=0.2))  # compiles the kernel, or loads it
         searched = [scenario for instance, scenario in scenarios if instance.split == "train"]
-        self._probe = Probe.of(searched) if searched else None
+        self._probe = LinkProbe.of(searched) if searched else None
 
     def evaluate(self, policy: Policy, instance: Instance) -> Metrics:
         """See `vulcan.evaluator.Evaluator`; the metrics are those of `vulcan_link.result`."""
@@ -103,7 +103,7 @@ class LinkEvaluator:
         return {name: baseline.kind for name, baseline in BASELINES.items()}
 
     def evaluate_baseline(self, name: str, instance: Instance) -> Metrics:
-        """See `vulcan.evaluator.Evaluator`; a result is kept on disk by all that it depends on."""
+        """See `vulcan.evaluator.Evaluator`; a result is cached on disk by all that it depends on."""
         baseline = BASELINES[name]
         of: dict[str, Json] = {k: v for k, v in instance.parameters.items() if k not in ("link", "link_format")}
         return cached_metrics(
@@ -123,7 +123,7 @@ class LinkEvaluator:
         )
 
     def _named(self, spec: str, settings: Mapping[str, Json], split: Split) -> list[_Path]:
-        """A link that the user names, cut along time."""
+        """Return a link that the user names, cut along time."""
         link = self._loaded(spec, cast("str | None", settings["link_format"]))
         whole = repeated(link, round(cast(float, settings["duration_s"]) * _SECOND)) if split.by == "time" else link
         return [
@@ -143,7 +143,7 @@ class LinkEvaluator:
     def _generated(self, settings: Mapping[str, Json]) -> list[_Path]:
         return [self._of(workload, part, settings) for part, known in WORKLOADS.items() for workload in known]
 
-    def _of(self, workload: Workload, part: SplitName, settings: Mapping[str, Json]) -> _Path:
+    def _of(self, workload: LinkWorkload, part: SplitName, settings: Mapping[str, Json]) -> _Path:
         if settings["link_format"] is not None:
             raise UserError("--link-format is for link traces, and no --link is given")
         link = self._loaded(workload.link, None)
@@ -188,13 +188,13 @@ class LinkEvaluator:
         return self._links[spec, format]
 
     def _link(self, instance: Instance) -> LinkTrace:
-        """The part of the link's trace that the instance is measured on."""
+        """Return the part of the link's trace that the instance is measured on."""
         p = cast(dict[str, Any], instance.parameters)
         key = (p["digest"], p["from_ns"], p["to_ns"])
         if key not in self._parts:
             whole = repeated(self._loaded(p["link"], p["link_format"]), p["repeated_ns"])
             if whole.digest != p["digest"]:
-                raise UserError(f"{p['link']}: the trace is not what it was when the instances were made")
+                raise UserError(f"{p['link']}: the trace has changed since the instances were made")
             self._parts[key] = cut_link(whole, p["from_ns"], p["to_ns"])
         return self._parts[key]
 
@@ -228,7 +228,7 @@ def _scenario(instance: Instance, algorithm: str, link: LinkTrace, parameter: fl
 
 
 def _check(settings: Mapping[str, Json]) -> None:
-    """What no part of the simulator would say as clearly."""
+    """Check settings whose errors the simulator would report less clearly."""
     duration, flows, loss = (cast(Any, settings[name]) for name in ("duration_s", "flows", "loss"))
     if not 0 < duration <= 100_000:
         raise UserError(f"duration {duration} s: above 0 and at most 100000")
@@ -258,8 +258,8 @@ def _parts(split: Split) -> list[tuple[SplitName, tuple[float, float]]]:
     return [("train", (0.0, first)), ("validation", (first, second)), ("test", (second, 1.0))]
 
 
-def _with_labels_of_their_own(paths: Sequence[_Path]) -> list[_Path]:
-    """Links of the same name in one part are told apart by the folders that they lie in."""
+def _with_distinct_labels(paths: Sequence[_Path]) -> list[_Path]:
+    """Links of the same name in one part are distinguished by the folders that they lie in."""
     specs: dict[tuple[str, str], set[str]] = {}
     for path in paths:
         specs.setdefault((path.label, path.split), set()).add(path.spec)
@@ -281,13 +281,13 @@ _MAX = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Probe:
+class LinkProbe:
     """Probe: some of the instances for a short time, so that a policy's constants mean the same on both."""
 
     scenarios: tuple[Scenario, ...]
 
     @classmethod
-    def of(cls, scenarios: Sequence[Scenario]) -> Probe:
+    def of(cls, scenarios: Sequence[Scenario]) -> LinkProbe:
         """The probe for instances of these scenarios: the one that most flows share, and the narrowest and the widest
         path of the others."""
         by_width = sorted(scenarios, key=lambda s: s.link.mean_rate * s.flows[0].round_trip_ms)
@@ -318,17 +318,17 @@ SHARE = 0.15
 """Of the time of a run."""
 
 KEEP = 0.15
-"""The share of candidates that goes on to whole runs."""
+"""The share of candidates that continue to whole runs."""
 
 COST = 0.3
-"""What it costs: more than its share of the time, for slow start is the busiest, and beginning a run costs too."""
+"""Cost of the rung: more than its share of the time, as slow start is the busiest phase and start-up is not free."""
 
 MIN_SECONDS = 2.0
 """A shorter run is little more than slow start."""
 
 
 def make_rungs(instances: Sequence[Instance]) -> tuple[Rung, ...]:
-    """The rung for these instances; none where all of them are short."""
+    """Return the rung for these instances; none where all of them are short."""
     cheaper = tuple(_shortened(instance) for instance in instances)
     if cheaper == tuple(instances):
         return ()

@@ -54,7 +54,7 @@ class FlowResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class LinkResult:
     """Result of a simulation: totals of the link, and each flow.
 
     `utilisation` is the share of the link's capacity in the measured time that was used: of the bytes that its
@@ -99,11 +99,11 @@ class Result:
 # Metrics of a run: all of them, whatever the objective.
 
 MIN_DELAY_MS = 1e-5
-"""What PolicySmith adds to the delay, so that none at all can be divided by."""
+"""Constant that PolicySmith adds to the delay, to avoid a division by zero."""
 
 
-def metrics_of(result: Result, flows: int, base_rtt_ms: float, share: float) -> dict[str, float]:
-    """The metrics of a run whose first `flows` flows are the policy's.
+def metrics_of(result: LinkResult, flows: int, base_rtt_ms: float, share: float) -> dict[str, float]:
+    """Return the metrics of a run whose first `flows` flows are the policy's.
 
     `share` is how much of the link is fairly theirs, `base_rtt_ms` their round-trip time without a queue. Of the link,
     with all its flows: `utilisation` (share of its capacity), `capacity_mbps`, `jain` (Jain's index of the flows'
@@ -145,7 +145,7 @@ def metrics_of(result: Result, flows: int, base_rtt_ms: float, share: float) -> 
 
 
 def _weighted(flows: Sequence[FlowResult], values: Sequence[float]) -> float:
-    """The mean over delivered packets."""
+    """Return the mean over delivered packets."""
     weights = [flow.delivered for flow in flows]
     total = sum(weights)
     return sum(w * v for w, v in zip(weights, values, strict=True)) / total if total else 0.0

@@ -37,7 +37,7 @@ class Queue:
 
     def __post_init__(self) -> None:
         if self.kind not in ("droptail", "codel"):
-            raise UserError(f"queue {self.kind!r}: it is droptail or codel")
+            raise UserError(f"queue {self.kind!r}: it must be droptail or codel")
         for name in ("packets", "bytes", "mark_packets"):
             limit = getattr(self, name)
             if limit is not None and limit < 1:
@@ -96,9 +96,9 @@ class Flow:
                 f"needed are 1 <= initial window <= receive window <= {MAX_PACKETS}"
             )
         if self.called not in ("ack", "round"):
-            raise UserError(f"flow: called {self.called!r}; it is ack or round")
+            raise UserError(f"flow: called {self.called!r}; it must be ack or round")
         if self.slow_start not in ("mechanism", "policy"):
-            raise UserError(f"flow: slow start by {self.slow_start!r}; it is mechanism or policy")
+            raise UserError(f"flow: slow start by {self.slow_start!r}; it must be mechanism or policy")
 
     @property
     def round_trip_ms(self) -> float:
@@ -112,7 +112,7 @@ class Scenario:
 
     Counts and delays are of the time from `measure_from_s` to `duration_s`. `loss` is the probability that a packet
     is lost on its way to the queue, drawn from `seed`. `link_offset_s` is how far into its trace the link is at time
-    0. `jitter_us` delays acknowledgements by a random time up to it, drawn anew for each millisecond, in order.
+    0. `jitter_us` delays acknowledgements by a random time up to it, redrawn for each millisecond, in order.
     `clock_ms` is for comparisons with an emulator that acts on the ticks of a clock: acknowledgements are handed over
     on multiples of it, and the times that queueing delays count from are rounded down to them (0: exact). With
     `drain`, flows stop sending new data at `duration_s` and the measured time ends when the last packet has left the

@@ -17,7 +17,7 @@ from vulcan_link.aqm.manager import QueueManager, decisions_of_state
 from vulcan_link.kernels.random_numbers import generator_state
 from vulcan_link.kernels.receiver import QUICK_PACKETS
 from vulcan_link.policy_state import GLOBALS
-from vulcan_link.result import FlowResult, Result
+from vulcan_link.result import FlowResult, LinkResult
 from vulcan_link.scenario import HEADERS, Flow, Queue, Scenario
 from vulcan_traces.links import LinkTrace
 
@@ -33,7 +33,7 @@ def simulate(
     manager: QueueManager | None = None,
     series: bool = False,
     series_interval_ms: float = 100.0,
-) -> Result:
+) -> LinkResult:
     """Run the scenario; flows whose algorithm is `policy` ask the given one.
 
     With `series`, the result has each flow's window, packets in flight, smoothed round trip and counts every
@@ -112,7 +112,7 @@ def _algorithm(flow: Flow, policy: Policy | None) -> Algorithm:
 
 
 def _policy(policy: Policy | None, count: int) -> tuple[tuple[int, int, int], NDArray[np.float64]]:
-    """The addresses of the policy's functions, and what it reads, a row for each flow."""
+    """Return the addresses of the policy's functions, and what it reads, a row for each flow."""
     if policy is None:
         return (0, 0, 0), np.zeros((count, GLOBALS))
     from vulcan_link.policy_state import LAYOUT
@@ -126,7 +126,7 @@ def _policy(policy: Policy | None, count: int) -> tuple[tuple[int, int, int], ND
 def _flows(
     scenario: Scenario, algorithms: list[Algorithm], rate: float
 ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
-    """The flows' records before they start, what only the mechanism sees of them, and when they start."""
+    """Return the flows' records before they start, what only the mechanism sees of them, and when they start."""
     count = len(scenario.flows)
     flows = np.zeros((count, flow_state.SLOTS))
     own = np.zeros((count, m.FLOW_SLOTS), np.int64)
@@ -155,7 +155,7 @@ def _flows(
         mine[m.SLOW_START_BY_MECHANISM] = flow.slow_start == "mechanism"
         mine[m.QUICK] = QUICK_PACKETS
         mine[m.DELAYS_ACKS] = flow.delayed_acks
-        mine[m.FORESEES] = algorithm.foresees
+        mine[m.FORESEES] = algorithm.is_offline
     return flows, own, dues
 
 
@@ -200,7 +200,7 @@ def _power_of_two(least: int) -> int:
 
 
 def _percentile(bins: NDArray[np.int64], share: float) -> float:
-    """The lower edge, ms, of the bin that holds the smallest delay which that share does not exceed."""
+    """Return the lower edge, ms, of the bin that holds the smallest delay which that share does not exceed."""
     total = int(bins.sum())
     if total == 0:
         return 0.0
@@ -225,7 +225,7 @@ def _result(
     events: int,
     sampled: NDArray[np.float64] | None,
     interval: int,
-) -> Result:
+) -> LinkResult:
     begin = scenario.measure_from_s
     end = max(scenario.duration_s, int(link[m.LAST_DEPARTURE]) / SECOND) if scenario.drain else scenario.duration_s
     offset = scenario.link_offset_s
@@ -237,10 +237,11 @@ def _result(
     )
     seconds = end - begin
     carried = sum(
-        int(c[m.GONE]) * 32 + int(c[m.CARRIED_BYTES]) * 8 if scenario.link.kind == "opportunities"
+        int(c[m.GONE]) * 32 + int(c[m.CARRIED_BYTES]) * 8
+        if scenario.link.kind == "opportunities"
         else int(c[m.CARRIED_BYTES]) * 8
         for c in counted
-    )  # fmt: skip
+    )
     gone = int(counted[:, m.GONE].sum())
     series = {}
     if sampled is not None:
@@ -248,7 +249,7 @@ def _result(
         series["time_s"] = np.repeat(
             (np.arange(sampled.shape[1]) * (interval / SECOND))[:, None], len(scenario.flows), axis=1
         )
-    return Result(
+    return LinkResult(
         flows=per_flow,
         seconds=seconds,
         capacity_bps=rate,

@@ -4,6 +4,6 @@
 """
 
 from vulcan_load.cluster import Cluster
-from vulcan_load.simulate import BASELINES, BOUND, Result, simulate
+from vulcan_load.simulate import BASELINES, BOUND, LoadResult, simulate
 
-__all__ = ["BASELINES", "BOUND", "Cluster", "Result", "simulate"]
+__all__ = ["BASELINES", "BOUND", "Cluster", "LoadResult", "simulate"]

@@ -1,4 +1,4 @@
-"""What is simulated: servers, balancers, and how much is asked of them."""
+"""Model of a simulated cluster: servers, balancers, and their load."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Cluster:
     servers differ: `even` not at all, `mixed` every other one has a third of the others' speed, `noisy` each is slowed
     down to three tenths now and then, by neighbours that nobody sees. Speeds have a mean of 1.
 
-    At every request its balancer asks `probes` servers, drawn anew, for a report, that is there `delay_ms` later.
+    At every request its balancer asks `probes` servers, redrawn, for a report, that is there `delay_ms` later.
     """
 
     servers: int = 20
@@ -41,20 +41,24 @@ class Cluster:
 
     def __post_init__(self) -> None:
         for name, least, most in (
-            ("servers", 2, 1000), ("cores", 1, 256), ("balancers", 1, 1000), ("probes", 2, self.servers),
-            ("requests", 100, 5_000_000), ("seed", 0, 2**31),
-        ):  # fmt: skip
+            ("servers", 2, 1000),
+            ("cores", 1, 256),
+            ("balancers", 1, 1000),
+            ("probes", 2, self.servers),
+            ("requests", 100, 5_000_000),
+            ("seed", 0, 2**31),
+        ):
             value = getattr(self, name)
             if not least <= value <= most:
-                raise UserError(f"{name} is {value}: from {least} to {most} are possible")
+                raise UserError(f"{name} is {value}: must be from {least} to {most}")
         if not 0.01 <= self.load < 1:
             raise UserError(f"load is {self.load}: from 0.01 to below 1 is possible, for at 1 queues grow without end")
         if not (0 <= self.delay_ms <= 1000 and 0 < self.mean_ms <= 1000):
             raise UserError("delay_ms is from 0 to 1000, and mean_ms above 0 and at most 1000")
         if self.service not in SERVICES:
-            raise UserError(f"service {self.service!r}: it is one of {', '.join(SERVICES)}")
+            raise UserError(f"service {self.service!r}: it must be one of {', '.join(SERVICES)}")
         if self.machines not in MACHINES:
-            raise UserError(f"machines {self.machines!r}: they are one of {', '.join(MACHINES)}")
+            raise UserError(f"machines {self.machines!r}: they must be one of {', '.join(MACHINES)}")
 
 
 # Random inputs of a simulation: arrivals, work, servers asked for reports, and server speeds.
@@ -70,7 +74,7 @@ SLOW_SPEED, SLOW_MS, FAST_MS = 0.3, 200.0, 800.0
 
 
 @dataclass(frozen=True)
-class Workload:
+class ServiceWorkload:
     """`arrivals` (requests,) in ms; `work` (requests,) in ms at speed 1; `balancer` (requests,) by number;
     `probed` (requests, probes), distinct servers. From `changes[s, k]`, ms, server s has the speed `speeds[s, k]` until
     the next change, the last one for ever; changes[s, 0] is 0.
@@ -85,7 +89,7 @@ class Workload:
     speeds: Numbers
 
     @classmethod
-    def of(cls, cluster: Cluster) -> Workload:
+    def of(cls, cluster: Cluster) -> ServiceWorkload:
         """Draw it all from the cluster's seed: the same for the same cluster, whatever the policy."""
         draw = np.random.Generator(np.random.PCG64(cluster.seed))
         count = cluster.requests
@@ -118,7 +122,7 @@ def unit_work(service: str, uniform: Numbers, other: Numbers) -> Numbers:
 
 
 def pareto_moment(order: int) -> float:
-    """The moment of that order of the bounded Pareto distribution whose smallest value is 1."""
+    """Return the moment of that order of the bounded Pareto distribution whose smallest value is 1."""
     tail = 1.0 - SPREAD**-SHAPE
     return float(SHAPE / (SHAPE - order) * (1.0 - SPREAD ** (order - SHAPE)) / tail)
 

@@ -10,13 +10,13 @@ from vulcan.anvil import Policy
 from vulcan.errors import UserError
 from vulcan.evaluator import BaselineKind, Instance, Rung, SplitName
 from vulcan.task import Json, Metrics, Split
-from vulcan_load.cluster import Cluster, Workload
+from vulcan_load.cluster import Cluster, ServiceWorkload
 from vulcan_load.simulate import BASELINES, BOUND, simulate
 
 _DRAWS: tuple[tuple[SplitName, int], ...] = (("train", 0), ("validation", 1), ("test", 2))
 _SEEDS_APART = 1_000_003
 _TEST_ONLY = ("exponential", "bimodal")
-"""Services of the test that the search never saw, beside its own."""
+"""Services of the test that the search never saw, alongside its own."""
 
 _PROBED, _SAMPLED = 400, 0.2
 """Requests that tell policies apart, and the share of the requests on the first rung."""
@@ -29,8 +29,8 @@ class LoadEvaluator:
     """
 
     def __init__(self) -> None:
-        self._workloads: dict[Cluster, Workload] = {}
-        self._probes: tuple[Workload, ...] | None = None
+        self._workloads: dict[Cluster, ServiceWorkload] = {}
+        self._probes: tuple[ServiceWorkload, ...] | None = None
 
     def instances(self, settings: Mapping[str, Json], split: Split) -> Sequence[Instance]:
         """See `vulcan.evaluator.Evaluator`."""
@@ -41,10 +41,17 @@ class LoadEvaluator:
                 for machines in dict.fromkeys(given["machines"]):
                     for load in dict.fromkeys(given["load"]):
                         cluster = Cluster(
-                            servers=given["servers"], cores=given["cores"], balancers=given["balancers"], load=load,
-                            service=service, machines=machines, probes=given["probes"], delay_ms=given["delay"],
-                            requests=given["requests"], seed=given["workload_seed"] + draw * _SEEDS_APART,
-                        )  # fmt: skip
+                            servers=given["servers"],
+                            cores=given["cores"],
+                            balancers=given["balancers"],
+                            load=load,
+                            service=service,
+                            machines=machines,
+                            probes=given["probes"],
+                            delay_ms=given["delay"],
+                            requests=given["requests"],
+                            seed=given["workload_seed"] + draw * _SEEDS_APART,
+                        )
                         parameters: dict[str, Json] = {slot: getattr(cluster, slot) for slot in Cluster.__slots__}
                         found.append(Instance(f"{machines}@{load:g}-{service}", name, parameters))
         if not found:
@@ -61,7 +68,7 @@ class LoadEvaluator:
             self._workload(instance)
         searched = [i for i in instances if i.split == "train"] or list(instances)
         short = [replace(cluster_of(instance), requests=_PROBED) for instance in searched]
-        self._probes = tuple(Workload.of(cluster) for cluster in short)
+        self._probes = tuple(ServiceWorkload.of(cluster) for cluster in short)
 
     def evaluate(self, policy: Policy, instance: Instance) -> Metrics:
         """See `vulcan.evaluator.Evaluator`; the metrics are those of `vulcan_load.Result`."""
@@ -85,7 +92,7 @@ class LoadEvaluator:
         return f"{digest:016x}"
 
     def rungs(self, instances: Sequence[Instance]) -> Sequence[Rung]:
-        """See `vulcan.evaluator.OffersRungs`: a fifth of the requests, drawn anew."""
+        """See `vulcan.evaluator.OffersRungs`: a fifth of the requests, redrawn."""
         if any(cluster_of(instance).requests * _SAMPLED < 1000 for instance in instances):
             return ()
         cheaper = []
@@ -95,13 +102,13 @@ class LoadEvaluator:
             cheaper.append(Instance(f"{instance.name}, a fifth", "train", parameters))
         return (Rung("a fifth of the requests", tuple(cheaper), 0.4, _SAMPLED),)
 
-    def _workload(self, instance: Instance) -> Workload:
+    def _workload(self, instance: Instance) -> ServiceWorkload:
         cluster = cluster_of(instance)
         if cluster not in self._workloads:
-            self._workloads[cluster] = Workload.of(cluster)
+            self._workloads[cluster] = ServiceWorkload.of(cluster)
         return self._workloads[cluster]
 
 
 def cluster_of(instance: Instance) -> Cluster:
-    """The instance's cluster. Raises UserError for one that cannot be."""
+    """Return the instance's cluster. Raises UserError for one that cannot be."""
     return Cluster(**cast(dict[str, Any], instance.parameters))

@@ -1,4 +1,4 @@
-"""Where the kernel keeps what policies read, and who decides."""
+"""Memory layout of the features, and the numbers of the deciders."""
 
 from vulcan.anvil.feature_layout import Layout, Slot
 

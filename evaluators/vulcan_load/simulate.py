@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from vulcan.anvil import Policy
 from vulcan_load import layout
-from vulcan_load.cluster import Workload
+from vulcan_load.cluster import ServiceWorkload
 from vulcan_load.layout import LAYOUT
 
 BASELINES = {
@@ -29,7 +29,7 @@ WARM_UP = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class LoadResult:
     """`latencies` (requests,) from arrival to the end, ms, and `chosen` (requests,) servers, of all requests.
 
     `busy` (servers,) is the share of the time until the last arrival that a server's cores work. `decisions` is a hash
@@ -47,7 +47,7 @@ class Result:
         return self.latencies[round(WARM_UP * len(self.latencies)) :]
 
     def percentile(self, share: float) -> float:
-        """The smallest latency, ms, that so many of the measured ones do not exceed."""
+        """Return the smallest latency, ms, that this many of the measured ones do not exceed."""
         ranked = np.sort(self.measured)
         return float(ranked[max(math.ceil(share * len(ranked)) - 1, 0)])
 
@@ -63,7 +63,7 @@ class Result:
         }
 
 
-def simulate(who: Policy | str, workload: Workload) -> Result:
+def simulate(who: Policy | str, workload: ServiceWorkload) -> LoadResult:
     """Send every request of the workload where a policy of the task `load_balancing`, or a known one, says.
 
     `vulcan_load.kernels.engine` has the rules. Known are `BASELINES`, and of those who know everything `least_work` and
@@ -85,8 +85,23 @@ def simulate(who: Policy | str, workload: Workload) -> Result:
     latencies, chosen = np.zeros(cluster.requests), np.zeros(cluster.requests, np.int64)
     busy = np.zeros(cluster.servers)
     decisions = run(
-        number, addresses, workload.arrivals, workload.work, workload.balancer, workload.probed, workload.changes,
-        workload.speeds, cluster.cores, cluster.delay_ms, cluster.seed, shown, np.zeros(pairs * layout.RECORD),
-        statistics, slots, latencies, chosen, busy,
-    )  # fmt: skip
-    return Result(latencies, chosen, busy / (cluster.cores * float(workload.arrivals[-1])), int(decisions))
+        number,
+        addresses,
+        workload.arrivals,
+        workload.work,
+        workload.balancer,
+        workload.probed,
+        workload.changes,
+        workload.speeds,
+        cluster.cores,
+        cluster.delay_ms,
+        cluster.seed,
+        shown,
+        np.zeros(pairs * layout.RECORD),
+        statistics,
+        slots,
+        latencies,
+        chosen,
+        busy,
+    )
+    return LoadResult(latencies, chosen, busy / (cluster.cores * float(workload.arrivals[-1])), int(decisions))

@@ -5,9 +5,9 @@
 runs a policy of the task `spot_single`, or a known one, over windows of availability.
 """
 
-from vulcan_spot.job import Job, Prices
-from vulcan_spot.runs import Runs
+from vulcan_spot.job import Prices, SpotJob
+from vulcan_spot.runs import JobRuns
 from vulcan_spot.simulate import simulate
 from vulcan_spot.windows import Windows
 
-__all__ = ["Job", "Prices", "Runs", "Windows", "simulate"]
+__all__ = ["JobRuns", "Prices", "SpotJob", "Windows", "simulate"]

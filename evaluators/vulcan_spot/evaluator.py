@@ -1,4 +1,4 @@
-"""What the evaluators of the two spot tasks have in common."""
+"""Base class of the evaluators of the two spot tasks."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from vulcan.baseline_cache import cached_metrics
 from vulcan.errors import UserError
 from vulcan.evaluator import BaselineKind, Instance
 from vulcan.task import Json, Metrics, Split
-from vulcan_spot.job import SECONDS, Job, Prices
+from vulcan_spot.job import SECONDS, Prices, SpotJob
 from vulcan_spot.plan import environments_of, instance_of, job_of, jobs_of, prices_of, runs_in
-from vulcan_spot.runs import Runs
+from vulcan_spot.runs import JobRuns
 from vulcan_spot.simulate import BASELINES, BOUND, BOUND_VERSION, REGION_BASELINES, simulate, simulate_regions
 from vulcan_spot.windows import Place, Windows, places_of
 from vulcan_traces.spot import EMBEDDED_REGIONS, EMBEDDED_SPOT, SpotTrace, load_spot
@@ -26,7 +26,7 @@ from vulcan_traces.spot import EMBEDDED_REGIONS, EMBEDDED_SPOT, SpotTrace, load_
 # Metrics of an instance: many runs of one job in one environment.
 
 
-def metrics_of(runs: Runs, gap: int, job: Job, prices: Prices) -> dict[str, float]:
+def metrics_of(runs: JobRuns, gap: int, job: SpotJob, prices: Prices) -> dict[str, float]:
     """Means over all runs, of which none is left out.
 
     Costs are in dollars; `std_cost` is the standard deviation over runs. `missed` is the share of runs that missed the
@@ -53,7 +53,7 @@ def metrics_of(runs: Runs, gap: int, job: Job, prices: Prices) -> dict[str, floa
     }
 
 
-def public_score(cost: float, job: Job, prices: Prices) -> float:
+def public_score(cost: float, job: SpotJob, prices: Prices) -> float:
     """From 0 to 100; 0 where on-demand and spot cost the same."""
     on_demand, spot = (price * job.duration / SECONDS for price in (prices.on_demand, prices.spot))
     return 100 * min(1.0, max(0.0, (on_demand - cost) / (on_demand - spot))) if on_demand > spot else 0.0
@@ -74,37 +74,37 @@ class WindowsEvaluator(ABC):
     """
 
     embedded: ClassVar[Mapping[str, Sequence[str]]]
-    """The environments, by split, that are meant where none is given."""
+    """Default environments, by split."""
 
-    known: ClassVar[Iterable[str]]
-    """The names of the baselines, but for the bound."""
+    baseline_names: ClassVar[Iterable[str]]
+    """Names of the baselines, excluding the bound."""
 
-    kept_as: ClassVar[str]
-    """Stands for this evaluator in what is kept on disk."""
+    cache_name: ClassVar[str]
+    """Name of this evaluator in the keys of cached results."""
 
     def __init__(self) -> None:
         self._loaded: dict[tuple[str, str | None, int], Regions] = {}
         self._windows: dict[tuple[str, str], Windows] = {}
-        self._probes: tuple[tuple[Windows, Job, Prices], ...] | None = None
+        self._probes: tuple[tuple[Windows, SpotJob, Prices], ...] | None = None
 
     @abstractmethod
     def load(self, spec: str, meaning: str | None, nodes: int) -> Regions:
-        """The traces of an environment. Raises UserError."""
+        """Return the traces of an environment. Raises UserError."""
 
     @abstractmethod
     def label(self, spec: str, regions: Regions) -> str:
-        """A short name of an environment."""
+        """Return a short name of an environment."""
 
     @abstractmethod
     def details(self, regions: Regions) -> Mapping[str, Json]:
-        """What stands of an environment in an instance's parameters, besides what every environment has."""
+        """Return the parameters of an environment that are specific to this evaluator."""
 
     @abstractmethod
     def windows(self, regions: Regions, places: Sequence[Place]) -> Windows:
-        """The windows of an environment at these places."""
+        """Return the windows of an environment at these places."""
 
     @abstractmethod
-    def simulate(self, who: Policy | str, windows: Windows, job: Job, prices: Prices) -> Runs:
+    def simulate(self, who: Policy | str, windows: Windows, job: SpotJob, prices: Prices) -> JobRuns:
         """Run a policy, or a baseline of that name."""
 
     def instances(self, settings: Mapping[str, Json], split: Split) -> Sequence[Instance]:
@@ -162,17 +162,17 @@ class WindowsEvaluator(ABC):
 
     def baselines(self) -> Mapping[str, BaselineKind]:
         """See `vulcan.evaluator.Evaluator`."""
-        return {**dict.fromkeys(self.known, "baseline"), BOUND: "bound"}
+        return {**dict.fromkeys(self.baseline_names, "baseline"), BOUND: "bound"}
 
     def evaluate_baseline(self, name: str, instance: Instance) -> Metrics:
-        """See `vulcan.evaluator.Evaluator`; the bound is kept on disk by availability, windows and job."""
+        """See `vulcan.evaluator.Evaluator`; the bound is cached on disk by availability, windows and job."""
         if name != BOUND:
             return self._measure(name, instance)
         of: dict[str, Json] = {k: v for k, v in instance.parameters.items() if k not in ("trace", "meaning")}
-        return cached_metrics([self.kept_as, name, BOUND_VERSION, of], lambda: self._measure(name, instance))
+        return cached_metrics([self.cache_name, name, BOUND_VERSION, of], lambda: self._measure(name, instance))
 
-    def metrics(self, runs: Runs, gap: int, job: Job, prices: Prices) -> dict[str, float]:
-        """What is measured of the runs of an instance."""
+    def metrics(self, runs: JobRuns, gap: int, job: SpotJob, prices: Prices) -> dict[str, float]:
+        """Return the metrics of the runs of an instance."""
         return metrics_of(runs, gap, job, prices)
 
     def _measure(self, who: Policy | str, instance: Instance) -> Metrics:
@@ -201,7 +201,7 @@ def _shortest(regions: Regions) -> tuple[SpotTrace, ...]:
 
 
 def _check_names(instances: Sequence[Instance]) -> None:
-    """Raises UserError where two instances of a split share a name, for results are told apart by it."""
+    """Raises UserError where two instances of a split share a name, for results are distinguished by it."""
     seen = set()
     for instance in instances:
         if (instance.split, instance.name) in seen:
@@ -213,7 +213,7 @@ def _check_names(instances: Sequence[Instance]) -> None:
 
 
 def _digest(regions: Regions) -> str:
-    """A hash of the content of all traces, in their order."""
+    """Return a hash of the content of all traces, in their order."""
     return hashlib.sha256("".join(trace.digest for traces in regions for trace in traces).encode()).hexdigest()
 
 
@@ -224,14 +224,14 @@ class SpotEvaluator(WindowsEvaluator):
     """An environment is one region."""
 
     embedded = EMBEDDED_SPOT
-    known = BASELINES
-    kept_as = "spot"
+    baseline_names = BASELINES
+    cache_name = "spot"
 
     def load(self, spec: str, meaning: str | None, nodes: int) -> Regions:
         return (load_spot(spec, meaning=meaning, nodes=nodes),)
 
     def label(self, spec: str, regions: Regions) -> str:
-        """The trace's; of several windows, the last telling part of the path."""
+        """Return the trace's; of several windows, the last telling part of the path."""
         (traces,) = regions
         if len(traces) == 1:
             return traces[0].name
@@ -244,7 +244,7 @@ class SpotEvaluator(WindowsEvaluator):
     def windows(self, regions: Regions, places: Sequence[Place]) -> Windows:
         return Windows.of(regions[0], places)
 
-    def simulate(self, who: Policy | str, windows: Windows, job: Job, prices: Prices) -> Runs:
+    def simulate(self, who: Policy | str, windows: Windows, job: SpotJob, prices: Prices) -> JobRuns:
         return simulate(who, windows, job, prices)
 
 
@@ -263,14 +263,14 @@ class MultiRegionEvaluator(WindowsEvaluator):
     """An environment is a set of regions: windows are cut at the same times in all, and a job begins in region 0."""
 
     embedded = _EMBEDDED
-    known = REGION_BASELINES
-    kept_as = "spot regions"
+    baseline_names = REGION_BASELINES
+    cache_name = "spot regions"
 
     def load(self, spec: str, meaning: str | None, nodes: int) -> Regions:
         return load_regions(spec, meaning, nodes)
 
     def label(self, spec: str, regions: Regions) -> str:
-        """The names of the first regions, and how many more there are."""
+        """Return the names of the first regions, and how many more there are."""
         names = [traces[0].name for traces in regions]
         if len(names) <= _NAMED:
             return "+".join(names)
@@ -282,16 +282,16 @@ class MultiRegionEvaluator(WindowsEvaluator):
     def windows(self, regions: Regions, places: Sequence[Place]) -> Windows:
         return Windows.of_regions(regions, places)
 
-    def simulate(self, who: Policy | str, windows: Windows, job: Job, prices: Prices) -> Runs:
+    def simulate(self, who: Policy | str, windows: Windows, job: SpotJob, prices: Prices) -> JobRuns:
         return simulate_regions(who, windows, job, prices)
 
-    def metrics(self, runs: Runs, gap: int, job: Job, prices: Prices) -> dict[str, float]:
+    def metrics(self, runs: JobRuns, gap: int, job: SpotJob, prices: Prices) -> dict[str, float]:
         """Besides, `moves`, the mean of a run."""
         return {**super().metrics(runs, gap, job, prices), "moves": float(runs.moves.mean())}
 
 
 def load_regions(spec: str, meaning: str | None, nodes: int) -> Regions:
-    """The traces of each region: of a directory each file, of specifications with `::` between them each one.
+    """Return the traces of each region: of a directory each file, of specifications with `::` between them each one.
 
     Raises UserError where the regions' traces do not go together.
     """

@@ -1,4 +1,4 @@
-"""What the two spot tasks declare in common: what a policy sees of the job, the market and its VM; settings, goals."""
+"""Declarations shared by the two spot tasks: features of the job, the market and its VM; settings; objectives."""
 
 from __future__ import annotations
 
@@ -18,15 +18,17 @@ JOB = Global(
         Feature("elapsed_s", "int", "seconds", 0.0, 3 * MAX, "time since it began"),
         Feature("progress_s", "int", "seconds", 0.0, MAX, "work done so far"),
         Feature("work_left_s", "int", "seconds", 1.0, MAX, "work still to do: duration_s - progress_s"),
+        Feature("time_left_s", "int", "seconds", -3 * MAX, MAX, "time until the deadline: deadline_s - elapsed_s"),
         Feature(
-            "time_left_s", "int", "seconds", -3 * MAX, MAX, "time until the deadline: deadline_s - elapsed_s"
-        ),
-        Feature(
-            "slack_s", "int", "seconds", -5 * MAX, MAX,
+            "slack_s",
+            "int",
+            "seconds",
+            -5 * MAX,
+            MAX,
             "time to spare if a VM started now and kept running: time_left_s - work_left_s - overhead_s",
         ),
     ),
-)  # fmt: skip
+)
 
 VM = Global(
     name="vm",
@@ -42,7 +44,7 @@ VM = Global(
 
 
 def market(where: str, changed: str) -> Global:
-    """The argument `spot`. The texts say where it is observed, and since when a spell is counted."""
+    """Return the argument `spot`. The texts say where it is observed, and since when a spell is counted."""
     return Global(
         name="spot",
         meaning=f"the market of spot VMs{where}",

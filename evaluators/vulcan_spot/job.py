@@ -1,4 +1,4 @@
-"""What is to be computed by when, and what it costs."""
+"""Job and prices: the work, its deadline, and the cost of VMs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MAX = 10_000 * SECONDS
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class SpotJob:
     """Work that takes `duration` seconds of a running VM, to be done `deadline` seconds after its begin.
 
     A VM that starts or restarts does no work for its first `overhead` seconds. Raises UserError for a job that even an
@@ -29,7 +29,7 @@ class Job:
             raise UserError(f"{self}: not even an on-demand VM that starts at once meets the deadline")
 
     @classmethod
-    def of_hours(cls, duration: float, deadline: float, overhead: float) -> Job:
+    def of_hours(cls, duration: float, deadline: float, overhead: float) -> SpotJob:
         """From hours, which are rounded to whole seconds. Raises UserError."""
         if not all(abs(hours) < MAX for hours in (duration, deadline, overhead)):
             raise UserError("duration, deadline and overhead should be at most 10,000 hours")
@@ -55,7 +55,7 @@ class Prices:
     def __post_init__(self) -> None:
         if not 0 <= self.spot <= self.on_demand < 1e9:
             raise UserError(
-                f"prices: spot {self.spot:g} and on-demand {self.on_demand:g} dollars an hour; "
+                f"prices: spot {self.spot:g} and on-demand {self.on_demand:g} dollars per hour; "
                 "spot should cost at least 0 and at most as much as on-demand"
             )
         if not 0 <= self.missed < 1e9:

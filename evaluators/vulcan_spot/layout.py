@@ -1,13 +1,31 @@
-"""Where the kernel keeps what policies read: the globals of a run, and a record a region."""
+"""Memory layout of the features: the globals of a run, and a record per region."""
 
 from vulcan.anvil.feature_layout import Layout, Slot
 
 # Float64 slots of the globals.
 (
-    DURATION, DEADLINE, OVERHEAD, GAP, ELAPSED, PROGRESS, WORK_LEFT, TIME_LEFT, SLACK,
-    AVAILABLE, SPELL, PRICE_RATIO, LAST, HELD, OVERHEAD_LEFT, RUNNING, PREEMPTIONS,
-    COUNT, SEEN_REGIONS, HERE, GLOBALS,
-) = range(21)  # fmt: skip
+    DURATION,
+    DEADLINE,
+    OVERHEAD,
+    GAP,
+    ELAPSED,
+    PROGRESS,
+    WORK_LEFT,
+    TIME_LEFT,
+    SLACK,
+    AVAILABLE,
+    SPELL,
+    PRICE_RATIO,
+    LAST,
+    HELD,
+    OVERHEAD_LEFT,
+    RUNNING,
+    PREEMPTIONS,
+    COUNT,
+    SEEN_REGIONS,
+    HERE,
+    GLOBALS,
+) = range(21)
 
 # Float64 slots of a region's record. SEEN_AT is the kernel's own.
 SEEN, AGE, TICKS_SEEN, SEEN_SPELL, VISITS, SEEN_AT, RECORD = range(7)

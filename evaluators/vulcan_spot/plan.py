@@ -1,4 +1,4 @@
-"""What the settings of the two spot tasks have in common: environments, jobs and prices, as instances."""
+"""Settings shared by the two spot tasks: environments, jobs and prices, as instances."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, cast
 from vulcan.errors import UserError
 from vulcan.evaluator import Instance, SplitName
 from vulcan.task import Json, Split
-from vulcan_spot.job import Job, Prices
+from vulcan_spot.job import Prices, SpotJob
 
 Part = tuple[SplitName, float, float]
 
@@ -16,7 +16,7 @@ MAX_RUNS = 10_000
 
 
 def parts_of(split: Split) -> list[Part]:
-    """The split's parts as shares of the time of a trace."""
+    """Return the split's parts as shares of the time of a trace."""
     if split.by == "none":
         return [("train", 0.0, 1.0)]
     first, second = split.train, split.train + split.validation
@@ -32,13 +32,13 @@ def environments_of(
     return [(spec, (cast(SplitName, part), 0.0, 1.0)) for part, specs in embedded.items() for spec in specs]
 
 
-def jobs_of(settings: Mapping[str, Json]) -> list[Job]:
-    """One for each deadline and overhead. Raises UserError for a job that cannot be done."""
+def jobs_of(settings: Mapping[str, Json]) -> list[SpotJob]:
+    """Return one for each deadline and overhead. Raises UserError for a job that cannot be done."""
     duration = cast(float, settings["duration"])
     deadlines, overheads = (cast(list[float], settings[name]) for name in ("deadline", "overhead"))
     if not deadlines or not overheads:
         raise UserError("at least one deadline and one overhead are needed")
-    return [Job.of_hours(duration, deadline, overhead) for deadline in deadlines for overhead in overheads]
+    return [SpotJob.of_hours(duration, deadline, overhead) for deadline in deadlines for overhead in overheads]
 
 
 def prices_of(parameters: Mapping[str, Json]) -> Prices:
@@ -47,7 +47,7 @@ def prices_of(parameters: Mapping[str, Json]) -> Prices:
 
 
 def runs_in(settings: Mapping[str, Json], part: Part, is_cut: bool) -> int:
-    """How many windows a part of an environment has: its share of them where the environment is cut."""
+    """Return how many windows a part of an environment has: its share of them where the environment is cut."""
     count = cast(int, settings["windows"])
     if not 1 <= count <= MAX_RUNS:
         raise UserError(f"{count} windows: from 1 to {MAX_RUNS:,} are needed")
@@ -56,9 +56,9 @@ def runs_in(settings: Mapping[str, Json], part: Part, is_cut: bool) -> int:
 
 
 def instance_of(
-    label: str, part: Part, job: Job, settings: Mapping[str, Json], parameters: Mapping[str, Json]
+    label: str, part: Part, job: SpotJob, settings: Mapping[str, Json], parameters: Mapping[str, Json]
 ) -> Instance:
-    """One environment with one job."""
+    """Return one environment with one job."""
     hours = f"{job.deadline / 3600:g}h+{job.overhead / 3600:g}h"
     return Instance(
         name=f"{label}@{hours}",
@@ -73,6 +73,6 @@ def instance_of(
     )
 
 
-def job_of(parameters: Mapping[str, Any]) -> Job:
-    """The job of an instance."""
-    return Job(parameters["duration_s"], parameters["deadline_s"], parameters["overhead_s"])
+def job_of(parameters: Mapping[str, Any]) -> SpotJob:
+    """Return the job of an instance."""
+    return SpotJob(parameters["duration_s"], parameters["deadline_s"], parameters["overhead_s"])

@@ -1,4 +1,4 @@
-"""What happened when a job ran, once a window; and how the kernels are called for it."""
+"""Results of running a job once per window, and the kernel calls that produce them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from vulcan_spot.job import SECONDS, Job, Prices
+from vulcan_spot.job import SECONDS, Prices, SpotJob
 from vulcan_spot.windows import Windows
 
 Counts = NDArray[np.int64]
@@ -17,8 +17,8 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Runs:
-    """What happened, once a window: all of shape (windows,).
+class JobRuns:
+    """Results per window: all arrays of shape (windows,).
 
     `cost` is in dollars and `finished` in seconds since the job began. A tick that is paid for is paid in full.
     `overruled` are decisions that the safety net changed, `moves` those to another region. `decisions` is a hash of
@@ -38,22 +38,22 @@ class Runs:
 
 @dataclass(frozen=True, slots=True)
 class Decider:
-    """Who decides, as the kernel is told.
+    """The decider of a run, in the form that the kernel takes.
 
-    `number` is one of `baselines.numbers`; a baseline of which `moves_on` is true goes to the next region in turn
+    `number` is one of `baselines.numbers`; a baseline of which `migrates` is true goes to the next region in turn
     instead of waiting. Of a policy: the addresses of the functions that decide and rank, of `enter` and of `update`, 0
     for none; its globals, and the statistics of all regions, as they are before anything is seen.
     """
 
     number: int
     globals: Floats
-    moves_on: bool = False
+    migrates: bool = False
     addresses: tuple[int, int, int, int] = (0, 0, 0, 0)
     statistics: Floats | None = None
 
 
-def run(who: Decider, windows: Windows, job: Job, prices: Prices) -> Runs:
-    """Run the job once a window, by the rules of `vulcan_spot.kernels.engine`."""
+def run(who: Decider, windows: Windows, job: SpotJob, prices: Prices) -> JobRuns:
+    """Run the job once per window, by the rules of `vulcan_spot.kernels.engine`."""
     from vulcan_spot.kernels import engine as kernel
     from vulcan_spot.layout import RECORD
 
@@ -63,14 +63,28 @@ def run(who: Decider, windows: Windows, job: Job, prices: Prices) -> Runs:
     ratio = prices.spot / prices.on_demand if prices.on_demand else 1.0
     results = np.zeros((len(windows.begins), kernel.RESULTS), np.int64)
     decisions = kernel.run(
-        who.number, who.moves_on, who.addresses, who.globals, np.empty_like(who.globals), statistics.copy(),
-        statistics, np.uint64(len(statistics) // regions), np.empty(regions * RECORD),
-        available, windows.begins, windows.ends,
-        job.duration, job.deadline, job.overhead, windows.gap, ratio, results,
-    )  # fmt: skip
+        who.number,
+        who.migrates,
+        who.addresses,
+        who.globals,
+        np.empty_like(who.globals),
+        statistics.copy(),
+        statistics,
+        np.uint64(len(statistics) // regions),
+        np.empty(regions * RECORD),
+        available,
+        windows.begins,
+        windows.ends,
+        job.duration,
+        job.deadline,
+        job.overhead,
+        windows.gap,
+        ratio,
+        results,
+    )
     spot, on_demand = results[:, kernel.SPOT_TICKS], results[:, kernel.ON_DEMAND_TICKS]
     finished = results[:, kernel.FINISHED]
-    return Runs(
+    return JobRuns(
         cost=cost_of(spot, on_demand, finished, windows.gap, job, prices),
         finished=finished,
         spot_ticks=spot,
@@ -83,8 +97,8 @@ def run(who: Decider, windows: Windows, job: Job, prices: Prices) -> Runs:
     )
 
 
-def cheapest(known: Sequence[Runs], windows: Windows, job: Job, prices: Prices) -> Runs:
-    """What no policy can beat; `known` are runs of some policies, dearer than which nothing has to be followed."""
+def cheapest(known: Sequence[JobRuns], windows: Windows, job: SpotJob, prices: Prices) -> JobRuns:
+    """Compute the lowest possible cost; `known` are runs of some policies, and costlier branches are cut off."""
     from vulcan_spot.kernels.least_cost import COUNTS, least_cost
 
     available = np.atleast_2d(windows.available)
@@ -96,12 +110,24 @@ def cheapest(known: Sequence[Runs], windows: Windows, job: Job, prices: Prices) 
     enough = np.min([runs.cost for runs in known], axis=0) + 1e-6
     for i in range(len(best)):
         least_cost(
-            available, windows.begins[i], windows.ends[i], job.duration, job.deadline, job.overhead,
-            windows.gap, unit, prices.spot * hours, prices.on_demand * hours, prices.missed,
-            enough[i], costs, counts, best[i],
-        )  # fmt: skip
+            available,
+            windows.begins[i],
+            windows.ends[i],
+            job.duration,
+            job.deadline,
+            job.overhead,
+            windows.gap,
+            unit,
+            prices.spot * hours,
+            prices.on_demand * hours,
+            prices.missed,
+            enough[i],
+            costs,
+            counts,
+            best[i],
+        )
     finished, spot, on_demand, starts, preempted, moves = best.T
-    return Runs(
+    return JobRuns(
         cost=cost_of(spot, on_demand, finished, windows.gap, job, prices),
         finished=finished,
         spot_ticks=spot,
@@ -113,7 +139,7 @@ def cheapest(known: Sequence[Runs], windows: Windows, job: Job, prices: Prices) 
     )
 
 
-def cost_of(spot: Counts, on_demand: Counts, finished: Counts, gap: int, job: Job, prices: Prices) -> Floats:
+def cost_of(spot: Counts, on_demand: Counts, finished: Counts, gap: int, job: SpotJob, prices: Prices) -> Floats:
     """Dollars, of shape (runs,), for ticks on spot and on demand."""
     paid = (spot * prices.spot + on_demand * prices.on_demand) * gap / SECONDS
     cost: Floats = paid + prices.missed * (finished > job.deadline)

@@ -6,7 +6,7 @@ import numpy as np
 
 from vulcan.anvil import Policy
 from vulcan.errors import UserError
-from vulcan_spot.job import Job, Prices
+from vulcan_spot.job import Prices, SpotJob
 from vulcan_spot.layout import (
     GLOBALS,
     GREEDY,
@@ -17,7 +17,7 @@ from vulcan_spot.layout import (
     SPOT_ONLY,
     UNIFORM_PROGRESS,
 )
-from vulcan_spot.runs import Decider, Runs, cheapest, run
+from vulcan_spot.runs import Decider, JobRuns, cheapest, run
 from vulcan_spot.windows import Windows
 
 BASELINES = {
@@ -28,11 +28,11 @@ BASELINES = {
 }
 BOUND = "least_cost"
 BOUND_VERSION = 1
-"""To be raised when the bound, the rules or the metrics change: its results are kept on disk."""
+"""Version of the bound, the rules and the metrics: raise it when they change, as results are cached on disk."""
 
 
-def simulate(who: Policy | str, windows: Windows, job: Job, prices: Prices | None = None) -> Runs:
-    """Run a policy of the task `spot_single`, or a baseline of that name, once a window.
+def simulate(who: Policy | str, windows: Windows, job: SpotJob, prices: Prices | None = None) -> JobRuns:
+    """Run a policy of the task `spot_single`, or a baseline of that name, once per window.
 
     See `vulcan_spot.kernels.engine` for the rules. Baselines are `on_demand`, `greedy`, `spot_only`, `uniform_progress`
     and `least_cost`, a lower bound on the cost. Raises KeyError for another name.
@@ -44,7 +44,7 @@ def simulate(who: Policy | str, windows: Windows, job: Job, prices: Prices | Non
     if isinstance(who, str):
         return run(Decider(BASELINES[who], np.zeros(GLOBALS)), windows, job, prices)
     native = who.native(LAYOUT)
-    # a region is entered when it is first seen, and a policy for one region is told of every tick alike
+    # a region is entered when it is first seen, and a policy for one region is notified of every tick alike
     addresses = (native.score, 0, native.update, native.update)
     return run(Decider(POLICY, native.new_globals(), addresses=addresses), windows, job, prices)
 
@@ -56,13 +56,13 @@ REGION_BASELINES = {
     "uniform_progress": (UNIFORM_PROGRESS, False),
     "uniform_progress_round_robin": (UNIFORM_PROGRESS, True),
 }
-"""Who decides, and whether it moves on."""
+"""Number of each baseline, and whether it migrates."""
 
 MAX_REGIONS = 64
 
 
-def simulate_regions(who: Policy | str, windows: Windows, job: Job, prices: Prices | None = None) -> Runs:
-    """Run a policy of the task `spot_multi`, or a baseline of that name, once a window.
+def simulate_regions(who: Policy | str, windows: Windows, job: SpotJob, prices: Prices | None = None) -> JobRuns:
+    """Run a policy of the task `spot_multi`, or a baseline of that name, once per window.
 
     `vulcan_spot.kernels.engine` has the rules. Baselines are `on_demand`; `greedy` and `uniform_progress`, which stay
     in the first region; the same with `_round_robin`, which move on to the next region where they would wait; and

@@ -56,7 +56,7 @@ class Windows:
 def places_of(
     traces: Sequence[SpotTrace], seconds: int, count: int, low: float, high: float, spec: str
 ) -> tuple[Place, ...]:
-    """`count` windows of at least so many seconds, from the part of the time between the shares `low` and `high`.
+    """`count` windows of at least this many seconds, from the part of the time between the shares `low` and `high`.
 
     One trace is cut: the windows begin at regular intervals, and reach to the part's end, where a job that is late may
     still run. Several traces are windows already: what lies of each within the part, by its place in the trace it was
@@ -88,7 +88,7 @@ def regular(first: int, last: int, count: int) -> list[int]:
 
 
 def _parts(traces: Sequence[SpotTrace], low: float, high: float) -> list[Place]:
-    """What lies of each trace within the part, if anything."""
+    """Return the section of each trace within the part, if any."""
     whole = [(i, 0, trace.ticks) for i, trace in enumerate(traces)]
     if low <= 0.0 and high >= 1.0:
         return whole

@@ -6,6 +6,6 @@ runs a policy of the task `memory_tiering`; `vulcan_tiering.baselines` has the k
 """
 
 from vulcan_tiering.machine import Machine, Tier
-from vulcan_tiering.simulate import Result, simulate
+from vulcan_tiering.simulate import TieringResult, simulate
 
-__all__ = ["Machine", "Result", "Tier", "simulate"]
+__all__ = ["Machine", "Tier", "TieringResult", "simulate"]

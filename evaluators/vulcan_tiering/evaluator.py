@@ -19,7 +19,7 @@ from vulcan_tiering.baselines import BASELINES
 from vulcan_tiering.baselines.run import run_baseline
 from vulcan_tiering.machine import TIERS, Machine
 from vulcan_tiering.page_sample import make_rungs, sample_of
-from vulcan_tiering.simulate import Result, Samples, sample_accesses, simulate
+from vulcan_tiering.simulate import AccessSamples, TieringResult, sample_accesses, simulate
 from vulcan_traces.memory import MEMORY_WORKLOADS, PageCounts, load_page_counts
 
 log = logging.getLogger(__name__)
@@ -30,10 +30,10 @@ PROBE_PAGES = 256
 
 @dataclass(frozen=True, slots=True)
 class _Evidence:
-    """What an instance runs on: capacity and limit in pages, each of which stands for `weight` ones."""
+    """Inputs of an instance: capacity and limit in pages, each of which represents `weight` pages."""
 
     counts: PageCounts
-    samples: Samples
+    samples: AccessSamples
     capacity: int
     limit: int
     weight: int
@@ -48,7 +48,7 @@ class TieringEvaluator:
 
     def __init__(self) -> None:
         self._counts: dict[tuple[str, int], PageCounts] = {}
-        self._sampled: dict[str, tuple[PageCounts, Samples]] = {}
+        self._sampled: dict[str, tuple[PageCounts, AccessSamples]] = {}
         self._probes: tuple[Instance, ...] | None = None
 
     def instances(self, settings: Mapping[str, Json], split: Split) -> Sequence[Instance]:
@@ -124,7 +124,7 @@ class TieringEvaluator:
         return {name: baseline.kind for name, baseline in BASELINES.items()}
 
     def evaluate_baseline(self, name: str, instance: Instance) -> Metrics:
-        """See `vulcan.evaluator.Evaluator`; a result is kept on disk by all that it depends on."""
+        """See `vulcan.evaluator.Evaluator`; a result is cached on disk by all that it depends on."""
         of: dict[str, Json] = {key: value for key, value in instance.parameters.items() if key != "trace"}
         return cached_metrics(["tiering", name, BASELINES[name].version, of], lambda: self._measured(name, instance))
 
@@ -133,20 +133,32 @@ class TieringEvaluator:
         e = self._evidence(p)
         return metrics_of(
             run_baseline(
-                name, e.counts, e.samples, e.capacity,
-                migration_limit=e.limit, machine=_machine(p),
-                measure_from=p["measure_from"], measure_to=p["measure_to"], weight=e.weight,
+                name,
+                e.counts,
+                e.samples,
+                e.capacity,
+                migration_limit=e.limit,
+                machine=_machine(p),
+                measure_from=p["measure_from"],
+                measure_to=p["measure_to"],
+                weight=e.weight,
             )
-        )  # fmt: skip
+        )
 
-    def _run(self, policy: Policy, parameters: Mapping[str, Json]) -> Result:
+    def _run(self, policy: Policy, parameters: Mapping[str, Json]) -> TieringResult:
         p = cast(dict[str, Any], parameters)
         e = self._evidence(p)
         return simulate(
-            policy, e.counts, e.samples, e.capacity,
-            migration_limit=e.limit, machine=_machine(p),
-            measure_from=p["measure_from"], measure_to=p["measure_to"], weight=e.weight,
-        )  # fmt: skip
+            policy,
+            e.counts,
+            e.samples,
+            e.capacity,
+            migration_limit=e.limit,
+            machine=_machine(p),
+            measure_from=p["measure_from"],
+            measure_to=p["measure_to"],
+            weight=e.weight,
+        )
 
     def _evidence(self, parameters: Mapping[str, Json]) -> _Evidence:
         p = cast(dict[str, Any], parameters)
@@ -177,7 +189,7 @@ _MACHINE = ("fast_tier", "slow_tier", "threads", "migration_stall")
 _SAMPLING = ("sample_period", "sample_seed")
 
 
-def metrics_of(result: Result) -> dict[str, float]:
+def metrics_of(result: TieringResult) -> dict[str, float]:
     """`seconds` of the program, the `fast_share` of accesses, `migrations` of pages and bytes of `slow_traffic`."""
     return {
         "seconds": result.seconds,
@@ -200,9 +212,9 @@ def _check(settings: Mapping[str, Json]) -> None:
         if s[name] not in TIERS:
             raise UserError(f"no memory {s[name]!r} for the {name.replace('_', ' ')} (known: {', '.join(TIERS)})")
     if not 1 <= s["threads"] <= 4096:
-        raise UserError(f"threads is {s['threads']}: from 1 to 4096 are possible")
+        raise UserError(f"threads is {s['threads']}: must be from 1 to 4096")
     if not 0 <= s["migration_stall"] <= 1e9:
-        raise UserError(f"migration stall {s['migration_stall']}: from 0 to 1e9 nanoseconds are possible")
+        raise UserError(f"migration stall {s['migration_stall']}: must be from 0 to 1e9 nanoseconds")
     if not 0 <= s["sample_seed"] < 2**63:
         raise UserError(f"sample seed {s['sample_seed']}: from 0 to 2^63 - 1 are possible")
 
@@ -216,26 +228,36 @@ def _parts(split: Split) -> list[tuple[SplitName, tuple[float, float]]]:
 
 
 def _label(name: str) -> str:
-    """A file's name without its ending; a generated workload's as it is."""
+    """Return a file's name without its ending; a generated workload's as it is."""
     return name if ":" in name else name.removesuffix(".npz")
 
 
 # Sizes as users write them.
 
 _UNITS = {
-    "": 1, "b": 1,
-    "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12,
-    "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40,
-    "kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40,
-}  # fmt: skip
+    "": 1,
+    "b": 1,
+    "kb": 10**3,
+    "mb": 10**6,
+    "gb": 10**9,
+    "tb": 10**12,
+    "k": 2**10,
+    "m": 2**20,
+    "g": 2**30,
+    "t": 2**40,
+    "kib": 2**10,
+    "mib": 2**20,
+    "gib": 2**30,
+    "tib": 2**40,
+}
 _FORM = re.compile(r"(?P<number>[-+]?\d+(?:\.\d*)?|[-+]?\.\d+)\s*(?P<unit>%|[a-z]*)\Z", re.IGNORECASE)
 
 
 def size_in_pages(text: str, whole: int, page_size: int, what: str) -> int:
-    """The number of pages that the text means.
+    """Return the number of pages that the text means.
 
     Bytes (`1000000`, `64MiB`), a share of the `whole`, which is in pages (`10%`), or pages (`1000pages`); rounded down.
-    Raises UserError, saying of `what`, where it is none of these or comes to less than one page.
+    Raises UserError, saying of `what`, where it is none of these or is less than one page.
     """
     match = _FORM.match(text.strip())
     unit = match["unit"].lower() if match else ""

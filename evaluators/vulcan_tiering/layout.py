@@ -1,4 +1,4 @@
-"""Where the kernels keep what policies read: one 64-byte record a page, and the globals of the memory."""
+"""Memory layout of the features: one 64-byte record per page, and the globals of the memory."""
 
 from vulcan.anvil.feature_layout import Layout, Slot
 
@@ -8,9 +8,17 @@ RECORD = 8
 
 # Float64 slots of the globals
 (
-    NOW, PAGES, FAST_CAPACITY, MIGRATIONS, FAST_BANDWIDTH, SLOW_BANDWIDTH, FAST_LATENCY, SLOW_LATENCY, FAST_SHARE,
+    NOW,
+    PAGES,
+    FAST_CAPACITY,
+    MIGRATIONS,
+    FAST_BANDWIDTH,
+    SLOW_BANDWIDTH,
+    FAST_LATENCY,
+    SLOW_LATENCY,
+    FAST_SHARE,
     GLOBALS,
-) = range(10)  # fmt: skip
+) = range(10)
 
 LAYOUT = Layout(
     features={

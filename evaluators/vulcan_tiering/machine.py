@@ -20,20 +20,26 @@ class Tier:
 
 TIERS = {
     "dram": Tier(
-        100.0, 246.0, 246.0,
+        100.0,
+        246.0,
+        246.0,
         "100 ns: Maruf et al., TPP, ASPLOS 2023, figure 2; 246 GB/s: 80 % of the peak of eight channels of DDR5-4800",
     ),
     "cxl": Tier(
-        250.0, 36.0, 36.0,
+        250.0,
+        36.0,
+        36.0,
         "250 ns: the upper end of 170-250 ns in Maruf et al., TPP, ASPLOS 2023, figure 2; 36 GB/s: one Micron CZ120 on "
         "PCIe 5.0 x8 at two reads a write (the vendor's figure, 2023)",
     ),
     "nvm": Tier(
-        305.0, 39.4, 13.9,
+        305.0,
+        39.4,
+        13.9,
         "Optane DC, six modules interleaved: 305 ns random reads, 39.4 GB/s reads, 13.9 GB/s writes (Izraelevitz et "
         "al., Basic Performance Measurements of the Intel Optane DC Persistent Memory Module, 2019)",
     ),
-}  # fmt: skip
+}
 """Presets. DRAM may be the slow tier too, as that of another socket would be, were it slower."""
 
 QUEUEING = 0.1
@@ -51,7 +57,7 @@ LINE = 64.0
 class Machine:
     """`threads` run the program; while `migration_stall` nanoseconds pass for each migrated page, none of them does.
 
-    That is the time to unmap a page, tell all processors and map it anew: some 4 us for an interrupt of all of them,
+    That is the time to unmap a page, tell all processors and map it again: some 4 us for an interrupt of all of them,
     shared by the 32 or more pages that are moved together.
     """
 
@@ -62,16 +68,24 @@ class Machine:
     queueing: float = QUEUEING
 
     def numbers(self, page_size: int, overlap: float, compute: float, weight: float = 1.0) -> NDArray[np.float64]:
-        """What the kernels compute with, by the places that `vulcan_tiering.kernels.cost` names.
+        """Return the parameters of the kernels, at the indices named in `vulcan_tiering.kernels.cost`.
 
         `overlap` is how many loads a thread has outstanding, `compute` the nanoseconds it computes for each; each page
         stands for `weight` ones.
         """
         return np.array(
             [
-                self.fast.latency, self.fast.read, self.fast.write,
-                self.slow.latency, self.slow.read, self.slow.write,
-                self.threads * overlap, compute / self.threads, self.migration_stall, float(page_size), self.queueing,
+                self.fast.latency,
+                self.fast.read,
+                self.fast.write,
+                self.slow.latency,
+                self.slow.read,
+                self.slow.write,
+                self.threads * overlap,
+                compute / self.threads,
+                self.migration_stall,
+                float(page_size),
+                self.queueing,
                 weight,
             ]
-        )  # fmt: skip
+        )

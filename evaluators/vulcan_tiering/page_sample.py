@@ -1,4 +1,4 @@
-"""Spatial sampling of page counts: one page in so many, chosen by a hash of its number.
+"""Spatial sampling of page counts: one page in N, chosen by a hash of its number.
 
 Each page of the sample stands for as many as it is one of. What a policy sees of a page stays as it is.
 """
@@ -11,15 +11,15 @@ from dataclasses import replace
 import numpy as np
 
 from vulcan.evaluator import Instance, Rung
-from vulcan_tiering.simulate import Samples
+from vulcan_tiering.simulate import AccessSamples
 from vulcan_traces.memory import PageCounts
 
 MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 """Fibonacci hashing (Knuth, TAOCP 3, 6.4): the high half of the product says whether a page is in the sample."""
 
 
-def sample_of(counts: PageCounts, samples: Samples, one_in: int) -> tuple[PageCounts, Samples]:
-    """Sample one page in so many, in their order; all pages for 1. At least one page is taken."""
+def sample_of(counts: PageCounts, samples: AccessSamples, one_in: int) -> tuple[PageCounts, AccessSamples]:
+    """Sample one page in N, in their order; all pages for 1. At least one page is taken."""
     if one_in == 1:
         return counts, samples
     hashes = (np.arange(counts.pages, dtype=np.uint64) * MULTIPLIER) >> np.uint64(32)
@@ -38,21 +38,21 @@ def sample_of(counts: PageCounts, samples: Samples, one_in: int) -> tuple[PageCo
         stores=stores,
         arrivals=np.ascontiguousarray(counts.arrivals[chosen]),
     )
-    return fewer, Samples(reads, writes)
+    return fewer, AccessSamples(reads, writes)
 
 
 # Low-fidelity rungs of instances: spatial samples of their pages.
 
 ONE_IN = 8
 KEEP = 0.3
-"""One page in so many is in the sample, and the share of candidates that goes on (`benchmarks/tiering.py --rungs`)."""
+"""One page in N is in the sample, and the share of candidates that continue (`benchmarks/tiering.py --rungs`)."""
 
 MIN_FAST_PAGES = 50
 """Pages that the sample's fast tier must hold: with fewer, a sample says too little."""
 
 
 def make_rungs(instances: Sequence[Instance], capacities: Sequence[int]) -> tuple[Rung, ...]:
-    """One rung for instances whose fast tiers hold so many pages; none where no sample is large enough."""
+    """Return one rung for instances whose fast tiers hold this many pages; none where no sample is large enough."""
     factors = [ONE_IN if capacity >= ONE_IN * MIN_FAST_PAGES else 1 for capacity in capacities]
     if ONE_IN not in factors:
         return ()
@@ -61,7 +61,7 @@ def make_rungs(instances: Sequence[Instance], capacities: Sequence[int]) -> tupl
 
 
 def sampled(instance: Instance, one_in: int) -> Instance:
-    """The instance on a sample of one page in so many; itself for 1."""
+    """Return the instance on a sample of one page in N; itself for 1."""
     if one_in == 1:
         return instance
     return replace(

@@ -21,8 +21,8 @@ _MASK = (1 << 64) - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
-    """What the measured intervals took. `seconds` is the program's time, `accesses` are loads and stores of memory.
+class TieringResult:
+    """Totals of the measured intervals. `seconds` is the program's time, `accesses` are loads and stores of memory.
 
     `hits` are those of the fast tier; `slow_bytes` is what the slow tier carried, migrations included. `moves` is a
     hash of the sequence of all pages that moved; of the pages `mapped` at the end, `fast` are in the fast tier. These
@@ -49,7 +49,7 @@ class Result:
 
 
 @dataclass(frozen=True, eq=False)
-class Samples:
+class AccessSamples:
     """Sampled accesses of each interval and page, of shape (intervals, pages)."""
 
     reads: NDArray[np.uint32]
@@ -59,24 +59,24 @@ class Samples:
 DEFAULT_MACHINE = Machine(TIERS["dram"], TIERS["cxl"])
 
 
-def sample_accesses(counts: PageCounts, period: int, seed: int) -> Samples:
+def sample_accesses(counts: PageCounts, period: int, seed: int) -> AccessSamples:
     """Each access is seen with probability 1 / period; with 1, all are. Raises UserError for a period below 1."""
     from vulcan_tiering.kernels.sampling import sample
 
     if not 1 <= period <= MAX_SAMPLE_PERIOD:
-        raise UserError(f"sample period {period}: from 1 to {MAX_SAMPLE_PERIOD} accesses a sample are possible")
+        raise UserError(f"sample period {period}: must be from 1 to {MAX_SAMPLE_PERIOD} accesses per sample")
     if period == 1:
-        return Samples(np.asarray(counts.loads), np.asarray(counts.stores))
+        return AccessSamples(np.asarray(counts.loads), np.asarray(counts.stores))
     reads, writes = np.zeros((2, counts.intervals, counts.pages), np.uint32)
     state = sample(np.asarray(counts.loads), np.uint64(period), np.uint64(generator_state(seed)), reads)
     sample(np.asarray(counts.stores), np.uint64(period), np.uint64(state), writes)
-    return Samples(reads, writes)
+    return AccessSamples(reads, writes)
 
 
 def simulate(
     policy: Policy,
     counts: PageCounts,
-    samples: Samples,
+    samples: AccessSamples,
     capacity: int,
     *,
     migration_limit: int,
@@ -84,7 +84,7 @@ def simulate(
     measure_from: int = 0,
     measure_to: int | None = None,
     weight: int = 1,
-) -> Result:
+) -> TieringResult:
     """Run a policy of the task `memory_tiering`, starting with no page mapped.
 
     `capacity` is how many pages the fast tier holds, `migration_limit` how many may be copied after each interval. The
@@ -99,11 +99,22 @@ def simulate(
     last = counts.intervals if measure_to is None else measure_to
     moves = rank_all(
         (native.score, native.enter, native.update, native.occasions.get("interval", 0)),
-        counts.loads, counts.stores, samples.reads, samples.writes, counts.arrivals,
-        machine.numbers(counts.page_size, counts.overlap, counts.compute, weight), capacity, migration_limit,
-        measure_from, last, native.new_globals(), records, native.new_statistics(counts.pages),
-        np.uint64(native.entity_slots), *room.arrays(),
-    )  # fmt: skip
+        counts.loads,
+        counts.stores,
+        samples.reads,
+        samples.writes,
+        counts.arrivals,
+        machine.numbers(counts.page_size, counts.overlap, counts.compute, weight),
+        capacity,
+        migration_limit,
+        measure_from,
+        last,
+        native.new_globals(),
+        records,
+        native.new_statistics(counts.pages),
+        np.uint64(native.entity_slots),
+        *room.arrays(),
+    )
     return room.result(int(moves))
 
 
@@ -133,28 +144,42 @@ class Room:
         fast, best, others = np.zeros((3, pages), np.uint8)
         places, rest = np.zeros((2, 2 * pages), np.int64)
         return cls(
-            fast, best, others, np.zeros(pages, np.uint64), places, np.zeros(DIGITS, np.int64), rest,
-            np.zeros(CARRIED), np.zeros(TOTALS),
-        )  # fmt: skip
+            fast,
+            best,
+            others,
+            np.zeros(pages, np.uint64),
+            places,
+            np.zeros(DIGITS, np.int64),
+            rest,
+            np.zeros(CARRIED),
+            np.zeros(TOTALS),
+        )
 
     def arrays(self) -> tuple[NDArray[Any], ...]:
         return (
-            self.fast, self.best, self.others, self.keys, self.pages, self.histogram, self.rest, self.carried,
+            self.fast,
+            self.best,
+            self.others,
+            self.keys,
+            self.pages,
+            self.histogram,
+            self.rest,
+            self.carried,
             self.totals,
-        )  # fmt: skip
+        )
 
-    def result(self, moves: int) -> Result:
+    def result(self, moves: int) -> TieringResult:
         from vulcan_tiering.kernels.state import MAPPED
 
         nanoseconds, accesses, hits, promotions, demotions, slow_bytes = map(float, self.totals)
         mapped, fast = int(self.carried[MAPPED]), int(self.fast.sum())
-        return Result(
+        return TieringResult(
             nanoseconds * 1e-9, accesses, hits, promotions, demotions, slow_bytes, moves=moves, mapped=mapped, fast=fast
         )
 
 
 def generator_state(seed: int) -> int:
-    """Where the generator of the sampling starts: splitmix64 of the seed, but never 0."""
+    """Return the initial state of the sampling generator: splitmix64 of the seed, but never 0."""
     z = (seed + 1) * _GOLDEN & _MASK
     z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 & _MASK
     z = (z ^ (z >> 27)) * 0x94D049BB133111EB & _MASK

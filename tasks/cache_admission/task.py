@@ -22,6 +22,7 @@ from vulcan_cache.interface import (
     TIME_RESOLUTION,
     USED,
     WORKLOAD,
+    cache_events,
 )
 
 OBJECT = Entity(
@@ -71,6 +72,7 @@ SAMPLE = Mechanism(
     "When space is needed, {sample_size} objects of the cache are drawn at random, `priority` is called for each at "
     "that moment, and the one with the lowest priority is evicted. So `now - obj.last_access` is the object's true "
     "idle time.",
+    simultaneous=True,
 )
 HEAP = Mechanism(
     "heap",
@@ -121,6 +123,7 @@ TASK = Task(
     objectives=OBJECTIVES,
     directory=Path(__file__).parent,
     settings=(*WORKLOAD, *RANKING, *READING),
+    events=cache_events((NOW, OBJECT, CACHE, GHOST), admits=True),
     properties=(
         FINITE,
         Property(

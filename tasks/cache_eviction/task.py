@@ -20,6 +20,7 @@ from vulcan_cache.interface import (
     SIZE,
     USED,
     WORKLOAD,
+    cache_events,
 )
 
 OBJECT = Entity(
@@ -50,6 +51,7 @@ SAMPLE = Mechanism(
     "When space is needed, {sample_size} objects of the cache are drawn at random, `priority` is called for each at "
     "that moment, and the one with the lowest priority is evicted. So `now - obj.last_access` is the object's true "
     "idle time.",
+    simultaneous=True,
 )
 HEAP = Mechanism(
     "heap",
@@ -72,6 +74,7 @@ TASK = Task(
     objectives=OBJECTIVES,
     directory=Path(__file__).parent,
     settings=(*WORKLOAD, *RANKING, *READING),
+    events=cache_events((NOW, OBJECT, CACHE, GHOST), admits=False),
     properties=(
         FINITE,
         Property(

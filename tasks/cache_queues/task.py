@@ -14,6 +14,7 @@ from vulcan.task import (
     Setting,
     Task,
     Value,
+    event,
 )
 from vulcan_cache.interface import (
     CAPACITY,
@@ -29,6 +30,7 @@ from vulcan_cache.interface import (
     SIZE,
     USED,
     WORKLOAD,
+    cache_events,
 )
 
 MAX_OBJECTS = float(2**32)
@@ -83,6 +85,8 @@ QUEUES = Global(
 )
 
 QUEUE = Scalar(Feature("queue", "int", "number", 0.0, 4.0, "the number of a queue, 0 for the ghost list"))
+
+SOURCE = Scalar(Feature("source", "int", "number", 1.0, 4.0, "the number of the queue that the object has left"))
 
 GHOST = History(
     name="ghost",
@@ -187,6 +191,15 @@ TASK = Task(
         *WORKLOAD,
         Setting("mechanism", "text", "how the policy's functions are used", "queues", choices=("queues",)),
         *READING,
+    ),
+    events=(
+        *cache_events((*HERE, GHOST), admits=True),
+        event(
+            "on_move",
+            (*HERE, SOURCE),
+            "`obj` has moved to the head of the queue `obj.queue`, by `hit` or by `tail`, from the queue `source`.",
+        ),
+        event("on_forget", HERE, "`obj` is about to leave the ghost list for good, pushed out by others."),
     ),
     properties=(
         Property("to a queue or not", "bounded", "the number stays from -1 to 4", low=-1.0, high=4.0, required=True),

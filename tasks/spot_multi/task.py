@@ -60,6 +60,7 @@ MOVE = Mechanism(
     "and the job goes to the one of the highest number, of equals to the one of the lowest `region.id`. To "
     "move takes the tick: the VM is let go, nothing runs, and what is available in the new region is seen "
     "at the next tick, by `decide`.",
+    simultaneous=True,
 )
 
 TASK = Task(

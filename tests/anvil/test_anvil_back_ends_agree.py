@@ -17,12 +17,15 @@ from vulcan.anvil import Layout, Rejected, check
 from vulcan.registry import find_task
 from vulcan.task import Task
 from vulcan_cache.layout import LAYOUT as CACHE_LAYOUT
+from vulcan_cache.queue_layout import LAYOUT as QUEUE_LAYOUT
 
 CACHE = replace(find_task("cache_eviction"), operations=TOY.operations)
+QUEUES = replace(find_task("cache_queues"), operations=TOY.operations)
 CASES = [
     pytest.param(TOY, TOY_LAYOUT, id="toy"),
     pytest.param(CACHE, CACHE_LAYOUT, id="cache_eviction"),
     pytest.param(TWO, TWO_LAYOUT, id="several functions"),
+    pytest.param(QUEUES, QUEUE_LAYOUT, id="cache_queues"),  # where `obj.queue` has the slot of the ghost list
 ]
 KEYS = (0.0, 1.0, 2.0, float(2**32))
 
@@ -38,7 +41,7 @@ def agree(source: str, task: Task, layout: Layout, random: Random, events: int =
         if key in twin.live and random.random() < 0.3:
             twin.leave(key)
             continue
-        values = values_for(task.interface, random) | {f"{task.signature.entity.name}.id": key}
+        values = twin.consistent(values_for(task.interface, random)) | {f"{task.signature.entity.name}.id": key}
         twin.observe(key, values)
         twin.score(key, values)
     twin.check_memory()

@@ -16,6 +16,7 @@ TABLES = {
     "BINARY": grammar.BINARY, "UNARY": grammar.UNARY, "BOOLEAN": grammar.BOOLEAN, "FUNCTIONS": grammar.FUNCTIONS,
     "COMPARISONS": grammar.COMPARISON_ENTRIES, "CONSTANTS": grammar.CONSTANT_ENTRIES,
     "HISTORY_QUERIES": grammar.HISTORY_QUERIES, "STATEMENTS": grammar.STATEMENTS, "LIMITS": grammar.LIMITS,
+    "STATE_FUNCTIONS": grammar.STATE_FUNCTIONS,
 }  # fmt: skip
 
 
@@ -55,6 +56,7 @@ def test_what_an_entry_accepts_runs_in_the_reference_and_natively_with_the_resul
     twin = Twin(check(example.source, EXAMPLE_TASK), EXAMPLE_LAYOUT)
     for event in EVENTS:
         twin.observe(event["obj.id"], event)
+        twin.handle("on_touch", event["obj.id"], event)
     result = twin.score(SHOWN["obj.id"], SHOWN)  # which compares the two, bit for bit
     twin.check_memory()
     assert result == outcome(example.source)
@@ -70,7 +72,7 @@ def test_what_an_entry_rejects_is_rejected_by_the_rule_that_it_names_and_by_no_o
 
 def test_the_examples_of_an_entry_are_about_it():
     """An example holds what its entry offers; those of operations, statistics and queries say the result."""
-    for operations in (grammar.BINARY, grammar.UNARY, grammar.BOOLEAN, grammar.FUNCTIONS):
+    for operations in (grammar.BINARY, grammar.UNARY, grammar.BOOLEAN, grammar.FUNCTIONS, grammar.STATE_FUNCTIONS):
         for operation in operations.values():
             spelled = operation.syntax.partition("(")[0] if "(" in operation.syntax else operation.syntax.strip("ab ")
             assert spelled in operation.example.text

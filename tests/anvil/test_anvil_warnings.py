@@ -5,14 +5,17 @@
 import pickle
 
 import pytest
-from anvil_toy import HEAD, TOY, returning
+from anvil_state import STATEFUL
+from anvil_toy import HEAD, returning
 
 from vulcan.anvil import check
 from vulcan.anvil.grammar import grammar
 from vulcan.registry import find_task
 
+TOUCH = "def on_touch(now, item, world, past):\n    "
 
-def warned(source: str, task=TOY) -> list[tuple[str, int, int]]:
+
+def warned(source: str, task=STATEFUL) -> list[tuple[str, int, int]]:
     return [(w.rule, w.line, w.column) for w in check(source, task).warnings]
 
 
@@ -62,6 +65,12 @@ WARNED = {
         "«A = 1\n" + returning("now"), HEAD + "    «x = 1\n    return now\n", "«def f(x):\n    return x\n" + returning("now"),
         "def f(x, «y):\n    return x\n" + returning("f(now, 1)"), HEAD + "    «x = 0\n    x += 1\n    return now\n",
         "def f(x):\n    return x\n«def g(x):\n    return f(x)\n" + returning("f(now)"),
+    ],
+    "unused-state": [
+        "class policy:\n    «n = 1\n" + returning("now + policy.n"),
+        "class policy:\n    «n: float = 1\n" + TOUCH + "policy.n = now\n" + returning("now"),
+        "class policy:\n    «a = [0] * 4\n" + TOUCH + "policy.a[3] = 1\n" + returning("now"),
+        "class item:\n    «tag = 1\n" + returning("item.tag + now"),
     ],
     "constant-result": [
         "«" + returning("1"), "«" + returning("0 * now"), "A = 0\n«" + returning("A * now"), "«" + returning("min(item.positive, 1)"),
@@ -117,6 +126,8 @@ SILENT = {
     "a feature that returns early": HEAD + "    for i in range(9):\n        if i > item.whole:\n            return 1\n    return 2\n",
     "a loop's counter": HEAD + "    x = now\n    for i in range(9):\n        x += 1\n    return x\n",
     "a name that says it is not used": HEAD + "    _x = 1\n    return now\n",
+    "state that a handler counts in": "class policy:\n    n = 0\n" + TOUCH + "policy.n += 1\n" + returning("now + policy.n"),
+    "a divisor that the handlers keep above 0": "class policy:\n    n = 1\n" + TOUCH + "policy.n = max(1, now)\n" + returning("now / policy.n"),
     "a docstring behind the end": HEAD + "    return now\n    'nothing more'\n",
 }  # fmt: skip
 
@@ -134,13 +145,13 @@ def test_the_policies_shipped_with_cache_eviction_are_warned_of_nothing():
 
 
 def test_a_message_names_the_operand_its_range_and_what_becomes_of_it():
-    (warning,) = check(returning("now / (item.whole + 1)"), TOY).warnings
+    (warning,) = check(returning("now / (item.whole + 1)"), STATEFUL).warnings
     assert str(warning) == (
         "line 2, column 12: [zero-divisor] `item.whole + 1`, from -999 to 1001, may be 0, and `now / (item.whole + 1)` is 0 "
         "there; " + grammar.WARNINGS["zero-divisor"].hint
     )
     (warning,) = check(
-        HEAD + "    if item.positive >= 1:\n        x = now\n    else:\n        x = 1\n    return x\n", TOY
+        HEAD + "    if item.positive >= 1:\n        x = now\n    else:\n        x = 1\n    return x\n", STATEFUL
     ).warnings
     assert (
         "`item.positive >= 1` always holds (`item.positive` is from 1 to 2^40), so its other branch is never taken"
@@ -168,20 +179,20 @@ def test_nothing_more_is_said_of_what_a_constant_condition_holds():
     ],
 )  # fmt: skip
 def test_a_policy_says_why_its_result_is_always_the_same(source, reason):
-    policy = check(source, TOY)
+    policy = check(source, STATEFUL)
     assert policy.constant == reason
     assert ("constant-result" in {w.rule for w in policy.warnings}) == (reason is not None)
 
 
 def test_other_parameters_bring_other_warnings():
-    policy = check("A = 0\n" + returning("A * now"), TOY)
+    policy = check("A = 0\n" + returning("A * now"), STATEFUL)
     assert policy.constant is not None
     assert policy.with_parameters({"A": 2}).constant is None
 
 
 def test_warnings_are_few_and_pass_between_processes():
     many = HEAD + "    x = 0\n" + "".join(f"    x += now / (item.whole - {i})\n" for i in range(40)) + "    return x\n"
-    warnings = check(many, TOY).warnings
+    warnings = check(many, STATEFUL).warnings
     assert len(warnings) == 20
     assert [w.line for w in warnings] == sorted(w.line for w in warnings)
     assert pickle.loads(pickle.dumps(warnings)) == warnings

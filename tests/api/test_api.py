@@ -45,11 +45,11 @@ def run(runs: Path) -> vulcan.Run:
 @pytest.fixture(scope="module")
 def document(run: vulcan.Run) -> dict[str, Any]:
     """What the report says of it."""
-    return report_document(Report.of(run.place), 0.0)
+    return report_document(Report.of(run.path), 0.0)
 
 
 def test_a_search_gives_its_run(run: vulcan.Run, runs: Path) -> None:
-    assert run.place.parent == runs
+    assert run.path.parent == runs
     assert (run.task, run.state, run.config["seed"], run.config["model"]) == (
         MOOD_TASK, "finished", 3, ["offline/evolve"],
     )  # fmt: skip
@@ -61,7 +61,7 @@ def test_a_search_gives_its_run(run: vulcan.Run, runs: Path) -> None:
 def test_a_run_is_loaded_by_its_place_and_by_its_name(
     run: vulcan.Run, runs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert vulcan.load(run.place) == vulcan.load(str(run.place)) == vulcan.load(run.name, runs) == run
+    assert vulcan.load(run.path) == vulcan.load(str(run.path)) == vulcan.load(run.name, runs) == run
     monkeypatch.setenv("VULCAN_RUNS_DIR", str(runs))
     assert vulcan.load(run.name).summary == run.summary
 
@@ -97,7 +97,7 @@ def test_the_tables_say_what_the_report_says(run: vulcan.Run, document: dict[str
 
 def test_the_metrics_of_a_score_are_those_that_were_measured(run: vulcan.Run) -> None:
     half = run.scores.query("policy == 'half'").set_index(["split", "instance"])["sum"]
-    with closing(open_store(run.place)) as store:
+    with closing(open_store(run.path)) as store:
         measured = {
             (event.split, name): metrics["sum"]
             for event in store.events()
@@ -108,7 +108,7 @@ def test_the_metrics_of_a_score_are_those_that_were_measured(run: vulcan.Run) ->
 
 
 def test_events_are_the_rows_of_the_store(run: vulcan.Run) -> None:
-    with closing(open_store(run.place)) as store:
+    with closing(open_store(run.path)) as store:
         numbered = list(store.numbered())
     assert list(run.events.index) == [number for number, *_ in numbered]
     assert list(run.events["kind"]) == [kind_of(event) for *_, event in numbered]
@@ -153,7 +153,7 @@ def test_a_candidate_knows_its_parents_and_what_it_changed(run: vulcan.Run) -> N
 
 def test_the_best_is_exported_as_the_command_line_does(run: vulcan.Run, tmp_path: Path) -> None:
     (written,) = run.best.export(tmp_path / "new" / "best.py")
-    command = [str(Path(sys.executable).parent / "vulcan"), "export", str(run.place), "-o", "o.py"]
+    command = [str(Path(sys.executable).parent / "vulcan"), "export", str(run.path), "-o", "o.py"]
     subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
     assert written.read_text() == (tmp_path / "o.py").read_text()
     header, *_ = run.best.export(tmp_path / "policy.h", format="c")
@@ -175,17 +175,17 @@ def test_a_run_that_was_stopped_is_gone_on_with(run: vulcan.Run, runs: Path) -> 
     half.mkdir()
     from vulcan.store.runs import create_store
 
-    with closing(open_store(run.place)) as whole, closing(create_store(half)) as store:
+    with closing(open_store(run.path)) as whole, closing(create_store(half)) as store:
         store.append(*_first_half(whole.events()))
         for call in whole.calls():
             if call.proposal <= 5:
-                store.keep_call(CallRecord(**{f.name: getattr(call, f.name) for f in fields(call)}))
+                store.record_call(CallRecord(**{f.name: getattr(call, f.name) for f in fields(call)}))
         store.append(RunStopped("interrupted"))
     stopped = vulcan.load("half", runs)
     assert stopped.state == "interrupted"
     assert stopped.best.number in stopped.candidates.index
     resumed = stopped.resume(executor="local", workers=1, progress="none")
-    assert (resumed.place, resumed.state) == (half, "finished")
+    assert (resumed.path, resumed.state) == (half, "finished")
     assert resumed.best.source == run.best.source
     assert resumed.candidates["score"].to_dict() == pytest.approx(run.candidates["score"].to_dict(), nan_ok=True)
     assert stopped.state == "interrupted", "what was read before stays as it was"
@@ -201,8 +201,8 @@ def _first_half(events: Iterator[Any]) -> list[Any]:
 
 
 def test_a_run_is_repeated(run: vulcan.Run, runs: Path) -> None:
-    again = vulcan.search(replay=run.place, runs_dir=runs, executor="local", workers=1, progress="none")
-    assert again.place != run.place
+    again = vulcan.search(replay=run.path, runs_dir=runs, executor="local", workers=1, progress="none")
+    assert again.path != run.path
     assert again.candidates["score"].to_dict() == pytest.approx(run.candidates["score"].to_dict(), nan_ok=True)
 
 

@@ -17,10 +17,12 @@ DOUBTFUL = (
 def test_a_policy_that_is_accepted_is_described_and_its_warnings_shown_in_its_lines(vulcan: Console) -> None:
     (vulcan.directory / "doubtful.py").write_text(DOUBTFUL)
     lines = vulcan.good("check", "doubtful.py", "--task", "cache_eviction").stdout.splitlines()
-    assert lines[:2] == ["accepted: doubtful.py", "  operations  at most 16 a call (limit 10,000)"]
+    assert lines[:2] == ["accepted: doubtful.py", "  operations  at most 16 per call (limit 10,000)"]
     assert "  features    now, obj.last_access, obj.size" in lines
-    assert "    obj.count.ewma(0.3) of the entity: 8 bytes an entity, 0 bytes of the system" in lines
-    assert any(line.startswith("    obj.size.percentile(0.5) of the population: 8 bytes an entity, ") for line in lines)
+    assert "    obj.count.ewma(0.3) of the entity: 8 bytes per entity, 0 bytes of the system" in lines
+    assert any(
+        line.startswith("    obj.size.percentile(0.5) of the population: 8 bytes per entity, ") for line in lines
+    )
     assert [line for line in lines if line.startswith("  line ")] == [
         "  line 1, column 1: [unused-name] the parameter 'WEIGHT' is never used",
         "  line 3, column 44: [zero-divisor] `age`, from -2^40 to 2^40, may be 0, and `obj.count.ewma(0.3) / age` is 0 "

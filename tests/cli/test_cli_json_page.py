@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from console import LRU, MOOD_TASK, Console
+from console import LRU, MOOD_TASK, ZIPF, Console
 from json_documents import CLOSED, faults
 from jsonschema import Draft202012Validator
 from locations import ROOT
@@ -29,6 +29,11 @@ MODELS = {
     "runs": "RunsDocument",
     "tasks": "TasksDocument",
     "task show": "TaskDocument",
+    "task show of free Python": "TaskDocument",
+    "repair": "RepairDocument",
+    "traces list": "CatalogueDocument",
+    "traces head": "HeadDocument",
+    "traces stats": "StatsDocument",
     "task new": "NewTaskDocument",
     "prompt": "PromptDocument",
     "export": "ExportDocument",
@@ -48,6 +53,8 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     (vulcan.directory / "wrong.py").write_text("import os\n")
     policy = ("lru.py", "--task", "cache_eviction")
     vulcan.good("report", summary["run"], "--format", "json", "-o", "report.json")
+    told = vulcan.document("tell", asking, *reply)
+    (vulcan.directory / asking / "run.db").write_bytes(b"")
     return {
         "check": vulcan.document("check", *policy),
         "check of a rejected policy": json.loads(
@@ -57,12 +64,17 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         "search": summary,
         "search --dry-run": vulcan.document("search", "--task", MOOD_TASK, "--dry-run", "--cheap"),
         "ask": asked,
-        "tell": vulcan.document("tell", asking, *reply),
+        "tell": told,
         "show RUN CANDIDATE": vulcan.document("show", summary["run"], "3"),
         "report": json.loads((vulcan.directory / "report.json").read_text()),
         "runs": vulcan.document("runs"),
         "tasks": vulcan.document("tasks"),
         "task show": vulcan.document("task", "show", "cache_eviction"),
+        "task show of free Python": vulcan.document("task", "show", "cache_program"),
+        "traces list": vulcan.document("traces", "list"),
+        "traces head": vulcan.document("traces", "head", ZIPF, "-n", "3"),
+        "traces stats": vulcan.document("traces", "stats", ZIPF),
+        "repair": vulcan.document("repair", asking),
         "task new": vulcan.document("task", "new", "shiny"),
         "prompt": vulcan.document("prompt", "--task", "cache_eviction"),
         "export": vulcan.document("export", summary["run"], "-o", "best.py"),

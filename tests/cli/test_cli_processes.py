@@ -110,7 +110,7 @@ def test_a_search_that_is_killed_goes_on_as_if_nothing_had_been(vulcan: Console,
     with ChatServer(model) as server:
         code, _, _ = disturb(vulcan, model, server, signal.SIGKILL, "local")
         assert code == -signal.SIGKILL
-        assert vulcan.document("runs")["runs"][0]["state"] == "open"
+        assert vulcan.document("runs")["runs"][0]["state"] == "crashed"
         shown = vulcan.document("show", only_run(vulcan).name)
         assert (shown["state"], shown["best"], shown["cost"]["calls"]) == ("open", None, 4)
         assert shown["candidates"]["scored"] == 2 + 4  # two policies come with the task

@@ -72,6 +72,31 @@ def test_every_instance_has_its_own_best_baseline_and_bound(searched: tuple[Cons
         ]  # fmt: skip
 
 
+def test_a_search_ends_with_a_sentence_and_the_policy(searched: tuple[Console, dict[str, Any]]) -> None:
+    vulcan, summary = searched
+    shown = vulcan.document("show", summary["run"], str(summary["best"]["candidate"]))
+    ratios = [row["metrics"]["miss_ratio"] for row in shown["metrics"] if row["split"] == "test"]
+    headline = summary["headline"]
+    assert headline.startswith(f"{sum(ratios) / 4 * 100:.1f} % misses on held-out data; baseline ")
+    assert ", the policy it began with, " in headline
+    assert "baseline lru " in headline
+    text = vulcan.good("show", summary["run"], "--brief").stdout
+    assert text.split() == [*headline.split(), *summary["best"]["source"].split()]
+    whole = vulcan.good("show", summary["run"]).stdout
+    assert whole.index(headline) < whole.index(summary["best"]["source"].strip()) < whole.index("Mean score")
+
+
+def test_the_start_decides_nothing_and_a_run_without_it_is_summed_up(searched: tuple[Console, dict[str, Any]]) -> None:
+    vulcan, summary = searched
+    start = vulcan.directory / summary["run"] / "start.json"
+    kept = start.read_text(encoding="utf-8")
+    start.unlink()
+    try:
+        assert ", the policy it began with, " not in vulcan.document("show", summary["run"])["headline"]
+    finally:
+        start.write_text(kept, encoding="utf-8")
+
+
 def test_the_control_and_the_effort_stand_below_the_table(searched: tuple[Console, dict[str, Any]]) -> None:
     vulcan, summary = searched
     assert summary["proposals"] == summary["control"]["candidates"] == 10
@@ -84,7 +109,8 @@ def test_the_control_and_the_effort_stand_below_the_table(searched: tuple[Consol
     assert any(line.split()[:2] == ["best-of-n", "control"] for line in lines)
     made = sum(summary["candidates"].values())
     assert any(line.startswith(f"10 proposals, {made} candidates: ") for line in lines)
-    assert any(line.startswith(f"tuned: {summary['tuned']['candidates']} candidates in ") for line in lines)
+    tuned = summary["tuned"]["candidates"]
+    assert any(line.startswith(f"tuned: {tuned} candidate{'' if tuned == 1 else 's'} in ") for line in lines)
     assert any("95% interval" in line for line in lines)
 
 

@@ -206,7 +206,7 @@ def make_hostile(run: Path) -> None:
             ),
         )
         for number in (1, 2):
-            store.keep_call(CallRecord(number, 0, (("user", "x"),), MARKUP, MARKUP, "stop", 1, 1, 0.001, 0.1))
+            store.record_call(CallRecord(number, 0, (("user", "x"),), MARKUP, MARKUP, "stop", 1, 1, 0.001, 0.1))
 
 
 def messages(lines: Iterator[str]) -> Iterator[dict[str, str]]:

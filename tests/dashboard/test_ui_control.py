@@ -141,7 +141,7 @@ def test_a_raised_budget_is_what_the_search_goes_on_to(cut: Path, serve: Callabl
     with server.client() as client:
         address = f"/api/runs/{cut.name}"
         told = client.get(address).json()
-        assert (told["status"]["state"], told["proposals"], told["planned"]) == ("left", 6, 6)
+        assert (told["status"]["state"], told["proposals"], told["planned"]) == ("crashed", 6, 6)
         for budget, value, why in (
             ("budget_candidates", 6, "more than that"),
             ("budget_candidates", 6.5, "whole"),
@@ -197,7 +197,7 @@ def test_why_a_search_does_not_go_on_is_told_in_one_line(tmp_path: Path) -> None
         db.commit()
     resumed = Resumed()
     record = record_of(run)
-    assert run_status(run, record, None).state == "left"
+    assert run_status(run, record, None).state == "crashed"
     resumed.start(run, record, "local", 1)
     trouble = until(lambda: resumed.error(run), "it says why")
     assert "no_such_task" in trouble

@@ -145,7 +145,7 @@ def test_a_policy_is_tried_by_hand(tmp_path: Path, browser: Browser, serve: Call
         assert best is not None
         assert page.input_value("#source") in [c.source for c in watched.record.ranked()]
         expect(page.locator("#verdict")).to_have_text("accepted")
-        expect(page.locator("#bound")).to_contain_text("operations a call")
+        expect(page.locator("#bound")).to_contain_text("operations per call")
         page.keyboard.press("Control+Enter")
         name, _ = watched.record.ranked()[0].metrics[0]
         page.locator("#instance").select_option(name)

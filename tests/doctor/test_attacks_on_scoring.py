@@ -12,7 +12,7 @@ import score_attacks
 from checker_attacks import anvil_task, source_results
 
 from vulcan.anvil import check
-from vulcan.doctor.attacks.attack import Attack, Result
+from vulcan.doctor.attacks.attack import Attack, AttackResult
 from vulcan.doctor.attacks.in_evaluator import (
     FORGED_REPLY,
     HONEST,
@@ -22,7 +22,7 @@ from vulcan.doctor.attacks.in_evaluator import (
     EvaluatorRange,
     evaluator_results,
 )
-from vulcan.doctor.attacks.outliving import lifetime_results, outlives_its_keeper
+from vulcan.doctor.attacks.outliving import lifetime_results, outlives_parent
 from vulcan.doctor.attacks.system import SYSTEM_ATTACKS
 from vulcan.doctor.attacks.target.evaluator import TargetEvaluator
 from vulcan.evaluator import Instance
@@ -34,7 +34,7 @@ from vulcan.scoring.wire import MalformedMessage, outcome_of
 on_linux = pytest.mark.skipif(sys.platform != "linux", reason="these layers are Linux's")
 
 
-def through(results: Iterator[Result]) -> list[Result]:
+def through(results: Iterator[AttackResult]) -> list[AttackResult]:
     return [result for result in results if not result.stopped]
 
 
@@ -158,7 +158,7 @@ def test_nothing_outlives_its_keeper() -> None:
 
 @on_linux
 def test_without_a_parent_death_signal_a_candidate_outlives_its_keeper() -> None:
-    assert outlives_its_keeper("evaluator", Layers.without(Layer.PARENT_DEATH))
+    assert outlives_parent("evaluator", Layers.without(Layer.PARENT_DEATH))
 
 
 def test_no_source_passes_the_checkers() -> None:
@@ -168,5 +168,5 @@ def test_no_source_passes_the_checkers() -> None:
 
 
 def test_a_result_without_a_stopper_counts_as_got_through() -> None:
-    assert not Result("x", "forked", None, "").stopped
+    assert not AttackResult("x", "forked", None, "").stopped
     assert Attack("x", "", ()).given == {}

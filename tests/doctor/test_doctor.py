@@ -9,7 +9,7 @@ from console import Console
 from jsonschema import Draft202012Validator
 
 from vulcan.doctor import host
-from vulcan.doctor.attacks.attack import Result
+from vulcan.doctor.attacks.attack import AttackResult
 from vulcan.doctor.host import DefenceCheck
 from vulcan.documents.schema import make_schema
 from vulcan.scoring.sandbox.layers import Layer
@@ -54,5 +54,7 @@ def test_what_programs_need_includes_what_policies_need() -> None:
 
 
 def test_an_attack_that_gets_through_is_counted() -> None:
-    document = host.attacks_document([Result("a", "forked", "seccomp", ""), Result("b", "source", None, "")])
+    document = host.attacks_document(
+        [AttackResult("a", "forked", "seccomp", ""), AttackResult("b", "source", None, "")]
+    )
     assert (document["stopped"], document["succeeded"]) == (1, 1)

@@ -1,6 +1,7 @@
 """Hands every reader, and the checker, what nobody should hand them: `python tests/fuzz/fuzz.py --minutes 10`.
 
-Each target of `fuzz_targets` has so many minutes, in a process of its own with bounded memory, several side by side.
+Each target of `fuzz_targets` has so many minutes, in a process of its own with bounded memory, several side by side;
+so have random policies, which every back end has to compute alike (`differential`).
 What is found is written to a file as it was, and listed; then the exit code is 1. One seed gives one sequence of
 inputs.
 """
@@ -21,6 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(1, str(Path(__file__).parents[1] / "support"))
 
 from fuzz_targets import TARGETS
 from mutation import mutated
@@ -94,6 +96,17 @@ def fuzzed(name: str, seconds: float, seed: int, most: int | None = None) -> tup
     return count, list(findings.values())
 
 
+POLICIES = "policies in every back end"
+
+
+def policies(seconds: float, seed: int) -> tuple[int, list[Finding]]:
+    """How many policies were tried, and on which of them back ends differ."""
+    from differential import fuzzed as tried_alike
+
+    batch = tried_alike(seconds, seed)
+    return batch.count, [Finding(POLICIES, found.source.encode(), found.what) for found in batch.found]
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--minutes", type=float, default=10.0, help="for each target")
@@ -107,6 +120,8 @@ def main() -> int:
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(options.jobs, mp_context=context, initializer=bound_memory) as processes:
         running = {name: processes.submit(fuzzed, name, 60 * options.minutes, options.seed) for name in names}
+        if options.only is None or options.only in POLICIES:
+            running[POLICIES] = processes.submit(policies, 60 * options.minutes, options.seed)
         print(f"{'target':30} {'inputs':>10} {'found':>6}")
         for name, future in running.items():
             count, findings = future.result()

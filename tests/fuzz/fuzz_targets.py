@@ -6,6 +6,7 @@ is a fault of the reader's.
 
 from __future__ import annotations
 
+import bz2
 import contextlib
 import gzip
 import io
@@ -25,6 +26,7 @@ from pathlib import Path
 
 import numpy as np
 import zstandard
+from traces_in_memory import build_trace
 
 from vulcan.anvil import Rejected, check
 from vulcan.errors import UserError
@@ -32,7 +34,7 @@ from vulcan.export.source import policy_source
 from vulcan.models.base import Reply
 from vulcan.models.completion import read_completion
 from vulcan.models.reply_parser import NoSource, extract_source
-from vulcan.models.retry import PassingFault, seconds_asked
+from vulcan.models.retry import TransientError, requested_wait
 from vulcan.portfolio.library_file import read_library
 from vulcan.python_policy.check import check_program
 from vulcan.registry import find_task
@@ -53,7 +55,6 @@ from vulcan_traces.parsing.source import Source
 from vulcan_traces.raw_requests import RawRequests, join
 from vulcan_traces.readers import FORMATS
 from vulcan_traces.readers.csv_columns import read_csv
-from vulcan_traces.request_trace import build_trace
 from vulcan_traces.spot.load import load_spot
 from vulcan_traces.spot.read import read_spot
 from vulcan_traces.synthetic.generator_spec import is_generator_spec, parse_generator_spec
@@ -229,7 +230,7 @@ def as_json(data: bytes) -> object:
 def run(data: bytes) -> object:
     with a_file(data, "run.db") as path, closing(SQLiteStore(path)) as store:
         events = list(store.events())
-        list(store.asked())
+        list(store.questions())
         return RunRecord.of(events).verdicts(), RecordedReplies.of(store)
 
 
@@ -261,8 +262,8 @@ def small_run() -> bytes:
         with closing(SQLiteStore(whole)) as old, closing(SQLiteStore(path, create=True)) as new:
             new.append(*list(old.events())[:24])
             for call in list(old.calls())[:3]:
-                new.keep_call(call)
-            new.keep_asked(4, 0)
+                new.record_call(call)
+            new.record_question(4, 0)
         with closing(sqlite3.connect(path)) as db:
             db.execute("PRAGMA journal_mode = DELETE")
         return path.read_bytes()
@@ -329,7 +330,7 @@ def answer(data: bytes) -> object:
 
 
 def retry_after(data: bytes) -> object:
-    return seconds_asked(data.decode("latin-1"))
+    return requested_wait(data.decode("latin-1"))
 
 
 def from_child(data: bytes) -> object:
@@ -423,7 +424,11 @@ TARGETS: dict[str, Target] = {
     "link in an archive": Target(link_archive, (zipped(("folder/link.csv", b"1\n1\n3\n5\n")), zipped(("x", b"y")))),
     "spot": Target(spot, (SPOT, b'{"generator": 1, "metadata": {"gap_seconds": 1.0}, "data": [0]}'), words=JSON_WORDS),
     "spot archive": Target(
-        spot_archive, (tarred("folder/a.json", SPOT), gzip.compress(tarred("folder/a.json", SPOT)), tarred("x", b""))
+        spot_archive,
+        (
+            *(pack(tarred("folder/a.json", SPOT)) for pack in (bytes, gzip.compress, lzma.compress, bz2.compress)),
+            tarred("x", b""),
+        ),
     ),
     "page counts": Target(page_counts, (npz(), npz(compressed=True))),
     "memory workload": Target(
@@ -444,7 +449,7 @@ TARGETS: dict[str, Target] = {
     ),
     "library": Target(library, (small_library(),), words=JSON_WORDS),
     "reply": Target(surrogates_too(reply), (REPLY, LRU), (NoSource,), (b"```", b"<think>", b"</think>", *PYTHON_WORDS)),
-    "answer of a server": Target(answer, (ANSWER,), (PassingFault,), JSON_WORDS),
+    "answer of a server": Target(answer, (ANSWER,), (TransientError,), JSON_WORDS),
     "wait that a server asks for": Target(retry_after, (b"7", b"Wed, 21 Oct 2026 07:28:00 GMT")),
     "reply of a child": Target(from_child, (FROM_CHILD,), (MalformedMessage,), JSON_WORDS),
     "policy": Target(source, (POLICY, LRU), (Rejected,), PYTHON_WORDS),

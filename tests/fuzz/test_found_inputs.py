@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import json
+import lzma
 
 import pytest
 from fuzz import tried
-from fuzz_targets import TARGETS, small_library
+from fuzz_targets import TARGETS, small_library, tarred
 
 IN_NO_FLOAT, IN_NO_INT = b"9" * 400, b"9" * 5000  # the second is more than int() takes
+LONG = b"[" + b"1, 0, 2, 1, 0, 0, " * 30_000 + b"0]"
+
+
+def damaged(packed: bytes) -> bytes:
+    """The bytes, one of which is another, in the middle."""
+    middle = len(packed) // 2
+    return packed[:middle] + bytes([packed[middle] ^ 0xFF]) + packed[middle + 1 :]
 
 
 def library_with(scale: str) -> bytes:
@@ -25,6 +33,9 @@ def library_with(scale: str) -> bytes:
         ("memory workload", b"gups:pages=" + IN_NO_FLOAT),
         ("free program", b"SIZE = " + IN_NO_FLOAT + b"\n" + TARGETS["free program"].examples[0]),
         ("free program", b"SIZE = -" + IN_NO_FLOAT + b"\n" + TARGETS["free program"].examples[0]),
+        ("trace of no name", b"1 1 0 " + IN_NO_INT + b"\n"),
+        ("trace of no name", IN_NO_INT + b" 1 2\n"),
+        ("spot archive", damaged(lzma.compress(tarred("folder/a.json", LONG)))),
         ("trace as a table", b"time=1,id=" + IN_NO_INT + b",size=3\n1,2,3\n"),
         ("trace as a table", b"time=1,id=--1,size=3\n1,2,3\n"),
         ("link", b"1\n1\n" + IN_NO_INT + b"\n"),

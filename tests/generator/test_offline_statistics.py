@@ -16,7 +16,7 @@ from vulcan.anvil.unparse import emit_source
 from vulcan.generator import OfflineEvolve
 from vulcan.generator.behaviour import Probe
 from vulcan.generator.draft import PolicyDraft
-from vulcan.generator.expression_tree import is_constant, places
+from vulcan.generator.expression_tree import is_constant, subexpressions
 from vulcan.generator.normal_form import flatten
 from vulcan.generator.operators import change_statistic
 from vulcan.generator.statistic_calls import changed, changed_occurrence, occurrence
@@ -79,7 +79,7 @@ def test_statistics_are_asked_of_features_that_they_suit(task: Task) -> None:
         for policy in policies:
             e = flatten(policy.program)
             assert e is not None
-            for _, part in places(e):
+            for _, part in subexpressions(e):
                 match part:
                     case ir.Occurrences(statistic, value):
                         assert value == ir.Read(statistic.feature)
@@ -142,7 +142,7 @@ def test_the_mutation_changes_statistics_of_every_kind_and_makes_them_of_feature
         draft = PolicyDraft(random.Random(seed), vocabulary(RANK_TASK))
         e = change_statistic(draft, ir.Operate("multiply", (ir.Read("parcel.visits"), ir.Read("parcel.price"))))
         assert e is not None
-        made.update(part.kind for _, part in places(e) if isinstance(part, ir.Statistic))
+        made.update(part.kind for _, part in subexpressions(e) if isinstance(part, ir.Statistic))
     assert made["ewma"] > 100
     assert made["percentile"] > 30
     assert len(made) >= 6
@@ -168,7 +168,7 @@ def test_the_probe_tells_statistics_with_different_arguments_apart(old: ir.Stati
 def test_what_is_looked_for_is_no_constant_and_no_part_of_its_own() -> None:
     e = ir.Occurrences(ir.Statistic("count", "entity", "parcel.visits", (8.0,)), ir.Parameter("A"))
     assert not is_constant(e)
-    assert [part for _, part in places(e)] == [e]
+    assert [part for _, part in subexpressions(e)] == [e]
 
 
 def test_parents_with_statistics_of_every_kind_are_bred() -> None:

@@ -19,7 +19,7 @@ from vulcan.models.retry import RetryPolicy
 
 REQUEST = Request(1, 0, (Message("user", "Write one."),), (), 1)
 REPLY = Reply("hello", "toy", "stop", 1, 1, None, 0.1)
-POLICY = BreakerPolicy(failures=3, first_open=30.0, longest_open=100.0)
+POLICY = BreakerPolicy(failures=3, initial_open=30.0, max_open=100.0)
 
 
 class Clock:
@@ -205,4 +205,4 @@ def test_a_policy_that_makes_no_sense_is_refused() -> None:
     with pytest.raises(UserError, match="at least 1"):
         BreakerPolicy(failures=0)
     with pytest.raises(UserError, match="above 0 and grow"):
-        BreakerPolicy(first_open=10.0, longest_open=5.0)
+        BreakerPolicy(initial_open=10.0, max_open=5.0)

@@ -59,7 +59,7 @@ class BudgetLaws(RuleBasedStateMachine):
         if reservation is not None:
             most = self.most.pop(reservation)
             cost = Cost((most.dollars or 0.0) * share, int(most.tokens * share))
-            reservation.settle(cost)
+            reservation.charge(cost)
             self.paid_dollars += cost.dollars or 0.0
             self.paid_tokens += cost.tokens
 
@@ -67,7 +67,7 @@ class BudgetLaws(RuleBasedStateMachine):
     def lose(self, reservation: Reservation | None) -> None:
         if reservation is not None:
             most = self.most.pop(reservation)
-            reservation.settle_unanswered()
+            reservation.charge_unanswered()
             self.paid_dollars += most.dollars or 0.0
             self.paid_tokens += most.tokens
 
@@ -115,7 +115,7 @@ def test_32_threads_spend_to_the_limit_and_never_past_it() -> None:
         with lock:
             highest.append(spent.dollars + spent.reserved.dollars)
             paid.append(cost.dollars or 0.0)
-        reservation.settle(cost)
+        reservation.charge(cost)
         return True
 
     with ThreadPoolExecutor(32) as threads:
@@ -143,8 +143,8 @@ def test_a_call_waits_for_room_that_calls_in_flight_leave() -> None:
     with ThreadPoolExecutor(1) as threads:
         second = threads.submit(budget.acquire, Cost(None, 50), (2, 0))
         assert budget.exhausted() is None
-        first.settle(Cost(None, 40))
-        second.result(10).settle(Cost(None, 50))
+        first.charge(Cost(None, 40))
+        second.result(10).charge(Cost(None, 50))
     assert budget.spent().tokens == 90
 
 
@@ -157,13 +157,13 @@ def test_of_those_who_wait_the_earliest_proposal_is_first() -> None:
     def call(number: int) -> None:
         reservation = budget.acquire(Cost(None, 100), (number, 0))
         order.append(number)
-        reservation.settle(Cost(None, 0))
+        reservation.charge(Cost(None, 0))
 
     with ThreadPoolExecutor(4) as threads:
         calls = [threads.submit(call, number) for number in (7, 5, 9, 6)]
         while len(budget._waiting) < 4:
             threading.Event().wait(0.001)
-        first.settle(Cost(None, 0))
+        first.charge(Cost(None, 0))
         for each in calls:
             each.result(10)
     assert order == [5, 6, 7, 9]
@@ -173,7 +173,7 @@ def test_once_a_call_finds_no_room_none_does() -> None:
     budget = Budget(dollars=1.0)
     first = budget.reserve(Cost(0.9, 0))
     assert first is not None
-    first.settle(Cost(0.9, 0))
+    first.charge(Cost(0.9, 0))
     with pytest.raises(
         BudgetExhausted, match=r"of \$1\.00 is used up: \$0\.9 is spent, and the next call may cost \$0\.2"
     ):
@@ -232,7 +232,7 @@ def test_whoever_waits_is_let_go_when_the_budget_is_closed() -> None:
 def test_a_reservation_is_settled_once() -> None:
     reservation = Budget(tokens=10).reserve(Cost(None, 10))
     assert reservation is not None
-    reservation.settle(Cost(None, 5))
+    reservation.charge(Cost(None, 5))
     with pytest.raises(ValueError, match="once"):
         reservation.release()
 
@@ -241,7 +241,7 @@ def test_a_server_that_writes_more_than_it_may_is_told_of(caplog: pytest.LogCapt
     budget = Budget(tokens=10)
     reservation = budget.reserve(Cost(None, 10))
     assert reservation is not None
-    reservation.settle(Cost(None, 25))
+    reservation.charge(Cost(None, 25))
     assert budget.spent().tokens == 25
     assert budget.exhausted() == "the budget of 10 tokens is spent"
     assert "does not keep to max_tokens" in caplog.text

@@ -22,7 +22,7 @@ def late_share(often: dict[str, float], dollars: float | None, seconds: dict[str
         rng = random.Random(seed)
         history: list[ArmOutcome] = []
         for number in range(300):
-            arm = choose_source(ARMS, history, random.Random(f"{seed}:{number}"), dollars_an_hour=hour)
+            arm = choose_source(ARMS, history, random.Random(f"{seed}:{number}"), dollars_per_hour=hour)
             gain = rng.expovariate(1.0) if rng.random() < often[arm] else 0.0
             paid = 0.0 if arm == OFFLINE else dollars
             history.append(ArmOutcome(arm, gain, paid, seconds[arm] * rng.uniform(0.8, 1.2)))

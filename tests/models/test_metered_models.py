@@ -13,12 +13,12 @@ from chat_server import Behaviour, ChatServer, Exchange, Received, answer, cut_o
 from vulcan.errors import UserError
 from vulcan.models import Budget, BudgetExhausted, Message, ModelUnavailable, Reply, Request, open_proposer
 from vulcan.models.call_settings import CallSettings
-from vulcan.models.prices import most_tokens
+from vulcan.models.prices import max_prompt_tokens
 from vulcan.models.providers import EndpointModel, LitellmModel, RemoteModel
 from vulcan.models.retry import RetryPolicy
 
 CHAT = (Message("user", "Write one."),)
-PROMPT = most_tokens(CHAT)  # 10 bytes and what comes around them: 282
+PROMPT = max_prompt_tokens(CHAT)  # 10 bytes and what comes around them: 282
 WIDTH = 32
 
 Open = Callable[..., RemoteModel]
@@ -194,11 +194,11 @@ def test_a_call_that_a_model_may_have_worked_on_is_charged_at_its_most(open_mode
 
 
 def test_each_attempt_is_charged(open_model: Open) -> None:
-    budget = Budget(tokens=2_500)
+    budget = Budget(tokens=1_500)
     with ChatServer([stall]) as server:
-        with pytest.raises(BudgetExhausted, match="used up: 2000 are spent"):
+        with pytest.raises(BudgetExhausted, match="used up: 1000 are spent"):
             open_model(server.url, budget, timeout=0.5, retry=RetryPolicy(attempts=5)).propose(request(1))
-        assert len(server.requests) == 2  # the third attempt might have cost too much
+        assert len(server.requests) == 1  # the second attempt might have cost too much
 
 
 def test_the_deadline_cuts_off_calls_in_flight_and_says_so(open_model: Open, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,8 +18,8 @@ from vulcan.models.prices import (
     find_price,
     format_price,
     load_litellm,
-    most_cost,
-    most_tokens,
+    max_call_cost,
+    max_prompt_tokens,
 )
 
 CHAT = (Message("system", "You write policies."), Message("user", "Write one." * 100))
@@ -35,7 +35,7 @@ def test_the_price_is_that_of_the_shipped_table() -> None:
     price = find_price("openai/gpt-4o")
     assert price.dollars(100_000, 20_000) == pytest.approx(0.25 + 0.20)
     assert find_price("gpt-4o") == price
-    assert price.longest_reply == 16_384
+    assert price.max_reply_tokens == 16_384
 
 
 @pytest.mark.parametrize("tokens_in", few([1_000, 150_000, 250_000, 600_000], 2))
@@ -48,7 +48,7 @@ def test_no_priced_chat_model_costs_more_than_the_most(litellm: Any, tokens_in: 
         if not price.known or entry.get("mode") != "chat" or not asked_for:
             continue
         theirs = sum(litellm.cost_per_token(model=name, prompt_tokens=tokens_in, completion_tokens=5_000))
-        ours, most = price.dollars(tokens_in, 5_000), price.most_dollars(tokens_in, 5_000)
+        ours, most = price.dollars(tokens_in, 5_000), price.max_dollars(tokens_in, 5_000)
         assert ours is not None
         assert most is not None
         assert theirs <= most * (1 + 1e-9), name
@@ -71,7 +71,7 @@ def test_what_the_table_does_not_price_is_unknown(name: str) -> None:
     price = find_price(name)
     assert not price.known
     assert price.dollars(1, 1) is None
-    assert most_cost(price, CHAT, 10).dollars is None
+    assert max_call_cost(price, CHAT, 10).dollars is None
 
 
 def test_a_server_of_ones_own_has_no_price_though_its_model_has_a_known_name() -> None:
@@ -81,7 +81,7 @@ def test_a_server_of_ones_own_has_no_price_though_its_model_has_a_known_name() -
 def test_the_cost_before_a_call_is_prompt_and_longest_reply() -> None:
     price = Price({"input_cost_per_token": 1e-6, "output_cost_per_token": 1e-5, "input_cost_per_request": 0.5})
     size = len("You write policies.") + len("Write one.") * 100
-    expected, most = expected_cost(price, CHAT, 500), most_cost(price, CHAT, 1000)
+    expected, most = expected_cost(price, CHAT, 500), max_call_cost(price, CHAT, 1000)
     assert expected_tokens(CHAT) == 255
     assert (expected.tokens, most.tokens) == (255 + 500, size + 2 * 16 + 256 + 1000)
     assert expected.dollars == pytest.approx(0.5 + 255e-6 + 5e-3)
@@ -94,7 +94,7 @@ def test_no_tokeniser_counts_more_tokens_than_the_most(contents: list[str]) -> N
     messages = tuple(Message("user", content) for content in contents)
     chat = [{"role": m.role, "content": m.content.encode("utf-8", "replace").decode()} for m in messages]
     counted = load_litellm().token_counter(model="gpt-4o", messages=chat)
-    assert counted <= most_tokens(messages)
+    assert counted <= max_prompt_tokens(messages)
 
 
 def test_an_unknown_price_is_shown_as_unknown() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import socket
 import threading
+import time
 import traceback
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -205,7 +206,7 @@ def test_a_server_that_does_not_run_is_unavailable(open_model: Open) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{free.getsockname()[1]}/v1"  # bound but not listening: connections are refused
-        with pytest.raises(ModelUnavailable, match="gave up after 3 failed attempts"):
+        with pytest.raises(ModelUnavailable, match="gave up after 2 failed attempts"):
             open_model(url).propose(REQUEST)
 
 
@@ -323,3 +324,39 @@ def test_the_key_is_never_shown_even_by_a_server_that_repeats_it(
     assert KEY not in shown
     assert caught.value.__context__ is None
     assert out == ""
+
+
+def test_a_server_that_answered_once_is_tried_as_often_as_any(open_model: Open) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        model = open_model(f"http://127.0.0.1:{free.getsockname()[1]}/v1")
+        model._seconds.append(0.1)  # as after an answer
+        with pytest.raises(ModelUnavailable, match="gave up after 3 failed attempts"):
+            model.propose(REQUEST)
+
+
+def test_a_call_that_hangs_is_made_a_second_time_and_the_first_answer_counts(open_model: Open) -> None:
+    with ChatServer([*[answer("quick", usage=(100, 20))] * 3, stall, answer("second", usage=(100, 20))]) as server:
+        model = open_model(server.url, hedge_after=0.4)
+        for _ in range(3):
+            assert model.propose(REQUEST).tokens_in == 100
+        began = time.monotonic()
+        reply = model.propose(REQUEST)
+        assert time.monotonic() - began < 5.0  # and not the ten seconds of the limit
+        assert len(server.requests) == 5
+    assert (reply.text, reply.tokens_in, reply.tokens_out) == ("second", 200, 20)  # both prompts were sent
+
+
+def test_the_first_call_may_still_answer_first(open_model: Open) -> None:
+    slow = threading.Event()
+
+    def late(exchange: Exchange) -> None:
+        slow.wait(1.0)
+        answer("first")(exchange)
+
+    with ChatServer([*[answer("quick")] * 3, late, stall]) as server:
+        model = open_model(server.url, hedge_after=0.3)
+        for _ in range(3):
+            model.propose(REQUEST)
+        assert model.propose(REQUEST).text == "first"
+        assert len(server.requests) == 5

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from vulcan.errors import UserError
 from vulcan.models.base import ModelUnavailable
-from vulcan.models.retry import PassingFault, RetryPolicy, seconds_asked, with_retries
+from vulcan.models.retry import RetryPolicy, TransientError, requested_wait, with_retries
 
 NOW = datetime(2025, 6, 1, 12, 0, 0, tzinfo=UTC)
 
@@ -34,24 +34,24 @@ NOW = datetime(2025, 6, 1, 12, 0, 0, tzinfo=UTC)
     ],
 )
 def test_retry_after_is_seconds_or_a_date(header: str | None, seconds: float | None) -> None:
-    assert seconds_asked(header, NOW) == seconds
+    assert requested_wait(header, NOW) == seconds
 
 
 @given(st.text())
 def test_no_header_breaks_its_reader(header: str) -> None:
-    seconds = seconds_asked(header, NOW)
+    seconds = requested_wait(header, NOW)
     assert seconds is None or seconds >= 0
 
 
 def test_the_wait_doubles_up_to_the_longest() -> None:
-    policy = RetryPolicy(first_wait=1.0, longest_wait=10.0)
+    policy = RetryPolicy(initial_wait=1.0, max_wait=10.0)
     jitter = random.Random(1)
     means = [mean(policy.wait_after(n, None, jitter) for _ in range(2000)) for n in range(1, 7)]
     assert means == pytest.approx([0.75, 1.5, 3.0, 6.0, 7.5, 7.5], rel=0.03)
 
 
 def test_the_wait_asked_for_is_kept_up_to_the_cap() -> None:
-    policy = RetryPolicy(longest_asked_wait=60.0)
+    policy = RetryPolicy(max_requested_wait=60.0)
     jitter = random.Random(1)
     assert 20.0 <= policy.wait_after(1, 20.0, jitter) <= 22.0
     assert 60.0 <= policy.wait_after(1, 86_400.0, jitter) <= 66.0
@@ -68,7 +68,7 @@ def test_the_calls_are_bounded_and_there_is_no_wait_after_the_last() -> None:
 
     def call() -> None:
         calls.append(1)
-        raise PassingFault("busy")
+        raise TransientError("busy")
 
     with pytest.raises(ModelUnavailable, match="M: gave up after 4 failed attempts, the last: busy"):
         with_retries(
@@ -97,4 +97,4 @@ def test_a_policy_that_never_calls_is_refused() -> None:
     with pytest.raises(UserError, match="at least 1"):
         RetryPolicy(attempts=0)
     with pytest.raises(UserError, match="negative"):
-        RetryPolicy(first_wait=-1.0)
+        RetryPolicy(initial_wait=-1.0)

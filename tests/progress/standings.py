@@ -32,7 +32,7 @@ class Clock:
 def a_search(**options: Any) -> Any:
     """What a display reads of a study: its record, counts, costs and configuration."""
     config = SearchConfig(task="any", settings={}, objective="gain", **options)
-    return SimpleNamespace(record=RunRecord.of(BASELINES), settled=0, total=50, costs=Costs(), config=config)
+    return SimpleNamespace(record=RunRecord.of(BASELINES), completed=0, total=50, costs=Costs(), config=config)
 
 
 def judged(
@@ -51,5 +51,5 @@ def judged(
     )  # fmt: skip
     study.record.add(CandidateProposed(number, 0 if seed else 1, "fresh", (), 0, "toy"))
     study.record.add(event)
-    study.settled += not seed
+    study.completed += not seed
     return replace(event)

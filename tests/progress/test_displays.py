@@ -17,7 +17,7 @@ from standings import Clock, a_search, judged
 
 from vulcan.errors import UserError
 from vulcan.progress.display import Display, check_form, open_display
-from vulcan.progress.plain import AT_LEAST_EVERY, AT_MOST_EVERY, KINDS, JsonLinesDisplay, NullDisplay, PlainDisplay
+from vulcan.progress.plain import KINDS, MAX_INTERVAL, MIN_INTERVAL, JsonLinesDisplay, NullDisplay, PlainDisplay
 from vulcan.progress.rich import RichDisplay, can_be_drawn_on, fitted
 from vulcan.progress.run_opened import RunInfo
 from vulcan.progress.state import duration
@@ -40,7 +40,7 @@ def test_a_plain_line_has_everything_that_matters() -> None:
         display(judged(study, score=0.4))
     assert lines == [
         "run runs/x: task mood, 3 instances, model toy",
-        "4/50 candidates | best 0.4000 (candidate 4) | best baseline 0.2500 (steady) | gap +0.1500 | 24 a minute | "
+        "4/50 candidates | best 0.4000 (candidate 4) | best baseline 0.2500 (steady) | gap +0.1500 | 24 per minute | "
         "50 s left | $0.50 of $3.00 | 2 rejected (name 2, while 1) | 1 timeout",
     ]
 
@@ -54,11 +54,11 @@ def test_improvements_are_told_at_a_sensible_rate_and_the_last_is_never_lost() -
             clock.now += 0.01
             display(judged(study, score=number / 1000))
         told = len(lines)
-        assert 3 <= told <= 10 / AT_MOST_EVERY + 2
+        assert 3 <= told <= 10 / MIN_INTERVAL + 2
         for _ in range(100):  # nothing better in 100 seconds
             clock.now += 1
             display(judged(study, score=0.0))
-        assert 100 / AT_LEAST_EVERY - 2 <= len(lines) - told <= 100 / AT_LEAST_EVERY + 2
+        assert 100 / MAX_INTERVAL - 2 <= len(lines) - told <= 100 / MAX_INTERVAL + 2
         display(judged(study, score=2.0))
     assert "best 2.0000" in lines[-1]
 
@@ -124,7 +124,7 @@ def test_every_json_line_has_the_same_keys_and_no_number_that_json_has_not() -> 
         display.preparing("steady")
         display.begin(study)
         display(judged(study, score=float("inf")))
-        display.ended({"run": "runs/x"})
+        display.finished({"run": "runs/x"})
     documents = [json.loads(line, parse_constant=pytest.fail) for line in lines]
     assert [document["kind"] for document in documents] == ["Opened", "Preparing", "Begun", "Judged", "Ended"]
     assert all(set(document) == {"kind", "seconds", "data", "progress"} for document in documents)

@@ -9,7 +9,7 @@ from vulcan.progress.state import RECENT, ProgressSnapshot, ProgressTracker
 
 
 def standing(tally: ProgressTracker) -> ProgressSnapshot:
-    found = tally.standing()
+    found = tally.snapshot()
     assert found is not None
     return found
 
@@ -17,7 +17,7 @@ def standing(tally: ProgressTracker) -> ProgressSnapshot:
 def test_nothing_stands_before_it_begins() -> None:
     tally, study = ProgressTracker(Clock()), a_search()
     assert not tally.add(judged(study))
-    assert tally.standing() is None
+    assert tally.snapshot() is None
 
 
 def test_the_gap_is_to_the_strongest_baseline_on_train_and_to_no_bound() -> None:
@@ -42,7 +42,7 @@ def test_what_a_run_holds_already_counts_and_its_pace_does_not() -> None:
     tally = ProgressTracker(clock)
     tally.begin(study)
     now = standing(tally)
-    assert (now.settled, now.best, now.verdicts, now.rules) == (
+    assert (now.completed, now.best, now.verdicts, now.rules) == (
         11,
         (1, 0.5),
         {"scored": 10, "rejected": 1},

@@ -91,7 +91,7 @@ def unchecked(source: str) -> ProgramPolicy:
 
 @contextmanager
 def seed(name: str) -> Iterator[ProgramPolicy]:
-    yield check_program(SEEDS[name], CACHE).within(Here)
+    yield check_program(SEEDS[name], CACHE).hosted_by(Here)
 
 
 def trace(requests: int, objects: int, seed: int = 1, largest: int = 1) -> tuple[np.ndarray, np.ndarray]:

@@ -16,7 +16,7 @@ from vulcan.scoring.evaluator_child import RUNNER
 from vulcan.scoring.program_server_client import ForkServer
 from vulcan_cache.baselines import BASELINES
 from vulcan_cache.program import blocks, replay_program
-from vulcan_cache.simulate import Result
+from vulcan_cache.simulate import CacheResult
 from vulcan_traces import load_trace
 
 REQUESTS = 20_000
@@ -45,8 +45,8 @@ def server() -> Iterator[ForkServer]:
         yield server
 
 
-def as_program(server: ForkServer, name: str, objects: Column, sizes: Column, capacity: int) -> Result:
-    program = check_program(SEEDS[name], CACHE).within(lambda: server.open(300.0))
+def as_program(server: ForkServer, name: str, objects: Column, sizes: Column, capacity: int) -> CacheResult:
+    program = check_program(SEEDS[name], CACHE).hosted_by(lambda: server.open(300.0))
     return replay_program(program, objects, sizes, capacity, blocks=blocks())
 
 

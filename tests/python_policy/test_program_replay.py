@@ -45,7 +45,7 @@ def native(name: str, objects: np.ndarray, sizes: np.ndarray, capacity: int, mea
 def test_known_policies_miss_as_the_native_ones_in_the_sandbox(server: ForkServer, name: str, largest: int) -> None:
     objects, sizes = trace(6000, 2000, largest=largest)
     capacity = 150 * (1 + largest) // 2
-    program = policy(SEEDS[name]).within(lambda: server.open(120.0))
+    program = policy(SEEDS[name]).hosted_by(lambda: server.open(120.0))
     result = replay_program(program, objects, sizes, capacity, measure_from=1000, blocks=blocks())
     expected = native(name, objects, sizes, capacity, measure_from=1000)
     assert (result.misses, result.missed_bytes, result.bypassed) == expected
@@ -65,7 +65,7 @@ def test_blocks_of_any_length_and_one_request_after_the_other_come_to_the_same_a
     known: dict[int, int] = {}
     objects = np.array([known.setdefault(obj, len(known)) for obj, _ in requests], np.uint32)
     sizes = np.array([size for _, size in requests], np.uint32)
-    program = policy(SEEDS[name]).within(Here)
+    program = policy(SEEDS[name]).hosted_by(Here)
     alone = replay_program(program, objects, sizes, capacity)
     in_blocks = replay_program(program, objects, sizes, capacity, blocks=iter([length] * 121))
     assert alone == in_blocks
@@ -77,18 +77,19 @@ def test_what_is_not_admitted_is_not_kept_and_counts_as_passed_by() -> None:
     source = SEEDS["lru"] + "\n    def admit(self, request):\n        return request.size < 3\n"
     objects, sizes = np.array([0, 1, 0, 1, 2, 0], np.uint32), np.array([2, 3, 2, 3, 1, 2], np.uint32)
     for lengths in (None, iter([4, 4])):
-        result = replay_program(policy(source).within(Here), objects, sizes, 3, blocks=lengths)
+        result = replay_program(policy(source).hosted_by(Here), objects, sizes, 3, blocks=lengths)
         assert (result.misses, result.bypassed) == (4, 2)
     everything = SEEDS["lru"] + "\n    def admit(self, request):\n        return True\n"
     objects, sizes = trace(3000, 800, largest=9)
     counts = [
-        replay_program(policy(s).within(Here), objects, sizes, 400, blocks=blocks()) for s in (SEEDS["lru"], everything)
+        replay_program(policy(s).hosted_by(Here), objects, sizes, 400, blocks=blocks())
+        for s in (SEEDS["lru"], everything)
     ]
     assert replace(counts[0], evictions=0) == replace(counts[1], evictions=0)
 
 
 def told_one_by_one(*replies: bytes) -> ProgramPolicy:
-    return policy(SEEDS["fifo"]).within(lambda: Says(*replies))
+    return policy(SEEDS["fifo"]).hosted_by(lambda: Says(*replies))
 
 
 def decided(*numbers: int) -> bytes:
@@ -141,11 +142,11 @@ def test_a_lie_about_a_block_is_found_where_it_is_carried_out(reply: bytes, said
 def test_the_process_is_ended_whatever_it_says() -> None:
     place = Says(decided(), b"nonsense")
     with pytest.raises(ProgramFailed):
-        replay_program(policy(SEEDS["fifo"]).within(lambda: place), *THREE, 1)
+        replay_program(policy(SEEDS["fifo"]).hosted_by(lambda: place), *THREE, 1)
     assert place.ended >= 1
     place = Says(b"nonsense")
     with pytest.raises(ProgramFailed):
-        policy(SEEDS["fifo"]).within(lambda: place).start(1)
+        policy(SEEDS["fifo"]).hosted_by(lambda: place).start(1)
     assert place.ended >= 1
 
 
@@ -153,7 +154,7 @@ def fails(server: ForkServer, source: str, seconds: float = 60.0) -> tuple[str, 
     objects, sizes = trace(400, 200)
     checked = policy(source) if source.startswith(("class", "import", '"""')) else unchecked(source)
     try:
-        replay_program(checked.within(lambda: server.open(seconds)), objects, sizes, 40, blocks=blocks())
+        replay_program(checked.hosted_by(lambda: server.open(seconds)), objects, sizes, 40, blocks=blocks())
     except (ProgramFailed, ProgramEnded) as failed:
         return failed.status, failed.message
     return "scored", ""
@@ -209,7 +210,7 @@ def test_decisions_are_the_same_in_every_process(server: ForkServer) -> None:
     with other:
         digests = {
             replay_program(
-                policy(source).within(lambda s=s: s.open(60.0)), objects, sizes, 60, blocks=blocks()
+                policy(source).hosted_by(lambda s=s: s.open(60.0)), objects, sizes, 60, blocks=blocks()
             ).evictions
             for s in (server, server, other)
         }
@@ -257,14 +258,14 @@ class Policy:
 
 def test_a_program_that_breaks_out_finds_no_request_that_is_to_come(server: ForkServer) -> None:
     objects, sizes = trace(300, 100)
-    blind = unchecked(CLAIRVOYANT.replace("MUST_BE_BLIND", "True")).within(lambda: server.open(120.0))
+    blind = unchecked(CLAIRVOYANT.replace("MUST_BE_BLIND", "True")).hosted_by(lambda: server.open(120.0))
     result = replay_program(blind, objects, sizes, 30)
     assert result.requests == 300
 
 
 def test_a_program_that_looks_ahead_in_its_block_is_found_out(server: ForkServer) -> None:
     objects, sizes = trace(2000, 600)
-    seeing = unchecked(CLAIRVOYANT.replace("MUST_BE_BLIND", "False")).within(lambda: server.open(120.0))
+    seeing = unchecked(CLAIRVOYANT.replace("MUST_BE_BLIND", "False")).hosted_by(lambda: server.open(120.0))
     first, second = (replay_program(seeing, objects, sizes, 100, blocks=blocks()) for _ in range(2))
     assert first.misses < native("fifo", objects, sizes, 100)[0]  # looking ahead is worth something,
     assert first != second  # but it shows

@@ -62,6 +62,8 @@ class Policy:
 class Quiet:
     def preparing(self, what: str) -> None: ...
 
+    def waiting(self, what: str) -> None: ...
+
     def begin(self, study: object) -> None: ...
 
     def __call__(self, event: object) -> None: ...
@@ -140,7 +142,9 @@ def test_constants_at_the_top_are_tuned() -> None:
     def evaluate(sources: list[str]) -> list[float | None]:
         seen.extend(sources)
         return [
-            -replay_program(check_program(s, CACHE).within(Here), objects, sizes, 60, blocks=iter([500] * 9)).miss_ratio
+            -replay_program(
+                check_program(s, CACHE).hosted_by(Here), objects, sizes, 60, blocks=iter([500] * 9)
+            ).miss_ratio
             for s in sources
         ]
 
@@ -197,7 +201,7 @@ def test_an_export_misses_as_the_search_says_and_can_be_read_back(source: str, t
     objects, sizes = trace(4000, 900, largest=9)
     cache = exported(source, tmp_path).Cache(500)
     misses = sum(not cache.request(int(obj), int(size)) for obj, size in zip(objects, sizes, strict=True))
-    result = replay_program(check_program(source, CACHE).within(Here), objects, sizes, 500)
+    result = replay_program(check_program(source, CACHE).hosted_by(Here), objects, sizes, 500)
     assert misses == result.misses
     assert cache.used == sum(cache.sizes.values()) <= 500
 
@@ -216,7 +220,7 @@ def test_a_sample_is_told_in_blocks_once_and_ranks_as_a_cache_of_its_own() -> No
     training = [i for i in instances if i.split == "train"]
     (rung,) = evaluator.rungs(training)
     assert [i.parameters["told"] for i in (*training, *rung.instances)] == ["in blocks", "once"]
-    metrics = evaluator.evaluate(check_program(SEEDS["lru"], CACHE).within(Here), rung.instances[0])
+    metrics = evaluator.evaluate(check_program(SEEDS["lru"], CACHE).hosted_by(Here), rung.instances[0])
     known = evaluator.evaluate_baseline("lru", rung.instances[0])
     assert metrics == known
     assert np.isclose(metrics["requests"], training[0].parameters["measure_to"] / 10, rtol=0.2)

@@ -165,7 +165,7 @@ def test_an_alarm_that_ray_sets_at_a_sigterm_does_not_cut_the_orderly_end_short(
     signal.alarm(60)
     try:
         with pytest.raises(KeyboardInterrupt):
-            main._Ends()(signal.SIGTERM, None)
+            main._Exit()(signal.SIGTERM, None)
         assert signal.alarm(0) == 0
     finally:
         signal.alarm(0)

@@ -74,8 +74,8 @@ def test_a_damaged_run_is_repaired_and_ends_as_it_would_have(
     before, replies = (run / FILE).read_bytes(), len(read_journal(journal_of(run / FILE)).calls)
     done = repair(run / FILE)
     if done is not None:  # else the damage was where there was nothing
-        assert done.kept_as is not None
-        assert done.kept_as.read_bytes() == before
+        assert done.backup is not None
+        assert done.backup.read_bytes() == before
         assert (done.replies, done.lines_lost, done.replies_left_out) == (replies, 0, 0)
     assert repair(run / FILE) is None
     asked = runs.go_on(run)
@@ -135,7 +135,7 @@ def test_a_journal_is_written_again_from_a_sound_run(runs: Runs, tmp_path: Path,
             journal.write_bytes(journal_of(run / CONTROL).read_bytes())
     done = repair(run / FILE)
     assert done is not None
-    assert (done.file, done.kept_as, done.replies) == (journal, None, len(whole.calls))
+    assert (done.file, done.backup, done.replies) == (journal, None, len(whole.calls))
     assert "\n" not in done.damage
     after = read_journal(journal)
     assert (after.searches, after.calls, after.damaged) == (whole.searches, whole.calls, 0)
@@ -245,8 +245,8 @@ def test_a_run_that_was_answered_by_hand_goes_on_from_what_is_left(tmp_path: Pat
     with closing(SQLiteStore(path, create=True)) as store:
         store.append(started, InstancesPrepared(()))
         for number in (1, 2, 3, 4, 5, 6):
-            store.keep_asked(number, 0)
-            store.keep_call(answered(number))
+            store.record_question(number, 0)
+            store.record_call(answered(number))
     journal = journal_of(path)
     lines = [line for line in journal.read_bytes().splitlines(keepends=True) if b"answer 4" not in line]
     journal.write_bytes(b"".join(lines) + b'{"kind": "reply", "prop')
@@ -256,6 +256,6 @@ def test_a_run_that_was_answered_by_hand_goes_on_from_what_is_left(tmp_path: Pat
     assert (done.replies, done.lines_lost, done.replies_left_out) == (3, 1, 2)
     with closing(SQLiteStore(path)) as store:
         assert list(store.events()) == [started]
-        assert list(store.asked()) == [(1, 0), (2, 0), (3, 0), (4, 0)]
+        assert list(store.questions()) == [(1, 0), (2, 0), (3, 0), (4, 0)]
         assert list(store.calls()) == [answered(1), answered(2), answered(3)]
         assert store.recover() is None  # the journal says the same

@@ -67,7 +67,7 @@ class Runs:
         with closing(opened(run, FILE)) as store, closing(opened(run, CONTROL)) as control:
             for one in (store, control):
                 one.recover()
-            before = store.spent()[0] + control.spent()[0]
+            before = store.call_totals()[0] + control.call_totals()[0]
             search(
                 self.config,
                 store,
@@ -77,4 +77,4 @@ class Runs:
                 control_recording=self.control_recording,
             )
         with closing(opened(run, FILE)) as store, closing(opened(run, CONTROL)) as control:
-            return store.spent()[0] + control.spent()[0] - before
+            return store.call_totals()[0] + control.call_totals()[0] - before

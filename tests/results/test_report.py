@@ -138,7 +138,7 @@ def test_what_a_model_wrote_is_text_and_no_markup(run: Path) -> None:
                 warnings=(MARKUP,),
             ),
         )  # fmt: skip
-        store.keep_call(CallRecord(number, 0, (("user", "x"),), MARKUP, MARKUP, "stop", 1, 1, None, 0.1))
+        store.record_call(CallRecord(number, 0, (("user", "x"),), MARKUP, MARKUP, "stop", 1, 1, None, 0.1))
     report = Report.of(run)
     document = report_document(report, seconds=0.0)
     text = html_page(report, document)

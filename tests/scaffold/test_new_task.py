@@ -40,7 +40,7 @@ def test_what_is_written_passes_its_own_tests_and_can_be_searched(tmp_path: Path
         cwd=tmp_path, text=True, capture_output=True, check=False,
     )  # fmt: skip
     assert tests.returncode == 0, tests.stdout
-    assert "19 passed" in tests.stdout
+    assert "20 passed" in tests.stdout
     made = vulcan(
         tmp_path, "search", "--task", "shiny", "--executor", "local", "--workers", "1", "--budget-candidates", "3",
         "--tune", "0", "--simplify", "0", "--json",
@@ -111,7 +111,7 @@ def test_a_name_that_is_taken_is_refused(tmp_path: Path) -> None:
 def test_a_directory_that_is_there_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "kept").write_text("kept", encoding="utf-8")
-    with pytest.raises(UserError, match="is there already, and nothing of it was touched"):
+    with pytest.raises(UserError, match="already exists; choose another --directory"):
         write_task("shiny", "rank", tmp_path / "mine")
     assert [path.name for path in (tmp_path / "mine").iterdir()] == ["kept"]
 

@@ -87,7 +87,7 @@ def test_a_first_call_that_starts_a_child_does_not_count_for_long() -> None:
     batching.learn([request()], [outcome(0.05)], 30.0)
     for _ in range(4):
         batching.learn([request()], [outcome(0.05)], 0.052)
-    assert batching.way == CallOverhead(pytest.approx(0.002))
+    assert batching.overhead == CallOverhead(pytest.approx(0.002))
     assert batching.size([request()] * 100, 1) == 1
 
 
@@ -173,7 +173,7 @@ def test_on_ray_the_outcomes_do_not_depend_on_what_travelled_together(
             return super().serve_on(worker, requests)
 
     def outcomes(way: CallOverhead) -> list[tuple[int, str, object, str]]:
-        monkeypatch.setattr(BatchSizer, "way", way)
+        monkeypatch.setattr(BatchSizer, "overhead", way)
         calls.clear()
         with Counting(TOY.setup, 2, ray_runtime) as executor:
             jobs = [TOY.job(kind, id=number) for number, kind in enumerate(kinds)]

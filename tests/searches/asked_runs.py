@@ -47,5 +47,5 @@ class Run:
         with closing(SQLiteStore(self.place / "run.db")) as store:
             kept.append(*store.events())
             for call in store.calls():
-                kept.keep_call(call)
+                kept.record_call(call)
         return kept

@@ -62,7 +62,7 @@ def test_it_holds_what_the_task_declares(
 
 def test_it_says_how_the_chosen_mechanism_works_and_no_other() -> None:
     settings = complete_settings(CACHE, {})
-    spelled = {m.name: m.spelled(settings) for m in CACHE.signature.mechanisms}
+    spelled = {m.name: m.description_with(settings) for m in CACHE.signature.mechanisms}
     assert {"sample", "heap"} <= set(spelled)
     for chosen in ("sample", "heap"):
         text = prompts(CACHE, mechanism=chosen).propose(FIRST)

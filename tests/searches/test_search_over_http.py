@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 from collections import Counter
 from collections.abc import Callable
 from contextlib import closing
@@ -24,15 +25,16 @@ from search_parts import (
 )
 
 from vulcan.errors import UserError
-from vulcan.models import ModelRefused, open_proposer
+from vulcan.models import Message, ModelRefused, Request, open_proposer
 from vulcan.models.call_settings import CallSettings
+from vulcan.models.prices import price_per_million
 from vulcan.models.retry import RetryPolicy
 from vulcan.scoring import Executor
 from vulcan.searches.study import MAX_UNANSWERED, Study
 from vulcan.store import MemoryStore, SQLiteStore, Store
 from vulcan.store.events import CandidateJudged, WinnerChosen
 
-HURRIED = CallSettings(timeout=10.0, retry=RetryPolicy(attempts=3, first_wait=0.01))
+HURRIED = CallSettings(timeout=10.0, retry=RetryPolicy(attempts=3, initial_wait=0.01))
 
 
 def search(
@@ -110,7 +112,7 @@ def test_from_prompt_to_winner(children: Executor) -> None:
     assert [(c.tokens_in, c.tokens_out) for c in calls[1:3]] == [(100, 20), (None, None)]
     assert (study.costs.calls, study.costs.tokens_in, study.costs.tokens_out) == (8, 700, 140)
     assert study.costs.unpriced == 8
-    assert study.costs.spelled() == "$0.00 + 8 calls of unknown price"
+    assert study.costs.text() == "$0.00 + 8 calls of unknown price"
     assert [[m[0] for m in c.messages] for c in calls[2:3]] == [["user", "assistant", "user"]]
 
 
@@ -149,7 +151,7 @@ def test_the_wait_that_a_server_asks_for_is_kept(children: Executor) -> None:
 @pytest.mark.parametrize("stalled", [stall, drip])
 def test_a_reply_that_never_ends_is_no_reply(children: Executor, stalled: Behaviour) -> None:
     store = MemoryStore()
-    settings = CallSettings(timeout=0.3, retry=RetryPolicy(attempts=2, first_wait=0.01))
+    settings = CallSettings(timeout=0.3, retry=RetryPolicy(attempts=2, initial_wait=0.01))
 
     def script(request: Received) -> Behaviour:
         return stalled if request.number < 2 else answer(as_reply(share(1 + request.number / 10)))
@@ -199,7 +201,7 @@ def test_a_server_that_refuses_stops_a_run_that_can_go_on(
 
 def test_a_server_that_is_down_stops_the_run_which_goes_on_when_it_is_back(children: Executor) -> None:
     store = MemoryStore()
-    settings = CallSettings(timeout=10.0, retry=RetryPolicy(attempts=2, first_wait=0.01))
+    settings = CallSettings(timeout=10.0, retry=RetryPolicy(attempts=2, initial_wait=0.01))
     with pytest.raises(UserError, match="status 500: down for now") as caught:
         search(store, children, good_after(1, fail(500, "down for now")), settings, samples=8)
     assert re.search(r"no reply to 5 proposals in a row, the last of them \d+: .* `vulcan resume`", str(caught.value))
@@ -250,3 +252,46 @@ def test_a_search_that_is_interrupted_does_not_wait_for_the_model(children: Exec
         with pytest.raises(KeyboardInterrupt):
             study.run(lineup(model), parallel=1)
     assert verdicts(store) == [(1, 0, "scored")]
+
+
+def test_no_reply_at_all_is_no_success_however_few_proposals(children: Executor) -> None:
+    store = MemoryStore()
+    settings = CallSettings(timeout=10.0, retry=RetryPolicy(attempts=2, first_wait=0.01))
+    with pytest.raises(UserError, match=r"no reply to any of 3 proposals: .*down for now.*`vulcan resume`"):
+        search(store, children, [fail(500, "down for now")], settings, samples=3)
+    assert not of_kind(store, WinnerChosen)
+    assert verdicts(store) == []
+    search(store, children, good_after(99, hang_up), samples=3)  # the server is back
+    assert of_kind(store, WinnerChosen)
+
+
+def test_nothing_but_truncated_replies_is_no_success(children: Executor) -> None:
+    store = MemoryStore()
+    cut = answer("```python\ndef mood(", finish="length")
+    with pytest.raises(UserError, match=r"all 4 replies were cut off .*server's default.* larger --max-tokens"):
+        search(store, children, [cut], samples=2)
+    assert not of_kind(store, WinnerChosen)
+
+
+def test_what_is_waited_for_is_told(children: Executor, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vulcan.searches.study.NOTICE_SECONDS", 0.2)
+    told: list[str] = []
+    slow = threading.Event()
+
+    def late(exchange: Exchange) -> None:
+        slow.wait(1.0)
+        answer(as_reply(share(1.5)))(exchange)
+
+    with ChatServer([late]) as server, closing(open_proposer("toy", api_base=server.url, settings=HURRIED)) as model:
+        study = opened(MemoryStore(), config(model=("toy",), rounds=1, samples=1), children)
+        study._waiting = told.append
+        study.run(lineup(model), parallel=1)
+    assert re.match(rf"waiting \d+ s for the reply to proposal {SEEDS + 1}", told[0])
+
+
+def test_the_price_of_a_server_of_ones_own_is_counted() -> None:
+    with ChatServer([answer("hello", usage=(1_000, 200))]) as server:
+        price = price_per_million(2.0, 10.0)
+        with closing(open_proposer("toy", api_base=server.url, settings=HURRIED, price=price)) as model:
+            reply = model.propose(Request(1, 0, (Message("user", "Write one."),), (), 1))
+    assert reply.dollars == pytest.approx(0.004)

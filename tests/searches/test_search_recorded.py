@@ -26,6 +26,8 @@ class Unseen:
     """A display that shows nothing."""
 
     def preparing(self, what: str) -> None: ...
+
+    def waiting(self, what: str) -> None: ...
     def begin(self, study: object) -> None: ...
     def __call__(self, event: Event) -> None: ...
 
@@ -42,7 +44,7 @@ def recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> MemoryStore:
     kept = MemoryStore()
     kept.append(*store.events())
     for call in store.calls():
-        kept.keep_call(call)
+        kept.record_call(call)
     store.close()
     return kept
 

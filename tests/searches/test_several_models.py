@@ -137,7 +137,7 @@ def test_over_http_one_that_refuses_stops_the_search_at_once_and_one_that_is_dow
         store = MemoryStore()
         with ChatServer(script(behaviour)) as server:  # type: ignore[arg-type]
             chosen = several(rounds=1, samples=6)
-            hurried = CallSettings(timeout=10.0, retry=RetryPolicy(attempts=2, first_wait=0.01))
+            hurried = CallSettings(timeout=10.0, retry=RetryPolicy(attempts=2, initial_wait=0.01))
             two = [open_proposer(name, api_base=server.url, settings=hurried) for name in MODELS]
             with closing(lineup(*two)) as both:
                 study = opened(store, chosen, children)

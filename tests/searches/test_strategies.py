@@ -26,7 +26,7 @@ def strategy(name: str, offline: bool = False, **changes: object) -> Strategy:
 
 def drafted(name: str, number: int, seed: int, offline: bool, instances: int = 1) -> Draft:
     made = strategy(name, offline)
-    settled = population(random.Random(seed), made.settled_before(number), instances=instances)
+    settled = population(random.Random(seed), made.barrier(number), instances=instances)
     return made.draft(number, settled, random.Random(number))
 
 
@@ -45,7 +45,7 @@ def test_a_strategy_that_has_seen_a_search_drafts_as_one_that_comes_new_to_it(na
     rng = random.Random(5)
     old, settled = strategy(name, offline), Population(seeds())
     for number in range(120):
-        while len(settled) - SEEDS < old.settled_before(number):
+        while len(settled) - SEEDS < old.barrier(number):
             settled.add(made_up(rng, len(settled) - SEEDS, CONFIG.islands))
         new = strategy(name, offline)
         assert old.draft(number, settled, random.Random(number)) == new.draft(number, settled, random.Random(number))
@@ -63,15 +63,15 @@ def test_a_strategy_may_be_asked_about_another_population_in_between() -> None:
 @given(number=NUMBERS, seed=SEEDS_OF_RANDOM)
 @settings(max_examples=25, deadline=None)
 def test_no_draft_waits_for_its_own_verdict(name: str, number: int, seed: int) -> None:
-    barriers = [strategy(name).settled_before(n) for n in range(number + 1)]
+    barriers = [strategy(name).barrier(n) for n in range(number + 1)]
     assert all(barrier <= n for n, barrier in enumerate(barriers))
     assert barriers == sorted(barriers)
 
 
 def test_how_many_proposals_may_be_on_their_way_at_once() -> None:
-    assert [strategy("evolve", in_flight=8).settled_before(n) for n in (0, 7, 8, 9, 100)] == [0, 0, 0, 1, 92]
-    assert {strategy("best-of-n").settled_before(n) for n in (0, 10, 299)} == {0}
-    assert [strategy("policysmith").settled_before(n) for n in (0, 24, 25, 60)] == [0, 0, 25, 50]
+    assert [strategy("evolve", in_flight=8).barrier(n) for n in (0, 7, 8, 9, 100)] == [0, 0, 0, 1, 92]
+    assert {strategy("best-of-n").barrier(n) for n in (0, 10, 299)} == {0}
+    assert [strategy("policysmith").barrier(n) for n in (0, 24, 25, 60)] == [0, 0, 25, 50]
 
 
 def test_how_many_proposals_there_are() -> None:

@@ -93,7 +93,7 @@ def test_a_program_that_stays_bad_is_rejected_with_the_rules_it_breaks(children:
     for verdict in verdicts:
         assert verdict.rules
         assert tuple(re.findall(r"^line .*: \[([a-z-]+)\]", verdict.feedback, re.MULTILINE)) == verdict.rules
-    assert study.settled == 1
+    assert study.completed == 1
 
 
 def test_without_repairs_a_bad_reply_is_the_end_of_its_proposal(children: Executor) -> None:

@@ -171,7 +171,7 @@ def test_a_model_that_answers_nothing_any_more_stops_the_search(children: Execut
     study = opened(store, plan(), children)
     study.run(lineup(again))
     assert min(r.proposal for r in again.requests) == SEEDS + 4  # what nobody answered is asked anew
-    assert study.settled == ROUNDS * SAMPLES
+    assert study.completed == ROUNDS * SAMPLES
     assert study.record.chosen is not None
 
 

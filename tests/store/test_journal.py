@@ -28,9 +28,9 @@ def path(tmp_path: Path) -> Path:
     path = tmp_path / FILE
     with closing(SQLiteStore(path, create=True)) as store:
         store.append(STARTED)
-        store.keep_asked(1, 0)
+        store.record_question(1, 0)
         for call in CALLS:
-            store.keep_call(call)
+            store.record_call(call)
         store.append(WinnerChosen(1, "train"))
     return path
 
@@ -46,7 +46,7 @@ def test_a_journal_reads_as_it_was_written(path: Path) -> None:
     entries = read_journal(journal_of(path))
     assert [search for _, search in entries.searches] == [STARTED]
     assert [call for _, call in entries.calls.values()] == list(CALLS)
-    assert list(entries.asked) == [(1, 0)]
+    assert list(entries.questions) == [(1, 0)]
     assert b"".join(entries.lines()) == journal_of(path).read_bytes()
     assert (entries.damaged, entries.torn) == (0, False)
 
@@ -70,9 +70,9 @@ def test_a_line_whose_writing_was_cut_off_is_taken_away_and_the_next_one_is_whol
     with journal.open("ab") as file:
         file.write(extra[: int(len(extra) * share)])
     with closing(SQLiteStore(path)) as store:
-        store.keep_asked(78, 0)
+        store.record_question(78, 0)
     entries = read_journal(journal)
-    assert (entries.damaged, entries.torn, list(entries.asked)) == (0, False, [(1, 0), (78, 0)])
+    assert (entries.damaged, entries.torn, list(entries.questions)) == (0, False, [(1, 0), (78, 0)])
     assert [call for _, call in entries.calls.values()] == list(CALLS)
 
 
@@ -87,7 +87,7 @@ def test_a_reply_is_in_the_journal_and_on_disk_before_the_file_has_it(path: Path
             done.append("fsync")
 
         with patch("os.fsync", synced):
-            store.keep_call(CallRecord(77, 0, (), "y", "m", "stop", 1, 1, 0.5, 1.0))
+            store.record_call(CallRecord(77, 0, (), "y", "m", "stop", 1, 1, 0.5, 1.0))
     assert done.index("fsync") < done.index("BEGIN IMMEDIATE")
 
 
@@ -110,7 +110,7 @@ def test_a_journal_of_another_search_is_set_aside_and_nothing_of_it_is_used(path
     other.parent.mkdir()
     with closing(SQLiteStore(other, create=True)) as store:
         store.append(RunStarted({"task": "another"}, "0"))
-        store.keep_call(CallRecord(77, 0, (), "y", "m", "stop", 1, 1, 0.5, 1.0))
+        store.record_call(CallRecord(77, 0, (), "y", "m", "stop", 1, 1, 0.5, 1.0))
     journal_of(other).rename(journal_of(path))
     with closing(SQLiteStore(path)) as store:
         problem = store.recover()

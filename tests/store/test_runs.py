@@ -47,7 +47,7 @@ def test_two_runs_of_one_second_have_places_of_their_own(tmp_path: Path) -> None
 def test_a_name_that_is_not_known_finds_the_nearest(tmp_path: Path) -> None:
     place = made(tmp_path, "a_task")
     with pytest.raises(UserError, match=f"did you mean '{place.name}'"):
-        find_run(place.name[:-1], tmp_path)
+        find_run(place.name[:-1] + "_", tmp_path)
     with pytest.raises(UserError, match=r"no run 'x' in .*nowhere"):
         find_run("x", tmp_path / "nowhere")
 
@@ -84,3 +84,16 @@ def test_an_error_of_whoever_holds_the_run_is_passed_on(tmp_path: Path) -> None:
 def test_a_run_that_is_gone_cannot_be_held(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="cannot write to the run"), lock_run(tmp_path / "gone"):
         pass
+
+
+def test_a_run_is_found_by_a_part_of_its_name_or_as_the_latest(tmp_path: Path) -> None:
+    names = ["a-20260101-120000-ab12", "b-20260101-110000-cd34", "a-20251231-120000-ab99"]
+    for name in names:
+        (tmp_path / name).mkdir()
+        create_store(tmp_path / name).close()
+    assert find_run("cd3", tmp_path).name == names[1]
+    assert find_run("latest", tmp_path).name == names[0]
+    with pytest.raises(UserError, match=r"'ab' is part of 2 runs .*a-20251231-120000-ab99, a-2026.* or 'latest'"):
+        find_run("ab", tmp_path)
+    with pytest.raises(UserError, match="no run ''"):
+        find_run("", tmp_path / "nowhere")

@@ -37,7 +37,7 @@ for n in range(1, 1_000_000):
     source = f"source {n}" * 50
     judged = CandidateJudged(n, n, 0, source, str(n), "scored", "", (), 1, 1, None, n / 7, (("a", {"x": n / 3}),))
     store.append(proposed, judged)
-    store.keep_call(CallRecord(n, 0, (("user", "hello"),), f"reply {n}", "m", "stop", n, n, None, 0.5))
+    store.record_call(CallRecord(n, 0, (("user", "hello"),), f"reply {n}", "m", "stop", n, n, None, 0.5))
     print(n, flush=True)
 """
 
@@ -54,7 +54,7 @@ def filled(path: Path) -> None:
     with closing(SQLiteStore(path, create=True)) as store:
         store.append(*EVENTS)
         for call in CALLS:
-            store.keep_call(call)
+            store.record_call(call)
 
 
 def rows(path: Path, query: str) -> list[tuple[object, ...]]:
@@ -124,17 +124,17 @@ def test_long_texts_are_kept_once(path: Path) -> None:
         for _ in range(5):
             store.append(JUDGED, AdviceReceived(1, TEXT), ControlFinished(TEXT, 1, ()))
         for call in CALLS:
-            store.keep_call(call)
+            store.record_call(call)
     assert rows(path, f"SELECT count(*) FROM texts WHERE length(text) = {len(TEXT)} OR text = ''") != [(0,)]
     assert rows(path, "SELECT count(*), count(DISTINCT text) FROM texts") == [(7, 7)]
 
 
 def test_when_the_first_event_was_appended_is_known(path: Path) -> None:
     with closing(SQLiteStore(path, create=True)) as store:
-        assert store.begun() == ""
+        assert store.started_at() == ""
         store.append(*EVENTS)
         ((first,),) = rows(path, "SELECT time FROM events WHERE id = 1")
-        assert store.begun() == first
+        assert store.started_at() == first
 
 
 # What is no run

@@ -41,10 +41,10 @@ def test_a_new_store_is_empty(store: Store) -> None:
     assert list(store.events()) == []
     assert list(store.calls()) == []
     assert store.call(1, 0) is None
-    assert list(store.asked()) == []
+    assert list(store.questions()) == []
     assert list(store.numbered()) == []
-    assert store.begun() == ""
-    assert store.spent() == (0, 0, 0, 0.0, 0)
+    assert store.started_at() == ""
+    assert store.call_totals() == (0, 0, 0, 0.0, 0)
     assert store.answered_by(1) == {}
     store.check()
 
@@ -80,7 +80,7 @@ def test_what_is_read_can_be_read_while_more_is_appended(store: Store) -> None:
 
 @pytest.mark.parametrize("call", CALLS, ids=lambda call: f"{call.proposal}.{call.turn}")
 def test_a_call_reads_back_as_it_was(store: Store, call) -> None:
-    store.keep_call(call)
+    store.record_call(call)
     assert store.call(call.proposal, call.turn) == call
     assert repr(store.call(call.proposal, call.turn)) == repr(call)
     assert store.call(call.proposal, call.turn + 1) is None
@@ -89,15 +89,15 @@ def test_a_call_reads_back_as_it_was(store: Store, call) -> None:
 
 def test_calls_come_by_proposal_and_turn_whatever_order_they_were_kept_in(store: Store) -> None:
     for call in CALLS:
-        store.keep_call(call)
+        store.record_call(call)
     assert [(c.proposal, c.turn) for c in store.calls()] == [(1, 0), (2, 0), (2, 1), (10, 0)]
     assert sorted(store.calls(), key=CALLS.index) == list(CALLS)
 
 
 def test_the_first_answer_to_a_call_stays(store: Store) -> None:
     first = CALLS[0]
-    store.keep_call(first)
-    store.keep_call(replace(first, reply="another", model="another", dollars=9.0, messages=()))
+    store.record_call(first)
+    store.record_call(replace(first, reply="another", model="another", dollars=9.0, messages=()))
     assert list(store.calls()) == [first]
 
 
@@ -112,7 +112,7 @@ def test_threads_may_write_at_the_same_time(store: Store) -> None:
     def keep() -> None:
         start.wait()
         for number in range(50):
-            store.keep_call(replace(CALLS[0], proposal=number, reply=f"{TEXT} {number}"))
+            store.record_call(replace(CALLS[0], proposal=number, reply=f"{TEXT} {number}"))
 
     threads = [threading.Thread(target=write, args=(first,)) for first in (0, 1000)] + [threading.Thread(target=keep)]
     for thread in threads:
@@ -139,25 +139,25 @@ def test_events_are_numbered_from_one_and_have_their_times(store: Store) -> None
     rows = list(store.numbered())
     assert [(row, event) for row, _, event in rows] == list(enumerate(numbered(1, 4), 1))
     assert [time for _, time, _ in rows] == sorted(time for _, time, _ in rows)
-    assert datetime.fromisoformat(store.begun()).tzinfo is not None
-    assert store.begun() == rows[0][1]
+    assert datetime.fromisoformat(store.started_at()).tzinfo is not None
+    assert store.started_at() == rows[0][1]
     assert list(store.numbered(2)) == rows[2:]
     assert list(store.numbered(4)) == []
 
 
 def test_calls_are_summed_and_say_which_model_answered(store: Store) -> None:
     for call in CALLS:
-        store.keep_call(call)
+        store.record_call(call)
     costs = Costs.of(CALLS)
-    assert Costs(*store.spent()) == costs
+    assert Costs(*store.call_totals()) == costs
     assert costs.unpriced > 0
     assert store.answered_by(2) == {(c.proposal, c.turn): c.model for c in CALLS if c.proposal >= 2}
 
 
 def test_what_was_given_out_is_remembered_once_and_in_order(store: Store) -> None:
     for key in ((3, 0), (1, 0), (1, 1), (3, 0)):
-        store.keep_asked(*key)
-    assert list(store.asked()) == [(1, 0), (1, 1), (3, 0)]
+        store.record_question(*key)
+    assert list(store.questions()) == [(1, 0), (1, 1), (3, 0)]
 
 
 def test_what_another_store_held_is_taken_in_with_its_times(store: Store) -> None:
@@ -165,12 +165,12 @@ def test_what_another_store_held_is_taken_in_with_its_times(store: Store) -> Non
     store.restore(timed, [("2026-01-04", CALLS[0])], [("2026-01-05", 1, 0)])
     assert [(time, event) for _, time, event in store.numbered()] == timed
     assert list(store.calls()) == [CALLS[0]]
-    assert list(store.asked()) == [(1, 0)]
+    assert list(store.questions()) == [(1, 0)]
     store.check()
 
 
 def test_there_is_nothing_to_recover_in_a_store_that_was_not_killed(store: Store) -> None:
     store.append(RunStarted({"seed": 1}, "0"))
-    store.keep_call(CALLS[0])
+    store.record_call(CALLS[0])
     assert store.recover() is None
     assert list(store.calls()) == [CALLS[0]]

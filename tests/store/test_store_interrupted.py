@@ -30,15 +30,15 @@ def append(store: SQLiteStore) -> None:
 
 
 def keep_call(store: SQLiteStore) -> None:
-    store.keep_call(CALL)
+    store.record_call(CALL)
 
 
 def keep_asked(store: SQLiteStore) -> None:
-    store.keep_asked(1, 0)
+    store.record_question(1, 0)
 
 
 def held(store: SQLiteStore) -> list[Any]:
-    return [*store.events(), *store.calls(), *store.asked()]
+    return [*store.events(), *store.calls(), *store.questions()]
 
 
 def interrupted_at(step: int, write: Callable[[], None]) -> bool:

@@ -1,4 +1,4 @@
-"""A VALUE task with a group of features that is observed once a round trip."""
+"""A VALUE task with a group of features that is observed once per round trip."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ LAYOUT = Layout(
 
 
 def policy(expression: str) -> Policy:
-    """One that returns the expression."""
+    """Return one that returns the expression."""
     return check(f"def cwnd(flow, window):\n    return {expression}\n", TASK)
 
 

@@ -10,7 +10,7 @@ from typing import TypeVar
 from hypothesis import strategies as st
 
 from vulcan.anvil.grammar import grammar
-from vulcan.task import History, Signature
+from vulcan.task import Event, History, Signature
 
 T = TypeVar("T")
 Below = Callable[[int], int]
@@ -28,7 +28,7 @@ ARGUMENTS = {
     "n": ("1", "2", "3", "4", "5.0", "64"),
     "k": ("1", "2", "3", "4", "5.0", "64"),
 }
-"""What is written for the arguments of statistics, by their names; for the last one 4096 too where it may be."""
+"""Values written for the arguments of statistics, by name; the last one also 4096 where allowed."""
 
 
 @dataclass
@@ -37,12 +37,13 @@ class _Scope:
     assigned: set[str] = field(default_factory=set)
     loops: int = 0
     entry: bool = False
+    handler: bool = False
 
 
 class Writer:
     """`statistics` and `extremes` say whether the program may use derived statistics and extreme constants.
 
-    `others` are the functions that it defines besides the main one.
+    `others` are the functions that it defines besides the main one; with `events` it declares state, and handles some.
     """
 
     def __init__(
@@ -52,8 +53,13 @@ class Writer:
         statistics: bool = True,
         extremes: bool = True,
         others: Sequence[Signature] = (),
+        events: Sequence[Event] = (),
     ) -> None:
         self.signature = signature
+        self.events = events
+        self.registers: list[str] = []
+        self.arrays: list[str] = []
+        self.fields: list[str] = []
         self.others = others
         self.below = below
         self.statistics = statistics
@@ -77,19 +83,55 @@ class Writer:
             annotation = ": float" if self.chance(4) else ""
             self.parameters.append(f"P{i}")
             lines.append(f"P{i}{annotation} = {self.pick(self.literals)}")
+        if self.events:
+            lines += self.state()
         for i in range(self.below(4)):
             arity = self.below(4)
             arguments = tuple(f"a{k}" for k in range(arity))
             lines.append(f"def f{i}({', '.join(arguments)}):")
             lines += self.function(_Scope(arguments), statements=self.below(3))
             self.helpers.append((f"f{i}", arity))
-        for signature in (self.signature, *self.others):
+        decisions = (self.signature, *self.others)
+        for event in self.events:
+            if self.chance(2) or event is self.events[0]:
+                self.signature = event
+                self.reads = [name for name, _ in event.features()]
+                self.budget = max(self.budget, 30)
+                lines.append(f"def {event.function}({', '.join(a.name for a in event.arguments)}):")
+                lines += self.block(_Scope((), entry=True, handler=True), 1 + self.below(4), 1)[0]
+        for signature in decisions:
             self.signature = signature
             self.reads = [name for name, _ in signature.features()]
             self.budget = max(self.budget, 40)
             lines.append(f"def {signature.function}({', '.join(a.name for a in signature.arguments)}):")
             lines += self.function(_Scope((), entry=True), statements=1 + self.below(5))
         return "\n".join(lines) + "\n"
+
+    def state(self) -> list[str]:
+        """Declarations of registers, arrays and fields."""
+        initial = lambda: self.pick((*self.parameters, *self.literals))  # noqa: E731
+        self.registers = [f"policy.r{i}" for i in range(1 + self.below(3))]
+        self.arrays = [f"policy.a{i}" for i in range(self.below(3))]
+        lines = ["class policy:"]
+        lines += [f"    r{i} = {initial()}" for i in range(len(self.registers))]
+        lines += [f"    a{i} = [{initial()}] * {self.pick((1, 2, 3, 8, 1000))}" for i in range(len(self.arrays))]
+        entity = self.signature.entity
+        if entity is not None and self.chance(2):
+            self.fields = [f"{entity.name}.t{i}" for i in range(1 + self.below(2))]
+            lines.append(f"class {entity.name}:")
+            lines += [f"    t{i} = {initial()}" for i in range(len(self.fields))]
+        return lines
+
+    def store(self, scope: _Scope) -> str:
+        target = self.pick((*self.cells(scope), *(f"{a}[{self.expression(scope, 2)}]" for a in self.arrays)))
+        sign = self.pick(("=", "=", *(f"{operator}=" for operator in BINARY)))
+        return f"{target} {sign} {'random()' if self.chance(5) else self.expression(scope, 3)}"
+
+    def cells(self, scope: _Scope) -> list[str]:
+        """Registers, and fields where the function is shown the entity."""
+        entity = self.signature.entity
+        shown = scope.entry and entity is not None
+        return [*self.registers, *(self.fields if shown else ())]
 
     def function(self, scope: _Scope, statements: int) -> list[str]:
         lines, ends = self.block(scope, statements, 1)
@@ -112,6 +154,8 @@ class Writer:
         kind = self.below(12)
         if self.budget <= 0 or depth > 5:
             kind = min(kind, 6)
+        if scope.handler and self.chance(2):
+            return [indent + self.store(scope)], False
         if kind <= 3 or (kind <= 5 and not scope.assigned):
             name = f"x{self.below(4)}"
             annotation = self.pick(("", "", "", ": float", ": int"))
@@ -158,7 +202,8 @@ class Writer:
             return ends
         leave = ["return"] if not scope.loops else ["return", "break", "continue"]
         word = self.pick(leave)
-        lines.append("    " * depth + (f"return {self.expression(scope, 3)}" if word == "return" else word))
+        result = "" if scope.handler else f" {self.expression(scope, 3)}"
+        lines.append("    " * depth + word + (result if word == "return" else ""))
         return True
 
     def loop(self, scope: _Scope, depth: int) -> list[str]:
@@ -204,13 +249,19 @@ class Writer:
         if self.helpers and self.chance(3):
             name, arity = self.pick(self.helpers)
         else:
-            name = self.pick(tuple(grammar.FUNCTIONS))
-            least, most = grammar.FUNCTIONS[name].arguments
+            functions = {**grammar.FUNCTIONS, **(grammar.STATE_FUNCTIONS if self.events else {})}
+            name = self.pick(tuple(functions))
+            least, most = functions[name].arguments
             arity = least if most is not None else least + self.below(3)
         return f"{name}({', '.join(self.expression(scope, depth - 1) for _ in range(arity))})"
 
     def leaf(self, scope: _Scope) -> str:
         local = [*scope.arguments, *sorted(scope.assigned)]
+        if self.registers and self.chance(3):
+            array = self.chance(2) and self.arrays and self.budget > 0
+            return f"{self.pick(self.arrays)}[{self.expression(scope, 1)}]" if array else self.pick(self.cells(scope))
+        if scope.handler and self.chance(12):
+            return "random()"
         kind = self.below(10)
         if kind <= 2 and local:
             return self.pick(local)
@@ -225,7 +276,7 @@ class Writer:
         return self.pick(self.literals) if not local or self.chance(3) else self.pick(local)
 
     def derived(self, scope: _Scope) -> str:
-        """A statistic of any kind at any scope, or a query."""
+        """Return a statistic of any kind at any scope, or a query."""
         kinds = [k for k in grammar.STATISTICS.values() if self.scopes_of(k)]
         kind = self.pick((*kinds, None))
         if kind is None:
@@ -237,7 +288,7 @@ class Writer:
         return f"{self.observed(where, kind.looks_for)}.{kind.name}({', '.join(arguments)})"
 
     def scopes_of(self, kind: grammar.StatisticKind) -> tuple[grammar.Scope, ...]:
-        """Where this function may ask for it: not every one is shown an entity, or its population."""
+        """Return the scopes available to this function: not every function has an entity, or its population."""
         entity = self.signature.entity
         if entity is None:
             return tuple(scope for scope in kind.scopes if scope == "system")
@@ -252,7 +303,7 @@ class Writer:
         return (*ARGUMENTS[argument.name], *most)
 
     def observed(self, where: grammar.Scope, looked_for: bool) -> str:
-        """A feature as the statistics of that scope name it. Only what is looked for may be an entity's key."""
+        """Return a feature as the statistics of that scope name it. Only what is looked for may be an entity's key."""
         entity = self.signature.entity
         of_system = [name for name in self.reads if entity is None or not name.startswith(f"{entity.name}.")]
         if entity is None or (where != "entity" and not self.sees_population()):
@@ -272,11 +323,15 @@ class Writer:
 
 
 def programs(
-    signature: Signature, statistics: bool = True, extremes: bool = True, others: Sequence[Signature] = ()
+    signature: Signature,
+    statistics: bool = True,
+    extremes: bool = True,
+    others: Sequence[Signature] = (),
+    events: Sequence[Event] = (),
 ) -> st.SearchStrategy[str]:
     @st.composite
     def program(draw: st.DrawFn) -> str:
-        return Writer(signature, lambda n: draw(st.integers(0, n - 1)), statistics, extremes, others).module()
+        return Writer(signature, lambda n: draw(st.integers(0, n - 1)), statistics, extremes, others, events).module()
 
     return program()
 
@@ -287,5 +342,6 @@ def random_program(
     statistics: bool = True,
     extremes: bool = True,
     others: Sequence[Signature] = (),
+    events: Sequence[Event] = (),
 ) -> str:
-    return Writer(signature, random.randrange, statistics, extremes, others).module()
+    return Writer(signature, random.randrange, statistics, extremes, others, events).module()

@@ -83,5 +83,5 @@ HEAD = "def rate(now, item, world, past):\n"
 
 
 def returning(expression: str, before: str = "") -> str:
-    """A program that returns the expression."""
+    """Return a program that returns the expression."""
     return f"{before}{HEAD}    return {expression}\n"

@@ -12,6 +12,7 @@ import numpy as np
 from vulcan.anvil import Layout, Policy, Slot
 from vulcan.anvil.interpreter import Reference
 
+SEED = 2**63 + 12345
 _GUARD = 8
 _UNTOUCHED = -1234.5678
 _POINTER = ctypes.c_void_p
@@ -39,14 +40,16 @@ class Twin:
         self.policy = policy
         self.layout = layout
         self.native = policy.native(layout, hurried)
-        self.reference: Reference = policy.reference()
-        fresh = self.native.new_globals()
+        self.reference: Reference = policy.reference(SEED)
+        fresh = self.native.new_globals(SEED)
         self.globals = _guarded(len(fresh))
         self.globals.view(np.int64)[_GUARD:-_GUARD] = fresh.view(np.int64)
         slots: list[Slot] = [*layout.features.values()]
         for history in layout.histories.values():
             slots += [history.left, history.count, history.left_at]
         self.record_size = 1 + max((slot.index for slot in slots if slot.base == "entity"), default=0)
+        declared = dict(policy.task.interface.features())
+        self.shared = {slot: (name, declared[name].high) for name, slot in layout.features.items() if name in declared}
         self.entities: dict[float, tuple[np.ndarray, np.ndarray]] = {}
         self.live: set[float] = set()
 
@@ -58,7 +61,7 @@ class Twin:
         return self.entities[key]
 
     def statistics(self, key: float) -> np.ndarray:
-        """The native statistics of an entity."""
+        """Return the native statistics of an entity."""
         return self.memory(key)[1][_GUARD:-_GUARD]
 
     def show(self, key: float | None, values: Values) -> tuple[int, int, int, float]:
@@ -74,12 +77,29 @@ class Twin:
                 put(slot, values[name])
         for name, slots in self.layout.histories.items():
             remembered = values[f"{name}.contains"] != 0.0
-            put(slots.oldest, 7.0)
-            put(slots.left, 7.0 if remembered else 6.0)
+            if slots.left in self.shared:  # that feature tells whether the history has the entity
+                feature, highest = self.shared[slots.left]
+                if (values[feature] >= highest) != remembered:
+                    raise ValueError(f"{feature} = {values[feature]} and {name}.contains = {remembered}: one slot")
+                put(slots.oldest, highest)
+            else:
+                put(slots.oldest, 7.0)
+                put(slots.left, 7.0 if remembered else 6.0)
             put(slots.count, values[f"{name}.count"] if remembered else 99.0)
             put(slots.left_at, values["now"] - values[f"{name}.age"] if remembered else 0.0)
         blocks = (self.globals, record, statistics)
         return (*(block.ctypes.data + 8 * _GUARD for block in blocks), key or 0.0)  # type: ignore[return-value]
+
+    def consistent(self, values: Values) -> dict[str, float]:
+        """The values, in which a history says what the feature says that has the same slot (`queue_layout`)."""
+        made = dict(values)
+        for name, slots in self.layout.histories.items():
+            if slots.left in self.shared:
+                feature, highest = self.shared[slots.left]
+                made[f"{name}.contains"] = float(made[feature] >= highest)
+                if not made[f"{name}.contains"]:
+                    made[f"{name}.count"] = made[f"{name}.age"] = 0.0
+        return made
 
     def observe(self, key: float | None, values: Values) -> None:
         """The entity enters, or is touched; without a key, an event of a task that has no entities."""
@@ -106,8 +126,48 @@ class Twin:
         self.reference.forget(key)
         self.live.remove(key)
 
+    def handle(self, event: str, key: float | None, values: Values) -> None:
+        """The event has happened; what the handler wrote is compared."""
+        arguments = self.show(key, values)
+        if address := self.native.events.get(event, 0):
+            _OBSERVE(address)(*arguments)
+        self.reference.handle(event, values, key)
+        self.check_state(key)
+
+    def release(self, key: float) -> None:
+        """Nothing is remembered of the entity any more."""
+        record, statistics = self.memory(key)
+        if self.native.release:
+            blocks = (self.globals, record, statistics)
+            _OBSERVE(self.native.release)(*(block.ctypes.data + 8 * _GUARD for block in blocks), key)
+        self.reference.release(key)
+        self.check_state(key)
+
+    def check_state(self, key: float | None) -> None:
+        """Registers, arrays and the fields of the entity, if there is one, are the same in both."""
+        slots, plan = self.policy.plan.state, self.policy.plan
+        state = self.globals[_GUARD:-_GUARD][len(self.globals) - 2 * _GUARD - slots.slots :]
+        own = self.statistics(key or 0.0)[plan.entity_block.slots :]
+        for variable in plan.variables:
+            if variable.is_field and key is None:
+                continue
+            if variable.is_field:
+                natively = [own[slots.fields[variable.name]]]
+            else:
+                start = slots.starts[variable.name]
+                natively = list(state[start : start + (variable.length or 1)])
+            reference = (
+                self.reference._cell(variable.name, key)
+                if variable.length is None
+                else [self.reference._element(variable.name, i) for i in range(variable.length)]
+            )
+            expected = reference if isinstance(reference, list) else [reference]
+            assert [*map(bits, natively)] == [*map(bits, expected)], (
+                f"{variable.name}: native {natively}, reference {expected} by\n{self.policy.source}"
+            )
+
     def score(self, key: float | None, values: Values) -> float:
-        """The number of the main function; what the others give is compared, too."""
+        """Return the number of the main function; what the others give is compared, too."""
         arguments = self.show(key, values)
         numbers = {}
         for name in self.native.scores:

@@ -61,6 +61,6 @@ TWO_HEADS = {
 
 
 def defining(rate: str = "1", admit: str = "level", steer: str = "wind.turn", before: str = "") -> str:
-    """A program whose functions return the expressions."""
+    """Return a program whose functions return the expressions."""
     bodies = {"rate": rate, "admit": admit, "steer": steer}
     return before + "".join(f"{head}\n    return {bodies[name]}\n" for name, head in TWO_HEADS.items())

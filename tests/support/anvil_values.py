@@ -10,7 +10,7 @@ _EXTREMES = (0.0, 1.0, -1.0, 0.5, 2.0, 3.0, 5e-324, 2.2250738585072014e-308, -1e
 
 
 def value_of(feature: Feature, random: Random, tame: bool = False) -> float:
-    """A value of the feature; where `tame`, of a magnitude of at most 100 if the range has such."""
+    """Return a value of the feature; where `tame`, of a magnitude of at most 100 if the range has such."""
     low, high = feature.low, feature.high
     if tame:
         low, high = max(low, -100.0) if high > -100.0 else low, min(high, 100.0) if low < 100.0 else high

@@ -53,7 +53,7 @@ def columns(ids: NDArray[np.integer], sizes: NDArray[np.integer]) -> Columns:
 
 @cache
 def real_trace(name: str) -> Columns:
-    """A trace of the data directory by its relative path; skips the test where it is absent."""
+    """Return a trace of the data directory by its relative path; skips the test where it is absent."""
     path = DATA / "cache" / name
     if not path.is_file():
         pytest.skip(f"no trace at {path}: set VULCAN_DATA to the directory of traces")
@@ -77,7 +77,7 @@ def _unit_columns(ids: NDArray[np.int64]) -> Columns:
 
 
 def _blocks(extents: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The single blocks of requests given as (first block, number of blocks)."""
+    """Return the single blocks of requests given as (first block, number of blocks)."""
     lengths = extents[:, 1]
     starts = np.repeat(extents[:, 0] - (np.cumsum(lengths) - lengths), lengths)
     return starts + np.arange(lengths.sum())

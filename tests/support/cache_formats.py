@@ -86,7 +86,7 @@ def exported(task: str, source: str, format: str) -> ModuleType:
 
 
 def made(task: str, source: str, format: str, capacity: int, mechanism: str, **how: Any) -> Any:
-    """A `PolicyCache` of the format."""
+    """Return a `PolicyCache` of the format."""
     if mechanism != "queues":
         how["mechanism"] = mechanism
     return exported(task, source, format).PolicyCache(capacity, **how)
@@ -95,7 +95,7 @@ def made(task: str, source: str, format: str, capacity: int, mechanism: str, **h
 def simulated(
     task: str, source: str, objects: Column, sizes: Column, capacity: int, mechanism: str, **how: int
 ) -> tuple[int, int]:
-    """The misses of the simulator, and what it did not let in."""
+    """Return the misses of the simulator, and its bypassed requests."""
     result = simulate(check(source, find_task(task)), objects, sizes, capacity, mechanism=mechanism, **how)
     return result.misses, result.bypassed
 

@@ -24,7 +24,7 @@ class Received:
 
 @dataclass
 class Exchange:
-    """What a behaviour works with: the request and the open connection."""
+    """An exchange with a client: the request and the open connection."""
 
     request: Received
     closing: threading.Event
@@ -60,7 +60,7 @@ def completion(
     usage: tuple[int, int] | None = (100, 20),
     model: str = "served-model",
 ) -> bytes:
-    """The body of a successful answer; `usage` is tokens in and out."""
+    """Return the body of a successful answer; `usage` is tokens in and out."""
     body: dict[str, Any] = {
         "id": "chatcmpl-1",
         "object": "chat.completion",
@@ -86,7 +86,7 @@ def answer(
     usage: tuple[int, int] | None = (100, 20),
     model: str = "served-model",
 ) -> Behaviour:
-    """A successful answer."""
+    """Return a successful answer."""
     return raw(completion(text, finish=finish, usage=usage, model=model))
 
 
@@ -101,7 +101,7 @@ def raw(body: bytes, *, status: int = 200, kind: str = "application/json", **hea
 
 
 def fail(status: int, message: str, *, code: str | None = None, **headers: str) -> Behaviour:
-    """An error in the API's own form."""
+    """Return an error in the API's own form."""
     error = {"message": message, "type": "error", "param": None, "code": code}
     return raw(json.dumps({"error": error}).encode(), status=status, **headers)
 
@@ -158,7 +158,7 @@ class ChatServer:
 
     @property
     def url(self) -> str:
-        """What to give as the API's base address."""
+        """Base address of the API."""
         return f"http://127.0.0.1:{self._server.server_address[1]}/v1"
 
     def __enter__(self) -> ChatServer:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Final
 
 from vulcan.anvil import Rejected
-from vulcan.doctor.attacks.attack import Result
+from vulcan.doctor.attacks.attack import AttackResult
 from vulcan.doctor.attacks.in_evaluator import TASK
 from vulcan.doctor.attacks.system import SYSTEM_ATTACKS
 from vulcan.python_policy.check import check_policy
@@ -16,7 +16,7 @@ from vulcan.registry import find_task
 from vulcan.task import Feature, Hook, Program, Record, Scalar, Task
 
 _ONLY_AT_RUN_TIME: Final = frozenset({"infinite loop", "100 GB of memory in steps", "100 GB of memory in one piece"})
-"""What free Python may say: limits see to it."""
+"""Constructs that free Python may use; limits contain them."""
 
 _HEADS = {
     "anvil": "def decide(load, room):\n",
@@ -77,7 +77,7 @@ def anvil_task() -> Task:
 
 
 def program_task() -> Task:
-    """The same task, for a class of free Python."""
+    """Return the same task, for a class of free Python."""
     whole = Feature("room", "int", "requests", 0.0, 1000.0, "how much more would fit")
     hook = Hook(
         "decide", (Record("load", "what came", (Feature("real", "int", "1", 0.0, 9.0, "it"),)),), "it comes", "int"
@@ -105,8 +105,8 @@ def _function(language: str, body: str) -> str:
     return "    def decide(self, load):\n" + textwrap.indent(body.strip("\n"), 8 * " ") + "\n"
 
 
-def source_results() -> Iterator[Result]:
-    """Every source, in turn."""
+def source_results() -> Iterator[AttackResult]:
+    """Yield every source, in turn."""
     tasks = {"anvil": anvil_task(), "program": program_task()}
     for language, name, source in sources():
         title = f"{name} ({language})"
@@ -114,6 +114,6 @@ def source_results() -> Iterator[Result]:
             check_policy(source, tasks[language])
         except Rejected as rejected:
             first = rejected.violations[0]
-            yield Result(title, "source", f"language: {first.rule}", f"line {first.line}")
+            yield AttackResult(title, "source", f"language: {first.rule}", f"line {first.line}")
         else:
-            yield Result(title, "source", None, "it was accepted")
+            yield AttackResult(title, "source", None, "it was accepted")

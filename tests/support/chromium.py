@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
-from console import DROVE_A_BROWSER
+from console import BROWSER_USED
 from playwright.sync_api import Browser, expect, sync_playwright
 
 expect.set_options(timeout=60_000)  # milliseconds: machines may be busy
@@ -23,7 +23,7 @@ def chromium() -> Iterator[Browser]:
     found = shutil.which("chromium") or shutil.which("chromium-browser")
     if found is None:
         pytest.skip("there is no chromium on this machine")
-    os.environ[DROVE_A_BROWSER] = "1"
+    os.environ[BROWSER_USED] = "1"
     with sync_playwright() as playwright:
         opened = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
         try:

@@ -45,7 +45,7 @@ class Console:
         return {**kept, "NO_PROXY": "127.0.0.1", **more}
 
     def start(self, *arguments: str | Path, **environment: str) -> subprocess.Popen[str]:
-        """The command in a process group of its own, like a shell's job."""
+        """Return the command in a process group of its own, like a shell's job."""
         return subprocess.Popen(
             [COMMAND, *map(str, arguments)], cwd=self.directory, env=self.environment(**environment), text=True,
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, process_group=0,
@@ -73,25 +73,25 @@ class Console:
         return subprocess.CompletedProcess(["vulcan", *map(str, arguments)], code, *said)
 
     def process(self, *arguments: str | Path, **environment: str) -> Result:
-        """The installed command, in a process of its own."""
+        """Return the installed command, in a process of its own."""
         process = self.start(*arguments, **environment)
         out, err = process.communicate(timeout=240)
         return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
     def good(self, *arguments: str | Path, **environment: str) -> Result:
-        """A command that must end well."""
+        """Return a command that must end well."""
         result = self(*arguments, **environment)
         assert result.returncode == 0, result.stderr
         assert "Traceback" not in result.stderr
         return result
 
     def document(self, *arguments: str | Path, **environment: str) -> Any:
-        """The one JSON document on standard output."""
+        """Return the one JSON document on standard output."""
         result = self.good(*arguments, "--json", **environment)
         return json.loads(result.stdout, parse_constant=pytest.fail)
 
     def search(self, *arguments: str | Path, **environment: str) -> Any:
-        """The summary of a search of a few candidates on the task of moods, without Ray; nothing is refined."""
+        """Return the summary of a search of a few candidates on the task of moods, without Ray; nothing is refined."""
         few = ("--rounds", "2", "--samples", "3", "--executor", "local", "--workers", "1", "--tune", "0")
         few += ("--simplify", "0")
         return self.document("search", "--task", MOOD_TASK, *few, *arguments, **environment)
@@ -103,31 +103,31 @@ IN_PROCESS = (
 """Names of variables, or how they begin, that are looked at by each command and not once by a process."""
 
 
-DROVE_A_BROWSER = "VULCAN_TESTS_DROVE_A_BROWSER"
+BROWSER_USED = "VULCAN_TESTS_DROVE_A_BROWSER"
 """Set in a process of tests once a browser has been driven in it."""
 
 
 def _needs_a_process(arguments: tuple[str | Path, ...], environment: dict[str, str]) -> bool:
-    """Whether variables are for Python or a library, or a Ray would be left behind in this process."""
+    """Check whether variables are for Python or a library, or a Ray would be left behind in this process."""
     without = {"local", "ask", "--dry-run"}
     starts_ray = "ray" in arguments or ("search" in arguments[:1] and without.isdisjoint(arguments))
     return starts_ray or has_run_greenlets() or not all(name.startswith(IN_PROCESS) for name in environment)
 
 
 def has_run_greenlets() -> bool:
-    """Whether a browser was driven in this process.
+    """Check whether a browser was driven in this process.
 
     Playwright's greenlets upset how CPython 3.11 counts recursion: its parser may then raise SystemError (AST
     constructor recursion depth mismatch).
     """
-    return DROVE_A_BROWSER in os.environ
+    return BROWSER_USED in os.environ
 
 
 @contextmanager
 def _as_a_process(
     directory: Path, environment: dict[str, str], arguments: list[str], out: IO[bytes], err: IO[bytes]
 ) -> Iterator[None]:
-    """What a process would have of its own: directory, environment, standard streams, logging and signal handlers."""
+    """Isolate the state of a process: directory, environment, standard streams, logging and signal handlers."""
     root = logging.getLogger()
     handlers, level = root.handlers[:], root.level
     path, modules = sys.path[:], set(sys.modules)
@@ -173,7 +173,7 @@ def _forget_tasks(path: list[str], modules: set[str]) -> None:
 
 
 def one_line(result: Result, code: int = 2) -> str:
-    """What a failed command said: one line on standard error and nothing else."""
+    """Return the error message of a failed command: one line on standard error and nothing else."""
     assert "Traceback" not in result.stderr, result.stderr
     assert result.returncode == code, result.stderr
     assert result.stdout == ""

@@ -1,4 +1,4 @@
-"""What a commit tries, and what is left to `make test-slow`."""
+"""Selection of test cases: those run at every commit, and those left to `make test-slow`."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ ALL = os.environ.get("VULCAN_TESTS") == "all"
 
 
 def examples(whole: int) -> int:
-    """How many examples a test of a law tries: a sixth of what is written at each commit, else all."""
+    """Return how many examples a test of a law tries: a sixth of what is written at each commit, else all."""
     return whole if ALL else min(whole, max(12, whole // 6))
 
 
 def slow(*values: Any, id: str | None = None) -> Any:
-    """A case of a parametrised test that is marked `slow`."""
+    """Return a case of a parametrised test that is marked `slow`."""
     return pytest.param(*values, marks=pytest.mark.slow, id=id)
 
 

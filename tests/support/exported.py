@@ -112,7 +112,7 @@ def export(policy: Policy | str, origin: Provenance | None = None) -> str:
 
 
 def load(text: str, name: str = "exported") -> ModuleType:
-    """The module that the text makes."""
+    """Return the module that the text makes."""
     module = ModuleType(name)
     exec(compile(text, f"<{name}>", "exec"), vars(module))
     return module

@@ -61,7 +61,7 @@ class Exported:
             self.groups[self.state_name].leave(entity)
 
     def score(self, name: str, key: float | None, values: Values) -> float:
-        """What the function of that name gives."""
+        """Return the result of the function of that name."""
         entity = self.live[key] if key in self.live else self.entity_class()
         arguments = self.shown(entity, key, values)
         function = self.functions[name]
@@ -69,7 +69,7 @@ class Exported:
         return function(*(arguments.get(argument, self.groups[self.state_name]) for argument in taken))
 
     def shown(self, entity: object, key: float | None, values: Values) -> dict[str, object]:
-        """The function's arguments by name, with these values."""
+        """Return the function's arguments by name, with these values."""
         made: dict[str, object] = {}
         for argument in self.signature.arguments:
             match argument:
@@ -97,7 +97,7 @@ def _answers(history: str, key: float | None, values: Values) -> SimpleNamespace
 
 
 def module_of(policy: Policy) -> tuple[str, ModuleType]:
-    """The text of the exported functions without what a task's template adds, and the module."""
+    """Return the text of the exported functions without what a task's template adds, and the module."""
     text = python_module(policy, provenance(), Template())
     return text, load(text)
 
@@ -136,7 +136,7 @@ def compare(policy: Policy, events: list[Event], asked: Values | None = None) ->
 
 
 def life(task: Task, random: Random, events: int, values_for: object, keys: int = 3) -> list[Event]:
-    """A random sequence of events of a few entities, whose values `values_for(signature, random)` draws."""
+    """Return a random sequence of events of a few entities, whose values `values_for(signature, random)` draws."""
     entity = task.interface.entity
     live: set[float] = set()
     made: list[Event] = []

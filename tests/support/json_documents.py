@@ -6,9 +6,10 @@ from typing import Any
 
 from jsonschema import Draft202012Validator
 
-from vulcan.documents.schema import make_schema
+from vulcan.documents.schema import DOCUMENTS, make_schema
+from vulcan_traces.documents import CatalogueDocument, HeadDocument, StatsDocument
 
-CLOSED = make_schema(closed=True)
+CLOSED = make_schema((*DOCUMENTS, CatalogueDocument, HeadDocument, StatsDocument), closed=True)
 
 
 def faults(document: Any, model: str) -> list[str]:

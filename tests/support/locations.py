@@ -1,4 +1,4 @@
-"""Where things are: the checkout, its tests, the data of tests, and real data, which VULCAN_DATA may name."""
+"""Paths: the checkout, its tests, test data, and real data (VULCAN_DATA)."""
 
 import os
 from pathlib import Path

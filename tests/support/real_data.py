@@ -1,4 +1,4 @@
-"""Where the real data of tests lie: in VULCAN_DATA, or else beside the checkout."""
+"""Real data of tests: in VULCAN_DATA, or else next to the checkout."""
 
 from __future__ import annotations
 

@@ -69,6 +69,8 @@ class Quiet:
     def preparing(self, what: str) -> None:
         self.prepared.append(what)
 
+    def waiting(self, what: str) -> None: ...
+
     def begin(self, study: object) -> None:
         self.begun += 1
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from vulcan.doctor.attacks.attack import OWN_PROCESS, Result
+from vulcan.doctor.attacks.attack import OWN_PROCESS, AttackResult
 from vulcan.scoring.job import Limits
 from vulcan.scoring.program_server_client import ForkServer, ProgramEnded
 from vulcan.scoring.program_wire import MessageChannel
@@ -104,7 +104,7 @@ def play(decide: Callable[[dict[str, Any]], object], *, whole: bool = False) -> 
 
 
 def answer(program: str, order: dict[str, Any]) -> object:
-    """The program's decisions, in the process that this is called in."""
+    """Return the program's decisions, in the process that this is called in."""
     scope: dict[str, Any] = {"length": LENGTH}
     exec(compile(program, "program", "exec"), scope)
     return scope["decide"](order["blocks"][: order["past"]])
@@ -121,7 +121,7 @@ def run(channel: MessageChannel) -> None:
 
 
 def play_forked(server: ForkServer, program: str, *, seconds: float = 2.0, whole: bool = False) -> ScoreOutcome:
-    """The game, with the program in a child."""
+    """Return the game, with the program in a child."""
     try:
         with server.open(seconds) as child:
             child.ask(json.dumps({"program": program}).encode())
@@ -134,12 +134,12 @@ def new_server(layers: Layers = ALL) -> ForkServer:
     return ForkServer(RUNNER, Limits(memory_bytes=256 << 20, cpu_seconds=10), layers=layers)
 
 
-def game_results() -> Iterator[Result]:
-    """Every attempt on the score, in turn."""
+def game_results() -> Iterator[AttackResult]:
+    """Yield every attempt on the score, in turn."""
     with new_server() as server:
         honest = play_forked(server, CONSTANT)
         for attempt in ATTEMPTS:
             played = play_forked(server, attempt.program, seconds=1.0 if "slow" in attempt.name else 5.0)
             kept = played.score is None or played.score == honest.score
             detail = played.trouble or f"score {played.score:.3f}, as the honest one"
-            yield Result(attempt.name, "scoring", attempt.stopped_by if kept else None, detail)
+            yield AttackResult(attempt.name, "scoring", attempt.stopped_by if kept else None, detail)

@@ -1,4 +1,4 @@
-"""What the tests of the search are made of: the task of moods, replies by script, and what a store holds."""
+"""Fixtures of the search tests: the mood task, scripted replies, and readers of a store."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def config(**changes: Any) -> SearchConfig:
 
 
 def racing(**changes: Any) -> SearchConfig:
-    """The same with cheaper versions of the instances, on which candidates race and are told apart."""
+    """Return the same with cheaper versions of the instances, on which candidates race and are distinguished."""
     settings = {"cheap": True, **changes.pop("settings", {})}
     return config(**{"racing": True, "settings": settings, **changes})
 
@@ -56,7 +56,7 @@ CROWD = 10
 
 
 def opened(store: Store, chosen: SearchConfig, executor: Executor, listeners: Iterable[Listener] = ()) -> Study:
-    """A study over a store that is opened if it is new."""
+    """Return a study over a store that is opened if it is new."""
     open_run(TASK, chosen, store, evidence(chosen), lambda _: None)
     scorer = make_scorer(find_objective(TASK, chosen.objective), RunRecord.of(store.events()))
     return Study(TASK, chosen, store, scorer, executor, listeners)
@@ -67,12 +67,12 @@ def new_study(executor: Executor, **changes: Any) -> Study:
 
 
 def share(numerator: float, of: str = "min(load, room)") -> str:
-    """A program whose score grows with the number."""
+    """Return a program whose score grows with the number."""
     return f"def decide(load, room):\n    return {of} * {numerator!r}\n"
 
 
 def mood(number: int) -> str:
-    """A program that makes the evaluator misbehave."""
+    """Return a program that makes the evaluator misbehave."""
     return f"def decide(load, room):\n    if load + room == 0:\n        return {number}\n    return load\n"
 
 
@@ -108,7 +108,7 @@ class Scripted:
 
 
 def lineup(*models: Proposer, **limits: Any) -> ModelPool:
-    """The models with a budget of these limits."""
+    """Return the models with a budget of these limits."""
     return ModelPool(Ensemble(models), Budget(**limits))
 
 
@@ -117,7 +117,7 @@ def of_kind(store: Store, kind: type[Any]) -> list[Any]:
 
 
 def judged(store: Store) -> list[CandidateJudged]:
-    """Every verdict, but for those on the task's own policies."""
+    """Return every verdict, but for those on the task's own policies."""
     rounds = {p.proposal: p.round for p in of_kind(store, CandidateProposed)}
     return [event for event in of_kind(store, CandidateJudged) if rounds[event.proposal] > 0]
 

@@ -26,7 +26,8 @@ class Fault:
 
 
 _EVALUATE = "        reference = policy.reference()\n"
-_RUNS = "        return simulate(self._jobs(instance), priority)\n"
+_RUNS = "        return simulate(self._jobs(instance), priority, arrived, lambda job: reference.forget(job.id))\n"
+_OBSERVES = "            reference.observe(job.id, shown(now, job, length))"
 
 _PREPARE = '        """Nothing may be opened or compiled after this; here, nothing is."""\n'
 _LISTED = '            Instance(f"load-{load}-seed-{seed}", name, {"jobs": count, "load": load, "seed": seed})\n'
@@ -148,6 +149,8 @@ FAULTS = (
     Fault(
         "features", "no feature was ever shown", EVALUATOR, _RUNS, '        return {"mean_s": 1.5, "longest_s": 2.0}\n'
     ),
+    Fault("statistics", "no event is ever reported", EVALUATOR, _OBSERVES, "            pass"),
+    Fault("statistics", "observed before under the same key", EVALUATOR, "key=job.id", "key=None"),
     Fault(
         "decides",
         "all measure the same",

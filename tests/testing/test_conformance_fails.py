@@ -76,7 +76,7 @@ def test_the_command_tells_what_to_mend(tmp_path: Path) -> None:
     assert told.returncode == 1
     assert told.stderr == ""
     assert "failed    objective" in told.stdout
-    assert "to mend it: higher must be better: turn the objective's sign, or mend the bound" in told.stdout
+    assert "fix: higher must be better: turn the objective's sign, or mend the bound" in told.stdout
     document = json.loads(subprocess.run([*vulcan, "--json"], text=True, capture_output=True, check=False).stdout)
     assert not document["passed"]
     failed = [check for check in document["checks"] if check["result"] == "failed"]

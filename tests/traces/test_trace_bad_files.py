@@ -118,7 +118,7 @@ def test_junk_named_vscsi_is_not_a_vscsi_trace(write):
         "1 2 3 4 5\n6 7 8 9 10\n",
         "9 2 3\n1 5 6\n",
         "a,b\n1,2\n",
-        "1,2,3\n4,5,6\n",
+        "1,2,3,4\n4,5,6,7\n",
         "key,io_size\n1,2\n",
         "key,id\n1,2\n",
     ],

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from traces_in_memory import build_trace
 
 from vulcan.errors import UserError
 from vulcan_traces.raw_requests import RawRequests, unit_requests
-from vulcan_traces.request_trace import build_trace
 
 KEYS = st.lists(st.integers(0, 2**64 - 1) | st.integers(0, 5), min_size=1, max_size=200)
 
@@ -21,6 +21,7 @@ def built(keys, sizes=None):
     return build_trace("t", "00", raw)
 
 
+@settings(deadline=None)  # the first example loads a kernel
 @given(KEYS)
 def test_dense_ids_number_objects_in_order_of_first_appearance(keys):
     trace = built(keys)
@@ -31,6 +32,7 @@ def test_dense_ids_number_objects_in_order_of_first_appearance(keys):
     assert trace.requests == len(keys)
 
 
+@settings(deadline=None)  # the first example loads a kernel
 @given(KEYS)
 def test_next_access_is_the_next_request_for_the_same_key(keys):
     expected = [next((j for j in range(i + 1, len(keys)) if keys[j] == keys[i]), -1) for i in range(len(keys))]

@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from traces_in_memory import build_trace
 
 from vulcan.errors import UserError
 from vulcan_traces import open_trace
 from vulcan_traces.raw_requests import RawRequests, join, without_clock
-from vulcan_traces.request_trace import build_trace
 from vulcan_traces.storage import column_files, dense_ids
 from vulcan_traces.storage.column_files import write_columns
 from vulcan_traces.storage.dense_ids import DenseIds

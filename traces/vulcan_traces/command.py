@@ -9,13 +9,21 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
 if TYPE_CHECKING:
     from vulcan_traces.catalogue import TraceSet
     from vulcan_traces.catalogue.fetch import Progress
+    from vulcan_traces.documents import (
+        CatalogueDocument,
+        FetchDocument,
+        HeadDocument,
+        RequestRow,
+        StatsDocument,
+        TraceSetDocument,
+    )
 
 app = typer.Typer(
     help="Inspect, download, convert and sample traces.",
@@ -66,7 +74,8 @@ def stats(
     loaded = load_trace(trace, format=format, columns=columns, skip_bad_lines=skip_bad_lines)
     found = fingerprint(loaded, first=first)
     if as_json:
-        print_json({"trace": loaded.name, "digest": loaded.digest, **document(found)})
+        stats: StatsDocument = {"trace": loaded.name, "digest": loaded.digest, **document(found)}
+        print_json(stats)
     else:
         for line in summary(found):
             say(line)
@@ -142,17 +151,16 @@ def fetch_(
     with progress_line(file.name) as progress:
         fetched = fetch(file, output, progress=progress)
     if as_json:
-        print_json(
-            {
-                "name": file.name,
-                "path": str(fetched.path),
-                "bytes": fetched.path.stat().st_size,
-                "verified": fetched.verified,
-                "was_there": fetched.was_there,
-                "format": file.format,
-                "columns": file.columns,
-            }
-        )
+        document: FetchDocument = {
+            "name": file.name,
+            "path": str(fetched.path),
+            "bytes": fetched.path.stat().st_size,
+            "verified": fetched.verified,
+            "was_there": fetched.was_there,
+            "format": file.format,
+            "columns": file.columns,
+        }
+        print_json(document)
         return
     checked = "verified" if fetched.verified else "not verified, for its checksum is not known"
     tell(f"{file.name}: {'was there already' if fetched.was_there else 'fetched'}, {checked}")
@@ -241,7 +249,7 @@ def head(
 
     loaded = load_trace(trace, format=format, columns=columns, skip_bad_lines=skip_bad_lines)
     count = min(number, loaded.requests)
-    rows = [
+    rows: list[RequestRow] = [
         {
             "request": index,
             "time": float(loaded.times[index]),
@@ -253,7 +261,13 @@ def head(
         for index in range(count)
     ]
     if as_json:
-        print_json({"trace": loaded.name, "digest": loaded.digest, "requests": loaded.requests, "head": rows})
+        document: HeadDocument = {
+            "trace": loaded.name,
+            "digest": loaded.digest,
+            "requests": loaded.requests,
+            "head": rows,
+        }
+        print_json(document)
     else:
         cells = [["-" if value is None else f"{value}" for value in row.values()] for row in rows]
         print_table(list(rows[0]), cells)
@@ -288,7 +302,7 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 
 def table_lines(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """The lines of a table: each column as wide as its widest cell, numbers to the right."""
+    """Return the lines of a table: each column as wide as its widest cell, numbers to the right."""
     widths = [max(len(column), *(len(row[i]) for row in rows), 0) for i, column in enumerate(columns)]
     numeric = [bool(rows) and all(_is_number(row[i]) for row in rows) for i in range(len(columns))]
 
@@ -329,9 +343,9 @@ def progress_line(name: str) -> Iterator[Progress]:
 # The catalogue as text and as JSON.
 
 
-def catalogue_document(sets: Sequence[TraceSet]) -> dict[str, Any]:
+def catalogue_document(sets: Sequence[TraceSet]) -> CatalogueDocument:
     """Return the catalogue as a JSON document; unknown values are null."""
-    return {"sets": [asdict(each) for each in sets]}
+    return {"sets": [cast("TraceSetDocument", asdict(each)) for each in sets]}
 
 
 def catalogue_lines(sets: Sequence[TraceSet]) -> list[str]:

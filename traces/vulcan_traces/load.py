@@ -8,8 +8,12 @@ import logging
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
 
 from vulcan.errors import UserError, did_you_mean
+from vulcan.paths import is_table, table_file
 from vulcan_traces.parsing.column_spec import parse_column_spec
 from vulcan_traces.parsing.source import Source
 from vulcan_traces.raw_requests import RawRequests
@@ -20,25 +24,29 @@ from vulcan_traces.request_trace import Trace
 from vulcan_traces.storage.trace_store import FORMAT_VERSION, cached_trace
 from vulcan_traces.synthetic.generator_spec import is_generator_spec, parse_generator_spec
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 _COMPRESSIONS = (".gz", ".xz", ".zst")
 
 log = logging.getLogger(__name__)
 
 
 def load_trace(
-    spec: str | os.PathLike[str],
+    spec: str | os.PathLike[str] | pd.DataFrame,
     *,
     format: str | None = None,
     columns: str | None = None,
     skip_bad_lines: bool = False,
 ) -> Trace:
-    """The trace in a file, or the one that a generator specification describes.
+    """Return the trace in a file, or the one that a generator specification describes.
 
     `spec` is a path, or a text such as `zipf:requests=200000,objects=20000,alpha=0.9,seed=1` (see
-    `vulcan_traces.synthetic.generator_spec`); a file whose name looks so is meant by `./zipf:...`. The rest is for
-    files: see `open_trace`. Raises UserError.
+    `vulcan_traces.synthetic.generator_spec`); a file whose name looks so is meant by `./zipf:...`. A pandas DataFrame
+    is read like a CSV file with its columns' names as the header. The rest is for files: see `open_trace`. Raises
+    UserError.
     """
-    text = os.fspath(spec)
+    text = str(table_file(spec)) if is_table(spec) else os.fspath(cast("str | os.PathLike[str]", spec))
     if not is_generator_spec(text):
         return open_trace(Path(text), format=format, columns=columns, skip_bad_lines=skip_bad_lines)
     if format is not None or columns is not None:
@@ -55,7 +63,7 @@ def open_trace(
     columns: str | None = None,
     skip_bad_lines: bool = False,
 ) -> Trace:
-    """The trace in a file, plain or compressed by gzip, xz or zstd.
+    """Return the trace in a file, plain or compressed by gzip, xz or zstd.
 
     `format` names one of `vulcan_traces.readers.FORMATS`; without it the name's ending and the content have
     to make it clear. `columns` describes a delimited table (see `vulcan_traces.parsing.column_spec`) and implies the
@@ -82,8 +90,12 @@ def open_trace(
 
 def _whole(source: Source, content: str, parts: Iterable[RawRequests]) -> Iterator[RawRequests]:
     """All parts, and at the end an error where they are none, or not of the file whose digest is `content`."""
-    requests = skipped = 0
+    requests = skipped = backwards = 0
+    latest = -np.inf
     for part in parts:
+        if len(part.keys):
+            backwards += int((np.diff(part.times, prepend=latest) < 0).sum())
+            latest = float(part.times[-1])
         requests += len(part.keys)
         skipped += part.skipped_lines
         yield part
@@ -92,6 +104,13 @@ def _whole(source: Source, content: str, parts: Iterable[RawRequests]) -> Iterat
     if not requests:
         why = f": all its {skipped} lines are malformed" if skipped else ""
         raise UserError(f"{source.path}: the trace has no request{why}")
+    if backwards:
+        log.warning(
+            "%s: the time goes backwards at %d of %d requests; they are taken in the order of the file",
+            source.path,
+            backwards,
+            requests,
+        )
 
 
 def _digest(*parts: object) -> str:
@@ -111,7 +130,7 @@ def _format_of(source: Source, name: str | None, columns: str | None) -> Format:
 
 
 def _detected(source: Source) -> Format:
-    """The format that the name's ending claims, if the content agrees, or the only one the content allows."""
+    """Return the format that the name's ending claims, if the content agrees, or the only one the content allows."""
     file_name = source.path.name.lower()
     for compression in _COMPRESSIONS:
         file_name = file_name.removesuffix(compression)
@@ -126,5 +145,6 @@ def _detected(source: Source) -> Format:
     unclear = f"could be {' or '.join(known.name for known in found)}" if found else "not clear from its content"
     raise UserError(
         f"{source.path}: its format is {unclear}; name it (one of {', '.join(FORMATS)}), "
-        "or describe a table by columns such as 'time=1,id=2,size=3'"
+        "or describe a table by columns such as 'time=1,id=2,size=3' (',header' where its first line has names; "
+        "'id=2,size=3' where it has no time)"
     )

@@ -26,7 +26,7 @@ class RawRequests:
 
 
 def join(parts: Iterable[RawRequests]) -> RawRequests:
-    """The parts one after another, in memory."""
+    """Return the parts one after another, in memory."""
     parts = list(parts)
     empty = RawRequests(np.empty(0, np.uint64), np.empty(0, np.uint32), np.empty(0, np.float64))
     everything = parts or [empty]
@@ -39,7 +39,7 @@ def join(parts: Iterable[RawRequests]) -> RawRequests:
 
 
 def without_clock(parts: Iterable[RawRequests]) -> Iterator[RawRequests]:
-    """The same requests where the trace has no clock: the time of a request is its index in the trace."""
+    """Yield the requests of a trace without a clock: the time of a request is its index in the trace."""
     before = 0
     for part in parts:
         count = len(part.keys)

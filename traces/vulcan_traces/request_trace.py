@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from vulcan.errors import UserError
-from vulcan_traces.raw_requests import RawRequests
 from vulcan_traces.storage.dense_ids import DenseIds
 
 _BLOCK = 1 << 20
@@ -69,28 +68,17 @@ class Trace:
 
     @cached_property
     def unit_sized(self) -> bool:
-        """Whether every request has size 1."""
+        """True if every request has size 1."""
         return all(bool(np.all(sizes == 1)) for _, sizes in self._blocks())
 
     def _blocks(self) -> Iterator[tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]]:
-        """Objects and sizes, so many at a time that what is made of them takes little memory."""
+        """Objects and sizes, this many at a time that what is made of them takes little memory."""
         for start in range(0, self.requests, _BLOCK):
             yield self.objects[start : start + _BLOCK], self.sizes[start : start + _BLOCK]
 
 
-def build_trace(name: str, digest: str, raw: RawRequests) -> Trace:
-    """Build a trace in memory from a reader's or a generator's columns. Raises UserError if there is no request."""
-    if not len(raw.keys):
-        raise without_request(name, raw.skipped_lines)
-    objects, keys = dense_ids(raw.keys)
-    columns = (objects, raw.sizes, raw.times, next_accesses(objects, len(keys)), keys)
-    for column in columns:
-        column.flags.writeable = False
-    return Trace(name, digest, *columns, skipped_lines=raw.skipped_lines)
-
-
 def without_request(name: str, skipped_lines: int) -> UserError:
-    """The error for a trace in which there is nothing."""
+    """Return the error for a trace in which there is nothing."""
     skipped = f" ({skipped_lines} malformed lines were skipped)" if skipped_lines else ""
     return UserError(f"{name}: the trace holds no request{skipped}")
 

@@ -5,10 +5,26 @@ policy.plan                         # features, statistics and queries it uses
 policy.native(layout).score         # address of its machine code
 policy.reference()                  # reference interpreter under CPython
 policy.function("decide")           # one of several functions of a policy
+
+`hash` and `random` are for policies with state that run in CPython as they stand.
 """
 
 from vulcan.anvil.feature_layout import HistorySlots, Layout, Slot
+from vulcan.anvil.interpreter import Reference
 from vulcan.anvil.policy import Policy, PolicyFunction, check
 from vulcan.anvil.rejection import Rejected, Violation
+from vulcan.anvil.semantics import hash, random
 
-__all__ = ["HistorySlots", "Layout", "Policy", "PolicyFunction", "Rejected", "Slot", "Violation", "check"]
+__all__ = [
+    "HistorySlots",
+    "Layout",
+    "Policy",
+    "PolicyFunction",
+    "Reference",
+    "Rejected",
+    "Slot",
+    "Violation",
+    "check",
+    "hash",
+    "random",
+]

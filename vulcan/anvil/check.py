@@ -9,34 +9,58 @@ import ast
 from collections.abc import Sequence
 
 from vulcan.anvil import ir
-from vulcan.anvil.check_expressions import ExpressionChecker, Scope, Stop
+from vulcan.anvil.check_expressions import Scope, Stop
+from vulcan.anvil.check_state import RETURN_NOTHING, StateChecker, check_state_limits, drawn, reserved_names
 from vulcan.anvil.grammar import grammar
 from vulcan.anvil.parse import is_docstring, kind_of, may_leave, position, snippet, stored_names
 from vulcan.anvil.rejection import Rejected
-from vulcan.task import Signature
+from vulcan.task import Event, Signature, StateLimits
 
 _MAX_VIOLATIONS = 10
 
 
-def check_tree(tree: ast.Module, signature: Signature, others: Sequence[Signature] = ()) -> ir.Module:
+def check_tree(
+    tree: ast.Module,
+    signature: Signature,
+    others: Sequence[Signature] = (),
+    events: Sequence[Event] = (),
+    state_limits: StateLimits | None = None,
+) -> ir.Module:
     """Return the program of a syntax tree, which must define the signature's function and the `others`.
 
-    Raises Rejected, with as many violations as could be found at once.
+    It may define handlers of the `events`, and state within the limits. Raises Rejected, with as many violations as
+    could be found at once.
     """
-    return _Checker(signature, others).module(tree)
+    program = _Checker(signature, others, events).module(tree)
+    check_state_limits(program, tree, state_limits or StateLimits())
+    return program
 
 
-class _Checker(ExpressionChecker):
+class _Checker(StateChecker):
     def module(self, tree: ast.Module) -> ir.Module:
         entries: dict[str, ast.FunctionDef] = {}
+        defined = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+        self.every_argument = {
+            argument.name: argument
+            for declared in self.signatures.values()
+            if declared.function in defined or declared in self.decisions
+            for argument in declared.arguments
+        }
+        self.reserved = reserved_names(tree, self.events)
         for index, node in enumerate(tree.body):
             match node:
                 case ast.Expr(value=ast.Constant(value=str())) if index == 0:
                     pass
                 case ast.Import(names=[ast.alias(name="math", asname=None)]):
                     pass
+                case ast.ImportFrom(module=grammar.STATE_MODULE, names=names, level=0) if self.events and all(
+                    a.asname is None and a.name in grammar.STATE_IMPORTS for a in names
+                ):
+                    pass
                 case ast.Import() | ast.ImportFrom():
                     self.report("import", node, f"`{snippet(node)}` is not allowed")
+                case ast.ClassDef() if self.events:
+                    self.declarations(node)
                 case ast.Assign(targets=[ast.Name(id=name)], value=value):
                     self.parameter(name, value, node)
                 case ast.AnnAssign(target=ast.Name(id=name), annotation=annotation, value=ast.expr() as value):
@@ -54,35 +78,38 @@ class _Checker(ExpressionChecker):
                         self.helpers[name] = node
                 case _:
                     self.report("top-level", node, f"{kind_of(node)} at the top level")
-        main, *others = self.signatures.values()
-        for declared in self.signatures.values():
+        main, *others = self.decisions
+        for declared in self.decisions:
             if declared.function not in entries:
                 first = tree.body[0] if tree.body else None
                 self.report("no-function", first, f"no function {_spelled(declared)}", self.also_missing(declared))
         functions = {name: self.function(node) for name, node in self.helpers.items()}
         made: dict[str, ir.Function | None] = {}
-        for declared in (main, *others):
+        for declared in (*self.decisions, *self.events.values()):
             if declared.function in entries:
                 self.look_from(declared)
                 made[declared.function] = self.function(entries[declared.function])
         order = self.helper_order()
         named = [f for declared in (*others, main) if (f := made.get(declared.function)) is not None]
-        if self.violations or len(named) < len(self.signatures):
+        handlers = [f for name in self.events if (f := made.get(name)) is not None]
+        if self.violations or len(named) < len(self.decisions):
             raise Rejected(tuple(self.violations[:_MAX_VIOLATIONS]))
         reachable = self.reachable()
         used = [name for name in order if name in reachable]
         return ir.Module(
             parameters=tuple(self.parameters.items()),
-            functions=(*(f for name in used if (f := functions[name]) is not None), *named),
+            functions=(*(f for name in used if (f := functions[name]) is not None), *handlers, *named),
             documentation=ast.get_docstring(tree) or "",
             named=len(named),
+            handled=len(handlers),
+            variables=tuple(self.variables.values()),
         )
 
     def also_missing(self, declared: Signature) -> str | None:
         """Return the hint for one missing function of several."""
-        if len(self.signatures) == 1:
+        if len(self.decisions) == 1:
             return None
-        wanted = ", ".join(map(_spelled, self.signatures.values()))
+        wanted = ", ".join(map(_spelled, self.decisions))
         return f"define {_spelled(declared)} too, in the same module: the task names {wanted}"
 
     def parameter(self, name: str, value: ast.expr, node: ast.AST) -> None:
@@ -92,23 +119,19 @@ class _Checker(ExpressionChecker):
             return
         if name in self.helpers:
             self.report("shadowing", node, f"{name!r} is a parameter and a function")
-        sign = 1.0
-        while isinstance(value, ast.UnaryOp) and isinstance(value.op, ast.USub | ast.UAdd):
-            sign = -sign if isinstance(value.op, ast.USub) else sign
-            value = value.operand
-        if isinstance(value, ast.Constant) and isinstance(value.value, int | float):
-            try:
-                self.parameters[name] = sign * self.number(value)
-            except Stop:
-                self.parameters[name] = 0.0  # so that its uses are not reported too
-        else:
+        try:
+            number = self.signed(value)
+        except Stop:
+            number = 0.0  # so that its uses are not reported too
+        if number is None:
             self.report("parameter", node, f"parameter {name!r} is not one number")
-            self.parameters[name] = 0.0
+        self.parameters[name] = number or 0.0
 
     def taken(self, name: str, node: ast.AST) -> None:
         if not name.isascii():
             self.report("ascii", node, f"the name {name!r}")
-        if name in grammar.BUILT_IN_NAMES or name in self.every_argument or name in self.signatures:
+        known = (grammar.BUILT_IN_NAMES, self.every_argument, self.signatures, self.reserved)
+        if any(name in names for names in known):
             self.report("shadowing", node, f"{name!r} is taken")
 
     # Functions
@@ -123,7 +146,9 @@ class _Checker(ExpressionChecker):
         if documentation or is_docstring(body[0]):
             body = body[1:]
         statements, ends = self.block(body, scope)
-        if not ends:
+        if not ends and node.name in self.events:
+            statements = (*statements, RETURN_NOTHING)
+        elif not ends:
             self.report("return", node, f"not every path through {node.name!r} ends in `return`")
         if len(self.violations) > before:
             return None
@@ -158,10 +183,6 @@ class _Checker(ExpressionChecker):
                 self.local_name(argument.arg, argument)
         return names
 
-    def annotation(self, node: ast.expr) -> None:
-        if not (isinstance(node, ast.Name) and node.id in ("int", "float", "bool")):
-            self.report("annotation", node, f"the annotation `{snippet(node)}`")
-
     def local_name(self, name: str, node: ast.AST) -> None:
         self.taken(name, node)
         if name in self.parameters or name in self.helpers:
@@ -173,12 +194,16 @@ class _Checker(ExpressionChecker):
         done: list[ir.Statement] = []
         ends = False
         for node in nodes:
+            draws, scope.draws = scope.draws, []
             try:
                 statement, stops = self.statement(node, scope)
+                statement = drawn(scope.draws, statement)
             except Stop:
+                scope.draws = draws
                 scope.assigned |= stored_names(node)  # so that its uses are not reported too
                 ends = ends or may_leave(node)  # nor a missing `return` after it
                 continue
+            scope.draws = draws
             if not ends:
                 done.extend(statement)
             ends = ends or stops
@@ -200,6 +225,17 @@ class _Checker(ExpressionChecker):
                 return self.branch(test, body, orelse, scope, position(node))
             case ast.For():
                 return self.loop(node, scope)
+            case (
+                ast.Assign(targets=[ast.Attribute() | ast.Subscript() as target], value=value)
+                | ast.AnnAssign(target=ast.Attribute() | ast.Subscript() as target, value=ast.expr() as value)
+            ) if self.events:
+                return self.assign_state(target, value, scope), False
+            case ast.AugAssign(target=ast.Attribute() | ast.Subscript() as target, op=op, value=value) if self.events:
+                return self.change(target, op, value, scope), False
+            case ast.Return(value=None) if scope.function in self.events:
+                return (RETURN_NOTHING,), True
+            case ast.Return() if scope.function in self.events:
+                raise self.stop("return", node, "an event handler returns nothing", "write `return` alone")
             case ast.Return(value=ast.expr() as value):
                 return (ir.Return(self.expression(value, scope), position(node)),), True
             case ast.Return():

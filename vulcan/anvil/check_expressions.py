@@ -13,7 +13,7 @@ from vulcan.anvil.parse import dotted, kind_of, position, snippet
 from vulcan.anvil.rejection import Violation, violation
 from vulcan.anvil.semantics import MAX
 from vulcan.errors import did_you_mean
-from vulcan.task import Feature, History, Scalar, Signature
+from vulcan.task import Event, Feature, History, Scalar, Signature
 
 
 class Stop(Exception):
@@ -28,13 +28,21 @@ class Scope:
     assigned: set[str]
     seen: set[str] = field(default_factory=set)
     loops: int = 0
+    draws: list[ir.Assign] = field(default_factory=list)
+    """Random numbers that the statement at hand draws, each assigned to a name of its own before it."""
+    drawn: int = 0
 
 
 class ExpressionChecker:
     """Checker of expressions, with the module's known names and the violations found so far."""
 
-    def __init__(self, signature: Signature, others: Sequence[Signature] = ()) -> None:
-        self.signatures = {declared.function: declared for declared in (signature, *others)}
+    def __init__(self, signature: Signature, others: Sequence[Signature] = (), events: Sequence[Event] = ()) -> None:
+        self.decisions = (signature, *others)
+        self.events = {declared.function: declared for declared in events}
+        self.signatures = {declared.function: declared for declared in (*self.decisions, *events)}
+        self.variables: dict[str, ir.Variable] = {}
+        self.reserved: frozenset[str] = frozenset()
+        """Names that the language takes only in programs that use state."""
         self.every_argument = {a.name: a for declared in self.signatures.values() for a in declared.arguments}
         self.violations: list[Violation] = []
         self.parameters: dict[str, float] = {}
@@ -81,8 +89,35 @@ class ExpressionChecker:
                 return ir.Choose(condition, then, otherwise, position(node))
             case ast.Call():
                 return self.call(node, scope)
+            case ast.Subscript(value=array, slice=index) if self.variable(array) is not None:
+                declared = self.array(array, scope)
+                return ir.Element(declared.name, self.expression(index, scope), position(node))
             case _:
                 raise self.stop("expression", node, f"{kind_of(node)} is not in the language")
+
+    def variable(self, node: ast.expr) -> ir.Variable | None:
+        """Return the declared state that the node reads or writes, if any."""
+        return self.variables.get(dotted(node)) if isinstance(node, ast.Attribute) else None
+
+    def cell(self, node: ast.expr, scope: Scope) -> ir.Variable:
+        """Return the register or field of the node, which must name one."""
+        declared = self.variable(node)
+        assert declared is not None
+        if declared.length is not None:
+            raise self.stop("state", node, f"`{snippet(node)}` is an array", f"write {declared.name}[i]")
+        if declared.is_field:
+            self.visible(declared.name, node, scope)
+            if declared.name.partition(".")[0] not in self.arguments:
+                raise self.stop("name", node, f"{scope.function!r} is not shown `{snippet(node)}`")
+        return declared
+
+    def array(self, node: ast.expr, scope: Scope) -> ir.Variable:
+        """Return the array of the node, which must name one."""
+        declared = self.variable(node)
+        assert declared is not None
+        if declared.length is None:
+            raise self.stop("state", node, f"`{snippet(node)}` is one number, not an array")
+        return declared
 
     def each(self, nodes: tuple[ast.expr, ...], scope: Scope) -> tuple[ir.Expression, ...]:
         """Check all of them, even after one has failed, so that one reply names every fault."""
@@ -146,10 +181,26 @@ class ExpressionChecker:
             return "ask it: " + ", ".join(f"{name}.{query}({key})" for query in grammar.HISTORY_QUERIES)
         return "read one of " + ", ".join(f for f in self.features if f.startswith(name + "."))
 
+    def annotation(self, node: ast.expr) -> None:
+        if not (isinstance(node, ast.Name) and node.id in ("int", "float", "bool")):
+            self.report("annotation", node, f"the annotation `{snippet(node)}`")
+
+    def signed(self, value: ast.expr) -> float | None:
+        """Return a number, with any signs before it; None for anything else."""
+        sign = 1.0
+        while isinstance(value, ast.UnaryOp) and isinstance(value.op, ast.USub | ast.UAdd):
+            sign = -sign if isinstance(value.op, ast.USub) else sign
+            value = value.operand
+        if isinstance(value, ast.Constant) and isinstance(value.value, int | float):
+            return sign * self.number(value)
+        return None
+
     def attribute(self, node: ast.Attribute, scope: Scope) -> ir.Expression:
         name = dotted(node)
         if name in grammar.CONSTANTS:
             return ir.Number(grammar.CONSTANTS[name])
+        if name in self.variables:
+            return ir.Cell(self.cell(node, scope).name, position(node))
         self.visible(name, node, scope)
         if name in self.features:
             return ir.Read(name, position(node))
@@ -157,8 +208,11 @@ class ExpressionChecker:
         if owner == "math":
             known = ", ".join((*grammar.CONSTANTS, *(n for n in grammar.FUNCTIONS if n.startswith("math."))))
             raise self.stop("function", node, f"`{snippet(node)}` is not in the language", f"of math there are {known}")
+        if owner == ir.STATE and self.events and owner not in self.arguments:
+            spelled = did_you_mean(name, self.variables)
+            raise self.stop("state", node, f"`{snippet(node)}` is not declared{spelled}")
         if owner in self.arguments:
-            spelled = did_you_mean(name, self.features)
+            spelled = did_you_mean(name, [*self.features, *self.variables])
             raise self.stop("feature", node, f"`{snippet(node)}` is not declared{spelled}", self.readable(owner))
         raise self.stop("expression", node, f"`{snippet(node)}` is not in the language")
 
@@ -181,8 +235,10 @@ class ExpressionChecker:
             self.report("call", node, f"`{snippet(node)}` passes arguments otherwise than by position")
             raise Stop
         name = dotted(node.func)
-        if name in grammar.FUNCTIONS:
-            operation = grammar.FUNCTIONS[name]
+        if name == grammar.RANDOM and self.events and name not in self.helpers:
+            return self.draw(node, scope)
+        operation = grammar.FUNCTIONS.get(name) or (grammar.STATE_FUNCTIONS.get(name) if self.events else None)
+        if operation is not None and name not in self.helpers:
             least, most = operation.arguments
             if len(node.args) < least or (most is not None and len(node.args) > most):
                 raise self.stop(
@@ -212,6 +268,24 @@ class ExpressionChecker:
             return self.statistic(owner, method, node, scope)
         known = did_you_mean(name, [*grammar.FUNCTIONS, *self.helpers])
         raise self.stop("function", node, f"`{snippet(node.func)}` is not a function of the language{known}")
+
+    def draw(self, node: ast.Call, scope: Scope) -> ir.Expression:
+        """Draw a random number before the statement at hand, and return the name that it is given."""
+        if node.args:
+            raise self.stop("call", node, f"`{snippet(node)}`: {grammar.RANDOM}() takes no argument")
+        if scope.function not in self.events:
+            raise self.stop("random", node, f"`{snippet(node)}` in {scope.function!r}, which handles no event")
+        name = ""
+        while not name or name in scope.seen or name in self.reserved_anywhere():
+            scope.drawn += 1
+            name = f"{grammar.RANDOM}_{scope.drawn}"
+        scope.draws.append(ir.Assign(name, ir.Draw(position(node)), position(node)))
+        scope.assigned.add(name)
+        return ir.Local(name)
+
+    def reserved_anywhere(self) -> set[str]:
+        """Return the names of the module, which no local may have."""
+        return {*self.parameters, *self.helpers, *self.every_argument, *self.signatures}
 
     def query(self, owner: str, query: str, node: ast.Call) -> ir.Expression:
         argument = self.arguments.get(owner)

@@ -13,6 +13,10 @@ an unneeded one is 0. In a task without an entity, an event of the system is an 
 Each occasion at which features are observed (`Global.observed`) has such a function without a result at
 `Native.occasions[name]`, to be called on the occasion once the features are set; it touches `globals` only.
 
+A handler of one of the task's events (`Native.events[name]`) is such a function without a result too, to be called when
+the event happens; it reads the layout's features, changes the policy's own state, and sets the layout's `controls`.
+`Native.release` drops the fields of an entity of which nothing is remembered any more.
+
 If a task declares several functions, each is such a C function, at `Native.scores[name]`; they share the same blocks,
 and each event is reported once for all of them. The layout covers what any of them may read.
 """
@@ -49,8 +53,12 @@ class HistorySlots:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Slots of features and histories; the plan's state follows the evaluator's `global_slots` float64 of `globals`."""
+    """Slots of features, histories and controls.
+
+    The plan's state follows the evaluator's `global_slots` float64 of `globals`.
+    """
 
     features: Mapping[str, Slot]
     global_slots: int
     histories: Mapping[str, HistorySlots] = field(default_factory=dict)
+    controls: Mapping[str, Slot] = field(default_factory=dict)

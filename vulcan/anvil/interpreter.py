@@ -46,10 +46,11 @@ class Reference:
 
     The evaluator reports events of entities (`observe` when one enters and whenever it is touched, `forget` when it
     leaves) and, where features are observed at occasions, these (`observe_occasion`). It gets numbers by calling the
-    object, or by `ask` for functions other than the main one.
+    object, or by `ask` for functions other than the main one. It reports the task's events by `handle`, and by
+    `release` that an entity has left for good: its fields are dropped. `seed` starts the random numbers.
     """
 
-    def __init__(self, program: ir.Module, plan: Plan, signature: Signature) -> None:
+    def __init__(self, program: ir.Module, plan: Plan, signature: Signature, seed: int = 0) -> None:
         self._program = program
         self._plan = plan
         self._parameters = dict(program.parameters)
@@ -66,6 +67,13 @@ class Reference:
         self._entities: dict[Hashable, dict[str, Stream]] = {}
         self._populations = {feature: PopulationStatistic() for feature in plan.populations}
         self._latest: dict[Hashable, dict[str, int]] = {}
+        self._handlers = {f.name: f for f in program.handlers}
+        self._variables = {variable.name: variable for variable in program.variables}
+        self._arrays = {v.name: [v.value(self._parameters)] * v.length for v in program.variables if v.length}
+        self._registers: dict[str, float] = {}
+        self._fields: dict[Hashable, dict[str, float]] = {}
+        self._controls: dict[str, float] = {}
+        self._generator = seed
 
     def _streams(self, scope: Scope) -> dict[str, Stream]:
         of = self._plan.of_scope(scope)
@@ -105,6 +113,17 @@ class Reference:
         self._entities.pop(key, None)
         for feature, bucket in self._latest.pop(key, {}).items():
             self._populations[feature].remove(bucket)
+
+    def handle(self, event: str, features: Features, key: Hashable = None) -> dict[str, float]:
+        """Run the policy's handler of the event, if it has one; return the controls that it has set, by name."""
+        self._controls = {}
+        if event in self._handlers:
+            self._run(self._handlers[event], {}, features, key)
+        return self._controls
+
+    def release(self, key: Hashable) -> None:
+        """Record that nothing is remembered of the entity any more, and drop its fields."""
+        self._fields.pop(key, None)
 
     def __call__(self, features: Features, key: Hashable = None) -> float:
         """Return the policy's number for these features and, where it reads statistics of an entity, that entity."""
@@ -148,6 +167,28 @@ class Reference:
                     raise _Continued
                 case ir.Return(value):
                     raise _Returned(self._value(value, names, features, key))
+                case ir.Store(name):
+                    *at, stored = (self._value(e, names, features, key) for e in statement.expressions)
+                    self._store(name, at, stored, key)
+
+    def _store(self, name: str, index: list[float], value: float, key: Hashable) -> None:
+        if index:
+            array = self._arrays[name]
+            array[total.wrap(index[0], len(array))] = value
+        elif name not in self._variables:
+            self._controls[name] = value
+        elif self._variables[name].is_field:
+            self._fields.setdefault(key, {})[name] = value
+        else:
+            self._registers[name] = value
+
+    def _element(self, name: str, index: int) -> float:
+        return self._arrays[name][index]
+
+    def _cell(self, name: str, key: Hashable) -> float:
+        variable = self._variables[name]
+        stored = self._fields.get(key, {}) if variable.is_field else self._registers
+        return stored[name] if name in stored else variable.value(self._parameters)
 
     def _value(self, e: ir.Expression, names: dict[str, float], features: Features, key: Hashable) -> float:
         match e:
@@ -165,6 +206,14 @@ class Reference:
                 return self._statistic(e, key)
             case ir.Occurrences(statistic, value):
                 return self._statistic(statistic, key, self._value(value, names, features, key))
+            case ir.Cell(name):
+                return self._cell(name, key)
+            case ir.Element(name, index):
+                wrapped = total.wrap(self._value(index, names, features, key), self._variables[name].length or 0)
+                return self._element(name, wrapped)
+            case ir.Draw():
+                number, self._generator = total.draw(self._generator)
+                return number
             case ir.Choose(test, then, otherwise):
                 return self._value(then if self._value(test, names, features, key) != 0.0 else otherwise,
                                    names, features, key)  # fmt: skip

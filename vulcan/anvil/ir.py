@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
 from vulcan.anvil.grammar.grammar import Scope
 
@@ -97,7 +97,46 @@ class Call:
     at: Position = field(default=(0, 0), compare=False)
 
 
-Expression = Number | Parameter | Local | Read | Statistic | Occurrences | Query | Operate | Compare | Choose | Call
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A read of a register (`policy.target`) or of a field of the current entity (`obj.tag`)."""
+
+    name: str
+    at: Position = field(default=(0, 0), compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """A read of an array's element; the index is rounded down and wrapped to the length."""
+
+    name: str
+    index: Expression
+    at: Position = field(default=(0, 0), compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """The next random number of the run, from 0 to below 1. Only ever the whole value of an assignment."""
+
+    at: Position = field(default=(0, 0), compare=False)
+
+
+Expression = (
+    Number
+    | Parameter
+    | Local
+    | Read
+    | Statistic
+    | Occurrences
+    | Query
+    | Operate
+    | Compare
+    | Choose
+    | Call
+    | Cell
+    | Element
+    | Draw
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,12 +186,30 @@ class Return:
     at: Position = field(default=(0, 0), compare=False)
 
 
-Statement = Assign | If | Loop | Break | Continue | Return
+@dataclass(frozen=True, slots=True)
+class Store:
+    """A write of a register, a field, an array's element (with an index) or a control of the event."""
+
+    name: str
+    value: Expression
+    index: Expression | None = None
+    at: Position = field(default=(0, 0), compare=False)
+
+    @property
+    def expressions(self) -> tuple[Expression, ...]:
+        """The index, if any, then the value, which is the order in which they are evaluated."""
+        return (self.value,) if self.index is None else (self.index, self.value)
+
+
+Statement = Assign | If | Loop | Break | Continue | Return | Store
 
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A helper, whose arguments are numbers; or an entry, whose arguments are the task's."""
+    """A helper, whose arguments are numbers; or an entry or event handler, whose arguments are the task's.
+
+    A handler returns 0.
+    """
 
     name: str
     arguments: tuple[str, ...]
@@ -160,17 +217,45 @@ class Function:
     documentation: str = field(default="", compare=False)
 
 
+STATE = "policy"
+"""Name of the class that declares registers and arrays, and of the object that they are read from."""
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """State that outlives a call, by the name it is read by, with its initial value.
+
+    It is a register (`policy.target`), an array (`policy.sketch`, the only kind with a length) or a field of the entity
+    (`obj.tag`).
+    """
+
+    name: str
+    initial: Number | Parameter
+    length: int | None = None
+
+    @property
+    def is_field(self) -> bool:
+        return self.name.partition(".")[0] != STATE
+
+    def value(self, parameters: Mapping[str, float]) -> float:
+        """Return the initial value."""
+        return self.initial.value if isinstance(self.initial, Number) else parameters[self.initial.name]
+
+
 @dataclass(frozen=True, slots=True)
 class Module:
-    """A program: helpers, each before its callers, then the functions that the task names, the main one last.
+    """A program: helpers, each before its callers, event handlers, then the task's functions, the main one last.
 
     `named` is the number of functions that the task names: more than one if it declares others besides the main one.
+    `handled` is the number of event handlers.
     """
 
     parameters: tuple[tuple[str, float], ...]
     functions: tuple[Function, ...]
     documentation: str = field(default="", compare=False)
     named: int = 1
+    handled: int = 0
+    variables: tuple[Variable, ...] = ()
 
     @property
     def entry(self) -> Function:
@@ -185,22 +270,56 @@ class Module:
     @property
     def helpers(self) -> tuple[Function, ...]:
         """The functions that the task does not name."""
-        return self.functions[: -self.named]
+        return self.functions[: -self.named - self.handled]
+
+    @property
+    def handlers(self) -> tuple[Function, ...]:
+        """The event handlers."""
+        return self.functions[-self.named - self.handled : -self.named]
+
+    @property
+    def draws(self) -> bool:
+        """Whether a handler draws random numbers."""
+        return any(isinstance(e, Draw) for handler in self.handlers for e in expressions(handler.body))
+
+    @property
+    def uses_state(self) -> bool:
+        """Whether it has anything that only tasks with events offer."""
+        used = (e.operation for f in self.functions for e in expressions(f.body) if isinstance(e, Operate))
+        return bool(self.variables or self.handlers) or "hash" in used
 
     def of(self, name: str) -> Module:
-        """Return the program of one function that the task names, with the helpers it reaches. Raises KeyError."""
+        """Return the program of one function that the task names, with the helpers it reaches, and all event handlers.
+
+        Raises KeyError.
+        """
         if self.named == 1 and name == self.entry.name:
             return self
         entry = next((function for function in self.entries if function.name == name), None)
         if entry is None:
             raise KeyError(name)
-        needed = set(called_names(entry.body))
+        return replace(self, functions=(*self._reached(*self.handlers, entry), *self.handlers, entry), named=1)
+
+    def alone(self, name: str) -> Module:
+        """Return the program of one function or event handler that the task names, with the helpers it reaches.
+
+        It has no (other) handlers, so it computes what it is to compute only while the state is as it was declared.
+        Raises KeyError.
+        """
+        for function in (*self.entries, *self.handlers):
+            if function.name == name:
+                return replace(self, functions=(*self._reached(function), function), named=1, handled=0)
+        raise KeyError(name)
+
+    def _reached(self, *functions: Function) -> tuple[Function, ...]:
+        """Return the helpers that the functions call, directly or not."""
+        needed = {name for function in functions for name in called_names(function.body)}
         helpers: list[Function] = []
         for helper in reversed(self.helpers):
             if helper.name in needed:
                 needed |= called_names(helper.body)
                 helpers.insert(0, helper)
-        return Module(self.parameters, (*helpers, entry), self.documentation)
+        return tuple(helpers)
 
 
 def children(expression: Expression) -> tuple[Expression, ...]:
@@ -213,6 +332,8 @@ def children(expression: Expression) -> tuple[Expression, ...]:
             return arguments
         case Occurrences(_, value):
             return (value,)
+        case Element(_, index):
+            return (index,)
         case _:
             return ()
 
@@ -223,6 +344,9 @@ def expressions(body: tuple[Statement, ...]) -> Iterator[Expression]:
         match statement:
             case Assign(_, value) | Return(value):
                 yield from _walk(value)
+            case Store():
+                for value in statement.expressions:
+                    yield from _walk(value)
             case If(test, then, otherwise):
                 yield from _walk(test)
                 yield from expressions(then)
@@ -241,6 +365,22 @@ def _walk(expression: Expression) -> Iterator[Expression]:
 
 def called_names(body: tuple[Statement, ...]) -> frozenset[str]:
     return frozenset(e.function for e in expressions(body) if isinstance(e, Call))
+
+
+def stored_names(body: tuple[Statement, ...]) -> frozenset[str]:
+    """Return the state and controls that the statements write."""
+    names: set[str] = set()
+    for statement in body:
+        match statement:
+            case Store(name):
+                names.add(name)
+            case If(_, then, otherwise):
+                names |= stored_names(then) | stored_names(otherwise)
+            case Loop(body=inner):
+                names |= stored_names(inner)
+            case _:
+                pass
+    return frozenset(names)
 
 
 def assigned_names(body: tuple[Statement, ...]) -> frozenset[str]:

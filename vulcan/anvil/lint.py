@@ -248,8 +248,27 @@ class _Doubts:
     # Unused names and features
 
     def unused(self) -> Iterator[PolicyWarning]:
-        for node, message in unused_names(self.tree, [entry.name for entry in self.program.entries]):
+        named = [function.name for function in (*self.program.handlers, *self.program.entries)]
+        for node, message in unused_names(self.tree, named):
             yield self.warning("unused-name", position(node), message)
+        yield from self.unused_state()
+
+    def unused_state(self) -> Iterator[PolicyWarning]:
+        """Yield warnings of state that is never read, or never written."""
+        bodies = [function.body for function in self.program.functions]
+        read = {e.name for body in bodies for e in ir.expressions(body) if isinstance(e, ir.Cell | ir.Element)}
+        written = {name for body in bodies for name in ir.stored_names(body)}
+        for variable in self.program.variables:
+            if variable.name in read & written:
+                continue
+            missing = "read" if variable.name not in read else "written"
+            yield self.warning("unused-state", self.declared_at(variable), f"`{variable.name}` is never {missing}")
+
+    def declared_at(self, variable: ir.Variable) -> ir.Position:
+        owner, _, name = variable.name.partition(".")
+        declared = (node for node in self.tree.body if isinstance(node, ast.ClassDef) and node.name == owner)
+        stored = (n for node in declared for n in within(node) if isinstance(n, ast.Name) and n.id == name)
+        return min(position(n) for n in stored)
 
     def without_influence(self, function: str) -> Iterator[PolicyWarning]:
         result = self.however_tuned.results[function]
@@ -262,7 +281,7 @@ class _Doubts:
     def leaves(self, name: str) -> dict[ir.Expression, ir.Position]:
         """Return everything that a function named by the task reads, with the position of the first read."""
         found: dict[ir.Expression, ir.Position] = {}
-        for function in self.program.of(name).functions:
+        for function in self.program.alone(name).functions:
             for e in ir.expressions(function.body):
                 match e:
                     case _ if id(e) in self.settled:

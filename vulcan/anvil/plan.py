@@ -14,6 +14,7 @@ from vulcan.anvil.state_layout import (
     Block,
     Part,
     PopulationShape,
+    StateSlots,
     base_at,
     block_of,
     parts_of,
@@ -33,11 +34,13 @@ class StatisticMemory:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The features, statistics and history queries that a program uses, and the bound on its work.
+    """The features, statistics, history queries and state that a program uses, and the bound on its work.
 
-    `operations` bounds the operations of one call: each operation, comparison, choice, feature read, statistic and
-    assignment counts one, loops multiply, helpers count at each call. `inlined_size` counts the operations to compile
-    if every helper were inlined: both branches of an `if`, loops once.
+    `events` are those that the program handles, each with the bound on the operations of its handler; `draws` says
+    whether one of them draws random numbers. `operations` bounds the operations of one call: each operation,
+    comparison, choice, feature read, statistic, read or write of state and assignment counts one, loops multiply,
+    helpers count at each call. `inlined_size` counts the operations to compile if every helper were inlined: both
+    branches of an `if`, loops once.
     """
 
     features: tuple[str, ...]
@@ -45,6 +48,9 @@ class Plan:
     queries: tuple[ir.Query, ...]
     operations: int
     inlined_size: int
+    events: tuple[tuple[str, int], ...] = ()
+    variables: tuple[ir.Variable, ...] = ()
+    draws: bool = False
 
     def of_scope(self, scope: grammar.Scope) -> tuple[ir.Statistic, ...]:
         return tuple(s for s in self.statistics if s.scope == scope)
@@ -80,9 +86,14 @@ class Plan:
         return shapes_of(self.statistics, dict(signature.features()))
 
     @property
+    def state(self) -> StateSlots:
+        """Layout of registers, arrays and fields."""
+        return StateSlots(self.variables, self.draws)
+
+    @property
     def entity_slots(self) -> int:
-        """Float64 slots of statistics per entity."""
-        return self.entity_block.slots
+        """Float64 slots of statistics and fields per entity."""
+        return self.entity_block.slots + len(self.state.fields)
 
     @property
     def bytes_per_entity(self) -> int:
@@ -90,7 +101,7 @@ class Plan:
 
     def bytes_of_system(self, signature: Signature) -> int:
         blocks = [self.system_block(signature), *self.occasion_blocks(signature).values()]
-        return sum(block.slots for block in blocks) * BYTES_PER_SLOT
+        return (sum(block.slots for block in blocks) + self.state.slots) * BYTES_PER_SLOT
 
     def memory(self, signature: Signature) -> tuple[StatisticMemory, ...]:
         """Return the memory of each statistic. Shared parts are counted with the first one, so the sums are right."""
@@ -116,27 +127,28 @@ def make_plan(program: ir.Module, limit: int) -> Plan:
     """
     _Depth(program).check()
     used = [e for function in program.functions for e in ir.expressions(function.body)]
-    operations, heaviest = _Counter(program).count()
-    if operations > limit:
-        line, column = heaviest.at if heaviest else (1, 1)
-        where = f"; the loop over {heaviest.name!r} here takes the most" if heaviest else ""
-        raise Rejected(
-            (
-                violation(
-                    "operations",
-                    line,
-                    column,
-                    f"one call may take {_spelled(operations)} operations, over the limit of {limit:,}{where}",
-                ),
-            )
-        )
+    operations = _operations(program, program.entry.name, limit)
     return Plan(
         features=tuple(sorted({e.feature for e in used if isinstance(e, ir.Read)})),
         statistics=tuple(sorted({_statistic(e) for e in used if isinstance(e, ir.Statistic | ir.Occurrences)})),
         queries=tuple(sorted({e for e in used if isinstance(e, ir.Query)}, key=lambda q: (q.history, q.query))),
         operations=operations,
-        inlined_size=_Counter(program, written=True).count()[0],
+        inlined_size=_Counter(program, written=True).written_size(),
+        events=tuple((handler.name, _operations(program, handler.name, limit)) for handler in program.handlers),
+        variables=program.variables,
+        draws=program.draws,
     )
+
+
+def _operations(program: ir.Module, function: str, limit: int) -> int:
+    """Return the bound on the operations of one call of the main function, or of a handler. Raises Rejected."""
+    operations, heaviest = _Counter(program).count(function)
+    if operations > limit:
+        line, column = heaviest.at if heaviest else (1, 1)
+        where = f"; the loop over {heaviest.name!r} here takes the most" if heaviest else ""
+        message = f"one call may take {_spelled(operations)} operations, over the limit of {limit:,}{where}"
+        raise Rejected((violation("operations", line, column, message),))
+    return operations
 
 
 def joined(plans: Sequence[Plan]) -> Plan:
@@ -150,6 +162,9 @@ def joined(plans: Sequence[Plan]) -> Plan:
         queries=tuple(sorted(queries, key=lambda q: (q.history, q.query))),
         operations=max(plan.operations for plan in plans),
         inlined_size=sum(plan.inlined_size for plan in plans),
+        events=plans[0].events,
+        variables=plans[0].variables,
+        draws=plans[0].draws,
     )
 
 
@@ -170,12 +185,20 @@ class _Counter:
         self.helpers: dict[str, int] = {}
         self.loops: list[tuple[int, ir.Loop]] = []
 
-    def count(self) -> tuple[int, ir.Loop | None]:
-        """Return the operations of one call of the entry, and the outermost loop that takes the most of them."""
-        for function in self.program.functions:
+    def count(self, name: str = "") -> tuple[int, ir.Loop | None]:
+        """Return the operations of one call of a function, and the outermost loop that takes the most of them.
+
+        By default the function is the main one, and the loops are those of the whole program.
+        """
+        for function in self.program.functions if not name else self.program.alone(name).functions:
             self.helpers[function.name] = self.block(function.body)
         _, heaviest = max(self.loops, key=lambda pair: pair[0], default=(0, None))
-        return self.helpers[self.program.entry.name], heaviest
+        return self.helpers[name or self.program.entry.name], heaviest
+
+    def written_size(self) -> int:
+        """Return the operations of the main function and of all handlers."""
+        self.count()
+        return sum(self.helpers[f.name] for f in (self.program.entry, *self.program.handlers))
 
     def block(self, body: tuple[ir.Statement, ...]) -> int:
         return sum(self.statement(s) for s in body)
@@ -184,6 +207,8 @@ class _Counter:
         match statement:
             case ir.Assign(_, value) | ir.Return(value):
                 return 1 + self.expression(value)
+            case ir.Store():
+                return 1 + sum(map(self.expression, statement.expressions))
             case ir.If(test, then, otherwise):
                 branches = self.block(then), self.block(otherwise)
                 return 1 + self.expression(test) + (sum(branches) if self.written else max(branches))
@@ -225,6 +250,8 @@ class _Depth:
         match statement:
             case ir.Assign(_, value) | ir.Return(value):
                 return 1 + self.expression(value)
+            case ir.Store():
+                return 1 + max(map(self.expression, statement.expressions))
             case ir.If(test, then, otherwise):
                 return 1 + max(self.expression(test), self.block(then), self.block(otherwise))
             case ir.Loop(body=body):

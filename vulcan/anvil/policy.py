@@ -16,6 +16,7 @@ from vulcan.anvil.interpreter import Reference
 from vulcan.anvil.lint import LintResult, PolicyWarning, lint
 from vulcan.anvil.parse import parse
 from vulcan.anvil.plan import Plan, joined, make_plan
+from vulcan.anvil.ranking import ranking_warnings
 from vulcan.anvil.rewrite.traversal import program_size
 from vulcan.task import Program, Rank, Signature, Task, Value
 
@@ -79,7 +80,7 @@ class PolicyFunction:
 
 def check(source: str, task: Task) -> Policy:
     """Check the source against the task, and return its policy. Raises Rejected with locations and reasons."""
-    program = check_tree(parse(source), task.signature, task.others)
+    program = check_tree(parse(source), task.signature, task.others, task.events, task.state_limits)
     plans = [make_plan(program.of(declared.function), task.operations) for declared in task.functions]
     return Policy(source, task, program, joined(plans))
 
@@ -149,14 +150,23 @@ class Policy:
     def _compiled(self) -> Compiled:
         return Compiled(self.program, self.plan, self.task.interface)
 
-    def reference(self) -> Reference:
-        """Return a fresh reference run of the policy under CPython: a callable with the statistics it needs."""
-        return Reference(self.program, self.plan, self.task.interface)
+    def reference(self, seed: int = 0) -> Reference:
+        """Return a fresh reference run of the policy under CPython: a callable with the statistics it needs.
+
+        `seed` starts the random numbers that it draws.
+        """
+        return Reference(self.program, self.plan, self.task.interface, seed)
 
     @property
     def warnings(self) -> tuple[PolicyWarning, ...]:
         """Lint warnings: divisors that may be 0, constant conditions, unused reads."""
         return self._doubts.warnings
+
+    @cached_property
+    def ranking_warnings(self) -> tuple[PolicyWarning, ...]:
+        """Warnings about what is equal for all the entities that a mechanism compares; no part of the verdict."""
+        ranks = [declared for declared in self.task.functions if isinstance(declared, Rank)]
+        return tuple(w for rank in ranks for w in ranking_warnings(self.program, rank, self.task.interface))
 
     @property
     def constant(self) -> str | None:
@@ -174,7 +184,11 @@ class Policy:
     @cached_property
     def fingerprint(self) -> str:
         """A hash of the program apart from comments, layout and the names of locals, parameters and helpers."""
-        return hashlib.sha256(repr(_Canonical(self.program).functions()).encode()).hexdigest()
+        canonical = _Canonical(self.program)
+        held: list[object] = [*canonical.functions()]
+        return hashlib.sha256(
+            repr(held + canonical.variables() if self.program.variables else held).encode()
+        ).hexdigest()
 
 
 class _Canonical:
@@ -184,16 +198,27 @@ class _Canonical:
         self.program = program
         self.parameters = dict(program.parameters)
         self.helpers = {f.name: f"f{i}" for i, f in enumerate(program.functions)}
+        self.helpers |= {handler.name: handler.name for handler in program.handlers}
+        self.state = {
+            v.name: f"{v.name.partition('.')[0] if v.is_field else ir.STATE}.s{i}"
+            for i, v in enumerate(program.variables)
+        }
         self.names: dict[str, str] = {}
 
     def functions(self) -> list[ir.Function]:
         made = []
         for function in self.program.functions:
             self.names = {}
-            is_entry = function in self.program.entries
-            arguments = () if is_entry else tuple(self.name(a) for a in function.arguments)
+            is_named = function in (*self.program.entries, *self.program.handlers)
+            arguments = () if is_named else tuple(self.name(a) for a in function.arguments)
             made.append(ir.Function(self.helpers[function.name], arguments, self.block(function.body)))
         return made
+
+    def variables(self) -> list[ir.Variable]:
+        return [
+            ir.Variable(self.state[v.name], ir.Number(v.value(self.parameters)), v.length)
+            for v in self.program.variables
+        ]
 
     def name(self, name: str) -> str:
         return self.names.setdefault(name, f"v{len(self.names)}")
@@ -212,6 +237,9 @@ class _Canonical:
                 return ir.Loop(self.name(name), start, stop, step, self.block(body))
             case ir.Return(value):
                 return ir.Return(self.expression(value))
+            case ir.Store(name, value, index):
+                canonical_index = self.expression(index) if index is not None else None
+                return ir.Store(self.state.get(name, name), self.expression(value), canonical_index)
             case ir.Break() | ir.Continue():
                 return statement
 
@@ -227,6 +255,12 @@ class _Canonical:
                 return ir.Statistic(kind, scope, feature, arguments)
             case ir.Occurrences(statistic, value):
                 return ir.Occurrences(replace(statistic, at=(0, 0)), self.expression(value))
+            case ir.Cell(name):
+                return ir.Cell(self.state[name])
+            case ir.Element(name, index):
+                return ir.Element(self.state[name], self.expression(index))
+            case ir.Draw():
+                return ir.Draw()
             case ir.Operate(operation, operands):
                 return ir.Operate(operation, tuple(self.expression(o) for o in operands))
             case ir.Compare(operators, operands):

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from vulcan.anvil import ir
 from vulcan.anvil.grammar import grammar
 from vulcan.anvil.grammar.grammar import Operation, StatisticKind
 from vulcan.anvil.number_text import format_number
-from vulcan.task import Entity, Feature, Global, History, Signature, Task
+from vulcan.task import Entity, Event, Feature, Global, History, Signature, StateLimits, Task
 
 
 def describe_language(task: Task) -> str:
@@ -15,7 +16,7 @@ def describe_language(task: Task) -> str:
     parts = [
         _functions(task),
         "Only what is listed here is accepted. Every value is a float64 (True is 1, False is 0; integers are exact to "
-        "2^53). There is no state between calls but the statistics below.",
+        f"2^53). There is no state between calls but the statistics{' and the state' if task.events else ''} below.",
         "### Statements\n\n" + _statements() + "\n\n" + SCOPE,
         "### Operators and functions\n\n" + _operations(),
         TOTALITY,
@@ -25,8 +26,10 @@ def describe_language(task: Task) -> str:
         parts.append("### Statistics\n\n" + statistics)
     if histories := _histories(task):
         parts.append("### History\n\n" + histories)
-    parts.append("### Limits\n\n" + limits(task.operations))
-    parts.append("### What is rejected, and what to write instead\n\n" + _rules_in_short())
+    if task.events:
+        parts.append("### State and events\n\n" + _state(task))
+    parts.append("### Limits\n\n" + limits(task.operations, state=task.state_limits if task.events else None))
+    parts.append("### What is rejected, and what to write instead\n\n" + _rules_in_short(of_state=bool(task.events)))
     return "\n\n".join(parts) + "\n"
 
 
@@ -186,10 +189,66 @@ def _histories(task: Task) -> str:
     return "\n\n".join(parts)
 
 
-def limits(operations: int, unless: str = "") -> str:
+def _state(task: Task) -> str:
+    """Describe declarations of state, the events, and what only their handlers may do."""
+    entity = task.interface.entity
+    fields = f"class {entity.name}:\n    tag = 0.0               # a field of each {entity.name}\n" if entity else ""
+    first = task.events[0]
+    head = f"def {first.function}({', '.join(a.name for a in first.arguments)}):"
+    own = ir.STATE
+    example = (
+        f"START = 0.5                 # a parameter\n\nclass {own}:\n    weight = START          # a register\n"
+        f"    sketch = [0.0] * 256    # an array\n\n{fields}\n{head}\n"
+        f"    {own}.weight = 0.9 * {own}.weight + 0.1\n    {own}.sketch[hash(3, 1)] += 1"
+    )
+    events = [
+        f"- `{event.function}({', '.join(a.name for a in event.arguments)})`: {event.meaning}" + _controls(event)
+        for event in task.events
+    ]
+    functions = [f"- `{o.syntax}`: {o.meaning}" for o in grammar.STATE_FUNCTIONS.values()]
+    return "\n\n".join(
+        (
+            "A policy may keep state, and define handlers of events, which change it; both may be left out.",
+            f"```python\n{example}\n```",
+            STATE_RULES
+            + (f" A field of {entity.name} lasts as long as anything is remembered of it." if entity else ""),
+            "\n".join(events),
+            "\n".join(
+                (
+                    *functions,
+                    f"- `{grammar.RANDOM}()`: {RANDOM_MEANING}",
+                )
+            ),
+        )
+    )
+
+
+STATE_RULES = (
+    "An index is rounded down and wrapped to the array's length, so every number is one. State starts with a number or "
+    "a parameter. Handlers write state, and return nothing; the task's functions and helpers only read it. So it does "
+    "not matter how often, or in what order, the functions are called."
+)
+
+
+RANDOM_MEANING = (
+    "a random number from 0 to below 1, in handlers of events only; those of a statement are drawn before it"
+)
+
+
+def _controls(event: Event) -> str:
+    """Describe what a handler may set besides the policy's state."""
+    settable = [(f"{c.name}.{f.name}", f) for c in event.controls for f in c.features]
+    return "".join(f" It may set `{name}`: {f.meaning} ({f.unit}, {_range(f)})." for name, f in settable)
+
+
+def limits(operations: int, unless: str = "", state: StateLimits | None = None) -> str:
     """List the limits on programs."""
+    held = ""
+    if state is not None:
+        held = f"- {state.registers:,} registers, {state.elements:,} elements of arrays, {state.fields:,} fields"
     return "\n".join(
         (
+            *filter(None, [held]),
             f"- {grammar.MAX_SOURCE_BYTES // 1024} KB of source, {grammar.MAX_TREE_NODES:,} syntax nodes, nesting of "
             f"{grammar.MAX_TREE_DEPTH} in a function and {grammar.MAX_CALL_DEPTH} through calls of helpers",
             f"- loops nested {grammar.MAX_LOOP_DEPTH} deep",
@@ -199,10 +258,10 @@ def limits(operations: int, unless: str = "") -> str:
     )
 
 
-def _rules_in_short() -> str:
-    """Return one line per hint, with the rules that share it."""
+def _rules_in_short(of_state: bool) -> str:
+    """Return one line per hint, with the rules that share it; those about state only if the task has it."""
     lines: dict[str, list[str]] = {}
-    for rule in grammar.RULES.values():
+    for rule in (rule for rule in grammar.RULES.values() if of_state or not rule.of_state):
         lines.setdefault(rule.hint, []).append(rule.name)
     return "\n".join(f"- {', '.join(names)}: {hint}" for hint, names in lines.items())
 

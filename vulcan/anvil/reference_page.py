@@ -14,45 +14,70 @@ from vulcan.anvil.grammar.examples import Example, RejectedExample
 from vulcan.anvil.grammar.grammar import StatisticKind
 from vulcan.anvil.log_buckets import MIN_EXPONENT
 from vulcan.anvil.policy import check
-from vulcan.anvil.prompt_section import SCOPE, SEVERAL, TOTALITY, bounds_of_arguments, code, limits, table
-from vulcan.task import Entity, Feature, Global, History, Mechanism, Objective, Rank, Scalar, Task
+from vulcan.anvil.prompt_section import (
+    RANDOM_MEANING,
+    SCOPE,
+    SEVERAL,
+    STATE_RULES,
+    TOTALITY,
+    bounds_of_arguments,
+    code,
+    limits,
+    table,
+)
+from vulcan.task import (
+    Argument,
+    Entity,
+    Feature,
+    Global,
+    History,
+    Mechanism,
+    Objective,
+    Rank,
+    Scalar,
+    Task,
+    event,
+)
+
+ARGUMENTS: tuple[Argument, ...] = (
+    Scalar(Feature("now", "int", "ticks", 0.0, 2.0**40, "the time")),
+    Entity(
+        name="obj",
+        meaning="the object at hand",
+        features=(
+            Feature("id", "int", "identity", 0.0, 2.0**32, "identifies the object and means nothing else"),
+            Feature("size", "int", "units", 1.0, 2.0**32, "how large it is"),
+            Feature("count", "int", "events", 1.0, 2.0**40, "events of it"),
+            Feature("last_seen", "int", "ticks", 0.0, 2.0**40, "the time of its latest event"),
+            Feature("drift", "float", "units", -1000.0, 1000.0, "how far it is from where it should be"),
+        ),
+        key="id",
+        population="pool",
+    ),
+    Global(
+        name="pool",
+        meaning="all objects",
+        features=(
+            Feature("load", "float", "share", 0.0, 1.0, "how full it is"),
+            Feature("members", "int", "objects", 0.0, 2.0**32, "how many objects there are"),
+        ),
+    ),
+    History("past", "the objects that left most recently", entity="obj", count_of="count", age_unit="ticks"),
+)
 
 EXAMPLE_TASK = Task(
     name="example",
     summary="The task of the language's examples.",
     signature=Rank(
         function="score",
-        arguments=(
-            Scalar(Feature("now", "int", "ticks", 0.0, 2.0**40, "the time")),
-            Entity(
-                name="obj",
-                meaning="the object at hand",
-                features=(
-                    Feature("id", "int", "identity", 0.0, 2.0**32, "identifies the object and means nothing else"),
-                    Feature("size", "int", "units", 1.0, 2.0**32, "how large it is"),
-                    Feature("count", "int", "events", 1.0, 2.0**40, "events of it"),
-                    Feature("last_seen", "int", "ticks", 0.0, 2.0**40, "the time of its latest event"),
-                    Feature("drift", "float", "units", -1000.0, 1000.0, "how far it is from where it should be"),
-                ),
-                key="id",
-                population="pool",
-            ),
-            Global(
-                name="pool",
-                meaning="all objects",
-                features=(
-                    Feature("load", "float", "share", 0.0, 1.0, "how full it is"),
-                    Feature("members", "int", "objects", 0.0, 2.0**32, "how many objects there are"),
-                ),
-            ),
-            History("past", "the objects that left most recently", entity="obj", count_of="count", age_unit="ticks"),
-        ),
+        arguments=ARGUMENTS,
         returns="the object's score",
         mechanisms=(Mechanism("once", "it is called once"),),
     ),
     evaluator="nowhere:Nothing",
     objectives=(Objective("score", "score", "the score itself", lambda metrics, references: metrics["score"]),),
     directory=Path(__file__).parent,
+    events=(event("on_touch", ARGUMENTS, "An object was observed: it entered, or something happened to it."),),
 )
 
 SHOWN: dict[str, float] = {
@@ -72,8 +97,9 @@ def outcome(source: str) -> float:
     from vulcan.anvil.policy import check  # reads the grammar table, and with it the examples
 
     reference = check(source, EXAMPLE_TASK).reference()
-    for event in EVENTS:
-        reference.observe(event["obj.id"], event)
+    for shown in EVENTS:
+        reference.observe(shown["obj.id"], shown)
+        reference.handle("on_touch", shown, shown["obj.id"])
     return reference(SHOWN, SHOWN["obj.id"])
 
 
@@ -86,7 +112,8 @@ def describe_reference() -> str:
         "## Totality", _TOTALITY_OF_BACK_ENDS, "## Statements and expressions", _statements(), SCOPE,
         "## Operators and functions", _operations(), "## Features", _FEATURES, "## Several functions",
         _SEVERAL, "## Statistics", _statistics(),
-        "## History", _HISTORY, _histories(), "## Bounds", _BOUNDS, _limits(), "## Rules", _RULES, _rules(),
+        "## History", _HISTORY, _histories(), "## State and events", _STATE, _state(),
+        "## Bounds", _BOUNDS, _limits(), "## Rules", _RULES, _rules(),
         "## Warnings", _WARNINGS, _warnings(), "## Proofs", _PROOFS,
     )  # fmt: skip
     return "\n\n".join(sections) + "\n"
@@ -171,6 +198,63 @@ _HISTORY = (
     "entity at hand and nothing else."
 )
 
+_STATE = f"""\
+A policy of a task with events may keep *state*, and define *handlers* of the events, which change it. A task names \
+its events, with the arguments that their handlers see; `vulcan task show` lists them. A policy defines a handler for \
+any of them, or for none: then it has no state, and is no slower for it.
+
+```python
+START = 0.5
+
+
+class policy:
+    weight = START  # a register: one number of the whole policy
+    sketch = [0.0] * 256  # an array
+
+
+class obj:
+    tag = 0.0  # a field of each entity, whose name the class has
+
+
+def on_touch(now, obj, pool, past):
+    obj.tag = now
+    policy.weight = 0.9 * policy.weight + 0.1
+    policy.sketch[hash(obj.id, 1)] += 1
+
+
+def score(now, obj, pool, past):
+    return policy.weight * obj.tag + policy.sketch[hash(obj.id, 1)]
+```
+
+{STATE_RULES} A field is kept as long as the entity's record: an object that comes back while a history remembers it \
+has the fields that it left with, and else the initial ones.
+
+The functions below are there only in such tasks. The random numbers are those of splitmix64, started by the run's \
+seed: the same run draws the same numbers. `hash(a, k)` is `mix(mix(bits(k)) ^ bits(a)) >> 11`, where `mix` is \
+splitmix64's output function and `bits` the 64 bits of a float64; see `vulcan/anvil/semantics.py`.
+
+Names that state takes (`policy`, `hash`, `random`) are free for locals in a policy that has none. A module runs in \
+CPython as it stands, with `from vulcan.anvil import hash, random` for these two, where its indices are integers \
+within the array."""
+
+
+def _state() -> str:
+    operations = [
+        (code(o.syntax), o.meaning, _accepted(o.example), _rejected(o.counterexample))
+        for o in grammar.STATE_FUNCTIONS.values()
+    ]
+    drawn = grammar.RULES["random"]
+    operations.append(
+        (
+            code(f"{grammar.RANDOM}()"),
+            RANDOM_MEANING,
+            _accepted(drawn.instead),
+            _rejected(drawn.violates),
+        )
+    )
+    return table(("written", "meaning", "accepted", "rejected"), operations)
+
+
 _BOUNDS = (
     "A program beyond any of these is rejected before it can cost time: a megabyte of source, 10,000 parentheses or a "
     "number of a million digits end in a located rejection. Operations are counted by the text alone: "
@@ -186,6 +270,12 @@ _WARNINGS = (
     "nothing is said of `a / b`. `vulcan check` shows each warning with its line; they change neither the verdict nor "
     "the exit code. Warnings of operands hold for the parameters as they are; all others hold whatever a tuner sets "
     "the parameters to. A policy whose result is the same for every input decides nothing: a search need not score it."
+    "\n\n"
+    "Two more warnings depend on the task. Where a mechanism scores all the entities of a decision at one moment "
+    "(`sample` of the caches; `full`), `equal-for-all` is about a ranking that reads nothing of its entity, and "
+    "`cancels` about a term of the returned sum that does not, such as `cache.evicted_priority + ...`: it is equal for "
+    "all that are compared and does not change their order. They are shown by `vulcan check` and in the playground, "
+    "and a search records none."
 )
 
 _PROOFS = (

@@ -8,6 +8,7 @@ largest finite number of that sign. So NaN and infinity cannot arise.
 from __future__ import annotations
 
 import math
+import struct
 import sys
 from collections.abc import Callable
 
@@ -49,6 +50,48 @@ def power(a: float, b: float) -> float:
         return math.pow(a, b)
     except OverflowError:
         return -MAX if a < 0.0 and b % 2.0 == 1.0 else MAX
+
+
+_MASK = (1 << 64) - 1
+GOLDEN, FIRST_FACTOR, SECOND_FACTOR = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
+"""Constants of splitmix64."""
+
+
+def mix(word: int) -> int:
+    """Return splitmix64's next number after this state, 64 bits (Steele, Lea and Flood, OOPSLA 2014)."""
+    z = (word + GOLDEN) & _MASK
+    z = (z ^ (z >> 30)) * FIRST_FACTOR & _MASK
+    z = (z ^ (z >> 27)) * SECOND_FACTOR & _MASK
+    return z ^ (z >> 31)
+
+
+def _bits(a: float) -> int:
+    return int.from_bytes(struct.pack("<d", a + 0.0), "little")
+
+
+def hash(a: float, k: float) -> float:
+    """Return a hash of a: a whole number from 0 to 2^53 - 1; each k gives another function. Zeros are one number."""
+    return float(mix(mix(_bits(k)) ^ _bits(a)) >> 11)
+
+
+def draw(word: int) -> tuple[float, int]:
+    """Return the random number from 0 to below 1 of a generator in this state, and its next state (splitmix64)."""
+    return (mix(word) >> 11) * 2.0**-53, (word + GOLDEN) & _MASK
+
+
+_plain_generator = 0
+
+
+def random() -> float:
+    """Return the next random number, for a policy that runs in CPython as it stands; they are those of the seed 0."""
+    global _plain_generator
+    number, _plain_generator = draw(_plain_generator)
+    return number
+
+
+def wrap(index: float, length: int) -> int:
+    """Return the index of an array's element: rounded down, and wrapped to the length as negative ones are too."""
+    return int(math.floor(index) % length)
 
 
 def negate(a: float) -> float:

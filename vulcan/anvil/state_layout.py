@@ -215,3 +215,55 @@ def shapes_of(statistics: Iterable[ir.Statistic], declared: Mapping[str, Feature
     """Return the populations whose percentiles are requested, by feature."""
     asked = [s.feature for s in statistics if s.scope == "population"]
     return {feature: PopulationShape.of(declared[feature], asked.count(feature)) for feature in sorted(set(asked))}
+
+
+@dataclass(frozen=True)
+class StateSlots:
+    """Layout of a program's own state.
+
+    Registers, arrays and, where numbers are drawn, the generator's state (an int64) lie behind all statistics of the
+    system; fields lie behind the statistics of each entity.
+    """
+
+    variables: tuple[ir.Variable, ...]
+    draws: bool
+
+    @cached_property
+    def starts(self) -> Mapping[str, int]:
+        """The first slot of each register and array; registers come first, and so share few cache lines."""
+        starts, end = {}, int(self.draws)
+        for variable in sorted((v for v in self.variables if not v.is_field), key=lambda v: v.length or 0):
+            starts[variable.name] = end
+            end += variable.length or 1
+        return starts
+
+    @cached_property
+    def lengths(self) -> Mapping[str, int]:
+        """The elements of each array."""
+        return {v.name: v.length for v in self.variables if v.length is not None}
+
+    @cached_property
+    def fields(self) -> Mapping[str, int]:
+        """The slot of each field, from the first one behind the statistics."""
+        return {v.name: slot for slot, v in enumerate(v for v in self.variables if v.is_field)}
+
+    @cached_property
+    def slots(self) -> int:
+        return int(self.draws) + sum(v.length or 1 for v in self.variables if not v.is_field)
+
+    def initial(self, parameters: Mapping[str, float]) -> np.ndarray[Any, np.dtype[np.float64]]:
+        """Return the state of the system before any event, shape (slots,), with the generator at 0."""
+        import numpy as np
+
+        block = np.zeros(self.slots)
+        for variable in self.variables:
+            if not variable.is_field:
+                start = self.starts[variable.name]
+                block[start : start + (variable.length or 1)] = variable.value(parameters)
+        return block
+
+    def initial_fields(self, parameters: Mapping[str, float]) -> np.ndarray[Any, np.dtype[np.float64]]:
+        """Return the fields of a new entity, shape (fields,)."""
+        import numpy as np
+
+        return np.array([v.value(parameters) for v in self.variables if v.is_field], np.float64)

@@ -24,14 +24,15 @@ _UNARY: Mapping[str, tuple[str, int]] = {
 }
 _BOOLEAN: Mapping[str, int] = {"and": _AND, "or": _OR}
 _FUNCTIONS: Mapping[str, str] = {
-    operation.name: spelled for spelled, operation in reversed(list(grammar.FUNCTIONS.items()))
+    operation.name: spelled
+    for spelled, operation in reversed([*grammar.FUNCTIONS.items(), *grammar.STATE_FUNCTIONS.items()])
 }
 
 _INDENT = "    "
 
 
 def emit_source(program: ir.Module, signature: Signature) -> str:
-    """Return the source of a program: docstring, parameters, helpers and the task's functions, the main one first.
+    """Return the source of a program: docstring, parameters, state, helpers, handlers and the task's functions.
 
     Every name is preserved. The signature has the arguments of all functions that the task names (`Task.interface`).
 
@@ -46,25 +47,53 @@ class _Writer:
     def __init__(self, program: ir.Module, signature: Signature) -> None:
         self.program = program
         self.signature = signature
+        self.handles = False
+        """Whether the function at hand is a handler."""
 
     def module(self) -> str:
         program = self.program
-        in_order = (*program.helpers, program.entry, *program.entries[:-1])
+        in_order = (*program.helpers, *program.handlers, program.entry, *program.entries[:-1])
         functions = ["\n".join(self.function(function)) for function in in_order]
         head: list[str] = []
         if self.program.documentation:
             head.append(_docstring(self.program.documentation, ""))
-        if any(self.needs_math(function) for function in self.program.functions):
-            head.append("import math")
+        imports = ["import math"] if any(self.needs_math(function) for function in self.program.functions) else []
+        if used := self.state_functions():
+            imports.append(f"from {grammar.STATE_MODULE} import {', '.join(used)}")
+        if imports:
+            head.append("\n".join(imports))
         if self.program.parameters:
             head.append("\n".join(f"{name} = {_number(value)}" for name, value in self.program.parameters))
+        head += self.declarations()
         return "\n\n\n".join(["\n\n".join(head), *functions] if head else functions) + "\n"
+
+    def state_functions(self) -> list[str]:
+        """Return the functions that CPython has to import for the program to run as it stands."""
+        used = {
+            e.operation for f in self.program.functions for e in ir.expressions(f.body) if isinstance(e, ir.Operate)
+        }
+        return sorted({*used & grammar.STATE_FUNCTIONS.keys(), *([grammar.RANDOM] if self.program.draws else [])})
+
+    def declarations(self) -> Iterator[str]:
+        """Yield the class of registers and arrays, and that of the entity's fields."""
+        owners: dict[str, list[str]] = {}
+        for variable in self.program.variables:
+            owner, _, name = variable.name.partition(".")
+            initial = self.text(variable.initial)
+            value = initial if variable.length is None else f"[{initial}] * {variable.length}"
+            owners.setdefault(owner, []).append(f"{_INDENT}{name} = {value}")
+        for owner, lines in owners.items():
+            yield "\n".join([f"class {owner}:", *lines])
 
     def function(self, function: ir.Function) -> Iterator[str]:
         yield f"def {function.name}({', '.join(function.arguments)}):"
         if function.documentation:
             yield _INDENT + _docstring(function.documentation, _INDENT)
-        yield from self.block(function.body, _INDENT)
+        self.handles = function in self.program.handlers
+        body = function.body
+        if self.handles and body and isinstance(body[-1], ir.Return):
+            body = body[:-1]  # which the checker puts there
+        yield from self.block(body, _INDENT)
 
     def needs_math(self, function: ir.Function) -> bool:
         used = (e.operation for e in ir.expressions(function.body) if isinstance(e, ir.Operate))
@@ -86,6 +115,10 @@ class _Writer:
                 yield f"{indent}{name} {_BINARY[operation][0]}= {self.text(right)}"
             case ir.Assign(name, value):
                 yield f"{indent}{name} = {self.text(value)}"
+            case ir.Store(name):
+                yield indent + self.store(statement)
+            case ir.Return() if self.handles:
+                yield f"{indent}return"
             case ir.Return(value):
                 yield f"{indent}return {self.text(value)}"
             case ir.If():
@@ -98,6 +131,19 @@ class _Writer:
                 yield indent + "break"
             case ir.Continue():
                 yield indent + "continue"
+
+    def store(self, statement: ir.Store) -> str:
+        """Return the text of a write of state."""
+        old: ir.Expression = ir.Cell(statement.name)
+        place = statement.name
+        if statement.index is not None:
+            old = ir.Element(statement.name, statement.index)
+            place = f"{statement.name}[{self.text(statement.index)}]"
+        match statement.value:
+            case ir.Operate(operation, (left, right)) if left == old and operation in _BINARY:
+                return f"{place} {_BINARY[operation][0]}= {self.text(right)}"
+            case value:
+                return f"{place} = {self.text(value)}"
 
     def branch(self, statement: ir.If, indent: str) -> Iterator[str]:
         word = "if"
@@ -126,8 +172,12 @@ class _Writer:
         match e:
             case ir.Number(value):
                 return _number(value), _SIGN if value < 0.0 else _ATOM
-            case ir.Parameter(name) | ir.Local(name) | ir.Read(name):
+            case ir.Parameter(name) | ir.Local(name) | ir.Read(name) | ir.Cell(name):
                 return name, _ATOM
+            case ir.Element(name, index):
+                return f"{name}[{self.text(index)}]", _ATOM
+            case ir.Draw():
+                return f"{grammar.RANDOM}()", _ATOM
             case ir.Statistic():
                 return self.statistic(e), _ATOM
             case ir.Occurrences(statistic, value):

@@ -17,7 +17,7 @@ def write_text(path: Path, text: str) -> None:
         raise UserError(f"cannot write {path}: {error.strerror}; name another place") from error
 
 
-def places(files: Mapping[str, str], output: Path | None, format: str) -> list[Path]:
+def output_paths(files: Mapping[str, str], output: Path | None, format: str) -> list[Path]:
     """Return the path of each file; several go into one directory.
 
     It is named after the main file and the format by default.

@@ -26,23 +26,41 @@ _NUMBERS = {"score", "best", "dollars", "seconds", "winner", "best_baseline", "b
 """Float columns, which may have missing values."""
 
 CANDIDATES = (
-    "candidate", "proposal", "turn", "operator", "origin", "parents", "verdict", "score", "best", "size", "operations",
-    "dollars", "row",
-)  # fmt: skip
+    "candidate",
+    "proposal",
+    "turn",
+    "operator",
+    "origin",
+    "parents",
+    "verdict",
+    "score",
+    "best",
+    "size",
+    "operations",
+    "dollars",
+    "row",
+)
 SCORES = ("policy", "kind", "split", "instance", "score", "row")
 INSTANCES = (
-    "instance", "split", "winner", "best_baseline", "best_baseline_policy", "bound", "bound_policy", "gap",
+    "instance",
+    "split",
+    "winner",
+    "best_baseline",
+    "best_baseline_policy",
+    "bound",
+    "bound_policy",
+    "gap",
     "parameters",
-)  # fmt: skip
+)
 FAILURES = ("candidate", "verdict", "rules", "feedback", "proposal", "turn", "origin", "row")
 COSTS = ("model", "calls", "tokens_in", "tokens_out", "dollars", "seconds")
 EVENTS = ("row", "time", "kind", "data")
 
 
-def candidates(told: RunData) -> pd.DataFrame:
+def candidates(data: RunData) -> pd.DataFrame:
     """Return `vulcan.api.run.Run.candidates`."""
-    taken = {row["candidate"]: row for row in progress(told)}
-    rows = ({**taken[row["candidate"]], **row} for row in every_candidate(told))
+    taken = {row["candidate"]: row for row in progress(data)}
+    rows = ({**taken[row["candidate"]], **row} for row in every_candidate(data))
     return _frame(rows, CANDIDATES, "candidate")
 
 
@@ -88,7 +106,7 @@ def instances(report: Report) -> pd.DataFrame:
     )
 
 
-def failures(told: RunData) -> pd.DataFrame:
+def failures(data: RunData) -> pd.DataFrame:
     """Return `vulcan.api.run.Run.failures`."""
     rows = (
         {
@@ -99,22 +117,22 @@ def failures(told: RunData) -> pd.DataFrame:
             "proposal": judged.proposal,
             "turn": judged.turn,
             "origin": judged.origin,
-            "row": told.rows.judged[judged.candidate],
+            "row": data.rows.judged[judged.candidate],
         }
-        for judged in told.record.candidates.values()
+        for judged in data.record.candidates.values()
         if judged.verdict not in ("scored", "stopped")
     )
     return _frame(rows, FAILURES, "candidate")
 
 
-def costs(told: RunData) -> pd.DataFrame:
+def costs(data: RunData) -> pd.DataFrame:
     """Return `vulcan.api.run.Run.costs`."""
-    return _frame(models(told.calls), COSTS, "model")
+    return _frame(models(data.calls), COSTS, "model")
 
 
-def events(told: RunData) -> pd.DataFrame:
+def events(data: RunData) -> pd.DataFrame:
     """Return `vulcan.api.run.Run.events`."""
-    frame = _frame((row.document() for row in told.rows.all), EVENTS, "row")
+    frame = _frame((row.document() for row in data.rows.all), EVENTS, "row")
     frame["time"] = pd.to_datetime(frame["time"], utc=True, format="ISO8601")
     return frame
 

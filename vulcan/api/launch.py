@@ -5,6 +5,7 @@ A search is specified by options, a configuration file, or the run that it repla
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
@@ -17,8 +18,8 @@ from vulcan.models import ModelRefused
 from vulcan.progress.display import Display, open_display
 from vulcan.progress.run_opened import RunInfo
 from vulcan.registry import find_task
-from vulcan.results.run import run_document
-from vulcan.scoring import WorkerLost
+from vulcan.results.run import START, run_document, start_document
+from vulcan.scoring import Job, WorkerLost
 from vulcan.searches.config import SearchConfig, make_config, read_config, sort_options
 from vulcan.searches.costs import Costs
 from vulcan.searches.evidence import EvaluationSet
@@ -33,6 +34,7 @@ from vulcan.searches.session import (
     record_stop,
     run_search,
 )
+from vulcan.searches.study import Study
 from vulcan.store import RunRecord, Store
 from vulcan.store.runs import CONTROL, FILE, create_store, lock_run, new_run, open_store
 from vulcan.task import Json, Task
@@ -89,7 +91,7 @@ class SearchRequest:
     task: Task
     search: SearchConfig
     machines: ExecutionConfig
-    repeated: ReplaySource | None = None
+    replay: ReplaySource | None = None
 
     @classmethod
     def of(
@@ -111,7 +113,7 @@ class SearchRequest:
         return cls(task, search, ExecutionConfig(**{**default, **parse_execution(in_file, str(file)), **machines}))
 
     @classmethod
-    def repetition(cls, run: Path, machines: Mapping[str, Any]) -> SearchRequest:
+    def of_replay(cls, run: Path, machines: Mapping[str, Any]) -> SearchRequest:
         """Return the search of a run, answered by its recorded replies. Raises UserError."""
         repeated = ReplaySource.of(run)
         return cls(find_task(repeated.search.task), repeated.search, ExecutionConfig(**machines), repeated)
@@ -121,42 +123,42 @@ class SearchRequest:
 class RunSession:
     """An open run, with all that is needed to search in it."""
 
-    place: Path
+    path: Path
     task: Task
     config: SearchConfig
     store: Store
     evidence: EvaluationSet
     machines: ExecutionConfig
-    repeated: ReplaySource | None = None
+    replay: ReplaySource | None = None
 
     @classmethod
-    def begun(cls, wanted: SearchRequest, runs: Path, evidence: EvaluationSet | None = None) -> RunSession:
+    def start(cls, request: SearchRequest, runs: Path, evidence: EvaluationSet | None = None) -> RunSession:
         """Create a run in the directory `runs`. Raises UserError for an invalid request before writing anything."""
         if evidence is None:
-            evidence = check_config(wanted.task, wanted.search, models=wanted.repeated is None)
-        place = new_run(runs, wanted.task.name)
-        store = create_store(place)
-        if wanted.repeated is not None:
-            wanted.repeated.mark(place)
-        return cls(place, wanted.task, wanted.search, store, evidence, wanted.machines, wanted.repeated)
+            evidence = check_config(request.task, request.search, models=request.replay is None)
+        path = new_run(runs, request.task.name)
+        store = create_store(path)
+        if request.replay is not None:
+            request.replay.mark(path)
+        return cls(path, request.task, request.search, store, evidence, request.machines, request.replay)
 
     @classmethod
-    def stopped(cls, place: Path, machines: ExecutionConfig) -> RunSession:
+    def reopen(cls, path: Path, machines: ExecutionConfig) -> RunSession:
         """Open a stopped run to resume it. Raises UserError where it cannot be resumed."""
-        repeated = ReplaySource.marked(place)
+        repeated = ReplaySource.marked(path)
         with ExitStack() as on_failure:
-            store = on_failure.enter_context(closing(open_store(place)))
-            task, config, evidence = load_run_spec(place, store, models=repeated is None)
+            store = on_failure.enter_context(closing(open_store(path)))
+            task, config, evidence = load_run_spec(path, store, models=repeated is None)
             if config.model == (ASK,) and repeated is None:
-                named = shlex.quote(str(place))
-                raise UserError(f"{place} waits for replies: `vulcan ask {named}` prints the next prompt")
+                named = shlex.quote(str(path))
+                raise UserError(f"{path} waits for replies: `vulcan ask {named}` prints the next prompt")
             on_failure.pop_all()
-        return cls(place, task, config, store, evidence, machines, repeated)
+        return cls(path, task, config, store, evidence, machines, repeated)
 
     @property
     def asks(self) -> bool:
         """True if its prompts are answered from outside, through `ask` and `tell`."""
-        return self.config.model == (ASK,) and self.repeated is None
+        return self.config.model == (ASK,) and self.replay is None
 
     def search(self, display: Display) -> tuple[RunRecord, Costs]:
         """Search to the end, and return the run's record and costs. The store is closed in any case.
@@ -164,22 +166,45 @@ class RunSession:
         For a run whose prompts are answered from outside, only measure the baselines and the task's own policies.
         Raises UserError; an interrupted run can be resumed.
         """
-        with closing(self.store), display, _stops_explained(self.place), lock_run(self.place):
-            repeats = self.repeated.run if self.repeated else None
+        with closing(self.store), display, _explain_stops(self.path), lock_run(self.path):
+            repeats = self.replay.run if self.replay else None
             models = () if self.asks else self.config.model
-            display.opened(RunInfo(self.place, self.task.name, len(self.evidence.instances), models, repeats))
+            display.opened(RunInfo(self.path, self.task.name, len(self.evidence.instances), models, repeats))
             if self.asks:
                 self._open_for_asking(display)
             else:
                 run_search(
-                    self.task, self.config, self.store, self.evidence, self.machines, display,
+                    self.task,
+                    self.config,
+                    self.store,
+                    self.evidence,
+                    self.machines,
+                    display,
                     control=self._control,
-                    recording=self.repeated.recording if self.repeated else None,
-                    control_recording=self.repeated.control if self.repeated else None,
-                )  # fmt: skip
+                    recording=self.replay.recording if self.replay else None,
+                    control_recording=self.replay.control if self.replay else None,
+                    after=self._measure_start,
+                )
             record, costs = RunRecord.of(self.store.events()), Costs.of(self.store.calls())
-            display.ended(run_document(self.place, record, costs))
+            display.finished(run_document(self.path, record, costs))
         return record, costs
+
+    def _measure_start(self, study: Study) -> None:
+        """Measure the best of the task's own policies on test, beside the winner; nothing is decided by it."""
+        record, instances = study.record, study.scorer.of("test")
+        seeds = [c for c in record.ranked() if c.origin == "seed"]
+        if record.chosen is None or not instances or not seeds or (self.path / START).is_file():
+            return
+        best = seeds[0]
+        name = list(self.task.seed_policies())[best.proposal - 1]
+        confirmed = record.confirmed.get((best.candidate, "test"))
+        metrics = confirmed.metrics if confirmed is not None else ()
+        if confirmed is None:
+            job = Job(best.candidate, best.source, instances, self.config.limit)
+            metrics = study.executor.submit(job).result().metrics
+        if metrics:
+            text = json.dumps(start_document(best.candidate, name, metrics))
+            (self.path / START).write_text(text, encoding="utf-8")
 
     def _open_for_asking(self, display: Display) -> None:
         with (
@@ -190,22 +215,22 @@ class RunSession:
 
     def _control(self) -> Store:
         """Open the store of the control search, creating it if missing."""
-        there = (self.place / CONTROL).is_file()
-        return open_store(self.place, CONTROL) if there else create_store(self.place, CONTROL)
+        there = (self.path / CONTROL).is_file()
+        return open_store(self.path, CONTROL) if there else create_store(self.path, CONTROL)
 
 
-def run_to_completion(running: RunSession, progress: str) -> Path:
+def run_to_completion(session: RunSession, progress: str) -> Path:
     """Search to the end, and return the run's directory. Raises UserError or KeyboardInterrupt."""
     try:
-        running.search(open_display(progress))
+        session.search(open_display(progress))
     except KeyboardInterrupt as interruption:
-        interruption.add_note(f"nothing is lost: go on with vulcan.load({str(running.place)!r}).resume()")
+        interruption.add_note(f"nothing is lost: go on with vulcan.load({str(session.path)!r}).resume()")
         raise
-    return running.place
+    return session.path
 
 
 @contextmanager
-def _stops_explained(run: Path) -> Iterator[None]:
+def _explain_stops(run: Path) -> Iterator[None]:
     """Add how to resume to the error that stops a search."""
     named = shlex.quote(str(run))
     try:

@@ -9,7 +9,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from vulcan.api.files import places, write_text
+from vulcan.api.files import output_paths, write_text
 from vulcan.errors import UserError
 from vulcan.results.candidate import candidate_document
 from vulcan.results.evidence_card import export_candidate
@@ -32,23 +32,23 @@ class Candidate:
     """
 
     number: int
-    _place: Path = field(compare=True)
-    _told: RunData = field(compare=False)
+    _path: Path = field(compare=True)
+    _data: RunData = field(compare=False)
 
     @property
     def source(self) -> str:
         """The program as proposed; empty where the reply held none."""
-        return self._told.record.candidates[self.number].source
+        return self._data.record.candidates[self.number].source
 
     @property
     def verdict(self) -> str:
         """The verdict on it, such as `scored`, `rejected` or `timeout`; see docs/json.md."""
-        return self._told.record.candidates[self.number].verdict
+        return self._data.record.candidates[self.number].verdict
 
     @property
     def score(self) -> float | None:
         """Mean of the run's objective on the split train, higher is better; None if not measured there."""
-        return self._told.record.candidates[self.number].score
+        return self._data.record.candidates[self.number].score
 
     @property
     def scores(self) -> dict[str, float | None]:
@@ -65,24 +65,24 @@ class Candidate:
     @property
     def parents(self) -> tuple[int, ...]:
         """Numbers of the candidates from which it was derived."""
-        return self._told.record.parents_of(self.number)
+        return self._data.record.parents_of(self.number)
 
     @property
     def feedback(self) -> str:
         """The errors in it, as sent to the model; empty if there are none."""
-        return self._told.record.candidates[self.number].feedback
+        return self._data.record.candidates[self.number].feedback
 
     @property
     def difference(self) -> str:
         """A unified diff against its first parent; empty if it has none."""
-        return difference(self._told.record, self.number)
+        return difference(self._data.record, self.number)
 
     @cached_property
     def document(self) -> Mapping[str, Any]:
         """Everything known of it, as `vulcan show RUN NUMBER --json` prints it."""
-        judged = self._told.record.candidates[self.number]
-        calls = (c for c in self._told.calls if (c.proposal, c.turn) == (judged.proposal, judged.turn))
-        return candidate_document(self._told.record, judged, next(calls, None))
+        judged = self._data.record.candidates[self.number]
+        calls = (c for c in self._data.calls if (c.proposal, c.turn) == (judged.proposal, judged.turn))
+        return candidate_document(self._data.record, judged, next(calls, None))
 
     def export(self, path: str | Path | None = None, format: str = "python") -> list[Path]:
         """Write it as code that runs without Vulcan, and return the files written, the main one first.
@@ -90,15 +90,15 @@ class Candidate:
         `path` is the file, or the directory where the format has several; by default they are named after the task, in
         the working directory. `format` is one of those of `vulcan export --format`. Raises UserError.
         """
-        files = export_candidate(self._place, format, self.number).files
-        written = places(files, None if path is None else Path(path), format)
-        for place, text in zip(written, files.values(), strict=True):
-            write_text(place, text)
+        files = export_candidate(self._path, format, self.number).files
+        written = output_paths(files, None if path is None else Path(path), format)
+        for file, text in zip(written, files.values(), strict=True):
+            write_text(file, text)
         return written
 
     def __repr__(self) -> str:
         scored = "" if self.score is None else f", score={self.score:.4f}"
-        return f"<Candidate {self.number} of {self._place.name}: {self.verdict}{scored}>"
+        return f"<Candidate {self.number} of {self._path.name}: {self.verdict}{scored}>"
 
     def __rich__(self) -> Any:
         from rich.console import Group
@@ -110,7 +110,7 @@ class Candidate:
     def _repr_html_(self) -> str:
         scored = "" if self.score is None else f", score {self.score:.4f} on train"
         return (
-            f"<p><b>Candidate {self.number}</b> of {escape(self._place.name)}: {escape(self.verdict)}{scored}</p>"
+            f"<p><b>Candidate {self.number}</b> of {escape(self._path.name)}: {escape(self.verdict)}{scored}</p>"
             f"<pre>{escape(self.source)}</pre>"
         )
 
@@ -122,21 +122,21 @@ class Run:
     Scores are in units of the run's objective, higher is better; None or NaN means not measured.
     """
 
-    place: Path
+    path: Path
     """The run's directory."""
     _report: Report = field(compare=False)
 
     @classmethod
-    def of(cls, place: Path) -> Run:
+    def of(cls, path: Path) -> Run:
         """Read the run in a directory. Raises UserError where there is none, or its task is not found."""
-        return cls(place, Report.of(place))
+        return cls(path, Report.of(path))
 
     # Properties
 
     @property
     def name(self) -> str:
         """The run's name: that of its directory."""
-        return self.place.name
+        return self.path.name
 
     @property
     def task(self) -> str:
@@ -156,7 +156,7 @@ class Run:
     @cached_property
     def summary(self) -> Mapping[str, Any]:
         """The summary that `vulcan show RUN --json` prints; its schema is in docs/json.md."""
-        return run_document(self.place, self._report.record, Costs.of(self._report.told.calls))
+        return run_document(self.path, self._report.record, Costs.of(self._report.data.calls))
 
     # Candidates
 
@@ -167,15 +167,15 @@ class Run:
             return self.candidate(winner.candidate)
         ranked = self._report.record.ranked()
         if not ranked:
-            raise UserError(f"{self.place} has no scored candidate yet: go on with `vulcan resume {self.place}`")
+            raise UserError(f"{self.path} has no scored candidate yet: go on with `vulcan resume {self.path}`")
         return self.candidate(ranked[0].candidate)
 
     def candidate(self, number: int) -> Candidate:
         """Return the candidate of a number, counted from 1. Raises UserError where there is none."""
         if number not in self._report.record.candidates:
             there = len(self._report.record.candidates)
-            raise UserError(f"{self.place} has no candidate {number}: they go from 1 to {there}")
-        return Candidate(number, self.place, self._report.told)
+            raise UserError(f"{self.path} has no candidate {number}: they go from 1 to {there}")
+        return Candidate(number, self.path, self._report.data)
 
     # Tables
 
@@ -189,7 +189,7 @@ class Run:
         """
         from vulcan.api.frames import candidates
 
-        return candidates(self._report.told)
+        return candidates(self._report.data)
 
     @cached_property
     def scores(self) -> pd.DataFrame:
@@ -222,7 +222,7 @@ class Run:
         """
         from vulcan.api.frames import failures
 
-        return failures(self._report.told)
+        return failures(self._report.data)
 
     @cached_property
     def costs(self) -> pd.DataFrame:
@@ -233,7 +233,7 @@ class Run:
         """
         from vulcan.api.frames import costs
 
-        return costs(self._report.told)
+        return costs(self._report.data)
 
     @cached_property
     def events(self) -> pd.DataFrame:
@@ -243,7 +243,7 @@ class Run:
         """
         from vulcan.api.frames import events
 
-        return events(self._report.told)
+        return events(self._report.data)
 
     # Actions
 
@@ -268,7 +268,7 @@ class Run:
 
         given = {name: value for name, value in execution.items() if value is not None}
         machines = ExecutionConfig(**parse_execution(given, "Run.resume"))
-        return Run.of(run_to_completion(RunSession.stopped(self.place, machines), progress))
+        return Run.of(run_to_completion(RunSession.reopen(self.path, machines), progress))
 
     # Display
 

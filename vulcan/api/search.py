@@ -10,6 +10,7 @@ from typing import Any
 from vulcan.api.launch import RunSession, SearchRequest, Sorted, run_to_completion
 from vulcan.api.run import Run
 from vulcan.errors import UserError
+from vulcan.paths import is_table, table_file
 from vulcan.progress.display import check_form
 from vulcan.searches.config import sort_options
 from vulcan.searches.options import EXECUTION_OPTIONS, OPTIONS, parse_execution, take_options
@@ -33,7 +34,8 @@ def search(
 
     Options have the names, meanings and defaults of the command line (`vulcan search --help`), with underscores; None
     means the default. They include the task's own, such as `trace` and `cache_size` of cache_eviction; a repeatable
-    one takes a list. The environment variables VULCAN_MODEL, VULCAN_API_BASE and VULCAN_RUNS_DIR apply too.
+    one takes a list, and a trace may be a pandas DataFrame. The environment variables VULCAN_MODEL, VULCAN_API_BASE
+    and VULCAN_RUNS_DIR apply too.
     With `model="ask"` the run is opened for `vulcan ask` and `vulcan tell`.
 
     Args:
@@ -62,10 +64,10 @@ def search(
         others = [*given, *(name for name, value in (("task", task), ("config", config)) if value)]
         if others:
             raise UserError(f"{_WHERE}: replay repeats a run as it was: leave out {others[0]}")
-        wanted = SearchRequest.repetition(find_run(str(replay), runs), machines)
+        request = SearchRequest.of_replay(find_run(str(replay), runs), machines)
     else:
-        wanted = _wanted(task, config, {**_from_environment(), **given}, machines)
-    return Run.of(run_to_completion(RunSession.begun(wanted, runs), progress))
+        request = _search_request(task, config, {**_from_environment(), **given}, machines)
+    return Run.of(run_to_completion(RunSession.start(request, runs), progress))
 
 
 take_options(
@@ -98,7 +100,9 @@ def runs_directory(given: str | Path | None) -> Path:
     return Path(given if given is not None else os.environ.get("VULCAN_RUNS_DIR") or "runs")
 
 
-def _wanted(task: object, config: object, options: Mapping[str, Any], machines: Mapping[str, Any]) -> SearchRequest:
+def _search_request(
+    task: object, config: object, options: Mapping[str, Any], machines: Mapping[str, Any]
+) -> SearchRequest:
     if task is None and config is None:
         raise UserError(f"{_WHERE}: name a task, as task='cache_eviction' (`vulcan tasks` lists them)")
     plain = {name: _plain(value) for name, value in options.items()}
@@ -118,4 +122,6 @@ def _plain(value: Any) -> Any:
     """Convert a value to its form in a configuration file."""
     if isinstance(value, Path):
         return str(value)
+    if is_table(value):
+        return str(table_file(value))
     return [_plain(one) for one in value] if isinstance(value, list | tuple) else value

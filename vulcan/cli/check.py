@@ -14,6 +14,7 @@ from vulcan.cli.output import print_json, read_policy, say
 if TYPE_CHECKING:
     from vulcan.anvil import Policy, Rejected
     from vulcan.anvil.diagnostics import Located
+    from vulcan.anvil.ir import Variable
     from vulcan.anvil.plan import StatisticMemory
     from vulcan.anvil.proofs import Verdict
     from vulcan.documents.policy import CheckDocument, PlanDocument, PromptDocument, VerifyDocument
@@ -56,21 +57,21 @@ def check(
             _explain(source, rejected.violations)
         raise typer.Exit(1) from None
     if not isinstance(checked, Policy):
-        _tell_of_program(policy, checked, as_json=as_json)
+        _print_program(policy, checked, as_json=as_json)
         return
     if as_json:
         document: CheckDocument = {
             "policy": str(policy),
             "accepted": True,
             "plan": _document(checked),
-            "warnings": findings_document(checked.warnings),
+            "warnings": findings_document((*checked.warnings, *checked.ranking_warnings)),
         }
         print_json(document)
         return
     _describe(policy, checked)
 
 
-def _tell_of_program(path: Path, checked: ProgramPolicy, *, as_json: bool) -> None:
+def _print_program(path: Path, checked: ProgramPolicy, *, as_json: bool) -> None:
     """Print the static checks of free Python."""
     hooks = [hook.name for hook in checked.interface.hooks if hook.name in checked.hooks]
     if as_json:
@@ -96,16 +97,23 @@ def _describe(path: Path, policy: Policy) -> None:
     for declared in policy.task.functions:
         of = f" of {declared.function}" if policy.task.others else ""
         operations = policy.function(declared.function).plan.operations
-        say(f"  operations  at most {operations:,} a call{of} (limit {policy.task.operations:,})")
+        say(f"  operations  at most {operations:,} per call{of} (limit {policy.task.operations:,})")
     say(f"  features    {', '.join(plan.features) or 'none'}")
     say(f"  history     {', '.join(f'{q.history}.{q.query}' for q in plan.queries) or 'none'}")
     say(f"  statistics  {'none' if not memory else ''}".rstrip())
     for used in memory:
-        say(f"    {_spelled(used, policy.task)}: {used.entity:,} bytes an entity, {used.system:,} bytes of the system")
-    total = _total(memory)
-    say(f"  memory      {total[0]:,} bytes of statistics an entity, {total[1]:,} bytes of the system")
-    say(f"  warnings    {'none' if not policy.warnings else ''}".rstrip())
-    _explain(policy.source, policy.warnings)
+        say(f"    {_spelled(used, policy.task)}: {used.entity:,} bytes per entity, {used.system:,} bytes of the system")
+    for event, operations in plan.events:
+        say(f"  event       {event}: at most {operations:,} operations per call (limit {policy.task.operations:,})")
+    for variable in plan.variables:
+        elements = f", {variable.length:,} elements" if variable.length is not None else ""
+        say(f"  state       {variable.name}: {_kind_of(variable)}{elements}, {_bytes_of(variable):,} bytes")
+    system = plan.bytes_of_system(policy.task.interface)
+    of_what = "statistics and fields" if plan.variables else "statistics"
+    say(f"  memory      {plan.bytes_per_entity:,} bytes of {of_what} per entity, {system:,} bytes of the system")
+    warnings = (*policy.warnings, *policy.ranking_warnings)
+    say(f"  warnings    {'none' if not warnings else ''}".rstrip())
+    _explain(policy.source, warnings)
 
 
 def _explain(source: str, findings: Sequence[Located]) -> None:
@@ -116,9 +124,14 @@ def _explain(source: str, findings: Sequence[Located]) -> None:
             say(f"  {line}")
 
 
-def _total(memory: Sequence[StatisticMemory]) -> tuple[int, int]:
-    """Return the bytes per entity, and those of the system."""
-    return sum(used.entity for used in memory), sum(used.system for used in memory)
+def _kind_of(variable: Variable) -> str:
+    return "field" if variable.is_field else "array" if variable.length is not None else "register"
+
+
+def _bytes_of(variable: Variable) -> int:
+    from vulcan.anvil.state_layout import BYTES_PER_SLOT
+
+    return BYTES_PER_SLOT * (variable.length or 1)
 
 
 def _spelled(used: StatisticMemory, task: Task) -> str:
@@ -132,7 +145,6 @@ def _spelled(used: StatisticMemory, task: Task) -> str:
 def _document(policy: Policy) -> PlanDocument:
     plan = policy.plan
     memory = plan.memory(policy.task.interface)
-    bytes_per_entity, system_bytes = _total(memory)
     functions = [policy.function(declared.function) for declared in policy.task.functions]
     return {
         "functions": [
@@ -152,10 +164,20 @@ def _document(policy: Policy) -> PlanDocument:
             for used in memory
         ],
         "history": [{"history": query.history, "query": query.query} for query in plan.queries],
+        "events": [{"event": event, "operations": operations} for event, operations in plan.events],
+        "state": [
+            {
+                "name": variable.name,
+                "kind": _kind_of(variable),
+                "initial": variable.value(policy.parameters),
+                "length": variable.length,
+            }
+            for variable in plan.variables
+        ],
         "operations": plan.operations,
         "operations_limit": policy.task.operations,
-        "bytes_per_entity": bytes_per_entity,
-        "system_bytes": system_bytes,
+        "bytes_per_entity": plan.bytes_per_entity,
+        "system_bytes": plan.bytes_of_system(policy.task.interface),
     }
 
 

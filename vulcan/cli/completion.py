@@ -32,7 +32,7 @@ def runs(context: typer.Context, incomplete: str) -> Completions:
     from vulcan.store.runs import run_directories
 
     places = run_directories(Path(context.params.get("runs_dir") or os.environ.get("VULCAN_RUNS_DIR") or "runs"))
-    return _beginning(incomplete, [place.name for place in sorted(places, key=_begun, reverse=True)])
+    return _beginning(incomplete, [path.name for path in sorted(places, key=_begun, reverse=True)])
 
 
 def _begun(run: Path) -> float:
@@ -86,6 +86,13 @@ def objectives(context: typer.Context, incomplete: str) -> Completions:
         return _beginning(incomplete, [objective.name for objective in find_task(context.params["task"]).objectives])
     except (UserError, KeyError, TypeError):
         return []
+
+
+def choices_of_task(context: typer.Context, incomplete: str) -> Completions:
+    """Complete the value of a task's option, where an argument that takes many words stands before it."""
+    from vulcan.cli.task_options import task_completions
+
+    return [value for value, _ in task_completions(context, incomplete)]
 
 
 def formats(incomplete: str) -> Completions:

@@ -83,8 +83,8 @@ def _print_host(document: HostDocument) -> None:
     say(f"model of a search: {model['name']}{server} (VULCAN_MODEL and VULCAN_API_BASE, or --model, choose another)")
     keys = [key["variable"] for key in document["model_keys"] if key["set"]]
     say(f"model keys: {', '.join(keys) if keys else 'none set, and the offline generator needs none'}")
-    for place in document["disk"]:
-        say(f"{place['name']}: {place['path']}, {place['free_bytes'] / 2**30:.1f} GiB free")
+    for directory in document["disk"]:
+        say(f"{directory['name']}: {directory['path']}, {directory['free_bytes'] / 2**30:.1f} GiB free")
     say(f"compiled kernels: {kernels['files']} files, {kernels['bytes'] / 2**20:.1f} MiB, in {kernels['path']}")
     say("versions: " + ", ".join(f"{name} {value or 'not there'}" for name, value in document["versions"].items()))
     for problem in document["problems"]:

@@ -17,6 +17,7 @@ from vulcan.searches.options import check_choice
 if TYPE_CHECKING:
     from vulcan.documents.policy import EvalDocument, EvalRow, PolicyMean
     from vulcan.evaluator import Instance
+    from vulcan.store.events import InstanceMetrics
     from vulcan.task import Task
 
 CONTEXT = TASK_OPTIONS
@@ -26,7 +27,14 @@ _WORDS = frozenset({"policy", "kind", "instance"})
 
 def evaluate(
     context: typer.Context,
-    policy: Annotated[Path, typer.Argument(help="Policy file, or a module written by `vulcan export`.")],
+    policy: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="POLICY...",
+            help="Policy files, or modules written by `vulcan export`; several stand side by side.",
+            autocompletion=completion.choices_of_task,
+        ),
+    ],
     task: TaskName,
     part: Annotated[
         str,
@@ -40,22 +48,25 @@ def evaluate(
         str | None,
         typer.Option(help="Objective. Default: the task's first.", autocompletion=completion.objectives),
     ] = None,
-    limit: Annotated[float, typer.Option(help="Timeout in seconds, for all instances together.")] = 600.0,
+    limit: Annotated[
+        float, typer.Option(help="Timeout in seconds of each policy, for all instances together.")
+    ] = 600.0,
     plot: Annotated[
         Path | None, typer.Option(help="Write the task's scatter plots, one point per policy, to this HTML file.")
     ] = None,
     allow_unsandboxed: AllowUnsandboxed = False,
     as_json: AsJson = False,
 ) -> None:
-    """Evaluate a policy in the sandbox and compare it with every baseline. Exit code 1 if it is rejected or fails.
+    """Evaluate policies in the sandbox and compare them with every baseline. Exit code 1 if one is rejected or fails.
 
     \b
     Examples:
       vulcan eval best.py --task cache_eviction --trace my.csv --cache-size 10%
+      vulcan eval mine.py other.py --task cache_eviction --trace my.csv
       vulcan eval best.py --task congestion_control --link a.down --link b.down --plot picture.html
     """
     from vulcan.anvil import Rejected
-    from vulcan.evaluator import load_evaluator
+    from vulcan.evaluator import load_evaluator, why_indifferent
     from vulcan.python_policy.check import check_policy
     from vulcan.registry import find_task, task_reference
     from vulcan.scoring import Job, LocalExecutor, Setup
@@ -64,7 +75,9 @@ def evaluate(
     from vulcan.searches.scorer import Scorer
 
     check_choice("part", part, _PARTS)
-    source = read_policy(policy)
+    if not policy:
+        raise UserError("name the policies before the task's options: vulcan eval mine.py --task NAME ...")
+    sources = {name: read_policy(path) for name, path in _named([Path(path) for path in policy]).items()}
     declared = find_task(task)
     if plot is not None:
         _check_plot(plot, declared)
@@ -76,37 +89,46 @@ def evaluate(
         limit=limit,
     )
     chosen = find_objective(declared, config.objective)
-    try:
-        check_policy(source, declared)
-    except Rejected as rejected:
-        first, *others = rejected.violations
-        more = f" (and {len(others)} more: see `vulcan check`)" if others else ""
-        tell(f"rejected: {first}{more}")
-        raise typer.Exit(1) from None
+    for name, source in sources.items():
+        try:
+            check_policy(source, declared)
+        except Rejected as rejected:
+            first, *others = rejected.violations
+            more = f" (and {len(others)} more: see `vulcan check`)" if others else ""
+            tell(f"{_of(name, sources)}rejected: {first}{more}")
+            raise typer.Exit(1) from None
     evaluator = load_evaluator(declared)
     wanted = "train" if part == "whole" else part
     instances = tuple(i for i in find_instances(declared, config, evaluator) if i.split == wanted)
     if not instances:
         raise UserError(f"there is no instance in the part {part!r}")
+    for instance in instances:
+        if (reason := why_indifferent(evaluator, instance)) is not None:
+            tell(f"{instance.name}: every policy measures the same: {reason}")
     scorer = Scorer(chosen, instances)
     baselines = list(baseline_events(chosen, evaluator, instances, lambda _: None))
     for event in baselines:
         scorer.add_baseline(event)
     setup = Setup(task=config.task, instances=instances, allow_unsandboxed=allow_unsandboxed)
+    measured: list[tuple[str, str, InstanceMetrics]] = []
     with LocalExecutor(setup, 1) as executor:
-        outcome = executor.submit(Job(0, source, instances, limit)).result()
-    if outcome.status != "scored":
-        tell(f"{outcome.status}: {outcome.message}")
-        raise typer.Exit(1)
-    measured = [(policy.stem, "candidate", outcome.metrics)] + [(b.policy, b.kind, b.metrics) for b in baselines]
+        for number, (name, source) in enumerate(sources.items()):
+            outcome = executor.submit(Job(number, source, instances, limit)).result()
+            if outcome.status != "scored":
+                tell(f"{_of(name, sources)}{outcome.status}: {outcome.message}")
+                raise typer.Exit(1)
+            measured.append((name, "candidate", outcome.metrics))
+    measured += [(b.policy, b.kind, b.metrics) for b in baselines]
     rows = [
         _row(name, kind, instance, dict(metrics)[instance.name], scorer)
         for instance in instances
         for name, kind, metrics in measured
     ]
-    means = [_mean(name, kind, [r for r in rows if r["policy"] == name]) for name, kind, _ in measured]
+    means = [
+        _mean(name, kind, [r for r in rows if (r["policy"], r["kind"]) == (name, kind)]) for name, kind, _ in measured
+    ]
     if plot is not None:
-        _plot(plot, declared, instances, measured, f"{declared.name}: {policy.stem} and the known policies")
+        _plot(plot, declared, instances, measured, f"{declared.name}: {', '.join(sources)} and the known policies")
     if as_json:
         document: EvalDocument = {
             "task": declared.name,
@@ -130,11 +152,26 @@ def evaluate(
         tell(f"{plot} written")
 
 
+def _named(paths: Sequence[Path]) -> dict[str, Path]:
+    """Return each policy's file by its name without the ending, or by its path where two have the same name."""
+    stems = [path.stem for path in paths]
+    named = {path.stem if stems.count(path.stem) == 1 else str(path): path for path in paths}
+    if len(named) < len(paths):
+        raise UserError("a policy is named twice")
+    return named
+
+
+def _of(name: str, sources: Mapping[str, str]) -> str:
+    return f"{name}: " if len(sources) > 1 else ""
+
+
 def _print(rows: Sequence[Mapping[str, Any]], columns: list[str], objective: str) -> None:
+    from vulcan.evaluator import kind_name
+
     ordered = sorted(rows, key=lambda r: -float(r["score"]))
     print_table(
         ("policy", "kind", *columns, f"score ({objective})"),
-        [(r["policy"], r["kind"], *(number(r[c]) for c in columns), number(r["score"])) for r in ordered],
+        [(r["policy"], kind_name(r["kind"]), *(number(r[c]) for c in columns), number(r["score"])) for r in ordered],
         [r["kind"] == "candidate" for r in ordered],
     )
 

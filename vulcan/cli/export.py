@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vulcan.api.files import places
+from vulcan.api.files import output_paths
 from vulcan.cli import completion
 from vulcan.cli.options import RUNS, TASK_OPTIONS, AsJson, RunsDirectory, task_settings
 from vulcan.cli.output import print_json, print_table, read_policy, tell, write_text
@@ -112,7 +112,7 @@ class _Subject:
     policy: AnyPolicy
     provenance: Provenance
     others: dict[str, Exporter]
-    told: ExportSubject
+    document: ExportSubject
     name: str
 
     def attempts(self) -> list[FormatResult]:
@@ -150,12 +150,12 @@ def _subject(
     from vulcan.results.evidence_card import CardExporter
     from vulcan.store.runs import find_run
 
-    place = find_run(run, runs_dir)
-    found = find_candidate(place, candidate)
-    told: ExportSubject = {"run": str(place), "candidate": found.number}
-    card = CardExporter(place, 0.0 if listed else seconds)
-    name = f"candidate {found.number} of {place.name}"
-    return _Subject(found.policy, found.provenance, {card.format: card}, told, name)
+    path = find_run(run, runs_dir)
+    found = find_candidate(path, candidate)
+    document: ExportSubject = {"run": str(path), "candidate": found.number}
+    card = CardExporter(path, 0.0 if listed else seconds)
+    name = f"candidate {found.number} of {path.name}"
+    return _Subject(found.policy, found.provenance, {card.format: card}, document, name)
 
 
 def _of_task(
@@ -174,11 +174,11 @@ def _of_task(
     if file is None:
         if not listed:
             raise UserError("with --task a policy's file is needed: vulcan export FILE --task NAME")
-        told: ExportSubject = {"task": declared.name}
+        document: ExportSubject = {"task": declared.name}
         source, settings, shown = _first_seed(declared), {}, f"policies of {declared.name}"
     else:
         settings = task_settings(declared, context)
-        told = {"policy": file}
+        document = {"policy": file}
         source, shown = read_policy(Path(file)), f"the policy {file}"
     try:
         policy = check_policy(source, declared)
@@ -189,7 +189,7 @@ def _of_task(
         raise typer.Exit(1) from None
     origin = Provenance(declared.name, Path(file or "").name, candidate="", proposer="", date="", settings=settings)
     card = CardExporter(None, 0.0 if listed else seconds)
-    return _Subject(policy, origin, {card.format: card}, told, shown)
+    return _Subject(policy, origin, {card.format: card}, document, shown)
 
 
 def _first_seed(task: Task) -> str:
@@ -206,7 +206,7 @@ def _list(subject: _Subject, as_json: bool) -> None:
             {"format": made.format, "summary": made.exporter.summary, "refused": made.refusal or None}
             for made in attempts
         ]
-        listed: ExportListDocument = {**subject.told, "formats": rows}
+        listed: ExportListDocument = {**subject.document, "formats": rows}
         print_json(listed)
         return
     tell(f"formats of {subject.name}:")
@@ -227,7 +227,7 @@ def _write_all(subject: _Subject, output: Path | None, as_json: bool) -> None:
     if as_json:
         formats = [attempt.format for attempt in made]
         document: ExportDocument = {"formats": formats, "refused": refused, "files": written}
-        print_json({**subject.told, **document})
+        print_json({**subject.document, **document})
     else:
         for format, why in refused.items():
             tell(f"not written: {format}: {why}")
@@ -241,11 +241,11 @@ def _write(subject: _Subject, format: str, output: Path | None, as_json: bool) -
     from vulcan.export.formats import export_policy
 
     files = export_policy(subject.policy, format, subject.provenance, subject.others)
-    written = places(files, output, format)
+    written = output_paths(files, output, format)
     for path, text in zip(written, files.values(), strict=True):
         write_text(path, text)
     if as_json:
         document: ExportDocument = {"format": format, "files": [str(path) for path in written]}
-        print_json({**subject.told, **document})
+        print_json({**subject.document, **document})
         return
     tell(f"wrote {', '.join(map(str, written))}: {subject.name}")

@@ -39,34 +39,40 @@ def progress_form(progress: str | None, *, quiet: bool, as_json: bool) -> str:
     if quiet and progress != "none":
         raise UserError(f"--quiet shows no progress: leave it out, or --progress {progress}")
     if as_json and progress == "json":
-        raise UserError("--json and --progress json both write to standard output: leave one out (the last line of "
-                        "--progress json has the document of --json)")  # fmt: skip
+        raise UserError(
+            "--json and --progress json both write to standard output: leave one out (the last line of "
+            "--progress json has the document of --json)"
+        )
     return progress
 
 
-def search_in(running: RunSession, form: str, *, as_json: bool) -> None:
+def search_in(session: RunSession, form: str, *, as_json: bool) -> None:
     """Run a search to the end. Raises UserError; an interrupted run can be resumed."""
-    named = shlex.quote(str(running.place))
+    named = shlex.quote(str(session.path))
     try:
-        record, costs = running.search(open_display(form))
+        record, costs = session.search(open_display(form))
     except KeyboardInterrupt:
         tell(f"interrupted; nothing is lost: go on with `vulcan resume {named}`")
         raise
     if form == "json":
         return
-    if as_json or not running.asks:
-        print_run(running.place, record, costs, as_json=as_json)
+    if as_json or not session.asks:
+        print_run(session.path, record, costs, as_json=as_json)
     if as_json:
         return
-    if running.asks:
-        say(f"The run is in {running.place}. `vulcan ask {named}` prints the next prompt, "
-            f"`vulcan tell {named} --proposal ID --file reply.md` takes the reply to it.")  # fmt: skip
+    if session.asks:
+        say(
+            f"The run is in {session.path}. `vulcan ask {named}` prints the next prompt, "
+            f"`vulcan tell {named} --proposal ID --file reply.md` takes the reply to it."
+        )
         return
-    say(f"\nThe run is in {running.place}. Look at the winner with `vulcan show {named}`, "
-        f"take it with `vulcan export {named} --format python -o best.py`.")  # fmt: skip
+    say(
+        f"\nThe run is in {session.path}. Look at the winner with `vulcan show {named}`, "
+        f"take it with `vulcan export {named} --format python -o best.py`."
+    )
 
 
-_BESIDE_REPLAY = {"replay", "runs_dir", "quiet", "progress", "as_json", *EXECUTION_OPTIONS}
+_ALLOWED_WITH_REPLAY = {"replay", "runs_dir", "quiet", "progress", "as_json", *EXECUTION_OPTIONS}
 
 
 def configured(context: typer.Context, file: Path | None, replay: str | None, runs: Path) -> SearchRequest:
@@ -75,10 +81,10 @@ def configured(context: typer.Context, file: Path | None, replay: str | None, ru
     machines = {name: given[name] for name in EXECUTION_OPTIONS if name in given}
     if replay is not None:
         typed = {name for name in given if _source(context, name) == "COMMANDLINE"}
-        others = [f"--{name.replace('_', '-')}" for name in sorted(typed - _BESIDE_REPLAY)]
+        others = [f"--{name.replace('_', '-')}" for name in sorted(typed - _ALLOWED_WITH_REPLAY)]
         if others or context.args:
             raise UserError(f"--replay repeats a run as it was: leave out {(others or context.args)[0]}")
-        return SearchRequest.repetition(find_run(replay, runs), machines)
+        return SearchRequest.of_replay(find_run(replay, runs), machines)
 
     def sorted_for(task: Task) -> Sorted:
         return {name: _plain(given[name]) for name in OPTIONS if name in given}, task_settings(task, context)
@@ -147,7 +153,7 @@ def _show_evidence(evidence: EvaluationSet) -> None:
 
 def _show_models(models: list[ModelForecast], proposals: int) -> None:
     print_table(
-        ("model", "can be called", "tokens a candidate", "dollars a candidate", f"dollars for all {proposals}"),
+        ("model", "can be called", "tokens per candidate", "dollars per candidate", f"dollars for all {proposals}"),
         [
             (
                 m.model,

@@ -119,14 +119,16 @@ def build(
     if form == "json":
         from vulcan.portfolio.library_file import to_json
 
-        open_display(form).ended(to_json(library))
+        open_display(form).finished(to_json(library))
         return
     if as_json:
         _print_document(library)
         return
     _show(library, wanted.objectives[0])
-    say(f"\nThe library is in {output}. `vulcan library select WORKLOAD --library {output}` chooses from it, "
-        f"`vulcan library export {output} -o selector.py` makes a module that chooses by itself.")  # fmt: skip
+    say(
+        f"\nThe library is in {output}. `vulcan library select WORKLOAD --library {output}` chooses from it, "
+        f"`vulcan library export {output} -o selector.py` makes a module that chooses by itself."
+    )
 
 
 def _build_config(context: typer.Context, file: Path | None, runs: Path) -> BuildConfig:
@@ -177,7 +179,7 @@ def _build_config(context: typer.Context, file: Path | None, runs: Path) -> Buil
         method=None if p["method"] == "auto" else p["method"],
         first=p["prefix"],
         margin=p["margin"],
-        most=p["members"],
+        max_members=p["members"],
         per_search=p["per_search"],
     )
 
@@ -235,18 +237,18 @@ def select(
 
     if library is not None and task is not None:
         raise UserError("--library names the library already: leave out --task")
-    place = library or (shipped_library(find_task(task)) if task is not None else only_shipped_library())
-    found = read_library(place)
+    directory = library or (shipped_library(find_task(task)) if task is not None else only_shipped_library())
+    found = read_library(directory)
     chosen = find_objective_of(found, objective)
     settings = task_settings(find_task(found.task), context)
     choices = select_for(found, trace, settings, chosen)
     if as_json:
         document: SelectDocument = {
-            "library": str(place),
+            "library": str(directory),
             "workload": trace,
             "objective": chosen,
             "prefix": found.first,
-            "choices": [_choice_document(found, place, choice) for choice in choices],
+            "choices": [_choice_document(found, directory, choice) for choice in choices],
         }
         print_json(document)
         return
@@ -270,20 +272,20 @@ def select(
     for name in dict.fromkeys(c.name for c in choices if c.kind == "member"):
         member = found.member(name)
         options = "".join(f" --{key.replace('_', '-')} {value}" for key, value in member.settings.items())
-        say(f"{name}: {place / member.file}, for `--task {member.task}{options}`")
+        say(f"{name}: {directory / member.file}, for `--task {member.task}{options}`")
 
 
 def _named(choice: Choice) -> str:
     return choice.name if choice.kind == "member" else f"{choice.name} (the fallback)"
 
 
-def _choice_document(library: Library, place: Path, choice: Choice) -> ChoiceDocument:
+def _choice_document(library: Library, directory: Path, choice: Choice) -> ChoiceDocument:
     member = library.member(choice.name) if choice.kind == "member" else None
     return {
         "instance": choice.instance,
         "choice": choice.name,
         "kind": choice.kind,
-        "policy": str(place / member.file) if member else None,
+        "policy": str(directory / member.file) if member else None,
         "task": member.task if member else library.task,
         "settings": dict(member.settings) if member else {},
         "confidence": choice.confidence,
@@ -348,28 +350,38 @@ def _show(library: Library, objective: str) -> None:
     matrix, fallback = library.matrix[objective], library.fallbacks[objective]
     tried = ", ".join(f"{n}: {s:.3f}" for n, s in library.clustering.tried)
     say(f"task {library.task}, objective {objective}, fingerprints of the first {library.first:,} events")
-    say(f"{library.clustering.clusters} clusters{f' (silhouettes of {tried})' if tried else ''}, "
-        f"{len(library.instances)} instances, {len(library.members)} members")  # fmt: skip
+    say(
+        f"{library.clustering.clusters} clusters{f' (silhouettes of {tried})' if tried else ''}, "
+        f"{len(library.instances)} instances, {len(library.members)} members"
+    )
     best = {**matrix.members, fallback.baseline: matrix.baselines[fallback.baseline]}
     strongest = {n: max(matrix.baselines, key=lambda b: matrix.baselines[b][n]) for n in range(len(library.instances))}
     rows = [
         (
-            str(trained.cluster), trained.name, *(number(values[n]) for values in best.values()),
-            number(matrix.baselines[strongest[n]][n]), strongest[n],
+            str(trained.cluster),
+            trained.name,
+            *(number(values[n]) for values in best.values()),
+            number(matrix.baselines[strongest[n]][n]),
+            strongest[n],
         )
         for n, trained in sorted(enumerate(library.instances), key=lambda pair: (pair[1].cluster, pair[0]))
-    ]  # fmt: skip
+    ]
     print_table(("cluster", "instance", *best, "best baseline", "which"), rows)
     print_table(
         ("member", "task", "settings", "proposed by", "origin", "searched on", "best on"),
         [
             (
-                m.name, m.task, ", ".join(f"{k}={v}" for k, v in m.settings.items()), m.provenance.proposer,
-                m.provenance.origin, ", ".join(m.provenance.workloads), str(len(m.earned)),
+                m.name,
+                m.task,
+                ", ".join(f"{k}={v}" for k, v in m.settings.items()),
+                m.provenance.proposer,
+                m.provenance.origin,
+                ", ".join(m.provenance.workloads),
+                str(len(m.earned)),
             )
             for m in library.members
         ],
-    )  # fmt: skip
+    )
     say(f"fallback: {fallback.baseline}; where baselines cannot run: {fallback.policy}")
     for each in library.rule.left_out:
         if each.objective == objective:

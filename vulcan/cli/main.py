@@ -42,8 +42,8 @@ class Contributed:
 
     def help(self) -> str:
         """Return the first line of the module's docstring, without importing it."""
-        for place in sys.path:
-            path = Path(place, *self.module.split("."))
+        for directory in sys.path:
+            path = Path(directory, *self.module.split("."))
             for source in (path.with_suffix(".py"), path / "__init__.py"):
                 if source.is_file():
                     return _first_line(source)
@@ -53,13 +53,13 @@ class Contributed:
         """Import the command. Raises UserError where the entry point is invalid."""
         from importlib import import_module
 
-        place = f"{self.module}:{self.attribute}"
+        target = f"{self.module}:{self.attribute}"
         try:
             app = getattr(import_module(self.module), self.attribute)
         except (ImportError, AttributeError) as error:
-            raise UserError(f"command {self.name!r}: its entry point {place!r} does not load: {error}") from error
+            raise UserError(f"command {self.name!r}: its entry point {target!r} does not load: {error}") from error
         if not isinstance(app, typer.Typer):
-            raise UserError(f"command {self.name!r}: its entry point {place!r} is no typer.Typer")
+            raise UserError(f"command {self.name!r}: its entry point {target!r} is no typer.Typer")
         if not app.registered_callback:  # without one, typer collapses a group of one command
             app.callback()(lambda: None)
         command = typer.main.get_command(app)
@@ -87,16 +87,16 @@ class CommandsAndContributed(typer.core.TyperGroup):
         if args[0] not in self.commands:
             self._add_contributed()
         command = self.commands.get(args[0])
-        if isinstance(command, _NotLoaded):
+        if isinstance(command, _LazyCommand):
             self.commands[args[0]] = command.contributed.load()
         return super().resolve_command(ctx, args)
 
     def _add_contributed(self) -> None:
         for name, entry in contributed().items():
-            self.commands.setdefault(name, _NotLoaded(entry))
+            self.commands.setdefault(name, _LazyCommand(entry))
 
 
-class _NotLoaded(typer.core.TyperCommand):
+class _LazyCommand(typer.core.TyperCommand):
     """A placeholder for a contributed command that is not imported yet."""
 
     def __init__(self, entry: Contributed) -> None:
@@ -109,8 +109,8 @@ def _entry_points() -> Iterator[tuple[str, str]]:
 
     importlib.metadata reads the same files, but importing it takes longer than the rest of `vulcan --help`.
     """
-    for place in sys.path:
-        for file in sorted(Path(place or ".").glob("*.*-info/entry_points.txt")):
+    for directory in sys.path:
+        for file in sorted(Path(directory or ".").glob("*.*-info/entry_points.txt")):
             group = ""
             for line in file.read_text(encoding="utf-8").splitlines():
                 line = line.partition("#")[0].strip()  # noqa: PLW2901
@@ -165,8 +165,8 @@ app.add_typer(task_app, name="task")
 app.add_typer(library.app, name="library")
 
 
-def _print_version(wanted: bool) -> None:
-    if wanted:
+def _print_version(requested: bool) -> None:
+    if requested:
         typer.echo(f"vulcan {__version__}")
         raise typer.Exit
 
@@ -180,7 +180,7 @@ def options(
     """Machine-written heuristics for computer systems: declare a task, search for a policy, export the winner."""
 
 
-class _Ends:
+class _Exit:
     """A SIGTERM handler that acts as Ctrl-C, and stores the exit code of the interruption."""
 
     code = INTERRUPTED
@@ -193,7 +193,7 @@ class _Ends:
 
 
 # UsageError of click, or of typer's bundled copy
-_Misuse: Any = typer.BadParameter.__base__
+_UsageError: Any = typer.BadParameter.__base__
 
 
 class _Line(logging.Formatter):
@@ -208,19 +208,23 @@ def run() -> None:
 
     An interruption has exit code 130, or 143 for SIGTERM.
     """
-    signal.signal(signal.SIGTERM, ends := _Ends())
+    signal.signal(signal.SIGTERM, ends := _Exit())
     handler = logging.StreamHandler()
     handler.setFormatter(_Line("vulcan: %(message)s"))
     logging.basicConfig(handlers=(handler,), level=logging.WARNING)
     try:
         code = app(standalone_mode=False)
         sys.exit(ends.code if code == INTERRUPTED else code)
-    except _Misuse as misuse:
-        _fail_misused(misuse)
+    except _UsageError as misuse:
+        _fail_usage(misuse)
     except UserError as error:
         _fail(str(error), 2)
     except MemoryError:
         _fail("there is not enough memory: free some; a search goes on with `vulcan resume`", 2)
+    except RuntimeError as error:
+        if str(error) != "can't start new thread":
+            raise
+        _fail("no thread could be started: allow more memory or processes (`ulimit -v`, `ulimit -u`)", 2)
     except (KeyboardInterrupt, typer.Abort):
         _fail("interrupted", ends.code)
     except BrokenPipeError:
@@ -228,12 +232,12 @@ def run() -> None:
         sys.exit(1)
 
 
-def _fail_misused(misuse: Any) -> None:
-    message = misuse.format_message()
+def _fail_usage(error: Any) -> None:
+    message = error.format_message()
     if message.startswith("Usage:"):  # no arguments: the message is the help
         typer.echo(message, err=True)
         sys.exit(2)
-    command = misuse.ctx.command_path if misuse.ctx else "vulcan"
+    command = error.ctx.command_path if error.ctx else "vulcan"
     _fail(f"{message.rstrip('.')} (`{command} --help` says what there is)", 2)
 
 

@@ -27,7 +27,11 @@ TaskArgument = Annotated[
     typer.Argument(help="Task name, or the directory of your own task.", autocompletion=completion.tasks),
 ]
 RunName = Annotated[
-    str, typer.Argument(help="Run directory, or its name in --runs-dir.", autocompletion=completion.runs)
+    str,
+    typer.Argument(
+        help="Run directory, its name in --runs-dir or a unique part of it, or `latest`.",
+        autocompletion=completion.runs,
+    ),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress output.")]
 ProgressForm = Annotated[

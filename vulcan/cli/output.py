@@ -6,6 +6,8 @@ Control characters are escaped, so that text of models and servers cannot contro
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -33,21 +35,54 @@ def tell(text: str) -> None:
     sys.stderr.flush()
 
 
-def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], highlight: Sequence[bool] = ()) -> None:
-    """Print a table to standard output: numbers right-aligned, text left-aligned."""
+def count(number: int, noun: str) -> str:
+    """Return a number with its noun, in the singular or with an s: `1 candidate`, `2 candidates`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def print_table(
+    columns: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    highlight: Sequence[bool] = (),
+    optional: Sequence[str] = (),
+) -> None:
+    """Print a table to standard output: numbers right-aligned, text left-aligned.
+
+    Where it is too wide for the terminal, the columns `optional` are left out, the first of them first.
+    """
     from rich import box
     from rich.console import Console
     from rich.table import Table
 
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() or "COLUMNS" in os.environ else _PIPED
+    for name in optional:
+        if _width(columns, rows) <= width:
+            break
+        at = columns.index(name)
+        columns = [*columns[:at], *columns[at + 1 :]]
+        rows = [[*row[:at], *row[at + 1 :]] for row in rows]
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for number, column in enumerate(columns):
         numeric = bool(rows) and all(_is_number(row[number]) for row in rows)
-        table.add_column(column, justify="right" if numeric else "left", no_wrap=numeric)
+        table.add_column(column, justify="right" if numeric else "left", no_wrap=numeric, overflow="fold")
     for number, row in enumerate(rows):
         style = "bold" if number < len(highlight) and highlight[number] else None
         table.add_row(*map(printable, row), style=style)
-    width = None if sys.stdout.isatty() else 200
-    Console(width=width, highlight=False, markup=False).print(table)
+    console = Console(width=width, highlight=False, markup=False)
+    with console.capture() as captured:
+        console.print(table)
+    sys.stdout.write("\n".join(line.rstrip() for line in captured.get().splitlines()) + "\n")
+
+
+_PIPED = 200
+"""Width of tables that are not printed to a terminal, where COLUMNS does not set it."""
+
+
+def _width(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
+    """Return the width at which nothing is cut off or wrapped: each column with the blanks around it."""
+    from rich.cells import cell_len
+
+    return sum(max(map(cell_len, (name, *(row[i] for row in rows)))) + 3 for i, name in enumerate(columns))
 
 
 def _is_number(cell: str) -> bool:

@@ -16,7 +16,7 @@ from vulcan.errors import UserError
 from vulcan.terminal_text import printable
 
 if TYPE_CHECKING:
-    from vulcan.documents.run import InstanceMetricsRow, RunRow, RunsDocument
+    from vulcan.documents.run import InstanceMetricsRow, RepairDocument, RepairedFile, RunRow, RunsDocument
     from vulcan.store import RunRecord
     from vulcan.store.events import CallRecord, CandidateJudged
     from vulcan.store.recovery import RepairReport
@@ -30,25 +30,25 @@ def runs(runs_dir: RunsDirectory = RUNS, as_json: AsJson = False) -> None:
       vulcan runs
       vulcan runs --runs-dir elsewhere --json
     """
-    from vulcan.results.run import score_of, state_of
+    from vulcan.results.run import score_of
     from vulcan.store import RunRecord
     from vulcan.store.runs import open_store, run_directories
 
     found: list[tuple[str, RunRow]] = []
-    for place in run_directories(runs_dir):
+    for path in run_directories(runs_dir):
         try:
-            with closing(open_store(place)) as store:
-                record, begun = RunRecord.of(store.events()), store.begun()
+            with closing(open_store(path)) as store:
+                record, begun = RunRecord.of(store.events()), store.started_at()
         except UserError as error:  # a damaged run must not hide the others
             tell(f"vulcan: {error}")
             continue
         ranked = record.ranked()
         winner = record.chosen.candidate if record.chosen else ranked[0].candidate if ranked else None
         row: RunRow = {
-            "run": place.name,
+            "run": path.name,
             "task": record.config.get("task"),
             "model": record.config.get("model"),
-            "state": state_of(record),
+            "state": _state(path, record),
             "candidates": len(record.candidates),
             "best": winner,
             "train": score_of(record, winner, "train") if winner else None,
@@ -65,11 +65,28 @@ def runs(runs_dir: RunsDirectory = RUNS, as_json: AsJson = False) -> None:
         print_table(
             ("run", "task", "model", "state", "candidates", "train", "test"),
             [
-                (str(r["run"]), str(r["task"] or "-"), ", ".join(r["model"] or ()), str(r["state"]),
-                 str(r["candidates"]), number(r["train"]), number(r["test"]))
+                (
+                    str(r["run"]),
+                    str(r["task"] or "-"),
+                    ", ".join(r["model"] or ()),
+                    str(r["state"]),
+                    str(r["candidates"]),
+                    number(r["train"]),
+                    number(r["test"]),
+                )
                 for r in rows
             ],
-        )  # fmt: skip
+            optional=("model", "task", "candidates"),
+        )
+
+
+def _state(place: Path, record: RunRecord) -> str:
+    """Return the state of a run: of those that no stop is recorded of, some go on and some crashed."""
+    from vulcan.dashboard.control import run_status
+    from vulcan.dashboard.lock_holder import lock_owner
+
+    state = run_status(place, record, lock_owner(place)).state
+    return {"left": "crashed", "asked": "waiting"}.get(state, state)
 
 
 def show(
@@ -78,6 +95,9 @@ def show(
     config: Annotated[
         bool,
         typer.Option("--config", help="Print the configuration of the search as TOML, for `vulcan search --config`."),
+    ] = False,
+    brief: Annotated[
+        bool, typer.Option("--brief", help="Print only the result in a sentence, and the winner's program.")
     ] = False,
     runs_dir: RunsDirectory = RUNS,
     as_json: AsJson = False,
@@ -90,30 +110,34 @@ def show(
       vulcan show cache_eviction-20260101-120000-ab12 12
       vulcan show cache_eviction-20260101-120000-ab12 --config > search.toml
     """
-    from vulcan.cli.summary import print_run
+    from vulcan.cli.summary import print_result, print_run
     from vulcan.errors import UserError
-    from vulcan.results.run import state_of
     from vulcan.searches.costs import Costs
     from vulcan.store import RunRecord
     from vulcan.store.runs import find_run, open_store
 
-    place = find_run(run, runs_dir)
-    with closing(open_store(place)) as store:
+    path, summarised = find_run(run, runs_dir), False
+    with closing(open_store(path)) as store:
         record, costs = RunRecord.of(store.events()), Costs.of(store.calls())
         if config:
             if candidate is not None:
                 raise UserError("--config prints the whole search: leave out the candidate")
-            _show_config(record, str(place), as_json=as_json)
+            _show_config(record, str(path), as_json=as_json)
+            return
+        if brief:
+            if candidate is not None or as_json:
+                raise UserError("--brief is about the whole run, and no JSON: leave out the others")
+            print_result(path, record)
             return
         if candidate is None:
             if not as_json:
-                say(f"run {place}: task {record.config.get('task')}, {state_of(record)}")
-            print_run(place, record, costs, as_json=as_json)
+                say(f"run {path}: task {record.config.get('task')}, {_state(path, record)}")
+            print_run(path, record, costs, as_json=as_json)
             if record.chosen is None or as_json:
                 return
-            candidate = record.chosen.candidate
+            candidate, summarised = record.chosen.candidate, True
         if candidate not in record.candidates:
-            raise UserError(f"{place} has no candidate {candidate}: they go from 1 to {len(record.candidates)}")
+            raise UserError(f"{path} has no candidate {candidate}: they go from 1 to {len(record.candidates)}")
         judged = record.candidates[candidate]
         call = store.call(judged.proposal, judged.turn)
     if as_json:
@@ -122,14 +146,17 @@ def show(
         print_json(candidate_document(record, judged, call))
     else:
         _show_candidate(record, judged, call)
+        if not summarised:
+            say()
+            say(judged.source.rstrip() or "(no program)")
 
 
-def _show_config(record: RunRecord, place: str, *, as_json: bool) -> None:
+def _show_config(record: RunRecord, run: str, *, as_json: bool) -> None:
     from vulcan.searches.config import SearchConfig, as_toml
     from vulcan.store.runs import RunNotStarted
 
     if not record.config:
-        raise RunNotStarted(Path(place))
+        raise RunNotStarted(Path(run))
     chosen = SearchConfig.from_json(record.config)
     if as_json:
         print_json(chosen.to_json())
@@ -162,8 +189,6 @@ def _show_candidate(record: RunRecord, judged: CandidateJudged, call: CallRecord
         for warning in judged.warnings:
             say(f"    {warning}")
     _show_metrics(metric_rows(record, judged.candidate))
-    say()
-    say(judged.source.rstrip() or "(no program)")
 
 
 def _show_metrics(rows: list[InstanceMetricsRow]) -> None:
@@ -199,31 +224,39 @@ def repair(
       vulcan repair cache_eviction-20260101-120000-ab12
     """
     import shlex
-    from dataclasses import asdict
 
     from vulcan.store.journal import journal_of
     from vulcan.store.recovery import repair as repair_file
     from vulcan.store.runs import CONTROL, FILE, find_run, lock_run
 
-    place = find_run(run, runs_dir)
-    with lock_run(place):
-        files = [place / FILE]
-        control = place / CONTROL
+    path = find_run(run, runs_dir)
+    with lock_run(path):
+        files = [path / FILE]
+        control = path / CONTROL
         if control.is_file() or journal_of(control).is_file():
             files.append(control)
         done: list[RepairReport] = [repaired for file in files if (repaired := repair_file(file)) is not None]
     if as_json:
-        reports = [
-            {**asdict(one), "file": str(one.file), "kept_as": str(one.kept_as) if one.kept_as else None} for one in done
-        ]
-        print_json({"run": str(place), "repaired": reports})
+        document: RepairDocument = {"run": str(path), "repaired": [_repaired(one) for one in done]}
+        print_json(document)
         return
     for one in done:
         _show_repair(one)
     if done:
-        say(f"Go on with `vulcan resume {shlex.quote(str(place))}`.")
+        say(f"Go on with `vulcan resume {shlex.quote(str(path))}`.")
     else:
-        say(f"nothing is wrong with {place}")
+        say(f"nothing is wrong with {path}")
+
+
+def _repaired(one: RepairReport) -> RepairedFile:
+    return {
+        "file": str(one.file),
+        "damage": one.damage,
+        "kept_as": None if one.backup is None else str(one.backup),
+        "replies": one.replies,
+        "lines_lost": one.lines_lost,
+        "replies_left_out": one.replies_left_out,
+    }
 
 
 def _show_repair(one: RepairReport) -> None:
@@ -231,8 +264,8 @@ def _show_repair(one: RepairReport) -> None:
     say(f"  replies: {one.replies} in the run now; {one.lines_lost} lines of the journal cannot be read")
     if one.replies_left_out:
         say(f"  {one.replies_left_out} replies behind the first that is lost are left out, and asked for again")
-    if one.kept_as is not None:
-        say(f"  the damaged file is kept as {one.kept_as}")
+    if one.backup is not None:
+        say(f"  the damaged file is kept as {one.backup}")
 
 
 class Form(StrEnum):
@@ -270,11 +303,11 @@ def report(
     from vulcan.store.runs import find_run
 
     form = form_of(output, format)
-    place = find_run(run, runs_dir)
-    text = report_text(Report.of(place), form, seconds)
+    path = find_run(run, runs_dir)
+    text = report_text(Report.of(path), form, seconds)
     if output is None and form != "html":
         sys.stdout.write(text if form == "json" else printable(text))
         return
     output = output or Path("report.html")
     write_text(output, text)
-    tell(f"wrote {output}: {place.name}")
+    tell(f"wrote {output}: {path.name}")

@@ -73,13 +73,13 @@ def search(
 
     form = progress_form(progress, quiet=quiet, as_json=as_json)
     wanted = configured(context, config, replay, runs_dir)
-    evidence = check_config(wanted.task, wanted.search, models=wanted.repeated is None and not dry_run)
+    evidence = check_config(wanted.task, wanted.search, models=wanted.replay is None and not dry_run)
     if dry_run:
         from vulcan.cli.launch import show_dry_run
 
         show_dry_run(wanted.task, wanted.search, evidence, form, as_json=as_json)
         return
-    search_in(RunSession.begun(wanted, runs_dir, evidence), form, as_json=as_json)
+    search_in(RunSession.start(wanted, runs_dir, evidence), form, as_json=as_json)
 
 
 @takes_options(EXECUTION_OPTIONS.values(), after="run")
@@ -104,4 +104,4 @@ def resume(
     from vulcan.store.runs import find_run
 
     form = progress_form(progress, quiet=quiet, as_json=as_json)
-    search_in(RunSession.stopped(find_run(run, runs_dir), ExecutionConfig(**execution)), form, as_json=as_json)
+    search_in(RunSession.reopen(find_run(run, runs_dir), ExecutionConfig(**execution)), form, as_json=as_json)

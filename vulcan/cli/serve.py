@@ -41,15 +41,15 @@ def ask(
     """
     from vulcan.searches.interactive import ask_document, name_of
 
-    with _conversation(run, runs_dir, allow_unsandboxed) as (place, conversation):
+    with _conversation(run, runs_dir, allow_unsandboxed) as (path, conversation):
         given = conversation.find(proposal) if proposal is not None else conversation.ask()
-        document: AskDocument = {"run": str(place), **ask_document(conversation, given)}
+        document: AskDocument = {"run": str(path), **ask_document(conversation, given)}
     if as_json:
         print_json(document)
     elif given is not None:
-        _show(place, given, name_of(given))
+        _show(path, given, name_of(given))
     elif document["done"]:
-        say(f"Every proposal has its verdict: `vulcan finish {shlex.quote(str(place))}` chooses the winner.")
+        say(f"Every proposal has its verdict: `vulcan finish {shlex.quote(str(path))}` chooses the winner.")
     else:
         say(f"Nothing can be asked before one of the open proposals has its reply: {', '.join(document['open'])}.")
     if given is None and not document["done"]:
@@ -79,9 +79,9 @@ def tell(
     from vulcan.searches.interactive import tell_document
 
     text = _read(file)
-    with _conversation(run, runs_dir, allow_unsandboxed) as (place, conversation):
+    with _conversation(run, runs_dir, allow_unsandboxed) as (path, conversation):
         told = conversation.tell(proposal, text, model)
-        document: TellDocument = {"run": str(place), **tell_document(conversation, told)}
+        document: TellDocument = {"run": str(path), **tell_document(conversation, told)}
     if as_json:
         print_json(document)
         return
@@ -92,7 +92,7 @@ def tell(
         if line:
             say(line)
     if told.repair:
-        say(f"`vulcan ask {shlex.quote(str(place))}` gives it back for repair.")
+        say(f"`vulcan ask {shlex.quote(str(path))}` gives it back for repair.")
     if (best := document["best"]) is not None:
         say(f"best so far: candidate {best['candidate']}, score {number(best['score'])}")
 
@@ -113,11 +113,11 @@ def finish(
     """
     from vulcan.cli.summary import print_run
 
-    with _conversation(run, runs_dir, allow_unsandboxed) as (place, conversation):
+    with _conversation(run, runs_dir, allow_unsandboxed) as (path, conversation):
         conversation.finish()
         study = conversation.study
         record, costs = study.record, study.costs
-    print_run(place, record, costs, as_json=as_json)
+    print_run(path, record, costs, as_json=as_json)
 
 
 @contextmanager
@@ -126,9 +126,9 @@ def _conversation(run: str, runs: Path, allow_unsandboxed: bool) -> Iterator[tup
     from vulcan.searches.interactive import open_interactive_search
     from vulcan.store.runs import find_run
 
-    place = find_run(run, runs)
-    with open_interactive_search(place, NullDisplay(), allow_unsandboxed=allow_unsandboxed) as conversation:
-        yield place, conversation
+    path = find_run(run, runs)
+    with open_interactive_search(path, NullDisplay(), allow_unsandboxed=allow_unsandboxed) as conversation:
+        yield path, conversation
 
 
 def _read(file: Path) -> str:
@@ -145,13 +145,13 @@ def _read(file: Path) -> str:
         raise UserError(f"the reply {file} is not UTF-8 text: {error}") from error
 
 
-def _show(place: Path, given: Proposal, name: str) -> None:
+def _show(path: Path, given: Proposal, name: str) -> None:
     """Print the prompt to standard output, which can be piped, and instructions for the reply to standard error."""
     if len(given.messages) == 1:
         say(given.messages[0].content.rstrip())
     else:
         say("\n\n".join(f"[{message.role}]\n{message.content.rstrip()}" for message in given.messages))
-    tell_aside(f"\nproposal {name}: `vulcan tell {shlex.quote(str(place))} --proposal {name} --file reply.md`")
+    tell_aside(f"\nproposal {name}: `vulcan tell {shlex.quote(str(path))} --proposal {name} --file reply.md`")
 
 
 def ui(
@@ -176,8 +176,8 @@ def ui(
     from vulcan.dashboard.server import serve
     from vulcan.store.runs import find_run
 
-    place = find_run(run, runs_dir) if run is not None else None
-    serve(runs_dir, place, port, _tell, browser=browser)
+    path = find_run(run, runs_dir) if run is not None else None
+    serve(runs_dir, path, port, _tell, browser=browser)
 
 
 def _tell(address: str) -> None:

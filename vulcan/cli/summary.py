@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from vulcan.cli.output import number, print_json, print_table, say
-from vulcan.evaluator import SplitName
+from vulcan.cli.output import count, number, print_json, print_table, say
+from vulcan.evaluator import SplitName, kind_name
 from vulcan.results.run import (
     InstanceComparison,
     Named,
     compare_instances,
     gap,
+    headline,
     interval_of,
     proposals,
     refined,
@@ -33,12 +34,13 @@ def print_run(run: Path, record: RunRecord, costs: Costs, *, as_json: bool) -> N
     if as_json:
         print_json(run_document(run, record, costs))
     else:
-        print_summary(record, costs)
+        print_summary(run, record, costs)
 
 
-def print_summary(record: RunRecord, costs: Costs) -> None:
-    """Print the scores of the winner and every known policy, overall and per instance, and the search's cost."""
+def print_summary(run: Path, record: RunRecord, costs: Costs) -> None:
+    """Print the result in a sentence and the winner, then all scores, overall and per instance, and the cost."""
     scorer = scorer_of(record)
+    print_result(run, record)
     shown = [split for split in SPLITS if any(i.split == split for i in record.instances)]
     _print_scores(record, shown)
     if record.chosen is not None:
@@ -47,6 +49,14 @@ def print_summary(record: RunRecord, costs: Costs) -> None:
         say("Nothing was held out: these are the scores that the search itself saw.")
     _print_instances(list(compare_instances(record, scorer)), shown)
     _print_effort(record, costs)
+
+
+def print_result(run: Path, record: RunRecord) -> None:
+    """Print the result in a sentence, and the winner's program; nothing where there is no winner."""
+    if record.chosen is not None:
+        if (text := headline(run, record)) is not None:
+            say(f"\n{text}")
+        say(f"\n{record.candidates[record.chosen.candidate].source.strip()}")
 
 
 def _print_scores(record: RunRecord, shown: list[SplitName]) -> None:
@@ -64,7 +74,7 @@ def _print_scores(record: RunRecord, shown: list[SplitName]) -> None:
     say(f"\nMean score of objective `{record.config.get('objective', '')}` on each split, higher is better:")
     print_table(
         ("policy", "kind", *shown),
-        [(name, kind, *(number(score) for score in scores)) for name, kind, scores in rows],
+        [(name, kind_name(kind), *(number(score) for score in scores)) for name, kind, scores in rows],
         [kind == "candidate" for _, kind, _ in rows],
     )
 
@@ -79,7 +89,7 @@ def _print_winner(record: RunRecord, scorer: Scorer | None, winner: int, shown: 
         count = sum(i.split == split for i in record.instances)
         rows.append((split, str(count), number(score_of(record, winner, split)), spelled, number(lost)))
     assert record.chosen is not None
-    say(f"Candidate {winner} won on the split {record.chosen.split}. Its mean, and what it loses against train:")
+    say(f"Candidate {winner} won on the split {record.chosen.split}. Mean score per split, and the drop from train:")
     print_table(("split", "instances", "mean", "95% interval", "gap to train"), rows)
     if all(row[3] == "-" for row in rows):
         say(f"An interval of the mean needs {MIN} instances or more that differ.")
@@ -90,12 +100,13 @@ def _print_instances(rows: list[InstanceComparison], shown: list[SplitName]) -> 
         return
     say("Instance by instance:")
     print_table(
-        ("instance", "split", "winner", "baseline", "best baseline", "bound", "best bound"),
+        ("instance", "split", "winner", "baseline", "best baseline", "oracle", "best oracle"),
         [
             (row.instance, row.split, number(row.winner), *_spelled(row.best_baseline), *_spelled(row.bound))
             for row in rows
         ],
         [row.split == shown[-1] for row in rows],
+        optional=("best oracle", "oracle", "best baseline"),
     )
 
 
@@ -105,13 +116,14 @@ def _spelled(known: Named | None) -> tuple[str, str]:
 
 def _print_effort(record: RunRecord, costs: Costs) -> None:
     if record.control is not None:
-        made = f"{record.control.candidates} proposals without feedback"
+        made = f"{count(record.control.candidates, 'proposal')} without feedback"
         say(f"Control: best-of-n, {made}{'' if record.control.source else ', of which none was scored'}.")
     verdicts = ", ".join(f"{n} {verdict}" for verdict in VERDICTS if (n := record.verdicts().get(verdict, 0)))
-    say(f"{proposals(record)} proposals, {len(record.candidates)} candidates: {verdicts or 'none'}")
+    made = f"{count(proposals(record), 'proposal')}, {count(len(record.candidates), 'candidate')}"
+    say(f"{made}: {verdicts or 'none'}")
     for by in ("tuned", "simplified"):
         if (done := refined(record, by))["candidates"]:
-            say(
-                f"{by}: {done['candidates']} candidates in {done['evaluations']} evaluations, {done['improved']} better"
-            )
-    say(f"model cost: {costs.spelled()}, {costs.calls} calls, {costs.tokens_in} tokens in, {costs.tokens_out} out")
+            work = f"{count(done['candidates'], 'candidate')} in {count(done['evaluations'], 'evaluation')}"
+            say(f"{by}: {work}, {done['improved']} better")
+    tokens = f"{costs.tokens_in} tokens in, {costs.tokens_out} out"
+    say(f"model cost: {costs.text()}, {count(costs.calls, 'call')}, {tokens}")

@@ -43,7 +43,7 @@ def show(
     for declared in task.functions:
         of = f" of `{declared.function}`" if task.others else ""
         for mechanism in declared.mechanisms:
-            say(f"- {mechanism.name}{of}: {mechanism.spelled(complete_settings(task, {}))}")
+            say(f"- {mechanism.name}{of}: {mechanism.description_with(complete_settings(task, {}))}")
     say("\n## Objectives\n")
     for objective in task.objectives:
         say(f"- {objective.name}: {objective.meaning}")
@@ -80,21 +80,21 @@ def new(
     """
     from vulcan.scaffold import write_task
 
-    place = directory if directory is not None else Path("tasks") / name
-    written = write_task(name, kind, place)
+    target = directory if directory is not None else Path("tasks") / name
+    written = write_task(name, kind, target)
     if as_json:
         document: NewTaskDocument = {
             "task": name,
             "kind": kind,
-            "directory": str(place),
+            "directory": str(target),
             "files": [str(path) for path in written],
         }
         print_json(document)
         return
-    say(f"written: the task {name} in {place}")
+    say(f"written: the task {name} in {target}")
     for path in written:
         say(f"  {path}")
-    shown = place if place.is_absolute() else f"./{place}"
+    shown = target if target.is_absolute() else f"./{target}"
     say(f"\nnext: vulcan task validate {shown}")
 
 
@@ -142,7 +142,7 @@ def _show_finding(finding: Finding) -> None:
     say(f"{finding.result:<9} {finding.check:<15} {finding.promise}")
     if finding.result == "failed":
         say(f"          {finding.problem}")
-        say(f"          to mend it: {finding.remedy}")
+        say(f"          fix: {finding.remedy}")
     elif finding.note:
         say(f"          {finding.note}")
 

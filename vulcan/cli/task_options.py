@@ -1,7 +1,8 @@
-"""Shell completion of a task's options."""
+"""Commands that also take a task's options, and the completion of these."""
 
 from __future__ import annotations
 
+import itertools
 from importlib import import_module
 from typing import Any
 
@@ -11,14 +12,25 @@ import typer.core
 class TakesTaskOptions(typer.core.TyperCommand):
     """A command with a task's options too, which `vulcan.cli.options.task_settings` parses."""
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the arguments; a variable number of them ends where the task's options begin."""
+        super().parse_args(ctx, args)
+        for parameter in self.params:
+            if parameter.param_type_name == "argument" and parameter.nargs == -1 and parameter.name:
+                words = tuple(ctx.params.get(parameter.name) or ())
+                named = tuple(itertools.takewhile(lambda word: not str(word).startswith("-"), words))
+                ctx.params[parameter.name] = named
+                ctx.args = [*words[len(named) :], *ctx.args]
+        return list(ctx.args)
+
     def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
         """Complete the command's options, and those of the task given earlier, with their choices."""
         found = super().shell_complete(ctx, incomplete)
         item = _item()
-        return [*found, *(item(value, help=meaning) for value, meaning in _of_task(ctx, incomplete))]
+        return [*found, *(item(value, help=meaning) for value, meaning in task_completions(ctx, incomplete))]
 
 
-def _of_task(context: Any, incomplete: str) -> list[tuple[str, str]]:
+def task_completions(context: Any, incomplete: str) -> list[tuple[str, str]]:
     """Return the completions (options, or choices of the last option) with their meanings."""
     from vulcan.errors import UserError
     from vulcan.registry import find_task

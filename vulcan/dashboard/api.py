@@ -32,10 +32,10 @@ from vulcan.errors import UserError, did_you_mean
 from vulcan.results.candidate import lineage
 from vulcan.store import RunRecord
 
-_BETWEEN_LOOKS = 0.4
+_POLL_SECONDS = 0.4
 """Polling interval in seconds. A poll costs two calls of stat where nothing was written."""
 
-_SIGN_OF_LIFE = 15.0
+_KEEPALIVE_SECONDS = 15.0
 """Heartbeat interval in seconds, so that a dead connection is noticed."""
 
 
@@ -63,11 +63,11 @@ async def log_lines(run: LiveRun, after: int) -> AsyncIterator[str]:
             status = now
             yield _message("status", now)
             sent = True
-        quiet = 0.0 if sent else quiet + _BETWEEN_LOOKS
-        if quiet >= _SIGN_OF_LIFE:
+        quiet = 0.0 if sent else quiet + _POLL_SECONDS
+        if quiet >= _KEEPALIVE_SECONDS:
             quiet = 0.0
             yield ": nothing new\n\n"
-        await asyncio.sleep(_BETWEEN_LOOKS)
+        await asyncio.sleep(_POLL_SECONDS)
 
 
 def _message(event: str, data: Mapping[str, Any], row: int | None = None) -> str:
@@ -208,14 +208,14 @@ def error_line(error: UserError) -> str:
     return " ".join(str(error).split())
 
 
-def desk_of(request: Request) -> AppState:
-    desk: AppState = request.app.state.desk
-    return desk
+def app_state(request: Request) -> AppState:
+    state: AppState = request.app.state.desk
+    return state
 
 
 def run_of(request: Request) -> LiveRun:
     """Return the run named in the request's path. Raises UserError."""
-    return desk_of(request).runs.get(request.path_params["run"])
+    return app_state(request).runs.get(request.path_params["run"])
 
 
 def number_of(text: str) -> int:
@@ -224,16 +224,16 @@ def number_of(text: str) -> int:
 
 
 def _runs(request: Request) -> Response:
-    return JSONResponse({"runs": desk_of(request).runs.lines()})
+    return JSONResponse({"runs": app_state(request).runs.lines()})
 
 
 def _summary(request: Request) -> Response:
     run = run_of(request)
-    desk = desk_of(request)
+    state = app_state(request)
     with run.lock:
         latest = [one.document() for one in run.log[-LATEST:]]
         summary = run.summary()
-    document: RunPageDocument = {**summary, "log": latest, "error": desk.resumed.error(run.place)}
+    document: RunPageDocument = {**summary, "log": latest, "error": state.resumed.error(run.path)}
     return JSONResponse(document)
 
 
@@ -260,33 +260,33 @@ async def _events(request: Request) -> Response:
     return StreamingResponse(log_lines(run, number_of(after)), media_type="text/event-stream")
 
 
-def _check(desk: AppState, run: LiveRun, given: dict[str, Any]) -> PlaygroundCheck:
-    return desk.playground.check(run.record, _text(given, "source"))
+def _check(state: AppState, run: LiveRun, body: dict[str, Any]) -> PlaygroundCheck:
+    return state.playground.check(run.record, _text(body, "source"))
 
 
-def _score(desk: AppState, run: LiveRun, given: dict[str, Any]) -> PlaygroundScore:
-    return desk.playground.score(run.record, _text(given, "source"), _text(given, "instance"))
+def _score(state: AppState, run: LiveRun, body: dict[str, Any]) -> PlaygroundScore:
+    return state.playground.score(run.record, _text(body, "source"), _text(body, "instance"))
 
 
-def _stop(desk: AppState, run: LiveRun, given: dict[str, Any]) -> dict[str, Any]:
-    return {"pid": interrupt(run.place)}
+def _stop(state: AppState, run: LiveRun, body: dict[str, Any]) -> dict[str, Any]:
+    return {"pid": interrupt(run.path)}
 
 
-def _resume(desk: AppState, run: LiveRun, given: dict[str, Any]) -> dict[str, Any]:
-    workers = given.get("workers", 0)
+def _resume(state: AppState, run: LiveRun, body: dict[str, Any]) -> dict[str, Any]:
+    workers = body.get("workers", 0)
     if isinstance(workers, bool) or not isinstance(workers, int) or not 0 <= workers <= 4096:
         raise UserError(f"workers is {workers!r}: a whole number is needed, 0 for one a processor")
-    return {"pid": desk.resumed.start(run.place, run.record, _text(given, "executor"), workers)}
+    return {"pid": state.resumed.start(run.path, run.record, _text(body, "executor"), workers)}
 
 
-def _raise_budget(desk: AppState, run: LiveRun, given: dict[str, Any]) -> dict[str, Any]:
-    name = _text(given, "budget")
-    value = raise_budget(run.place, run.record, name, given.get("value"))
+def _raise_budget(state: AppState, run: LiveRun, body: dict[str, Any]) -> dict[str, Any]:
+    name = _text(body, "budget")
+    value = raise_budget(run.path, run.record, name, body.get("value"))
     return {"budget": name, "unit": BUDGETS[name], "value": value}
 
 
-def _text(given: dict[str, Any], name: str) -> str:
-    value = given.get(name)
+def _text(body: dict[str, Any], name: str) -> str:
+    value = body.get(name)
     if not isinstance(value, str):
         raise UserError(f"{name} is missing, or no text")
     return value
@@ -302,7 +302,7 @@ def _change(change: Change) -> Callable[[Request], Any]:
             raise UserError(f"the request is no JSON: {error}") from error
         if not isinstance(given, dict):
             raise UserError("the request is no JSON object")
-        return JSONResponse(await run_in_threadpool(lambda: change(desk_of(request), run_of(request), given)))
+        return JSONResponse(await run_in_threadpool(lambda: change(app_state(request), run_of(request), given)))
 
     return endpoint
 

@@ -45,7 +45,7 @@ _RUN = "from vulcan.cli.main import run; run()"
 class RunStatus:
     """The state of a run, and the actions it allows.
 
-    `state` is `running`, `finished`, `interrupted`, `error`, `asked` (it waits for replies to its prompts), or `left`
+    `state` is `running`, `finished`, `interrupted`, `error`, `asked` (waiting for replies to its prompts), or `crashed`
     (its process is gone, and no exit was recorded). `message` is that of an error.
     """
 
@@ -59,7 +59,7 @@ class RunStatus:
 
     @property
     def can_resume(self) -> bool:
-        return self.state in ("interrupted", "error", "left")
+        return self.state in ("interrupted", "error", "crashed")
 
     def document(self) -> StatusDocument:
         return {
@@ -82,7 +82,7 @@ def run_status(run: Path, record: RunRecord, holder: LockOwner | None) -> RunSta
         return RunStatus("asked")
     if stopped is not None:
         return RunStatus(stopped.reason, stopped.message)
-    return RunStatus("left")
+    return RunStatus("crashed")
 
 
 class Resumed:
@@ -98,17 +98,20 @@ class Resumed:
         with self._lock:
             status = run_status(run, record, lock_owner(run))
             if not status.can_resume:
-                raise UserError(f"{run.name} is {status.state}: only a search that was stopped can be gone on with")
+                raise UserError(f"{run.name} is {status.state}: only a stopped search can be resumed")
             begun = self._processes.get(run)
             if begun is not None and begun.poll() is None:  # started, but has not locked the run yet
-                raise UserError(f"{run.name} is gone on with already, by process {begun.pid}")
+                raise UserError(f"{run.name} is already being resumed by process {begun.pid}")
             options = ["--executor", executor, "--workers", str(workers)]
             try:
                 with open(run / LOG, "ab") as log:
                     process = subprocess.Popen(
                         [sys.executable, "-P", "-c", _RUN, "resume", *options, "--", str(run.resolve())],
-                        stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
-                    )  # fmt: skip
+                        stdin=subprocess.DEVNULL,
+                        stdout=log,
+                        stderr=log,
+                        start_new_session=True,
+                    )
             except OSError as error:
                 raise UserError(f"cannot go on with {run.name}: {error.strerror or error}") from error
             self._processes[run] = process

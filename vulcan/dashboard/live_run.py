@@ -103,9 +103,9 @@ class LogLine:
 class LiveRun:
     """A run that is read incrementally on `refresh`. Thread-safe."""
 
-    def __init__(self, place: Path) -> None:
-        self.place = place
-        self.name = place.name
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.name = path.name
         self.lock = threading.RLock()
         """Hold it to read several values that must be consistent."""
         self._forget()
@@ -115,7 +115,7 @@ class LiveRun:
         self.lines: list[dict[str, Any]] = []
         """Candidate rows in order; `text` is what the filter searches."""
         self.log: list[LogLine] = []
-        self.begun = self.last = ""
+        self.started_at = self.last = ""
         self.row = 0
         self.costs = Costs()
         self._best: CandidateJudged | None = None
@@ -128,24 +128,24 @@ class LiveRun:
     def refresh(self) -> None:
         """Read what was written since the last call. Raises UserError where the run cannot be read."""
         with self.lock:
-            stamp = stamp_of(self.place)
+            stamp = stamp_of(self.path)
             if stamp == self._stamp:
                 return
             if self._stamp and stamp[:1] != self._stamp[:1]:  # the file was replaced, as by a repair
                 self._forget()
-            with closing(open_store(self.place)) as store:
+            with closing(open_store(self.path)) as store:
                 known = len(self.lines)
                 for row, time, event in store.numbered(self.row):
                     self._add(row, time, event)
                 if new := self.lines[known:]:  # a reply is stored before the candidate parsed from it
                     _name_models(new, store.answered_by(min(line["proposal"] for line in new)))
-                self.costs = Costs(*store.spent())
+                self.costs = Costs(*store.call_totals())
             self._stamp = stamp
 
     def _add(self, row: int, time: str, event: Event) -> None:
         self.record.add(event)
         self.row, self.last = row, time
-        self.begun = self.begun or time
+        self.started_at = self.started_at or time
         if isinstance(event, CandidateJudged):
             self._judged(event, time)
         text = log_line(event)
@@ -165,7 +165,7 @@ class LiveRun:
 
     def status(self) -> RunStatus:
         """Return the current status of the run."""
-        return run_status(self.place, self.record, lock_owner(self.place))
+        return run_status(self.path, self.record, lock_owner(self.path))
 
     def after(self, row: int) -> list[LogLine]:
         """Return the next log lines after a row, oldest first, at most one message's worth."""
@@ -194,13 +194,13 @@ class LiveRun:
         verdicts = self._verdicts
         return {
             "run": self.name,
-            "path": str(self.place),
+            "path": str(self.path),
             "task": config.get("task"),
             "objective": config.get("objective"),
             "model": list(config.get("model") or ()),
             "strategy": config.get("strategy"),
             "seed": config.get("seed"),
-            "begun": self.begun,
+            "begun": self.started_at,
             "last": self.last,
             "row": self.row,
             "status": status.document(),
@@ -273,7 +273,7 @@ class LiveRun:
         """Return the reply that a candidate was parsed from; None for one that no model wrote."""
         if judged.origin != "model":
             return None
-        with closing(open_store(self.place)) as store:
+        with closing(open_store(self.path)) as store:
             return store.call(judged.proposal, judged.turn)
 
     def children_of(self, candidate: int) -> list[int]:
@@ -294,12 +294,12 @@ def _name_models(lines: Iterable[dict[str, Any]], models: Mapping[tuple[int, int
         line["text"] = " ".join((*map(str, words), *line["rules"])).lower()
 
 
-def stamp_of(place: Path) -> Stamp:
+def stamp_of(path: Path) -> Stamp:
     """Return inode, size and mtime of the run's file and of its write-ahead log; the file's inode is first."""
     found: list[int] = []
     for name in (FILE, f"{FILE}-wal"):
         try:
-            status = (place / name).stat()
+            status = (path / name).stat()
         except OSError:
             found += [0, 0, 0]
             continue

@@ -66,9 +66,9 @@ def interrupt(run: Path) -> int:
 
 def _holds(pid: int, file: tuple[int, int]) -> bool:
     """Check whether a process has the file open and locked."""
-    place = _PROCESSES / str(pid) / "fd"
+    directory = _PROCESSES / str(pid) / "fd"
     try:
-        numbers = list(place.iterdir())
+        numbers = list(directory.iterdir())
     except OSError:  # no such process, not ours, or a system without /proc
         return False
     for number in numbers:

@@ -71,7 +71,9 @@ class Playground:
             "verdict": "rejected" if rejected_late else "accepted",
             "violations": [],
             "message": reading.feedback if rejected_late else "",
-            "warnings": [_finding(source, w) for w in policy.warnings] if isinstance(policy, Policy) else [],
+            "warnings": [_finding(source, w) for w in (*policy.warnings, *policy.ranking_warnings)]
+            if isinstance(policy, Policy)
+            else [],
             "operations": _operations(policy, task),
             "parameters": dict(policy.parameters),
             "size": policy.size,

@@ -17,7 +17,7 @@ from vulcan.results.run import score_of
 from vulcan.store import RunRecord
 from vulcan.store.runs import run_directories
 
-_KEPT = 16
+_MAX_CACHED = 16
 """Number of runs cached in memory: the most recently used."""
 
 
@@ -42,34 +42,34 @@ class Runs:
         self._lock = threading.Lock()
         self._reader = ThreadPoolExecutor(1, thread_name_prefix="vulcan-reader")
 
-    def places(self) -> dict[str, Path]:
+    def paths(self) -> dict[str, Path]:
         """Return the path of every run by the name of its directory."""
-        found = {place.name: place for place in run_directories(self.directory)}
+        found = {path.name: path for path in run_directories(self.directory)}
         if self._one is not None:
             found[self._one.name] = self._one
         return found
 
     def get(self, name: str) -> LiveRun:
         """Return a run, read up to date. Raises UserError for an unknown or unreadable run."""
-        places = self.places()
+        places = self.paths()
         if name not in places:
             raise UserError(f"no run {name[:80]!r} in {self.directory}{did_you_mean(name, places)}")
         with self._lock:
             run = self._watched.get(name) or LiveRun(places[name])
             self._watched[name] = run
             self._watched.move_to_end(name)
-            while len(self._watched) > _KEPT:
+            while len(self._watched) > _MAX_CACHED:
                 self._watched.popitem(last=False)
         run.refresh()
         return run
 
     def lines(self) -> list[RunLine]:
         """Return a line for every run, newest first. Unread runs are read in the background, for the next call."""
-        found = [self._line(name, place) for name, place in self.places().items()]
+        found = [self._line(name, path) for name, path in self.paths().items()]
         return sorted(found, key=lambda line: (line["begun"] or "9", line["run"]), reverse=True)
 
-    def _line(self, name: str, place: Path) -> RunLine:
-        stamp = stamp_of(place)
+    def _line(self, name: str, path: Path) -> RunLine:
+        stamp = stamp_of(path)
         with self._lock:
             known = self._read.get(name)
             if (known is None or known.stamp != stamp) and name not in self._asked:
@@ -79,7 +79,7 @@ class Runs:
             return _about(name, None, _unread("reading"))
         if known.line["status"] is not None:  # unreadable
             return known.line
-        return {**known.line, "status": run_status(place, known.record, lock_owner(place)).document()}
+        return {**known.line, "status": run_status(path, known.record, lock_owner(path)).document()}
 
     def _take(self, name: str, stamp: Stamp) -> None:
         try:
@@ -109,7 +109,7 @@ def _about(name: str, run: LiveRun | None, status: StatusDocument | None) -> Run
     baseline = record.best_baseline("train")
     return {
         "run": name,
-        "begun": run.begun if run is not None else "",
+        "begun": run.started_at if run is not None else "",
         "task": record.config.get("task"),
         "model": list(record.config.get("model") or ()),
         "candidates": len(record.candidates),

@@ -33,7 +33,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from vulcan.dashboard import api
-from vulcan.dashboard.api import AppState, desk_of, error_line, number_of, run_of
+from vulcan.dashboard.api import AppState, app_state, error_line, number_of, run_of
 from vulcan.dashboard.control import BUDGETS
 from vulcan.dashboard.live_run import LiveRun
 from vulcan.dashboard.playground import instances_for, seed_of
@@ -112,7 +112,7 @@ class Guard:
         if "token" in given and reads:
             if not _same(given["token"], self._keys.token):
                 return _refusal("the token is wrong: open the address that `vulcan ui` has printed")
-            return self._welcome(scope["path"], given)
+            return self._authenticate(scope["path"], given)
         cookies = cookie_parser(headers.get("cookie", ""))
         if not _same(cookies.get(self._keys.cookie, ""), self._keys.session):
             return _refusal("not let in: open the address that `vulcan ui` has printed; each start has another one")
@@ -128,7 +128,7 @@ class Guard:
             return PlainTextResponse(f"a request has at most {MAX_BODY} bytes, and says how many", 413)
         return None
 
-    def _welcome(self, path: str, given: dict[str, str]) -> Response:
+    def _authenticate(self, path: str, given: dict[str, str]) -> Response:
         """Set the cookie, and reload through the page: a strict cookie is not sent after a link from elsewhere."""
         rest = urlencode({name: value for name, value in given.items() if name != "token"})
         there = html.escape(quote("/" + path.lstrip("/")) + (f"?{rest}" if rest else ""), quote=True)
@@ -167,7 +167,7 @@ def _page(request: Request, template: str, status: int = 200, **values: Any) -> 
 
 
 def _runs(request: Request) -> Response:
-    return _page(request, "runs.html.j2", directory=str(desk_of(request).runs.directory))
+    return _page(request, "runs.html.j2", directory=str(app_state(request).runs.directory))
 
 
 def _run(request: Request) -> Response:
@@ -183,12 +183,19 @@ def _candidate(request: Request) -> Response:
     with run.lock:
         record = run.record
         return _page(
-            request, "candidate.html.j2",
-            run=run.name, doc=candidate_document(record, judged, reply), reply=reply.reply if reply else None,
-            meaning=MEANINGS[judged.verdict], operator=record.proposals[judged.proposal].operator,
-            difference=difference(record, number).splitlines(), instances=_beside(run),
-            ancestors=_ancestors(run, number), children=run.children_of(number), last=len(record.candidates),
-        )  # fmt: skip
+            request,
+            "candidate.html.j2",
+            run=run.name,
+            doc=candidate_document(record, judged, reply),
+            reply=reply.reply if reply else None,
+            meaning=MEANINGS[judged.verdict],
+            operator=record.proposals[judged.proposal].operator,
+            difference=difference(record, number).splitlines(),
+            instances=_beside(run),
+            ancestors=_ancestors(run, number),
+            children=run.children_of(number),
+            last=len(record.candidates),
+        )
 
 
 def _beside(run: LiveRun) -> dict[tuple[str, str], Any]:
@@ -214,11 +221,15 @@ def _playground(request: Request) -> Response:
         best = run.best()
         begun_with = start or (best.candidate if best else 0)
         return _page(
-            request, "playground.html.j2",
-            run=run.name, source=seed_of(run.record, start or None), begun_with=begun_with,
-            instances=instances_for(run.record), task=run.record.config["task"],
+            request,
+            "playground.html.j2",
+            run=run.name,
+            source=seed_of(run.record, start or None),
+            begun_with=begun_with,
+            instances=instances_for(run.record),
+            task=run.record.config["task"],
             objective=run.record.config["objective"],
-        )  # fmt: skip
+        )
 
 
 def failed(request: Request, error: UserError) -> Response:
@@ -266,8 +277,8 @@ def _failed(request: Request, error: Exception) -> Response:
 _HOST = "127.0.0.1"
 
 
-def serve(runs: Path, run: Path | None, port: int, told: Callable[[str], None], *, browser: bool) -> None:
-    """Serve until interrupted. `told` is called with the address. Raises UserError where the port is taken.
+def serve(runs: Path, run: Path | None, port: int, announce: Callable[[str], None], *, browser: bool) -> None:
+    """Serve until interrupted. `announce` is called with the address. Raises UserError where the port is taken.
 
     Port 0 picks any free one. A run that is named is read before its address is reported: its page loads at once.
     """
@@ -285,7 +296,7 @@ def serve(runs: Path, run: Path | None, port: int, told: Callable[[str], None], 
             timeout_graceful_shutdown=1,  # event streams never end by themselves
             ws="none",
         )
-        told(address)
+        announce(address)
         desk.runs.lines()  # start reading the runs in the background
         if browser:
             webbrowser.open(address)

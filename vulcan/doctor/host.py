@@ -17,10 +17,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from vulcan import __version__
-from vulcan.doctor.attacks.attack import Attack, Result, stopper, targets
+from vulcan.doctor.attacks.attack import Attack, AttackResult, stopper, targets
 from vulcan.doctor.attacks.in_program import ForkedRange
 from vulcan.doctor.attacks.local_ray import Listener, listeners
-from vulcan.doctor.attacks.outliving import outlives_its_keeper
+from vulcan.doctor.attacks.outliving import outlives_parent
 from vulcan.doctor.attacks.suite import key_in_environment
 from vulcan.doctor.attacks.system import SYSTEM_ATTACKS
 from vulcan.documents.host import (
@@ -91,23 +91,24 @@ def check_defences() -> Iterator[DefenceCheck]:
     """Test the layers one by one, each in a separate child."""
     attacks = {attack.name: attack for attack in SYSTEM_ATTACKS}
     with key_in_environment(), targets() as given:
-        with ForkedRange(given) as arena:
+        with ForkedRange(given, weak_host=True) as arena:  # only to be asked what it has
             defences = arena.start()
+        is_weak = bool(defences.missing_for_free_programs)
         for layer, name in _TRIED_BY.items():
-            yield _trial(layer, attacks[name], given)
+            yield _trial(layer, attacks[name], given, is_weak)
     privileges = defences.no_new_privileges
     yield DefenceCheck(Layer.NO_NEW_PRIVILEGES, privileges, "PR_SET_NO_NEW_PRIVS", "set" if privileges else "refused")
-    survived = outlives_its_keeper("evaluator")
+    survived = outlives_parent("evaluator")
     seen = "it lives on" if survived else "it died with it"
     yield DefenceCheck(Layer.PARENT_DEATH, not survived, "outlive a keeper that is killed", seen)
 
 
-def _trial(layer: Layer, attack: Attack, given: Mapping[str, object]) -> DefenceCheck:
+def _trial(layer: Layer, attack: Attack, given: Mapping[str, object], is_weak: bool) -> DefenceCheck:
     if layer is Layer.UNPRIVILEGED and os.geteuid() != 0:
         return DefenceCheck(layer, True, "who runs Vulcan", f"user {os.geteuid()}, not root")
     others = (other for other in attack.stopped_by if other != layer and isinstance(other, Layer))
     try:
-        with ForkedRange(given, Layers.without(*others)) as arena:
+        with ForkedRange(given, Layers.without(*others), weak_host=is_weak) as arena:
             evidence = arena.carry_out(attack)
     except UserError as error:
         return DefenceCheck(layer, False, attack.name, str(error))
@@ -136,7 +137,7 @@ def host_document(runs: Path) -> HostDocument:
         tried = list(check_defences())
         ray = _ray(runtime)
     disk, kernels, model = _disk(runs), _kernels(), _model()
-    problems = [*_problems_of(tried), *_problems_of_places(disk, kernels), *_problems_of_others(ray, model)]
+    problems = [*_problems_of(tried), *_problems_of_directories(disk, kernels), *_problems_of_services(ray, model)]
     return {
         "ok": not any(problem["blocks"] == "everything" for problem in problems),
         "free_programs": not {trial.layer for trial in tried if not trial.holds} & FOR_PROGRAMS,
@@ -160,7 +161,7 @@ def host_document(runs: Path) -> HostDocument:
     }
 
 
-def attacks_document(results: list[Result]) -> AttacksDocument:
+def attacks_document(results: list[AttackResult]) -> AttacksDocument:
     """Return the results of the attacks as a document."""
     stopped = sum(result.stopped for result in results)
     return {
@@ -193,13 +194,13 @@ _ADVICE = {
 }
 
 
-def _problems_of_places(disk: list[DirectoryDocument], kernels: KernelCache) -> Iterator[HostProblem]:
-    for place in disk:
-        if not place["writable"]:
+def _problems_of_directories(disk: list[DirectoryDocument], kernels: KernelCache) -> Iterator[HostProblem]:
+    for directory in disk:
+        if not directory["writable"]:
             advice = "name another by --runs-dir or VULCAN_CACHE_DIR"
-            yield {"problem": f"{place['path']} cannot be written", "blocks": "everything", "advice": advice}
-        elif place["free_bytes"] < _MIN_FREE:
-            what = f"{place['path']} has {place['free_bytes'] >> 20} MiB left"
+            yield {"problem": f"{directory['path']} cannot be written", "blocks": "everything", "advice": advice}
+        elif directory["free_bytes"] < _MIN_FREE:
+            what = f"{directory['path']} has {directory['free_bytes'] >> 20} MiB left"
             yield {"problem": what, "blocks": "nothing", "advice": "make room before a long search"}
     if kernels["error"]:
         advice = "name another place by VULCAN_CACHE_DIR"
@@ -254,7 +255,7 @@ def _answers(url: str) -> bool:
     return True
 
 
-def _problems_of_others(ray: RayDocument, model: DefaultModel) -> Iterator[HostProblem]:
+def _problems_of_services(ray: RayDocument, model: DefaultModel) -> Iterator[HostProblem]:
     if not ray["available"]:
         advice = "searches go on without it, or are told --executor local"
         if ray["address"]:
@@ -274,7 +275,7 @@ def _variables() -> list[str]:
 
 
 def _disk(runs: Path) -> list[DirectoryDocument]:
-    return [_place("runs", runs), _place("cache", _cache())]
+    return [_directory("runs", runs), _directory("cache", _cache())]
 
 
 def _cache() -> Path:
@@ -284,8 +285,8 @@ def _cache() -> Path:
         return Path(os.environ.get("VULCAN_CACHE_DIR", ""))
 
 
-def _place(what: str, path: Path) -> DirectoryDocument:
-    there = next((place for place in (path.resolve(), *path.resolve().parents) if place.exists()), Path("/"))
+def _directory(what: str, path: Path) -> DirectoryDocument:
+    there = next((parent for parent in (path.resolve(), *path.resolve().parents) if parent.exists()), Path("/"))
     return {
         "name": what,
         "path": str(path),

@@ -41,6 +41,22 @@ class HistoryQueryDocument(TypedDict):
     query: Annotated[str, "the query's name"]
 
 
+class EventCost(TypedDict):
+    """A handler of an event, and what it may take."""
+
+    event: Annotated[str, "the event's name"]
+    operations: Annotated[int, "bound on the operations of a call"]
+
+
+class VariableDocument(TypedDict):
+    """State that a policy keeps between calls."""
+
+    name: Annotated[str, "as it is read, such as `policy.weight`"]
+    kind: Annotated[str, "`register`, `array` or `field`"]
+    initial: Annotated[float, "the value that it starts with"]
+    length: Annotated[int | None, "the elements of an array"]
+
+
 class PlanDocument(TypedDict):
     """What a policy needs, of all its functions together."""
 
@@ -48,6 +64,8 @@ class PlanDocument(TypedDict):
     features: Annotated[list[str], "the features that it reads"]
     statistics: Annotated[list[StatisticCost], "the statistics that it reads"]
     history: Annotated[list[HistoryQueryDocument], "the histories that it queries"]
+    events: Annotated[list[EventCost], "the events that it handles"]
+    state: Annotated[list[VariableDocument], "the state that it keeps"]
     operations: Annotated[int, "bound on the operations of a call, of the function that takes the most"]
     operations_limit: Annotated[int, "the task's limit of operations"]
     bytes_per_entity: Annotated[int, "memory of each entity"]
@@ -109,7 +127,7 @@ class PolicyMean(TypedDict):
     """The means of a policy over the instances; the other keys are the task's metrics."""
 
     policy: Annotated[str, "the policy's name"]
-    kind: Annotated[str, "`candidate`, `baseline` or `bound`"]
+    kind: Annotated[str, "`candidate`, `baseline` or `bound` (in tables: oracle)"]
     score: Annotated[float, "higher is better"]
 
 
@@ -120,7 +138,7 @@ class EvalRow(PolicyMean):
 
 
 class EvalDocument(TypedDict):
-    """A policy and every known policy on each instance.
+    """The policies given, and every known policy, on each instance.
 
     For `cache_eviction` the metrics are `miss_ratio`, `byte_miss_ratio`, `requests`, `bytes`, `misses`, `missed_bytes`
     and `bypassed`.
@@ -192,20 +210,99 @@ class ObjectiveDocument(TypedDict):
     references: Annotated[list[str], "baselines that scores are taken relative to"]
 
 
+class FeatureDocument(TypedDict):
+    """The declaration of a feature."""
+
+    name: Annotated[str, "its name"]
+    type: Annotated[Literal["int", "float", "bool"], "the type of its values"]
+    unit: Annotated[str, "unit of measurement"]
+    low: Annotated[float, "the smallest value"]
+    high: Annotated[float, "the largest value"]
+    meaning: Annotated[str, "what it is"]
+    unknown: Annotated[float, "the value where it is not known"]
+    resolution: Annotated[int, "significant digits of its values"]
+
+
+class FunctionFeature(FeatureDocument):
+    """A feature of a function, as a policy reads it."""
+
+    reads: Annotated[str, "how a program names it"]
+    observed: Annotated[str | None, "the occasion at which its statistics observe, `null` for every event"]
+
+
+class MechanismDocument(TypedDict):
+    """A way in which a function's result is used."""
+
+    name: Annotated[str, "its name"]
+    meaning: Annotated[str, "what happens with the result"]
+
+
+class HookArgument(TypedDict):
+    """An argument of a hook: a number, which is a `feature`, or a record with `features`."""
+
+    feature: NotRequired[Annotated[FeatureDocument, "the number"]]
+    name: NotRequired[Annotated[str, "the record's name"]]
+    meaning: NotRequired[Annotated[str, "what the record is"]]
+    features: NotRequired[Annotated[list[FeatureDocument], "the record's fields"]]
+
+
+class HookDocument(TypedDict):
+    """A hook of a free-Python policy."""
+
+    name: Annotated[str, "its name"]
+    arguments: Annotated[list[HookArgument], "its arguments"]
+    meaning: Annotated[str, "when it is called"]
+    returns: Annotated[Literal["nothing", "int", "bool"], "the type of its result"]
+    result: Annotated[str, "what its result means"]
+    optional: Annotated[bool, "whether a policy may omit it"]
+
+
+class PropertyDeclaration(TypedDict):
+    """A property that can be proved, as the task declares it."""
+
+    name: Annotated[str, "its name"]
+    kind: Annotated[
+        Literal["bounded", "nondecreasing", "nonincreasing", "independent", "holds"], "the form of the claim"
+    ]
+    meaning: Annotated[str, "what it says"]
+    subject: Annotated[str | None, "the feature that it is about"]
+    low: Annotated[float | None, "lower bound of the result"]
+    high: Annotated[float | None, "upper bound of the result"]
+    required: Annotated[bool, "whether a search rejects a policy that breaks it"]
+    claim: Annotated[str | None, "the condition that holds"]
+    when: Annotated[str | None, "the condition under which it applies"]
+    function: Annotated[str | None, "the function that it is about, `null` for the main one"]
+
+
+class SettingDeclaration(TypedDict):
+    """A setting of a task."""
+
+    name: Annotated[str, "its name"]
+    type: Annotated[Literal["text", "int", "float", "flag"], "the type of its value"]
+    meaning: Annotated[str, "what it does"]
+    default: Annotated[Any, "its default"]
+    repeatable: Annotated[bool, "whether it may be given several times"]
+    choices: Annotated[list[str], "the values that it takes; empty for any"]
+
+
 class FunctionInterface(TypedDict):
     """A function that a policy has to define."""
 
     kind: Annotated[str, "`rank`, `value` or `program`"]
     function: Annotated[str, "its name"]
     arguments: Annotated[list[str], "names of its arguments"]
-    features: Annotated[
-        list[dict[str, Any]],
-        "`reads` (how a program names it), `name`, `type`, `unit`, `low`, `high`, `meaning`, `unknown`, `resolution` "
-        "and `observed`: the occasion at which its statistics observe, `null` for every event",
-    ]
+    features: Annotated[list[FunctionFeature], "what it may read"]
     returns: Annotated[str, "what it returns"]
-    mechanisms: Annotated[list[dict[str, Any]], "how its result is used: the declaration of each mechanism"]
-    hooks: NotRequired[Annotated[list[dict[str, Any]], "of free Python: the declaration of each hook"]]
+    mechanisms: Annotated[list[MechanismDocument], "how its result is used"]
+    hooks: NotRequired[Annotated[list[HookDocument], "of free Python: each hook"]]
+
+
+class EventDocument(TypedDict):
+    """An event that a policy may handle."""
+
+    event: Annotated[str, "its name, and that of its handler"]
+    arguments: Annotated[list[str], "of its handler"]
+    meaning: Annotated[str, "when it happens"]
 
 
 class TaskDocument(FunctionInterface):
@@ -214,9 +311,10 @@ class TaskDocument(FunctionInterface):
     task: Annotated[str, "its name"]
     summary: Annotated[str, "what it is about"]
     others: Annotated[list[FunctionInterface], "further functions"]
+    events: Annotated[list[EventDocument], "events that a policy may handle, to change its own state"]
     objectives: Annotated[list[ObjectiveDocument], "the first is the default"]
-    properties: Annotated[list[dict[str, Any]], "the declaration of each property that can be proved"]
-    settings: Annotated[list[dict[str, Any]], "the declaration of each setting"]
+    properties: Annotated[list[PropertyDeclaration], "each property that can be proved"]
+    settings: Annotated[list[SettingDeclaration], "each setting"]
     operations: Annotated[int, "limit of the operations of a call"]
 
 

@@ -40,7 +40,7 @@ class SplitScores(TypedDict):
     instances: Annotated[list[str], "names of the instances"]
     best_baseline: Annotated[PolicyScore | None, "the baseline with the highest mean"]
     baselines: Annotated[dict[str, float], "the mean score of each baseline"]
-    bounds: Annotated[dict[str, float], "the mean score of each bound"]
+    bounds: Annotated[dict[str, float], "the mean score of each oracle"]
 
 
 class GeneralizationGap(TypedDict):
@@ -57,7 +57,9 @@ class InstanceScores(TypedDict):
     split: Annotated[Split, "the split that it belongs to"]
     winner: Annotated[float | None, "the winner's score"]
     best_baseline: Annotated[PolicyScore | None, "the best baseline on this instance"]
-    bound: Annotated[PolicyScore | None, "the best bound on this instance"]
+    bound: Annotated[
+        PolicyScore | None, "the best oracle on this instance: it knows the future, and is not always a proven bound"
+    ]
 
 
 class ScoresBySplit(TypedDict):
@@ -103,6 +105,7 @@ class RunDocument(TypedDict):
     state: Annotated[
         Literal["finished", "interrupted", "error", "open"], "`open` where the run has not stopped, or was killed"
     ]
+    headline: Annotated[str | None, "the result in a sentence, of the metric on test"]
     best: Annotated[Winner | None, "the winner"]
     train: Annotated[SplitScores | None, "scores on train; `null` for a split without instances"]
     validation: Annotated[SplitScores | None, "scores on validation"]
@@ -194,7 +197,11 @@ class RunRow(TypedDict):
     run: Annotated[str, "the name of its directory"]
     task: Annotated[str | None, "the task's name or path"]
     model: Annotated[list[str] | None, "the models"]
-    state: Annotated[str, "as in the summary of a run"]
+    state: Annotated[
+        str,
+        "`running`, `finished`, `interrupted`, `error`, `waiting` (for replies, with `--model ask`) or `crashed` (its "
+        "process is gone, and no stop is recorded)",
+    ]
     candidates: Annotated[int, "number of candidates"]
     best: Annotated[int | None, "the winner, or the best candidate so far"]
     train: Annotated[float | None, "its mean score on train"]
@@ -391,3 +398,23 @@ class ExportListDocument(ExportSubject):
     """The formats that `vulcan export --list` shows."""
 
     formats: Annotated[list[ExportFormat], "each format"]
+
+
+class RepairedFile(TypedDict):
+    """A file of a run that was written again."""
+
+    file: Annotated[str, "its path"]
+    damage: Annotated[str, "what was wrong with it"]
+    kept_as: Annotated[str | None, "the path of the damaged file, if there was one"]
+    replies: Annotated[int, "replies that are now in the run"]
+    lines_lost: Annotated[int, "unreadable lines of the journal"]
+    replies_left_out: Annotated[
+        int, "in a run that is answered by hand: replies after the first lost one, which are asked for again"
+    ]
+
+
+class RepairDocument(TypedDict):
+    """What `vulcan repair` did."""
+
+    run: Annotated[str, "the run's directory"]
+    repaired: Annotated[list[RepairedFile], "each file that was written again; empty where there was no damage"]

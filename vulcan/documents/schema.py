@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import types
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, NotRequired, Union, get_args, get_origin, get_type_hints, is_typeddict
@@ -40,6 +40,7 @@ from vulcan.documents.run import (
     OpenedData,
     ProgressLine,
     QuestionDocument,
+    RepairDocument,
     RunDocument,
     RunsDocument,
     TellDocument,
@@ -60,6 +61,7 @@ DOCUMENTS: tuple[type, ...] = (
     CandidateDocument,
     ReportDocument,
     RunsDocument,
+    RepairDocument,
     EvalDocument,
     ExportDocument,
     ExportListDocument,
@@ -95,16 +97,16 @@ _SIMPLE: dict[Any, Schema] = {
 }
 
 
-def make_schema(*, closed: bool = False) -> Schema:
+def make_schema(documents: Sequence[type] = DOCUMENTS, *, closed: bool = False) -> Schema:
     """Return a JSON Schema that accepts any of the documents; each model is under `$defs` by its name.
 
     A document may have additional keys, as later versions add some; `closed` forbids them.
     """
-    models = {model.__name__: model for document in DOCUMENTS for model in models_of(document)}
+    models = {model.__name__: model for document in documents for model in models_of(document)}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "JSON documents of Vulcan",
-        "anyOf": [{"$ref": f"#/$defs/{document.__name__}"} for document in DOCUMENTS],
+        "anyOf": [{"$ref": f"#/$defs/{document.__name__}"} for document in documents],
         "$defs": {name: _object(model, closed) for name, model in sorted(models.items())},
     }
 

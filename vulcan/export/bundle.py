@@ -28,7 +28,7 @@ class ExportCandidate:
 def find_candidate(run: Path, candidate: int | None = None) -> ExportCandidate:
     """Return the candidate of that number, or the winner, with its provenance. Raises UserError."""
     with closing(open_store(run)) as store:
-        record, date = RunRecord.of(store.events()), store.begun()
+        record, date = RunRecord.of(store.events()), store.started_at()
         chosen = _chosen(record, run, candidate)
         call = store.call(chosen.proposal, chosen.turn)
     task = find_task(record.config["task"])

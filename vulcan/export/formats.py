@@ -78,18 +78,18 @@ class BpfExporter:
 
 
 def _templates(task: Task) -> dict[str, str]:
-    place = task.directory / "export" / "bpf"
-    if not place.is_dir():
+    directory = task.directory / "export" / "bpf"
+    if not directory.is_dir():
         raise UserError(
             f"policies of the task {task.name!r} have no use in the kernel: its pack has no folder export/bpf"
         )
     try:
-        files = {path.name: path.read_text(encoding="utf-8") for path in sorted(place.iterdir()) if path.is_file()}
+        files = {path.name: path.read_text(encoding="utf-8") for path in sorted(directory.iterdir()) if path.is_file()}
     except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"task {task.name!r}: its templates in {place} cannot be read: {error}") from error
+        raise UserError(f"task {task.name!r}: its templates in {directory} cannot be read: {error}") from error
     programs = [name for name in files if name.endswith(".bpf.c")]
     if len(programs) != 1:
-        raise UserError(f"task {task.name!r}: one program *.bpf.c is needed in {place}, not {len(programs)}")
+        raise UserError(f"task {task.name!r}: one program *.bpf.c is needed in {directory}, not {len(programs)}")
     return files
 
 
@@ -99,8 +99,11 @@ def _settings(task: Task, provenance: Provenance) -> list[str]:
         value = provenance.settings.get(setting.name)
         value = setting.default if value is None else value
         if setting.choices and isinstance(value, str):
-            found.append(f"#define SETTING_{setting.name}_{re.sub('[^A-Za-z0-9]', '_', value)}".upper()
-                         .replace("#DEFINE", "#define"))  # fmt: skip
+            found.append(
+                f"#define SETTING_{setting.name}_{re.sub('[^A-Za-z0-9]', '_', value)}".upper().replace(
+                    "#DEFINE", "#define"
+                )
+            )
     return found
 
 
@@ -299,10 +302,12 @@ def export_policy(
 ) -> dict[str, str]:
     """Export a policy: the text of each file by name, the main one first.
 
-    `others` are exporters in addition to those of the task. Raises UserError, also for a policy in free Python if the
-    format does not support it.
+    `others` are exporters in addition to those of the task. Raises UserError, also for a policy in free Python or
+    with state if the format does not support it.
     """
     exporter = find_exporter(format, policy.task, others)
+    if isinstance(policy, Policy) and policy.program.uses_state:
+        raise UserError(f"this policy uses state, which cannot be exported as {format} yet; `vulcan show` prints it")
     if isinstance(policy, ProgramPolicy) and not exporter.takes_programs:
         raise UserError(
             f"task {policy.task.name!r}: its policies are free Python, which cannot be exported as {format}; "

@@ -22,7 +22,7 @@ def source_text(policy: Policy) -> str:
                 ast.Assign(targets=[ast.Name(id=name)], value=value)
                 | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
             ):
-                if ast.literal_eval(value) != policy.parameters[name]:
+                if repr(float(ast.literal_eval(value))) != repr(policy.parameters[name]):  # -0.0 is not 0.0
                     start = starts[value.lineno - 1] + value.col_offset
                     end = starts[(value.end_lineno or value.lineno) - 1] + (value.end_col_offset or 0)
                     text = text[:start] + repr(policy.parameters[name]).encode() + text[end:]
@@ -44,13 +44,11 @@ def policy_source(text: str) -> str:
     A source from a C comment has the same meaning but may differ in text: sequences that C would misread in a comment
     are spelled differently there.
     """
-    if MARKER in text:
-        return _in_module(text)
+    if HEADING in text and text.startswith("/*"):  # first, as a name in the policy may be what marks a module
+        return _in_comment(text)
     if CARD in text and text.lstrip().startswith("{"):
         return _in_card(text)
-    if HEADING in text and text.startswith("/*"):
-        return _in_comment(text)
-    return text
+    return _in_module(text) if MARKER in text else text
 
 
 def _in_module(text: str) -> str:
@@ -82,8 +80,8 @@ def _in_card(text: str) -> str:
 
 
 def _in_comment(text: str) -> str:
-    _, _, behind = text.partition(f" * {HEADING}\n")
-    comment, end, _ = behind.partition("\n */")
-    if not end:
+    head, end, _ = text.partition("\n */")
+    _, _, comment = head.rpartition(f" * {HEADING}\n")  # the last: the policy's docstring, above, may have it too
+    if not end or not comment:
         return text
     return textwrap.dedent("\n".join(line[3:] for line in comment.split("\n"))).lstrip("\n") + "\n"

@@ -72,8 +72,8 @@ class Probe:
             shared[_key(atom)] = _drawn(rng, atom)
         for name, feature in self._words.task.signature.features():
             known = self._words.atom(ir.Read(name))
-            for place in (f"{name}.{scope}.{edge}" for scope in ("system", "population") for edge in _EDGES):
-                shared[place] = self._entity_value(rng, known, shared) if known else _any_value(rng, feature)
+            for name_in_scope in (f"{name}.{scope}.{edge}" for scope in ("system", "population") for edge in _EDGES):
+                shared[name_in_scope] = self._entity_value(rng, known, shared) if known else _any_value(rng, feature)
         return [self._member(rng, shared) for _ in range(_MEMBERS)]
 
     def _member(self, rng: random.Random, shared: Mapping[str, float]) -> dict[str, float]:
@@ -139,7 +139,7 @@ def _compiled(e: ir.Expression, parameters: Mapping[str, float]) -> _Function:
             return _found(statistic)
         case ir.Query(history, query):
             return operator.itemgetter(f"{history}.{query}")
-        case ir.Local() | ir.Call():
+        case ir.Local() | ir.Call() | ir.Cell() | ir.Element() | ir.Draw():
             raise ValueError(f"{e} has no value outside of its program")
     parts = [_compiled(part, parameters) for part in ir.children(e)]
     if isinstance(e, ir.Choose):

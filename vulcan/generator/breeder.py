@@ -25,7 +25,7 @@ from vulcan.anvil.rewrite.traversal import expression_size, from_below, with_chi
 from vulcan.anvil.unparse import emit_source
 from vulcan.generator.behaviour import Behaviour, Probe
 from vulcan.generator.draft import PolicyDraft
-from vulcan.generator.expression_tree import is_constant, is_larger, operate, places
+from vulcan.generator.expression_tree import is_constant, is_larger, operate, subexpressions
 from vulcan.generator.normal_form import flatten, has_idle_part, tidy
 from vulcan.generator.operators import CROSSOVERS, MUTATIONS
 from vulcan.generator.random_programs import fresh, simplest
@@ -114,7 +114,7 @@ def _returned(e: ir.Expression) -> tuple[ir.Statement, ...]:
 
 def _most_repeated(e: ir.Expression) -> ir.Expression | None:
     """Return the smallest repeated part worth a local, for larger ones to use; the first on a tie."""
-    counts = Counter(part for _, part in places(e))
+    counts = Counter(part for _, part in subexpressions(e))
     found = [
         part for part, n in counts.items() if n > 1 and expression_size(part) >= _MIN_NAMED and not is_constant(part)
     ]
@@ -127,9 +127,9 @@ def _put(e: ir.Expression, old: ir.Expression, new: ir.Expression) -> ir.Express
     return with_children(e, tuple(_put(part, old, new) for part in ir.children(e)))
 
 
-def _free(name: str, taken: set[str]) -> str:
+def _free(name: str, used_names: set[str]) -> str:
     number, free = 1, name
-    while free in taken:
+    while free in used_names:
         number += 1
         free = f"{name}_{number}"
     return free
@@ -311,7 +311,7 @@ class Breeder:
             if operator == "crossover" and tried == _TRIES // 2:
                 operator = "mutate"  # no crossover of the two worked
             attempt = self._attempt(rng, [] if operator == "fresh" else parents, operator)
-            if attempt is None or not self._is_welcome(attempt, parents):
+            if attempt is None or not self._is_accepted(attempt, parents):
                 continue
             written = self._checked(attempt)
             if written is not None and written.policy.fingerprint not in prints:
@@ -381,7 +381,7 @@ class Breeder:
         focus = rng.choice(parts_of(genome.policy.program))
         return focus, PolicyDraft(rng, self._words, genome.parameters, names_of(genome.policy.program))
 
-    def _is_welcome(self, attempt: _Attempt, parents: Sequence[Genome]) -> bool:
+    def _is_accepted(self, attempt: _Attempt, parents: Sequence[Genome]) -> bool:
         """Check that it is small enough, mixes no more units than its parent, and behaves differently."""
         e, draft = attempt.expression, attempt.draft
         sizes = [expression_size(g.expression) for g in parents if g.expression is not None]

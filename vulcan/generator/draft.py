@@ -20,13 +20,13 @@ class PolicyDraft:
     rng: random.Random
     words: Vocabulary
     parameters: dict[str, float] = field(default_factory=dict)
-    taken: frozenset[str] = frozenset()
+    reserved_names: frozenset[str] = frozenset()
     """Names that a new parameter may not take: the locals and helpers of the program being edited."""
 
     def parameter(self, stem: str, value: float) -> ir.Parameter:
         """Add a parameter, rounded to three digits, named by the stem, with a number if that is taken."""
         name, number = stem, 1
-        while name in self.parameters or name in self.taken:
+        while name in self.parameters or name in self.reserved_names:
             number += 1
             name = f"{stem}_{number}"
         self.parameters[name] = rounded(value)

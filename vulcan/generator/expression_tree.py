@@ -8,7 +8,7 @@ from vulcan.anvil import ir
 from vulcan.anvil.rewrite.traversal import Path
 
 
-def places(e: ir.Expression, path: Path = ()) -> Iterator[tuple[Path, ir.Expression]]:
+def subexpressions(e: ir.Expression, path: Path = ()) -> Iterator[tuple[Path, ir.Expression]]:
     """Yield every part with its path, in pre-order.
 
     The value that a statistic looks for is not a part: nothing else fits there.
@@ -17,12 +17,12 @@ def places(e: ir.Expression, path: Path = ()) -> Iterator[tuple[Path, ir.Express
     if isinstance(e, ir.Occurrences):
         return
     for index, part in enumerate(ir.children(e)):
-        yield from places(part, (*path, index))
+        yield from subexpressions(part, (*path, index))
 
 
-def is_larger(e: ir.Expression, most: int) -> bool:
-    """Check whether the expression has more than `most` nodes, without counting further than that."""
-    return any(index >= most for index, _ in enumerate(places(e)))
+def is_larger(e: ir.Expression, limit: int) -> bool:
+    """Check whether the expression has more than `limit` nodes, without counting further than that."""
+    return any(index >= limit for index, _ in enumerate(subexpressions(e)))
 
 
 def at(e: ir.Expression, path: Path) -> ir.Expression:
@@ -33,7 +33,7 @@ def at(e: ir.Expression, path: Path) -> ir.Expression:
 
 def is_constant(e: ir.Expression) -> bool:
     varying = ir.Read | ir.Statistic | ir.Occurrences | ir.Query | ir.Local | ir.Call
-    return not any(isinstance(part, varying) for _, part in places(e))
+    return not any(isinstance(part, varying) for _, part in subexpressions(e))
 
 
 def operate(operation: str, *operands: ir.Expression) -> ir.Operate:

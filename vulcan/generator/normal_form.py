@@ -12,7 +12,7 @@ from vulcan.anvil import ir
 from vulcan.anvil.grammar import grammar
 from vulcan.anvil.rewrite.traversal import with_children
 from vulcan.generator.draft import PolicyDraft
-from vulcan.generator.expression_tree import is_constant, is_larger, operate, places
+from vulcan.generator.expression_tree import is_constant, is_larger, operate, subexpressions
 from vulcan.generator.units import constant
 
 MAX = 300
@@ -148,7 +148,7 @@ def has_idle_part(e: ir.Expression) -> bool:
     """Check whether an idle operation (comparison, division, subtraction, ...) has two equal operands."""
     return any(
         part.operands[0] == part.operands[1]
-        for _, part in places(e)
+        for _, part in subexpressions(e)
         if isinstance(part, ir.Compare) or (isinstance(part, ir.Operate) and part.operation in _IDLE)
     )
 

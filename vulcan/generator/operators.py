@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from vulcan.anvil import ir
 from vulcan.anvil.rewrite.traversal import Path, replaced
 from vulcan.generator.draft import PolicyDraft, rounded
-from vulcan.generator.expression_tree import at, is_constant, is_larger, operate, places
+from vulcan.generator.expression_tree import at, is_constant, is_larger, operate, subexpressions
 from vulcan.generator.random_programs import alternative
 from vulcan.generator.statistic_calls import alpha, changed, changed_occurrence, percentile, stream
 from vulcan.generator.terms import condition, factor, multiplied, of_unit, quantity, safe
@@ -31,7 +31,7 @@ def split_population(draft: PolicyDraft, e: ir.Expression) -> ir.Expression | No
     share = rounded(draft.rng.uniform(0.05, 0.95))
     edge = ir.Statistic("percentile", "population", feature, (share,))
     test = ir.Compare((draft.rng.choice(("<", ">")),), (ir.Read(feature), edge))
-    parts = [path for path, part in places(e) if not is_constant(part) and not isinstance(part, ir.Compare)]
+    parts = [path for path, part in subexpressions(e) if not is_constant(part) and not isinstance(part, ir.Compare)]
     path = () if not parts or draft.chance(_WHOLE) else draft.rng.choice(parts)
     old = at(e, path)
     if isinstance(old, ir.Compare):
@@ -45,7 +45,7 @@ Mutation = Callable[[PolicyDraft, ir.Expression], ir.Expression | None]
 
 def adjust_constants(draft: PolicyDraft, e: ir.Expression) -> ir.Expression | None:
     """Change one or two constants by log-normal steps, occasionally flipping the sign."""
-    found = [(path, c) for path, c in places(e) if isinstance(c, ir.Parameter) or _is_tunable(e, path, c)]
+    found = [(path, c) for path, c in subexpressions(e) if isinstance(c, ir.Parameter) or _is_tunable(e, path, c)]
     if not found:
         return None
     for path, old in draft.rng.sample(found, min(len(found), draft.pick(((3.0, 1), (1.0, 2))))):
@@ -61,7 +61,7 @@ def adjust_constants(draft: PolicyDraft, e: ir.Expression) -> ir.Expression | No
 
 def free_exponent(draft: PolicyDraft, e: ir.Expression) -> ir.Expression | None:
     """Raise a factor of a product to a free power, which replaces a root or logarithm around it."""
-    found = [path for path, part in places(e) if path and _role(e, path) in ("multiply", "divide")]
+    found = [path for path, part in subexpressions(e) if path and _role(e, path) in ("multiply", "divide")]
     found = [path for path in found if not is_constant(at(e, path)) and _operation(at(e, path)) != "power"]
     if not found:
         return None
@@ -119,7 +119,9 @@ def insert_term(draft: PolicyDraft, e: ir.Expression) -> ir.Expression | None:
 
 def delete_part(draft: PolicyDraft, e: ir.Expression) -> ir.Expression | None:
     """Delete a term, a factor, a function or a branch."""
-    found = [path for path, part in places(e) if isinstance(part, ir.Operate | ir.Choose) and not is_constant(part)]
+    found = [
+        path for path, part in subexpressions(e) if isinstance(part, ir.Operate | ir.Choose) and not is_constant(part)
+    ]
     if not found:
         return None
     path = draft.rng.choice(found)
@@ -151,7 +153,7 @@ def insert_branch(draft: PolicyDraft, e: ir.Expression) -> ir.Expression | None:
 
 def swap_feature(draft: PolicyDraft, e: ir.Expression) -> ir.Expression | None:
     """Replace a feature by another of its unit."""
-    found = [(path, leaf) for path, leaf in places(e) if isinstance(leaf, ir.Read | ir.Statistic | ir.Query)]
+    found = [(path, leaf) for path, leaf in subexpressions(e) if isinstance(leaf, ir.Read | ir.Statistic | ir.Query)]
     if not found:
         return None
     path, leaf = draft.rng.choice(found)
@@ -166,8 +168,10 @@ def swap_feature(draft: PolicyDraft, e: ir.Expression) -> ir.Expression | None:
 def change_statistic(draft: PolicyDraft, e: ir.Expression) -> ir.Expression | None:
     """Change a statistic's kind or arguments, or swap a feature and its statistic."""
     words = draft.words
-    statistics = [(path, leaf) for path, leaf in places(e) if isinstance(leaf, ir.Statistic | ir.Occurrences)]
-    plain = [(path, leaf) for path, leaf in places(e) if isinstance(leaf, ir.Read) and leaf.feature in words.streamed]
+    statistics = [(path, leaf) for path, leaf in subexpressions(e) if isinstance(leaf, ir.Statistic | ir.Occurrences)]
+    plain = [
+        (path, leaf) for path, leaf in subexpressions(e) if isinstance(leaf, ir.Read) and leaf.feature in words.streamed
+    ]
     if statistics and draft.chance(0.6):
         path, old = draft.rng.choice(statistics)
         if isinstance(old, ir.Occurrences):
@@ -186,7 +190,7 @@ def change_statistic(draft: PolicyDraft, e: ir.Expression) -> ir.Expression | No
 
 def add_scale(draft: PolicyDraft, e: ir.Expression) -> ir.Expression | None:
     """Add a feature on the result's own scale to the whole."""
-    used = [leaf for _, leaf in places(e)]
+    used = [leaf for _, leaf in subexpressions(e)]
     scale = [a.expression for a in draft.words.of("scale") if a.expression not in used]
     return operate("add", draft.rng.choice(scale), e) if scale else None
 
@@ -209,7 +213,7 @@ MUTATIONS: tuple[tuple[float, str, Mutation], ...] = (
 
 def _any_part(draft: PolicyDraft, e: ir.Expression) -> Path | None:
     """Return the path of a random part that is not a constant."""
-    found = [path for path, part in places(e) if not is_constant(part)]
+    found = [path for path, part in subexpressions(e) if not is_constant(part)]
     return draft.rng.choice(found) if found else None
 
 
@@ -240,12 +244,12 @@ _MAX_GRAFT = 25
 def graft(draft: PolicyDraft, one: ir.Expression, other: ir.Expression, parameters: Parameters) -> ir.Expression | None:
     """Replace a part of the first by a part of the second that has the same unit."""
     donors: dict[tuple[str, Unit | None], list[ir.Expression]] = {}
-    for path, part in places(other):
+    for path, part in subexpressions(other):
         if path and not is_constant(part) and not is_larger(part, _MAX_GRAFT) and not _is_open(part):
             key = _kind(part), unit_of(part, draft.words.units, parameters)
             donors.setdefault(key, []).append(part)
     pairs: list[tuple[Path, list[ir.Expression]]] = []
-    for path, part in places(one):
+    for path, part in subexpressions(one):
         if path and not is_constant(part):
             fitting = [d for d in donors.get((_kind(part), draft.unit(part)), []) if d != part]
             if fitting:
@@ -262,12 +266,14 @@ def insert_graft(
     """Multiply or divide the whole first by a factor or divisor of the second."""
     factors = [
         (parent.operation, part)
-        for _, parent in places(other)
+        for _, parent in subexpressions(other)
         if isinstance(parent, ir.Operate) and parent.operation in ("multiply", "divide")
         for part in parent.operands[1:]
         if not is_constant(part) and not is_larger(part, _MAX_GRAFT) and not _is_open(part)
     ]
-    factors = [(operation, part) for operation, part in factors if part not in [leaf for _, leaf in places(one)]]
+    factors = [
+        (operation, part) for operation, part in factors if part not in [leaf for _, leaf in subexpressions(one)]
+    ]
     if not factors:
         return None
     operation, part = draft.rng.choice(factors)
@@ -307,7 +313,7 @@ def average_constants(
     draft: PolicyDraft, one: ir.Expression, other: ir.Expression, parameters: Parameters
 ) -> ir.Expression | None:
     """Move each constant that both share by name to a random point on the line through its two values."""
-    shared = [part.name for _, part in places(one) if isinstance(part, ir.Parameter)]
+    shared = [part.name for _, part in subexpressions(one) if isinstance(part, ir.Parameter)]
     differing = [n for n in dict.fromkeys(shared) if n in parameters and parameters[n] != draft.parameters[n]]
     if not differing:
         return None

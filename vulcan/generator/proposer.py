@@ -127,9 +127,9 @@ def _all(part: ir.Module) -> set[str]:
     return own | _locals(part)
 
 
-def _free(name: str, taken: Iterable[str]) -> str:
+def _free(name: str, used_names: Iterable[str]) -> str:
     """Return the name, with a numeric suffix if it is taken."""
-    reserved = set(taken)
+    reserved = set(used_names)
     stem = name.rstrip("0123456789").rstrip("_") or name
     number, free = 2, name
     while free in reserved:

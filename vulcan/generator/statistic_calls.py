@@ -11,14 +11,24 @@ from vulcan.anvil.grammar.grammar import Scope
 from vulcan.generator.draft import PolicyDraft, rounded
 
 _OWN = (
-    (1.0, "recent"), (0.7, "window_avg"), (0.5, "avg"), (0.5, "min"), (0.5, "max"), (0.4, "window_percentile"),
+    (1.0, "recent"),
+    (0.7, "window_avg"),
+    (0.5, "avg"),
+    (0.5, "min"),
+    (0.5, "max"),
+    (0.4, "window_percentile"),
     (0.1, "latest"),
-)  # fmt: skip
+)
 _OF_INSTANT = ((4.0, "recent"), (0.5, "window_avg"), (0.5, "avg"))
 _OF_SYSTEM = (
-    (2.0, "min"), (2.0, "max"), (1.5, "avg"), (1.5, "window_percentile"), (1.0, "window_avg"), (0.5, "recent"),
+    (2.0, "min"),
+    (2.0, "max"),
+    (1.5, "avg"),
+    (1.5, "window_percentile"),
+    (1.0, "window_avg"),
+    (0.5, "recent"),
     (0.2, "latest"),
-)  # fmt: skip
+)
 """Weights of the kinds other than the moving average."""
 
 _RARELY = 0.4
@@ -83,7 +93,7 @@ def changed(draft: PolicyDraft, old: ir.Statistic) -> ir.Statistic:
     others = [name for name in others if name != old.kind]
     if others and (not old.arguments or draft.chance(0.25)):
         kind = draft.pick([(3.0 if name == "ewma" else 1.0, name) for name in others])
-        return replace(old, kind=kind, arguments=_kept(draft, old, kind))
+        return replace(old, kind=kind, arguments=_unchanged(draft, old, kind))
     return replace(old, arguments=_moved(draft, old))
 
 
@@ -115,7 +125,7 @@ def _length(draft: PolicyDraft, shortest: int = _MIN, longest: int = _MAX) -> fl
     return float(2 ** draft.rng.randint(int(math.log2(shortest)), int(math.log2(longest))))
 
 
-def _kept(draft: PolicyDraft, old: ir.Statistic, kind: str) -> tuple[float, ...]:
+def _unchanged(draft: PolicyDraft, old: ir.Statistic, kind: str) -> tuple[float, ...]:
     """Draw arguments of another kind; those that both kinds have stay the same."""
     names = [argument.name for argument in grammar.STATISTICS[old.kind].arguments]
     have = dict(zip(names, old.arguments, strict=True))
@@ -135,13 +145,13 @@ def _moved(draft: PolicyDraft, old: ir.Statistic) -> tuple[float, ...]:
     elif argument.whole:
         step = max(1.0, round(value * (draft.lognormal(0.7) - 1.0))) if draft.chance(0.5) else -max(1.0, value // 2)
         low = argument.low if argument.name == "k" else min(_MIN, value)
-        value = float(min(max(value + step, low), _most(draft, old, argument)))
+        value = float(min(max(value + step, low), _maximum(draft, old, argument)))
     else:
         value = rounded(min(max(value * draft.lognormal(0.7), argument.low), argument.most(old.scope)))
     return (*old.arguments[:index], value, *old.arguments[index + 1 :])
 
 
-def _most(draft: PolicyDraft, old: ir.Statistic, argument: grammar.StatisticArgument) -> float:
+def _maximum(draft: PolicyDraft, old: ir.Statistic, argument: grammar.StatisticArgument) -> float:
     if old.feature == draft.words.key:
         return argument.most(old.scope)
     return float(_EARLIEST if argument.name == "k" else max(_MAX, *old.arguments))

@@ -79,8 +79,12 @@ def _made(draft: PolicyDraft, maker: _Maker) -> UnitExpression:
         since = average(draft, atom.expression, 0.2)
         return UnitExpression(
             operate("subtract", other.expression, since),
-            maker.unit, 0.0, atom.high, atom.whole and isinstance(since, ir.Read), -atom.direction,
-        )  # fmt: skip
+            maker.unit,
+            0.0,
+            atom.high,
+            atom.whole and isinstance(since, ir.Read),
+            -atom.direction,
+        )
     if other is not None and atom.kind == "instant":
         gap = operate("abs", operate("subtract", atom.expression, other.expression))
         return UnitExpression(gap, maker.unit, 0.0, atom.high, atom.whole)

@@ -140,15 +140,15 @@ class _Inference:
             e.operation == "divide" and factors[1] is not None
         )
 
-    def alike(self, e: ir.Expression, found: list[Unit | None]) -> Unit | None:
-        known = [unit for unit in found if unit is not None]
+    def alike(self, e: ir.Expression, units: list[Unit | None]) -> Unit | None:
+        known = [unit for unit in units if unit is not None]
         if any(unit != known[0] for unit in known):
             self.clashes.append(e)
             return None
         return known[0] if known else None
 
-    def product(self, e: ir.Operate, found: list[Unit | None]) -> Unit | None:
-        left, right = found
+    def product(self, e: ir.Operate, units: list[Unit | None]) -> Unit | None:
+        left, right = units
         sign = 1.0 if e.operation == "multiply" else -1.0
         if right is None:
             return left

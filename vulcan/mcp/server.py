@@ -67,8 +67,8 @@ class Tools:
         self._runs = runs
         self._machines = ExecutionConfig("local", allow_unsandboxed=allow_unsandboxed)
 
-    def _conversation(self, place: Path) -> AbstractContextManager[InteractiveSearch]:
-        return open_interactive_search(place, NullDisplay(), allow_unsandboxed=self._machines.allow_unsandboxed)
+    def _conversation(self, path: Path) -> AbstractContextManager[InteractiveSearch]:
+        return open_interactive_search(path, NullDisplay(), allow_unsandboxed=self._machines.allow_unsandboxed)
 
     def list_tasks(self) -> dict[str, Any]:
         """List the tasks that a policy can be searched for: {"tasks": [{"name", "path", "summary"}]}."""
@@ -159,14 +159,14 @@ class Tools:
         The summary has the scores of the baselines on each split, the winner once there is one, and how many candidates
         came to each verdict. A candidate has its source, feedback, warnings, lineage, and its score on each instance.
         """
-        place = find_run(run, self._runs)
-        with closing(open_store(place)) as store:
+        path = find_run(run, self._runs)
+        with closing(open_store(path)) as store:
             record = RunRecord.of(store.events())
             if candidate is None:
                 ranked = [candidate_row(record, judged) for judged in record.ranked()[:most]]
-                return {**run_document(place, record, Costs.of(store.calls())), "ranking": ranked}
+                return {**run_document(path, record, Costs.of(store.calls())), "ranking": ranked}
             if candidate not in record.candidates:
-                raise UserError(f"{place} has no candidate {candidate}: they go from 1 to {len(record.candidates)}")
+                raise UserError(f"{path} has no candidate {candidate}: they go from 1 to {len(record.candidates)}")
             judged = record.candidates[candidate]
             return dict(candidate_document(record, judged, store.call(judged.proposal, judged.turn)))
 
@@ -176,10 +176,10 @@ class Tools:
         Returns the run's summary. The best candidate is tuned and made simpler first. Open proposals have no reply;
         nothing can be asked or told afterwards.
         """
-        place = find_run(run, self._runs)
-        with self._conversation(place) as conversation:
+        path = find_run(run, self._runs)
+        with self._conversation(path) as conversation:
             conversation.finish()
-            return dict(run_document(place, conversation.study.record, conversation.study.costs))
+            return dict(run_document(path, conversation.study.record, conversation.study.costs))
 
     def export(
         self,

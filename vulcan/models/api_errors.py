@@ -11,9 +11,9 @@ import openai
 
 from vulcan.models.base import ModelRefused
 from vulcan.models.redact import MIN_IN_REPLY, redact
-from vulcan.models.retry import PassingFault, seconds_asked
+from vulcan.models.retry import TransientError, requested_wait
 
-_PASSING_STATUSES = frozenset({408, 409, 425, 429})
+_TRANSIENT_STATUSES = frozenset({408, 409, 425, 429})
 _GAVE_UP_WAITING = frozenset({408, 499, 504, 524})
 _NEVER_CONNECTED = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 _MAX_MESSAGE = 300
@@ -49,21 +49,21 @@ class Caller:
         return line if len(line) <= _MAX_MESSAGE else line[:_MAX_MESSAGE] + "..."
 
 
-def sort_fault(error: openai.OpenAIError, caller: Caller) -> ModelRefused | PassingFault:
+def sort_fault(error: openai.OpenAIError, caller: Caller) -> ModelRefused | TransientError:
     """Return the exception to raise for an error of the `openai` package (litellm's errors derive from it)."""
     if isinstance(error, openai.APITimeoutError):
-        return PassingFault("the call timed out")
+        return TransientError("the call timed out")
     message = caller.one_line(_message(error))
     if isinstance(error, openai.APIConnectionError):
         cause = f": {caller.one_line(str(error.__cause__))}" if error.__cause__ else ""
-        return PassingFault(f"connection failed ({message}{cause})")
+        return TransientError(f"connection failed ({message}{cause})")
     status = getattr(error, "status_code", None)  # litellm's APIError has one without being an APIStatusError
     if not isinstance(status, int):
-        return PassingFault(message)
+        return TransientError(message)
     if status == 429 and _NO_CREDIT.search(message):
         return _refused(caller, status, message, "the account has no credit left")
-    if status in _PASSING_STATUSES or status >= 500:
-        return PassingFault(f"status {status}: {message}", _retry_after(error))
+    if status in _TRANSIENT_STATUSES or status >= 500:
+        return TransientError(f"status {status}: {message}", _retry_after(error))
     return _refused(caller, status, message, _advice(status, message, caller))
 
 
@@ -73,14 +73,21 @@ def may_be_paid(error: openai.OpenAIError) -> bool:
     False where no connection was made or the server itself returned an error. A gateway's time-out says nothing
     about the model behind it.
     """
-    link: BaseException | None = error
-    while link is not None:
-        if isinstance(link, _NEVER_CONNECTED):
-            return False
-        link = link.__cause__ or link.__context__
+    if never_connected(error):
+        return False
     # litellm makes up a status where there was no response, and then has no headers of one
     answered = any(isinstance(headers, Mapping) and headers for headers in _headers(error))
     return not answered or getattr(error, "status_code", None) in _GAVE_UP_WAITING
+
+
+def never_connected(error: BaseException) -> bool:
+    """Check whether no connection to the server was made."""
+    link: BaseException | None = error
+    while link is not None:
+        if isinstance(link, _NEVER_CONNECTED):
+            return True
+        link = link.__cause__ or link.__context__
+    return False
 
 
 def _refused(caller: Caller, status: int, message: str, advice: str) -> ModelRefused:
@@ -108,8 +115,8 @@ def _retry_after(error: openai.OpenAIError) -> float | None:
     for headers in _headers(error):
         if not isinstance(headers, Mapping):
             continue
-        milliseconds = seconds_asked(headers.get("retry-after-ms"))  # OpenAI's and Azure's finer form
-        asked = milliseconds / 1000 if milliseconds is not None else seconds_asked(headers.get("retry-after"))
+        milliseconds = requested_wait(headers.get("retry-after-ms"))  # OpenAI's and Azure's finer form
+        asked = milliseconds / 1000 if milliseconds is not None else requested_wait(headers.get("retry-after"))
         if asked is not None:
             return asked
     return None

@@ -17,11 +17,11 @@ from vulcan.errors import UserError
 from vulcan.models.base import BudgetExhausted, Recorded, Request
 from vulcan.models.call_settings import CallSettings
 from vulcan.models.completion import Completion
-from vulcan.models.prices import Cost, Price, format_price, most_cost, most_tokens
+from vulcan.models.prices import Cost, Price, format_price, max_call_cost, max_prompt_tokens
 
 _log = logging.getLogger(__name__)
 
-_UNITS_A_DOLLAR = 10**12
+_UNITS_PER_DOLLAR = 10**12
 """Money is counted in whole units, so that sums do not depend on their order and no rounding passes a limit."""
 
 
@@ -47,12 +47,12 @@ class Reservation:
         self._units = units
         self._tokens = tokens
 
-    def settle(self, cost: Cost) -> None:
+    def charge(self, cost: Cost) -> None:
         """Charge an answered call. Unknown dollars (None) count as what was reserved."""
         units = self._units if cost.dollars is None else _units(cost.dollars)
         self._budget._end(self, units, cost.tokens)
 
-    def settle_unanswered(self) -> None:
+    def charge_unanswered(self) -> None:
         """Charge a call without an answer on which the server may have worked: all that was reserved."""
         self._budget._end(self, self._units, self._tokens, unanswered=1)
 
@@ -82,39 +82,39 @@ class Budget:
                 raise UserError(f"budget-{name} is {limit:g}: it must be above 0 and finite")
         self.dollars, self.tokens, self.minutes = dollars, tokens, minutes
         self._clock = clock
-        self._began = clock()
-        self._most_units = None if dollars is None else math.floor(dollars * _UNITS_A_DOLLAR)
+        self._started = clock()
+        self._max_units = None if dollars is None else math.floor(dollars * _UNITS_PER_DOLLAR)
         self._changed = threading.Condition()
         self._units = self._tokens = self._reserved_units = self._reserved_tokens = self._unanswered = 0
         self._open: set[Reservation] = set()
         self._waiting: list[tuple[tuple[int, int], int]] = []
         self._arrivals = itertools.count()
-        self._used_up: str | None = None
-        self._closed = self._late = False
+        self._exhausted: str | None = None
+        self._closed = self._overtime = False
 
     @property
     def limits_calls(self) -> bool:
         """Whether calls are limited by tokens or dollars, and not by time alone."""
         return self.dollars is not None or self.tokens is not None
 
-    def reserve(self, most: Cost) -> Reservation | None:
+    def reserve(self, max_cost: Cost) -> Reservation | None:
         """Reserve a call's maximum cost; None where the budget has no room now, or its time is over.
 
         Raises UserError where the price is not known and dollars are limited.
         """
-        units = self._most(most)
+        units = self._max_call_units(max_cost)
         with self._changed:
-            return None if self._reason() else self._room_for(units, most.tokens)
+            return None if self._reason() else self._room_for(units, max_cost.tokens)
 
-    def acquire(self, most: Cost, place: tuple[int, int] = (0, 0)) -> Reservation:
-        """Reserve as `reserve` does, waiting while calls in flight may leave room; the lowest `place` goes first.
+    def acquire(self, max_cost: Cost, priority: tuple[int, int] = (0, 0)) -> Reservation:
+        """Reserve as `reserve` does, waiting while calls in flight may leave room; the lowest `priority` goes first.
 
         Raises BudgetExhausted where there will be no room, from then on for all. Raises UserError as `reserve`,
         and concurrent.futures.CancelledError once the budget is closed.
         """
-        units = self._most(most)
+        units = self._max_call_units(max_cost)
         with self._changed:
-            mine = (place, next(self._arrivals))
+            mine = (priority, next(self._arrivals))
             heapq.heappush(self._waiting, mine)
             try:
                 while True:
@@ -123,11 +123,11 @@ class Budget:
                     if reason := self._reason():
                         raise BudgetExhausted(reason)
                     if mine == self._waiting[0]:
-                        if reservation := self._room_for(units, most.tokens):
+                        if reservation := self._room_for(units, max_cost.tokens):
                             return reservation
                         if not self._open:
-                            self._used_up = self._shortage(most)
-                            raise BudgetExhausted(self._used_up)
+                            self._exhausted = self._shortage(max_cost)
+                            raise BudgetExhausted(self._exhausted)
                     self._changed.wait(self.seconds_left())
             finally:
                 self._waiting.remove(mine)
@@ -136,18 +136,18 @@ class Budget:
 
     def spent(self) -> Spent:
         with self._changed:
-            reserved = Cost(self._reserved_units / _UNITS_A_DOLLAR, self._reserved_tokens)
-            minutes = (self._clock() - self._began) / 60
-            return Spent(self._units / _UNITS_A_DOLLAR, self._tokens, minutes, self._unanswered, reserved)
+            reserved = Cost(self._reserved_units / _UNITS_PER_DOLLAR, self._reserved_tokens)
+            minutes = (self._clock() - self._started) / 60
+            return Spent(self._units / _UNITS_PER_DOLLAR, self._tokens, minutes, self._unanswered, reserved)
 
     def exhausted(self) -> str | None:
         """Say in one clause why no further call may start; None while one may."""
         with self._changed:
             return self._reason()
 
-    def late(self) -> str | None:
+    def overtime(self) -> str | None:
         """Say in one clause that the minutes are over; None before."""
-        over = self._late or self.seconds_left() == 0
+        over = self._overtime or self.seconds_left() == 0
         return f"the budget of {self.minutes:g} minutes is over" if over else None
 
     def restore(self, calls: Iterable[Recorded]) -> None:
@@ -165,7 +165,7 @@ class Budget:
                 )
             tokens = (reply.tokens_in or 0) + (reply.tokens_out or 0)
             if reply.tokens_in is None and reply.tokens_out is None and reply.dollars != 0:
-                tokens = most_tokens(call.messages) + len(reply.text.encode("utf-8", "surrogatepass"))
+                tokens = max_prompt_tokens(call.messages) + len(reply.text.encode("utf-8", "surrogatepass"))
             with self._changed:
                 self._units += _units(reply.dollars or 0.0)
                 self._tokens += tokens
@@ -180,7 +180,7 @@ class Budget:
 
         def end() -> None:
             with self._changed:
-                self._late = True  # whatever the clock says: the calls that are cut off ask for the reason
+                self._overtime = True  # whatever the clock says: the calls that are cut off ask for the reason
                 self._changed.notify_all()
             cut_off()
 
@@ -198,13 +198,13 @@ class Budget:
             self._closed = True
             self._changed.notify_all()
 
-    def _most(self, most: Cost) -> int:
-        if most.dollars is None and self.dollars is not None:
+    def _max_call_units(self, max_cost: Cost) -> int:
+        if max_cost.dollars is None and self.dollars is not None:
             raise UserError("a budget in dollars needs a known price: use --budget-tokens, or a model of known price")
-        return _units(most.dollars or 0.0)
+        return _units(max_cost.dollars or 0.0)
 
     def _room_for(self, units: int, tokens: int) -> Reservation | None:
-        if self._most_units is not None and self._units + self._reserved_units + units > self._most_units:
+        if self._max_units is not None and self._units + self._reserved_units + units > self._max_units:
             return None
         if self.tokens is not None and self._tokens + self._reserved_tokens + tokens > self.tokens:
             return None
@@ -230,9 +230,9 @@ class Budget:
             _log.warning(
                 "a call cost more than it could: %s and %d tokens, at most %s and %d; the server does not keep to "
                 "max_tokens, so that the budget may be passed",
-                format_price(units / _UNITS_A_DOLLAR),
+                format_price(units / _UNITS_PER_DOLLAR),
                 tokens,
-                format_price(reservation._units / _UNITS_A_DOLLAR),
+                format_price(reservation._units / _UNITS_PER_DOLLAR),
                 reservation._tokens,
             )
 
@@ -240,34 +240,34 @@ class Budget:
         """Return the seconds until the deadline, 0 after it; None where minutes are not limited."""
         if self.minutes is None:
             return None
-        return max(0.0, self.minutes * 60 - (self._clock() - self._began))
+        return max(0.0, self.minutes * 60 - (self._clock() - self._started))
 
     def _reason(self) -> str | None:
-        if self._used_up is not None:
-            return self._used_up
-        if late := self.late():
+        if self._exhausted is not None:
+            return self._exhausted
+        if late := self.overtime():
             return late
-        if self._most_units is not None and self._units >= self._most_units:
+        if self._max_units is not None and self._units >= self._max_units:
             return f"the budget of {format_price(self.dollars)} is spent"
         if self.tokens is not None and self._tokens >= self.tokens:
             return f"the budget of {self.tokens} tokens is spent"
         return None
 
-    def _shortage(self, most: Cost) -> str:
-        if self._most_units is not None and self._units + _units(most.dollars or 0.0) > self._most_units:
-            gone = format_price(self._units / _UNITS_A_DOLLAR)
+    def _shortage(self, max_cost: Cost) -> str:
+        if self._max_units is not None and self._units + _units(max_cost.dollars or 0.0) > self._max_units:
+            spent = format_price(self._units / _UNITS_PER_DOLLAR)
             return (
-                f"the budget of {format_price(self.dollars)} is used up: {gone} is spent, and the next call may cost "
-                + (f"{format_price(most.dollars)}")
+                f"the budget of {format_price(self.dollars)} is used up: {spent} is spent, and the next call may cost "
+                + (f"{format_price(max_cost.dollars)}")
             )
         return (
             f"the budget of {self.tokens} tokens is used up: {self._tokens} are spent, and the next call may take "
-            f"{most.tokens}"
+            f"{max_cost.tokens}"
         )
 
 
 def _units(dollars: float) -> int:
-    return math.ceil(dollars * _UNITS_A_DOLLAR)
+    return math.ceil(dollars * _UNITS_PER_DOLLAR)
 
 
 REPLY_TOKENS = 8192
@@ -289,12 +289,20 @@ class Meter:
         """
         if self.budget is None:
             return Bill(self, None, None)
-        most = most_cost(self.price, request.messages, self.max_tokens or 0)
-        return Bill(self, self.budget.acquire(most, (request.proposal, request.turn)), most)
+        max_cost = max_call_cost(self.price, request.messages, self.max_tokens or 0)
+        return Bill(self, self.budget.acquire(max_cost, (request.proposal, request.turn)), max_cost)
 
-    def late(self) -> str | None:
+    def begin_if_room(self, request: Request) -> Bill | None:
+        """Reserve as `begin` does; None where there is no room now."""
+        if self.budget is None:
+            return Bill(self, None, None)
+        max_cost = max_call_cost(self.price, request.messages, self.max_tokens or 0)
+        reservation = self.budget.reserve(max_cost)
+        return None if reservation is None else Bill(self, reservation, max_cost)
+
+    def overtime(self) -> str | None:
         """Say that the minutes of the budget are over; None before."""
-        return None if self.budget is None else self.budget.late()
+        return None if self.budget is None else self.budget.overtime()
 
     def close(self) -> None:
         if self.budget is not None:
@@ -307,18 +315,18 @@ class Bill:
 
     meter: Meter
     reservation: Reservation | None
-    most: Cost | None
+    max_cost: Cost | None
 
     def answered(self, completion: Completion) -> Completion:
         """Charge an answer, and return it with the dollars charged where the price is known."""
-        if self.reservation is None or self.most is None:
+        if self.reservation is None or self.max_cost is None:
             return completion
         counted = completion.tokens_in is not None and completion.tokens_out is not None
         tokens_in, tokens_out = completion.tokens_in or 0, completion.tokens_out or 0
         dollars = completion.dollars
         if dollars is None:
-            dollars = self.meter.price.most_dollars(tokens_in, tokens_out) if counted else self.most.dollars
-        self.reservation.settle(Cost(dollars, tokens_in + tokens_out if counted else self.most.tokens))
+            dollars = self.meter.price.max_dollars(tokens_in, tokens_out) if counted else self.max_cost.dollars
+        self.reservation.charge(Cost(dollars, tokens_in + tokens_out if counted else self.max_cost.tokens))
         return replace(completion, dollars=dollars)
 
     def failed(self, *, may_be_paid: bool) -> None:
@@ -326,7 +334,7 @@ class Bill:
         if self.reservation is None:
             return
         if may_be_paid:
-            self.reservation.settle_unanswered()
+            self.reservation.charge_unanswered()
         else:
             self.reservation.release()
 
@@ -342,10 +350,11 @@ def metered(name: str, settings: CallSettings, budget: Budget | None, price: Pri
     if budget.dollars is not None and not price.known:
         raise UserError(
             f"model {name!r}: its price is not known, so that a budget in dollars cannot be kept; use "
-            "--budget-tokens, or a model that litellm's price table has"
+            "--budget-tokens, give the price with --price-in and --price-out, or take a model that litellm's price "
+            "table has"
         )
     if settings.max_tokens is None:
-        tokens = min(REPLY_TOKENS, price.longest_reply or REPLY_TOKENS)
+        tokens = min(REPLY_TOKENS, price.max_reply_tokens or REPLY_TOKENS)
         _log.warning("model %r: under the budget a reply has at most %d tokens", name, tokens)
         settings = replace(settings, max_tokens=tokens)
     return settings, Meter(budget, price, settings.max_tokens)

@@ -41,19 +41,25 @@ def parse_temperature(text: str) -> Temperature:
     return Temperature(values[0], values[-1])
 
 
+DEFAULT_TIMEOUT = 300.0
+"""Seconds for each attempt of a call; reasoning models may take minutes."""
+
+
 @dataclass(frozen=True, slots=True)
 class CallSettings:
     """Limits and sampling of every call.
 
     `timeout` bounds each attempt from the first to the last byte, in seconds. `temperature` (one throughout, or a
-    schedule over the search) and `max_tokens` (of the reply) are left to the server where None. Raises UserError
-    for values no server could accept.
+    schedule over the search) and `max_tokens` (of the reply) are left to the server where None. `hedge_after` is the
+    least time, in seconds, after which a call without a reply is made a second time. Raises UserError for values no
+    server could accept.
     """
 
-    timeout: float = 300.0
+    timeout: float = DEFAULT_TIMEOUT
     temperature: float | Temperature | None = None
     max_tokens: int | None = None
     retry: RetryPolicy = field(default_factory=RetryPolicy)
+    hedge_after: float = 30.0
 
     def __post_init__(self) -> None:
         if not 0 < self.timeout < float("inf"):

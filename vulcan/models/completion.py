@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from vulcan.models.retry import PassingFault
+from vulcan.models.retry import TransientError
 
 _FINISH_NAMES = {
     "max_tokens": "length",
@@ -34,18 +34,18 @@ class Completion:
 def read_completion(body: object, model: str) -> Completion:
     """Parse a decoded response body; `model` is the name to record where the server gives none.
 
-    Raises PassingFault where the body holds no answer, as proxies in front of a model send under load.
+    Raises TransientError where the body holds no answer, as proxies in front of a model send under load.
     """
     answer = _mapping(body)
     if answer.get("error"):
-        raise PassingFault(f"the server answered with an error: {_error_text(answer['error'])}")
+        raise TransientError(f"the server answered with an error: {_error_text(answer['error'])}")
     choices = answer.get("choices")
     if not isinstance(choices, list) or not choices:
-        raise PassingFault("the server's answer holds no choices")
+        raise TransientError("the server's answer holds no choices")
     choice = _mapping(choices[0])
     message = choice.get("message")
     if not isinstance(message, dict):
-        raise PassingFault("the server's answer holds no message")
+        raise TransientError("the server's answer holds no message")
     usage = _mapping(answer.get("usage"))
     tokens_in, tokens_out = _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))
     if not tokens_in and not tokens_out:

@@ -157,23 +157,27 @@ class Ensemble:
             model.close()
 
 
-DOLLARS_AN_HOUR = 1.0
+DOLLARS_PER_HOUR = 1.0
 """Default price of an hour of waiting and scoring: about that of a rented 16-core machine."""
 
 
 def choose_source(
-    arms: Sequence[str], history: Sequence[ArmOutcome], rng: random.Random, *, dollars_an_hour: float = DOLLARS_AN_HOUR
+    arms: Sequence[str],
+    history: Sequence[ArmOutcome],
+    rng: random.Random,
+    *,
+    dollars_per_hour: float = DOLLARS_PER_HOUR,
 ) -> str:
     """Choose the arm to ask next, by gain per cost in dollars and seconds (`choose_arm`).
 
-    A proposal's cost is its dollars and its seconds at `dollars_an_hour`. Where the price of an arm is not known
+    A proposal's cost is its dollars and its seconds at `dollars_per_hour`. Where the price of an arm is not known
     only the seconds count; where an arm took no time at all, the gain per proposal.
 
     The choice follows from `history`, the settled trials in order, and from `rng`. The history holds measured
     seconds: a replay, or a run that is resumed, has them from its store and chooses alike, but a fresh run, whose
     calls and scoring take other times, need not.
     """
-    hourly = dollars_an_hour / 3600
+    hourly = dollars_per_hour / 3600
     dollars = dollars_of(arms, history)
     costs = [t.seconds * hourly + (0.0 if dollars is None else dollars[i]) for i, t in enumerate(history)]
     if any(mean_cost(arm, history, costs) <= 0 for arm in arms):
@@ -188,20 +192,20 @@ _log = logging.getLogger(__name__)
 class BreakerPolicy:
     """When a breaker opens, and for how long.
 
-    After `failures` consecutive failures it opens for `first_open` seconds. Then one call is let through: success
-    closes the breaker, failure opens it again for twice as long, up to `longest_open`.
+    After `failures` consecutive failures it opens for `initial_open` seconds. Then one call is let through: success
+    closes the breaker, failure opens it again for twice as long, up to `max_open`.
 
     Source: M. Nygard, "Release It!", 2007.
     """
 
     failures: int = 3
-    first_open: float = 30.0
-    longest_open: float = 600.0
+    initial_open: float = 30.0
+    max_open: float = 600.0
 
     def __post_init__(self) -> None:
         if self.failures < 1:
             raise UserError(f"a breaker after {self.failures} failures: at least 1 is needed")
-        if not 0 < self.first_open <= self.longest_open:
+        if not 0 < self.initial_open <= self.max_open:
             raise UserError("the times for which a breaker is open must be above 0 and grow")
 
 
@@ -271,7 +275,7 @@ class Breaker:
             self._last = why
             if epoch != self._epoch or self._in_row < self._policy.failures:
                 return
-            seconds = min(self._policy.first_open * 2.0 ** min(self._openings, 60), self._policy.longest_open)
+            seconds = min(self._policy.initial_open * 2.0 ** min(self._openings, 60), self._policy.max_open)
             self._openings += 1
             self._change(self._clock() + seconds)
             in_row = self._in_row

@@ -11,15 +11,21 @@ from vulcan.errors import UserError
 from vulcan.models.base import Message, Proposer, Recorded, Reply, Request, content_hash
 from vulcan.models.budget import Budget
 from vulcan.models.call_settings import CallSettings
+from vulcan.models.prices import UNKNOWN, Price
 
 
 def open_proposer(
-    name: str, *, api_base: str | None = None, settings: CallSettings | None = None, budget: Budget | None = None
+    name: str,
+    *,
+    api_base: str | None = None,
+    settings: CallSettings | None = None,
+    budget: Budget | None = None,
+    price: Price = UNKNOWN,
 ) -> Proposer:
     """Open the model `name` of the OpenAI-compatible server at `api_base`, or else of the provider in its name.
 
-    Makes no call; the caller closes the proposer. Raises UserError for an invalid name, address or key, and for a
-    budget that cannot be enforced.
+    `price` is for a model that litellm's price table does not have. Makes no call; the caller closes the proposer.
+    Raises UserError for an invalid name, address or key, and for a budget that cannot be enforced.
     """
     if not name.strip():
         raise UserError("the model has no name: give one, such as openai/gpt-4o, with --model")
@@ -30,8 +36,8 @@ def open_proposer(
 
     settings = settings or CallSettings()
     if api_base is not None:
-        return EndpointModel(name, api_base, settings, budget=budget)
-    return LitellmModel(name, settings, budget=budget)
+        return EndpointModel(name, api_base, settings, budget=budget, price=price)
+    return LitellmModel(name, settings, budget=budget, price=price)
 
 
 NAME = "replay"
@@ -49,10 +55,10 @@ class Replay:
 
     def __init__(self, recorded: Iterable[Recorded]) -> None:
         self._by_content: dict[str, list[Recorded]] = {}
-        self._by_place: dict[tuple[int, int], Recorded] = {}
+        self._by_turn: dict[tuple[int, int], Recorded] = {}
         for call in recorded:
             self._by_content.setdefault(content_hash(call.messages), []).append(call)
-            self._by_place[call.proposal, call.turn] = call
+            self._by_turn[call.proposal, call.turn] = call
 
     @property
     def name(self) -> str:
@@ -82,19 +88,19 @@ class Replay:
         """Do nothing: no resource is held."""
 
     def _difference(self, request: Request) -> str:
-        before = self._by_place.get((request.proposal, request.turn))
+        before = self._by_turn.get((request.proposal, request.turn))
         if before is None:
-            return f"is not among the {len(self._by_place)} recorded calls"
+            return f"is not among the {len(self._by_turn)} recorded calls"
         return f"has another prompt than the recorded one: {_first_difference(before.messages, request.messages)}"
 
 
-def _first_difference(recorded: tuple[Message, ...], asked: tuple[Message, ...]) -> str:
-    for number, (before, now) in enumerate(zip(recorded, asked, strict=False), 1):
+def _first_difference(recorded: tuple[Message, ...], requested: tuple[Message, ...]) -> str:
+    for number, (before, now) in enumerate(zip(recorded, requested, strict=False), 1):
         if before.role != now.role:
             return f"message {number} is of the {now.role} and was of the {before.role}"
         if before.content != now.content:
             return f"message {number} ({now.role}) differs in {_first_line(before.content, now.content)}"
-    return f"it has {len(asked)} messages and had {len(recorded)}"
+    return f"it has {len(requested)} messages and had {len(recorded)}"
 
 
 def _first_line(before: str, now: str) -> str:

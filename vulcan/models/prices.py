@@ -32,11 +32,11 @@ def load_litellm() -> Any:
     return litellm
 
 
-BYTES_A_TOKEN = 4
+BYTES_PER_TOKEN = 4
 """Estimate for prompts of English and Python, about what vocabularies of 100,000 tokens and more reach."""
 
-_TOKENS_A_CHAT = 256  # what a server's chat template may put before and after the messages
-_TOKENS_A_MESSAGE = 16
+_TOKENS_PER_CHAT = 256  # what a server's chat template may put before and after the messages
+_TOKENS_PER_MESSAGE = 16
 _ABOVE = re.compile(r"_above_(\d+)k_tokens\Z")
 _INPUT = ("input_cost_per_token",)
 _INPUT_AT_MOST = (*_INPUT, "cache_creation_input_token_cost")
@@ -63,7 +63,7 @@ class Price:
         return _rate(self.entry, _INPUT, 0) > 0 and _rate(self.entry, _OUTPUT, 0) > 0
 
     @property
-    def longest_reply(self) -> int | None:
+    def max_reply_tokens(self) -> int | None:
         """The model's limit of tokens per reply, where the table has it."""
         tokens = self.entry.get("max_output_tokens")
         return tokens if isinstance(tokens, int) and tokens > 0 else None
@@ -72,7 +72,7 @@ class Price:
         """Return the list price, including surcharges for long prompts and no cache discounts."""
         return self._sum(_INPUT, tokens_in, tokens_out)
 
-    def most_dollars(self, tokens_in: int, tokens_out: int) -> float | None:
+    def max_dollars(self, tokens_in: int, tokens_out: int) -> float | None:
         """Return the list price with every prompt token charged as a cache write."""
         return self._sum(_INPUT_AT_MOST, tokens_in, tokens_out)
 
@@ -85,6 +85,11 @@ class Price:
 
 
 UNKNOWN = Price({})
+
+
+def price_per_million(dollars_in: float, dollars_out: float) -> Price:
+    """Return the price of a model that costs so many dollars per million tokens."""
+    return Price({"input_cost_per_token": dollars_in / 1e6, "output_cost_per_token": dollars_out / 1e6})
 
 
 def find_price(name: str, api_base: str | None = None) -> Price:
@@ -102,17 +107,17 @@ def find_price(name: str, api_base: str | None = None) -> Price:
 
 def expected_tokens(messages: Iterable[Message]) -> int:
     """Estimate the tokens of the messages: one per 4 bytes."""
-    return math.ceil(_bytes(messages) / BYTES_A_TOKEN)
+    return math.ceil(_bytes(messages) / BYTES_PER_TOKEN)
 
 
-def most_tokens(messages: Iterable[Message]) -> int:
+def max_prompt_tokens(messages: Iterable[Message]) -> int:
     """Bound the tokens of the messages from above, for any model.
 
     A token stands for at least one byte of UTF-8, plus the marks between messages. A tokenizer's own count would
     be closer but no bound, since most providers do not publish theirs.
     """
     told = tuple(messages)
-    return _bytes(told) + _TOKENS_A_MESSAGE * len(told) + _TOKENS_A_CHAT
+    return _bytes(told) + _TOKENS_PER_MESSAGE * len(told) + _TOKENS_PER_CHAT
 
 
 def expected_cost(price: Price, messages: Iterable[Message], tokens_out: int) -> Cost:
@@ -121,10 +126,10 @@ def expected_cost(price: Price, messages: Iterable[Message], tokens_out: int) ->
     return Cost(price.dollars(tokens_in, tokens_out), tokens_in + tokens_out)
 
 
-def most_cost(price: Price, messages: Iterable[Message], max_tokens: int) -> Cost:
+def max_call_cost(price: Price, messages: Iterable[Message], max_tokens: int) -> Cost:
     """Bound the cost of a call whose reply is limited to that many tokens."""
-    tokens_in = most_tokens(messages)
-    return Cost(price.most_dollars(tokens_in, max_tokens), tokens_in + max_tokens)
+    tokens_in = max_prompt_tokens(messages)
+    return Cost(price.max_dollars(tokens_in, max_tokens), tokens_in + max_tokens)
 
 
 def format_price(dollars: float | None) -> str:

@@ -13,21 +13,22 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import CancelledError, Future
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from statistics import median
 from typing import Any, TypeVar, cast
 from urllib.parse import urlsplit
 
 import openai
 
 from vulcan.errors import UserError, did_you_mean
-from vulcan.models.api_errors import Caller, may_be_paid, sort_fault
+from vulcan.models.api_errors import Caller, may_be_paid, never_connected, sort_fault
 from vulcan.models.base import BudgetExhausted, Message, ModelRefused, ModelUnavailable, Reply, Request
-from vulcan.models.budget import Budget, metered
+from vulcan.models.budget import Bill, Budget, metered
 from vulcan.models.call_settings import CallSettings
 from vulcan.models.completion import Completion, read_completion
-from vulcan.models.prices import Price, find_price, load_litellm
+from vulcan.models.prices import UNKNOWN, Price, find_price, load_litellm
 from vulcan.models.redact import shown_url
-from vulcan.models.retry import PassingFault, Wait, with_retries
+from vulcan.models.retry import TransientError, Wait, with_retries
 
 _log = logging.getLogger(__name__)
 
@@ -97,6 +98,23 @@ def _started_event_loop() -> asyncio.AbstractEventLoop:
     return loop
 
 
+TIMEOUT_ATTEMPTS = 2
+"""Attempts of a call that gives no reply within the limit: each may take minutes."""
+
+UNREACHED_ATTEMPTS = 2
+"""Attempts to reach a server that has never answered: its address is wrong, or it is not running."""
+
+_USUAL, _MIN_USUAL = 20, 3
+"""How many of the latest calls make up the usual time of a call, and the fewest that do."""
+
+
+@dataclass
+class _Hedge:
+    """The second call of an attempt, if one was made."""
+
+    bill: Bill | None = None
+
+
 class RemoteModel(ABC):
     """A `Proposer` that calls a server; safe to use from many threads.
 
@@ -112,6 +130,8 @@ class RemoteModel(ABC):
         self._closing = threading.Event()
         self._wait = wait or self._closing.wait
         self._calls = Calls()
+        self._seconds: list[float] = []
+        """Of each answered call: what is usual decides when a call is repeated."""
 
     @property
     def name(self) -> str:
@@ -129,7 +149,7 @@ class RemoteModel(ABC):
                 wait=self._wait,
             )
         except ModelUnavailable:
-            if self._closing.is_set() and (reason := self._meter.late()):
+            if self._closing.is_set() and (reason := self._meter.overtime()):
                 raise BudgetExhausted(reason) from None  # the deadline closed this
             raise
         return Reply(
@@ -148,7 +168,7 @@ class RemoteModel(ABC):
         self._calls.close(self._free)
 
     def _attempt(self, request: Request) -> Completion:
-        fault: ModelRefused | ModelUnavailable | PassingFault
+        fault: ModelRefused | ModelUnavailable | TransientError
         closed = ModelUnavailable(f"{self._caller.what}: closed")
         try:
             bill = self._meter.begin(request)
@@ -156,27 +176,79 @@ class RemoteModel(ABC):
             raise closed from None
         sampling = self._settings.sampling(request.progress)
         paid = True
+        hedge = _Hedge()
+        began = time.monotonic()
         try:
-            return bill.answered(
-                self._calls.run(lambda: self._complete(request.messages, sampling), self._settings.timeout)
-            )
+            completion = self._calls.run(lambda: self._first_answer(request, sampling, hedge), self._settings.timeout)
+            self._seconds.append(time.monotonic() - began)
+            return self._paid(bill.answered(completion), hedge)
         except TimeoutError:
-            fault = PassingFault(f"no complete reply within {self._settings.timeout:g} s")
+            fault = TransientError(
+                f"no complete reply within {self._settings.timeout:g} s", attempts=1 if hedge.bill else TIMEOUT_ATTEMPTS
+            )
         except CancelledError:
             fault = closed
-        except PassingFault as error:
-            fault = PassingFault(self._caller.one_line(str(error)), error.retry_after)
+        except TransientError as error:
+            fault = TransientError(self._caller.one_line(str(error)), error.retry_after)
         except ModelRefused as error:
             fault, paid = error, False
         except openai.OpenAIError as error:
             fault, paid = sort_fault(error, self._caller), may_be_paid(error)
+            if isinstance(fault, TransientError) and never_connected(error) and not self._seconds:
+                fault.attempts = UNREACHED_ATTEMPTS
+        finally:
+            if hedge.bill is not None:
+                hedge.bill.failed(may_be_paid=True)  # of two calls one was cancelled, or none answered
         bill.failed(may_be_paid=paid)
         # raised out here so that the library's error, which may quote the key, is not chained to it
         raise fault
 
+    async def _first_answer(self, request: Request, sampling: Mapping[str, float | int], hedge: _Hedge) -> Completion:
+        """Make the call, and a second one if it takes unusually long; the first to answer counts."""
+        calls = {asyncio.ensure_future(self._complete(request.messages, sampling))}
+        try:
+            patience = self._patience()
+            done, pending = await asyncio.wait(calls, timeout=patience)
+            if not done and (bill := self._meter.begin_if_room(request)) is not None:
+                hedge.bill = bill
+                _log.warning(
+                    "%s: no reply to proposal %d within %.0f s; calling a second time",
+                    self._caller.what,
+                    request.proposal,
+                    patience or 0.0,
+                )
+                calls.add(asyncio.ensure_future(self._complete(request.messages, sampling)))
+            pending = set(calls)
+            while True:
+                done, pending = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
+                answers = [call for call in done if call.exception() is None]
+                if answers or not pending:
+                    return (answers or list(done))[0].result()
+        finally:
+            for call in calls:
+                call.cancel()
+
+    def _patience(self) -> float | None:
+        """Return the seconds after which a call is repeated: four times the usual; None where that is past the limit.
+
+        Before there is a usual time, it is half of the limit.
+        """
+        recent = self._seconds[-_USUAL:]
+        usual = 4 * median(recent) if len(recent) >= _MIN_USUAL else self._settings.timeout / 2
+        seconds = max(usual, self._settings.hedge_after)
+        return seconds if seconds < self._settings.timeout else None
+
+    def _paid(self, completion: Completion, hedge: _Hedge) -> Completion:
+        """Add the cost of the prompt of a second call, which was sent and never answered."""
+        if hedge.bill is None or completion.tokens_in is None:
+            return completion
+        prompt = self._meter.price.dollars(completion.tokens_in, 0)
+        dollars = None if completion.dollars is None else completion.dollars + (prompt or 0.0)
+        return replace(completion, tokens_in=2 * completion.tokens_in, dollars=dollars)
+
     @abstractmethod
     async def _complete(self, messages: tuple[Message, ...], sampling: Mapping[str, float | int]) -> Completion:
-        """Make one call, without retries. Raises openai.OpenAIError, PassingFault or ModelRefused."""
+        """Make one call, without retries. Raises openai.OpenAIError, TransientError or ModelRefused."""
 
     @abstractmethod
     async def _free(self) -> None:
@@ -194,7 +266,7 @@ KEY_VARIABLE = "OPENAI_API_KEY"
 class EndpointModel(RemoteModel):
     """A model of an OpenAI-compatible server; `name` is passed on verbatim.
 
-    The key is read from OPENAI_API_KEY; a server that needs none is sent "none". The price is not known.
+    The key is read from OPENAI_API_KEY; a server that needs none is sent "none". The price is known where it is given.
     Raises UserError where the address or the key cannot be right.
     """
 
@@ -205,12 +277,13 @@ class EndpointModel(RemoteModel):
         settings: CallSettings,
         wait: Wait | None = None,
         budget: Budget | None = None,
+        price: Price = UNKNOWN,
     ) -> None:
         key = os.environ.get(KEY_VARIABLE, "").strip()
         _check(api_base, key)
         credentials = f"set {KEY_VARIABLE} to a key that this server accepts" + ("" if key else " (it is not set)")
         caller = Caller(name, shown_url(api_base), credentials, key)
-        super().__init__(caller, settings, wait, budget, find_price(name, api_base))
+        super().__init__(caller, settings, wait, budget, price)
         self._client = openai.AsyncOpenAI(
             api_key=key or "none", base_url=api_base, timeout=settings.timeout, max_retries=0
         )
@@ -229,8 +302,11 @@ class EndpointModel(RemoteModel):
         try:
             body = json.loads(response.content)
         except (ValueError, RecursionError):
-            raise PassingFault("the server's answer is not JSON") from None
-        return read_completion(body, self.name)
+            raise TransientError("the server's answer is not JSON") from None
+        completion = read_completion(body, self.name)
+        if completion.tokens_in is None or completion.tokens_out is None:
+            return completion
+        return replace(completion, dollars=self._meter.price.dollars(completion.tokens_in, completion.tokens_out))
 
     async def _free(self) -> None:
         await self._client.close()
@@ -256,15 +332,27 @@ class LitellmModel(RemoteModel):
     """
 
     def __init__(
-        self, name: str, settings: CallSettings, wait: Wait | None = None, budget: Budget | None = None
+        self,
+        name: str,
+        settings: CallSettings,
+        wait: Wait | None = None,
+        budget: Budget | None = None,
+        price: Price = UNKNOWN,
     ) -> None:
+        _check_common_key(name)
         self._litellm = load_litellm()
         provider, address = _provider(self._litellm, name)
         _check_key(self._litellm, name, provider)
         endpoint = f"{provider} ({shown_url(address)})" if address else provider
         if budget is not None and budget.limits_calls:
             _check_reply_limit(self._litellm, name)
-        super().__init__(Caller(name, endpoint, _credentials(provider)), settings, wait, budget, find_price(name))
+        super().__init__(
+            Caller(name, endpoint, _credentials(provider)),
+            settings,
+            wait,
+            budget,
+            table if (table := find_price(name)).known else price,
+        )
 
     async def _complete(self, messages: tuple[Message, ...], sampling: Mapping[str, float | int]) -> Completion:
         response = await self._litellm.acompletion(
@@ -300,6 +388,22 @@ def _provider(litellm: Any, name: str) -> tuple[str, str | None]:
             "name as provider/model, such as openai/gpt-4o, or give a server's address with --api-base"
         ) from None
     return str(provider), address
+
+
+_COMMON = ("openai", "anthropic", "gemini", "mistral", "groq", "deepseek", "openrouter", "xai")
+"""Providers that need a key of the variable PROVIDER_API_KEY."""
+
+
+def _check_common_key(model: str) -> None:
+    """Raise ModelRefused where nothing in the environment is a key of a common provider, before litellm is loaded.
+
+    It takes seconds to load, and knows more providers, and more ways to give them a key.
+    """
+    provider, slash, _ = model.partition("/")
+    prefixes = (f"{provider.upper()}_", *(("GOOGLE_",) if provider == "gemini" else ()))
+    if slash and provider in _COMMON and not any(name.startswith(prefixes) and os.environ[name] for name in os.environ):
+        keys = " or ".join(f"{prefix}API_KEY" for prefix in sorted(prefixes))
+        raise ModelRefused(f"model {model!r} needs a key of {provider}: set {keys} in the environment")
 
 
 def _check_key(litellm: Any, model: str, provider: str) -> None:

@@ -251,16 +251,16 @@ def _without_thoughts(text: str) -> tuple[str, bool]:
     for tag in _THOUGHTS:
         opening, closing = f"<{tag}>", f"</{tag}>"
         kept: list[str] = []
-        place = 0
+        start = 0
         for match in re.finditer(rf"^[ \t]*{opening}", text, re.MULTILINE):
-            if match.start() < place:
+            if match.start() < start:
                 continue
             end = text.find(closing, match.end())
             if end < 0:
-                return "".join(kept) + text[place : match.start()], True
-            kept.append(text[place : match.start()])
-            place = end + len(closing)
-        text = "".join(kept) + text[place:]
+                return "".join(kept) + text[start : match.start()], True
+            kept.append(text[start : match.start()])
+            start = end + len(closing)
+        text = "".join(kept) + text[start:]
     return text, False
 
 

@@ -22,68 +22,76 @@ Wait = Callable[[float], bool]
 """A function that waits that many seconds and returns True if cancelled, such as `threading.Event().wait`."""
 
 
-class PassingFault(Exception):
-    """A transient error; the server asked to wait `retry_after` seconds."""
+class TransientError(Exception):
+    """A transient error; the server asked to wait `retry_after` seconds.
 
-    def __init__(self, message: str, retry_after: float | None = None) -> None:
+    After it a call has at most `attempts`, where that is less than the policy's.
+    """
+
+    def __init__(self, message: str, retry_after: float | None = None, attempts: int | None = None) -> None:
         super().__init__(message)
         self.retry_after = retry_after
+        self.attempts = attempts
 
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
     """Exponential backoff: at most `attempts` calls, with waits in seconds between them.
 
-    The wait after the n-th failure is drawn from the upper half of `first_wait * 2**(n - 1)`, at most
-    `longest_wait`. Where the server names a wait (Retry-After, RFC 9110 section 10.2.3) it is at least that
-    one, up to `longest_asked_wait`, and up to a tenth longer, so that many callers do not return at one
+    The wait after the n-th failure is drawn from the upper half of `initial_wait * 2**(n - 1)`, at most
+    `max_wait`. Where the server names a wait (Retry-After, RFC 9110 section 10.2.3) it is at least that
+    one, up to `max_requested_wait`, and up to a tenth longer, so that many callers do not return at one
     instant.
     """
 
     attempts: int = 5
-    first_wait: float = 1.0
-    longest_wait: float = 30.0
-    longest_asked_wait: float = 120.0
+    initial_wait: float = 1.0
+    max_wait: float = 30.0
+    max_requested_wait: float = 120.0
 
     def __post_init__(self) -> None:
         if self.attempts < 1:
             raise UserError(f"{self.attempts} attempts a call: at least 1 is needed")
-        if min(self.first_wait, self.longest_wait, self.longest_asked_wait) < 0:
+        if min(self.initial_wait, self.max_wait, self.max_requested_wait) < 0:
             raise UserError("the waits between attempts cannot be negative")
 
-    def wait_after(self, failures: int, asked: float | None, jitter: random.Random) -> float:
+    def wait_after(self, failures: int, requested: float | None, jitter: random.Random) -> float:
         """Return the seconds to wait after that many consecutive failures (1 or more)."""
-        backoff = min(self.first_wait * 2.0 ** min(failures - 1, 60), self.longest_wait)
+        backoff = min(self.initial_wait * 2.0 ** min(failures - 1, 60), self.max_wait)
         backoff *= jitter.uniform(0.5, 1.0)
-        if asked is None:
+        if requested is None:
             return backoff
-        return max(backoff, min(asked, self.longest_asked_wait) * jitter.uniform(1.0, 1.1))
+        return max(backoff, min(requested, self.max_requested_wait) * jitter.uniform(1.0, 1.1))
 
 
 def with_retries(call: Callable[[], T], policy: RetryPolicy, *, what: str, jitter: random.Random, wait: Wait) -> T:
-    """Call `call`, retrying after each PassingFault. Raises ModelUnavailable when giving up."""
+    """Call `call`, retrying after each TransientError. Raises ModelUnavailable when giving up."""
+    attempts = policy.attempts
     for attempt in range(1, policy.attempts + 1):
         try:
             return call()
-        except PassingFault as fault:
+        except TransientError as fault:
             reason, asked = str(fault), fault.retry_after
-        if attempt == policy.attempts:
+            attempts = min(policy.attempts, fault.attempts or policy.attempts)
+        if attempt >= attempts:
             break
         seconds = policy.wait_after(attempt, asked, jitter)
         _log.warning(
             "%s: attempt %d of %d failed: %s; trying again in %.1f s",
             what,
             attempt,
-            policy.attempts,
+            attempts,
             reason,
             seconds,
         )
         if wait(seconds):
             raise ModelUnavailable(f"{what}: stopped before another attempt; the last failed: {reason}")
-    raise ModelUnavailable(f"{what}: gave up after {policy.attempts} failed attempts, the last: {reason}")
+    raise ModelUnavailable(
+        f"{what}: gave up after {attempt} failed attempt{'s' if attempt > 1 else ''}, the last: {reason}"
+    )
 
 
-def seconds_asked(value: str | None, now: datetime | None = None) -> float | None:
+def requested_wait(value: str | None, now: datetime | None = None) -> float | None:
     """Parse a Retry-After header: a number of seconds, or a date; None for anything else."""
     if value is None:
         return None

@@ -1,7 +1,4 @@
-"""The building of a library: fingerprint, cluster, search each cluster, measure every policy, and prune.
-
-The search for each cluster of a library's training instances.
-"""
+"""Library construction: fingerprint, cluster, search each cluster, measure every policy, and prune."""
 
 from __future__ import annotations
 
@@ -58,38 +55,38 @@ Displays = Callable[[str], AbstractContextManager[RunDisplay]]
 
 
 def search_cluster(
-    place: Path, config: SearchConfig, instances: Sequence[str], machines: ExecutionConfig, displays: Displays
+    path: Path, config: SearchConfig, instances: Sequence[str], machines: ExecutionConfig, displays: Displays
 ) -> None:
-    """Search on the named instances in the directory `place`, or resume an interrupted search there.
+    """Search on the named instances in the directory `path`, or resume an interrupted search there.
 
     A finished search is not repeated. Raises UserError, ModelRefused or WorkerLost.
     """
     task = find_task(config.task)
     evidence = _restrict(check_config(task, config), instances, config)
-    with closing(_store(place)) as store:
+    with closing(_store(path)) as store:
         record = RunRecord.of(store.events())
         if record.config and SearchConfig.from_json(record.config) != config:
-            raise UserError(f"{place} is a search with other options: use another directory")
+            raise UserError(f"{path} is a search with other options: use another directory")
         if record.instances and (record.instances, record.rungs) != (evidence.instances, evidence.rungs):
-            raise UserError(f"{place} cannot be gone on with: its workloads or its task have changed")
+            raise UserError(f"{path} cannot be resumed: its workloads or its task have changed")
         if record.stopped is not None and record.stopped.reason == "finished":
             return
-        with lock_run(place), displays(place.name) as display:
-            run_search(task, config, store, evidence, machines, display, control=lambda: create_store(place, CONTROL))
+        with lock_run(path), displays(path.name) as display:
+            run_search(task, config, store, evidence, machines, display, control=lambda: create_store(path, CONTROL))
 
 
-def _store(place: Path) -> Store:
+def _store(path: Path) -> Store:
     """Open the store of the search, created atomically if there is none."""
-    if not (place / FILE).is_file():
-        unfinished = place.with_name(f"{place.name}.new")
+    if not (path / FILE).is_file():
+        unfinished = path.with_name(f"{path.name}.new")
         try:
             shutil.rmtree(unfinished, ignore_errors=True)
             unfinished.mkdir(parents=True)
             create_store(unfinished).close()
-            unfinished.rename(place)
+            unfinished.rename(path)
         except OSError as error:
-            raise UserError(f"cannot write the search {place}: {error.strerror}") from error
-    return open_store(place)
+            raise UserError(f"cannot write the search {path}: {error.strerror}") from error
+    return open_store(path)
 
 
 def _restrict(evidence: EvaluationSet, names: Sequence[str], config: SearchConfig) -> EvaluationSet:
@@ -102,20 +99,20 @@ def _restrict(evidence: EvaluationSet, names: Sequence[str], config: SearchConfi
 
 
 def prune(
-    scores: Mapping[str, Scores], fallbacks: Mapping[str, Sequence[float]], margin: float, most: int
+    scores: Mapping[str, Scores], fallbacks: Mapping[str, Sequence[float]], margin: float, max_members: int
 ) -> list[str]:
     """Return the names of the candidates that become members, in the order of the candidates.
 
     `scores` are the candidates' and `fallbacks` those of the task's own policy that they would replace, by objective. A
     candidate's gain on an instance is its lead over that policy and every other remaining candidate. While some
     candidate gains no more than `margin` on any instance, the one of these with the smallest mean gain is removed (of
-    equals the last); then the one with the smallest mean gain of all, until `most` are left.
+    equals the last); then the one with the smallest mean gain of all, until `max_members` are left.
     """
     left = list(next(iter(scores.values())))
     while left:
         gains = {name: _gains(name, left, scores, fallbacks) for name in left}
         idle = [name for name in left if max(gains[name]) <= margin]
-        if not idle and len(left) <= most:
+        if not idle and len(left) <= max_members:
             break
         among = idle or left
         gone = min(reversed(among), key=lambda name: sum(gains[name]))
@@ -124,23 +121,27 @@ def prune(
 
 
 def earned(
-    name: str, members: Sequence[str], scores: Mapping[str, Scores], fallbacks: Mapping[str, Sequence[float]],
-    instances: Sequence[str], margin: float,
-) -> tuple[Contribution, ...]:  # fmt: skip
+    name: str,
+    members: Sequence[str],
+    scores: Mapping[str, Scores],
+    fallbacks: Mapping[str, Sequence[float]],
+    instances: Sequence[str],
+    margin: float,
+) -> tuple[Contribution, ...]:
     """Return the instances on which a member gains more than the margin, largest gain first."""
     gains = _gains(name, members, scores, fallbacks)
-    places = [(objective, instance) for objective in scores for instance in instances]
-    found = [Contribution(*place, by=gain) for place, gain in zip(places, gains, strict=True) if gain > margin]
+    pairs = [(objective, instance) for objective in scores for instance in instances]
+    found = [Contribution(*pair, by=gain) for pair, gain in zip(pairs, gains, strict=True) if gain > margin]
     return tuple(sorted(found, key=lambda each: -each.by))
 
 
 def _gains(
-    name: str, left: Sequence[str], scores: Mapping[str, Scores], fallbacks: Mapping[str, Sequence[float]]
+    name: str, remaining: Sequence[str], scores: Mapping[str, Scores], fallbacks: Mapping[str, Sequence[float]]
 ) -> list[float]:
     """Return a candidate's gain on each instance under each objective: 0 where another one is as good."""
     gains: list[float] = []
     for objective, by_name in scores.items():
-        others = [by_name[other] for other in left if other != name]
+        others = [by_name[other] for other in remaining if other != name]
         best = [max(column) for column in zip(fallbacks[objective], *others, strict=True)]
         gains += [max(0.0, mine - other) for mine, other in zip(by_name[name], best, strict=True)]
     return gains
@@ -175,11 +176,11 @@ class BuildConfig:
     method: Method | None = None
     first: int = FIRST
     margin: float = MARGIN
-    most: int = MAX_MEMBERS
+    max_members: int = MAX_MEMBERS
     per_search: int = PER_SEARCH
 
     def __post_init__(self) -> None:
-        for name, value in (("prefix", self.first), ("members", self.most), ("per-search", self.per_search)):
+        for name, value in (("prefix", self.first), ("members", self.max_members), ("per-search", self.per_search)):
             if value < 1:
                 raise UserError(f"{name} is {value}: at least 1 is needed")
         if self.clusters is not None and self.clusters < 1:
@@ -208,28 +209,30 @@ class BuildConfig:
             "method": self.method,
             "prefix": self.first,
             "margin": self.margin,
-            "members": self.most,
+            "members": self.max_members,
             "per_search": self.per_search,
         }
 
 
 def build_library(
-    config: BuildConfig, place: Path, machines: ExecutionConfig, displays: Displays, told: Callable[[str], None]
+    config: BuildConfig, path: Path, machines: ExecutionConfig, displays: Displays, report: Callable[[str], None]
 ) -> Library:
     """Build a library in a directory, or resume an interrupted build there. Raises UserError.
 
-    `told` receives progress messages. The same configuration gives the same library.
+    `report` receives progress messages. The same configuration gives the same library.
     """
-    folder = place / FOLDER
+    folder = path / FOLDER
     _begin(config, folder, write=False)
-    build = _Build(config, folder, machines, told)
+    build = _Build(config, folder, machines, report)
     _begin(config, folder, write=True)
-    told(f"{len(build.found)} instances of {len(config.workloads)} workloads, {build.clustering.clusters} clusters")
+    report(
+        f"{len(build.training)} instances of {len(config.workloads)} workloads, {build.clustering.clusters} clusters"
+    )
     for cluster in range(build.clustering.clusters) if config.searching else ():
         for objective in config.objectives:
             build.search(cluster, objective, displays)
     library = build.finish()
-    write_library(library, place)
+    write_library(library, path)
     return library
 
 
@@ -259,20 +262,20 @@ class _Build:
     """A build with its fingerprints and clusters computed."""
 
     def __init__(
-        self, config: BuildConfig, folder: Path, machines: ExecutionConfig, told: Callable[[str], None]
+        self, config: BuildConfig, folder: Path, machines: ExecutionConfig, report: Callable[[str], None]
     ) -> None:
         self.config = config
         self._folder = folder
         self._machines = machines
-        self._told = told
+        self._report = report
         self._task = find_task(config.search.task)
         self._evaluator = offering(self._task, load_evaluator(self._task))
         self._workload_setting = self._evaluator.workload_setting()
         self._settings = {n: v for n, v in config.search.settings.items() if n != self._workload_setting}
-        self.found = find_training(config.search.task, self._settings, config.workloads)
-        self._instances = tuple(each.instance for each in self.found)
+        self.training = find_training(config.search.task, self._settings, config.workloads)
+        self._instances = tuple(each.instance for each in self.training)
         self._identities = {text: identify(text) for text in config.workloads}
-        told(f"fingerprints of {len(self.found)} instances")
+        report(f"fingerprints of {len(self.training)} instances")
         self._names, self._rows = measure_fingerprints(self._task, self._instances, config.first)
         self._centre, self._scale = standard(self._rows)
         points = (self._rows - self._centre) / self._scale
@@ -283,7 +286,7 @@ class _Build:
         return self._folder / "runs" / f"cluster_{cluster}_{objective}"
 
     def _of_cluster(self, cluster: int) -> list[TrainingInstance]:
-        return [f for f, number in zip(self.found, self._clusters, strict=True) if number == cluster]
+        return [f for f, number in zip(self.training, self._clusters, strict=True) if number == cluster]
 
     def search(self, cluster: int, objective: str, displays: Displays) -> None:
         """Run or resume the search of a cluster, unless it is finished."""
@@ -295,10 +298,10 @@ class _Build:
             objective=objective,
         )
         names = [each.instance.name for each in members]
-        self._told(f"cluster {cluster}, objective {objective}: {', '.join(names)}")
+        self._report(f"cluster {cluster}, objective {objective}: {', '.join(names)}")
         search_cluster(self._run(cluster, objective), config, names, self._machines, displays)
 
-    def _candidates(self, taken: Sequence[str]) -> list[LibraryMember]:
+    def _candidates(self, used_names: Sequence[str]) -> list[LibraryMember]:
         """Return all candidates: given policies and runs first, as the first of equal policies is chosen."""
         found: list[LibraryMember] = []
         for text, source in self.config.policies:
@@ -311,7 +314,7 @@ class _Build:
             for objective in self.config.objectives:
                 run_of = self._run(cluster, objective)
                 found += of_run(run_of, own, self._settings, self.config.per_search, tuple(workloads))
-        return distinct(found, taken)
+        return distinct(found, used_names)
 
     def _instances_of(self, member: LibraryMember) -> tuple[Instance, ...]:
         """Return the training instances under the member's own task and settings."""
@@ -331,7 +334,7 @@ class _Build:
             MeasurementCache(self._folder / "measured.jsonl"),
             workers=self._machines.count,
             limit=self.config.search.limit,
-            told=self._told,
+            report=self._report,
         )
 
     def finish(self) -> Library:
@@ -342,7 +345,7 @@ class _Build:
         candidates = self._candidates([*known, *(member.name for member in own)])
         if not candidates:
             raise UserError("no search found a policy: there is nothing to build a library of")
-        reference = ReferenceScores.of(self._task, self._instances, lambda name: self._told(f"baseline {name}"))
+        reference = ReferenceScores.of(self._task, self._instances, lambda name: self._report(f"baseline {name}"))
         measured = self._measured(candidates)
         own_measured = self._measured(own)
         candidates = [member for member in candidates if member.name in measured]
@@ -356,7 +359,7 @@ class _Build:
         names = [i.name for i in self._instances]
         # a member must beat the policy that could be deployed in its place
         instead = {o: own_scores[o][fallbacks[o].policy] for o in config.objectives}
-        stay = prune(scores, instead, config.margin, config.most)
+        stay = prune(scores, instead, config.margin, config.max_members)
         members = tuple(
             replace(m, earned=earned(m.name, stay, scores, instead, names, config.margin))
             for m in candidates
@@ -364,7 +367,7 @@ class _Build:
         )
         instances = tuple(
             FingerprintedInstance(f.instance.name, self._identities[f.workload].name, cluster, tuple(map(float, row)))
-            for f, cluster, row in zip(self.found, self._clusters, self._rows, strict=True)
+            for f, cluster, row in zip(self.training, self._clusters, self._rows, strict=True)
         )
         rule = choose_rule(
             self._names,
@@ -393,13 +396,16 @@ class _Build:
             margin=config.margin,
             matrix={
                 o: Matrix(
-                    _only(scores[o], stay), baselines[o], reference.known(o, "bound"), own_scores[o],
+                    _only(scores[o], stay),
+                    baselines[o],
+                    reference.known(o, "bound"),
+                    own_scores[o],
                     _only(scores[o], gone),
                 )
                 for o in config.objectives
             },
             version=__version__,
-        )  # fmt: skip
+        )
 
     def _own_policies(self) -> list[LibraryMember]:
         """Return the policies shipped with the task: the fallbacks where baselines cannot run."""

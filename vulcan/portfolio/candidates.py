@@ -76,7 +76,7 @@ def _flag(value: str) -> bool:
 
 
 def of_run(
-    place: Path,
+    path: Path,
     left_out: Collection[str],
     against: Mapping[str, Json],
     best: int = 1,
@@ -88,11 +88,11 @@ def of_run(
     workloads, for example). `workloads` are the names of what was searched on, where the caller knows them. Raises
     UserError for a run without a scored candidate.
     """
-    with closing(open_store(place)) as store:
+    with closing(open_store(path)) as store:
         record = RunRecord.of(store.events())
         ranked = record.ranked()
         if not ranked:
-            raise UserError(f"{place} has no scored candidate: there is nothing to take from it")
+            raise UserError(f"{path} has no scored candidate: there is nothing to take from it")
         first = record.candidates[record.chosen.candidate] if record.chosen else ranked[0]
         chosen = [first, *(judged for judged in ranked if judged.candidate != first.candidate)][:best]
         calls = [store.call(judged.proposal, judged.turn) for judged in chosen]
@@ -108,16 +108,21 @@ def of_run(
     members = []
     for judged, call in zip(chosen, calls, strict=True):
         origin = Origin(
-            call.model if call else "the task's author", judged.origin, searched_on, record.config.get("seed"),
-            place.name, judged.candidate, record.config,
-        )  # fmt: skip
-        name = f"{place.name}_{judged.candidate}"
-        members.append(_checked(name, judged.source, task, task_name, settings, origin, _spelled(place, judged)))
+            call.model if call else "the task's author",
+            judged.origin,
+            searched_on,
+            record.config.get("seed"),
+            path.name,
+            judged.candidate,
+            record.config,
+        )
+        name = f"{path.name}_{judged.candidate}"
+        members.append(_checked(name, judged.source, task, task_name, settings, origin, _spelled(path, judged)))
     return members
 
 
-def _spelled(place: Path, judged: CandidateJudged) -> str:
-    return f"candidate {judged.candidate} of {place}"
+def _spelled(path: Path, judged: CandidateJudged) -> str:
+    return f"candidate {judged.candidate} of {path}"
 
 
 def _checked(
@@ -136,10 +141,10 @@ def identifier(text: str) -> str:
     return f"p_{name}" if name[0].isdigit() else name
 
 
-def distinct(members: Sequence[LibraryMember], taken: Collection[str]) -> list[LibraryMember]:
-    """Remove duplicate policies, and give each a unique name that is not in `taken`."""
+def distinct(members: Sequence[LibraryMember], used_names: Collection[str]) -> list[LibraryMember]:
+    """Remove duplicate policies, and give each a unique name that is not in `used_names`."""
     seen: set[str] = set()
-    names = set(taken)
+    names = set(used_names)
     found: list[LibraryMember] = []
     for member in members:
         if (mark := digest(member)) in seen:

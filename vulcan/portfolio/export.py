@@ -167,10 +167,18 @@ def _part(text: str) -> tuple[list[str], str]:
 
 def _constants(library: Library, baseline: str, table: decide.Table) -> str:
     arguments = {
-        "names": table.names, "centre": table.centre, "scale": table.scale, "points": table.points,
-        "clusters": table.clusters, "scores": table.scores, "fallback": table.fallback, "method": table.method,
-        "nearest": table.nearest, "reach": table.reach, "least": table.least,
-    }  # fmt: skip
+        "names": table.names,
+        "centre": table.centre,
+        "scale": table.scale,
+        "points": table.points,
+        "clusters": table.clusters,
+        "scores": table.scores,
+        "fallback": table.fallback,
+        "method": table.method,
+        "nearest": table.nearest,
+        "reach": table.reach,
+        "least": table.least,
+    }
     written = "".join(f"    {name}={_literal(value)},\n" for name, value in arguments.items())
     return f"FIRST = {library.first!r}\nBASELINE = {baseline!r}\nTABLE = Table(\n{written})\n"
 

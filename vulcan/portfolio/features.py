@@ -115,26 +115,28 @@ def standard(rows: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.float64], np
     return rows.mean(axis=0), np.where(scale > 1e-9, scale, 1.0)
 
 
-def clusters_of(points: npt.NDArray[np.float64], wanted: int | None, seed: int) -> tuple[tuple[int, ...], Clustering]:
+def clusters_of(
+    points: npt.NDArray[np.float64], fixed_count: int | None, seed: int
+) -> tuple[tuple[int, ...], Clustering]:
     """Cluster standardised fingerprints; numbers are in order of first appearance.
 
     k-means, the best of ten starts. The number of clusters is the one from 2 to 8 with the highest mean silhouette
     (Rousseeuw, Journal of Computational and Applied Mathematics 20, 1987); 1 where that is below 0.1, or where there
-    are fewer than three distinct fingerprints. `wanted` sets it instead. Raises UserError where that exceeds the number
-    of distinct fingerprints.
+    are fewer than three distinct fingerprints. `fixed_count` sets it instead. Raises UserError where that exceeds the
+    number of distinct fingerprints.
     """
     from sklearn.cluster import KMeans  # slow to load
     from sklearn.metrics import silhouette_score
 
     different = len(np.unique(points, axis=0))
-    if wanted is not None and wanted > different:
-        raise UserError(f"{wanted} clusters of {different} different fingerprints: at most as many are possible")
+    if fixed_count is not None and fixed_count > different:
+        raise UserError(f"{fixed_count} clusters of {different} different fingerprints: at most as many are possible")
 
     def divided(count: int) -> Any:
         return KMeans(count, n_init=10, random_state=seed).fit_predict(points)
 
-    if wanted is not None:
-        return _numbered(divided(wanted)), Clustering(wanted)
+    if fixed_count is not None:
+        return _numbered(divided(fixed_count)), Clustering(fixed_count)
     tried: list[tuple[int, float]] = []
     best: tuple[float, Any] = (MIN_SILHOUETTE, np.zeros(len(points), np.int64))
     for count in range(2, min(MAX_CLUSTERS, different - 1) + 1):
@@ -159,13 +161,13 @@ def find_workloads(given: Sequence[str]) -> tuple[str, ...]:
     """
     found: list[str] = []
     for text in given:
-        place = Path(text)
-        if not place.is_dir():
+        directory = Path(text)
+        if not directory.is_dir():
             found.append(text)
             continue
-        files = sorted(p for p in place.rglob("*") if p.is_file() and not _is_hidden(p.relative_to(place)))
+        files = sorted(p for p in directory.rglob("*") if p.is_file() and not _is_hidden(p.relative_to(directory)))
         if not files:
-            raise UserError(f"{place}: there is no file in this directory")
+            raise UserError(f"{directory}: there is no file in this directory")
         found += map(str, files)
     if not found:
         raise UserError("name what to learn from: --traces DIR, or a file")

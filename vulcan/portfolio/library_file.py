@@ -33,15 +33,15 @@ POLICIES = "policies"
 _MAX = 64 << 20
 
 
-def read_library(place: Path) -> Library:
+def read_library(directory: Path) -> Library:
     """Read the library in a directory. Raises UserError where there is none or it is invalid."""
-    path = place / FILE
+    path = directory / FILE
     try:
         if path.stat().st_size > _MAX:
             raise UserError(f"{path} is larger than {_MAX:,} bytes: that is no library")
         plain = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise UserError(f"no library at {place}: there is no {FILE} (`vulcan library build` makes one)") from None
+        raise UserError(f"no library at {directory}: there is no {FILE} (`vulcan library build` makes one)") from None
     except OSError as error:
         raise UserError(
             f"cannot read the library {path}: {error.strerror}; name a directory that `vulcan library build` wrote"
@@ -53,7 +53,7 @@ def read_library(place: Path) -> Library:
     if plain["format"] != FORMAT:
         raise UserError(f"{path} has the format {plain['format']}, and this Vulcan reads {FORMAT}: build it again")
     try:
-        library = _library(plain, place)
+        library = _library(plain, directory)
     except KeyError as error:
         raise UserError(f"the library {path} lacks {error}; build it anew with `vulcan library build`") from error
     except (TypeError, ValueError, AttributeError, OverflowError) as error:
@@ -62,23 +62,23 @@ def read_library(place: Path) -> Library:
     return library
 
 
-def write_library(library: Library, place: Path) -> None:
+def write_library(library: Library, directory: Path) -> None:
     """Write a library; an interrupted write leaves no partial `library.json`. Raises UserError where it cannot."""
     try:
-        folder = place / POLICIES
+        folder = directory / POLICIES
         folder.mkdir(parents=True, exist_ok=True)
         for member in library.members:
-            (place / member.file).write_text(member.source, encoding="utf-8")
-        unfinished = place / f"{FILE}.{os.getpid()}"
+            (directory / member.file).write_text(member.source, encoding="utf-8")
+        unfinished = directory / f"{FILE}.{os.getpid()}"
         text = json.dumps(to_json(library), indent=1, allow_nan=False)
         unfinished.write_text(text + "\n", encoding="utf-8")
-        unfinished.replace(place / FILE)
+        unfinished.replace(directory / FILE)
         kept = {Path(member.file).name for member in library.members}
         for stale in folder.glob("*.py"):
             if stale.name not in kept:
                 stale.unlink()
     except OSError as error:
-        raise UserError(f"cannot write the library {place}: {error.strerror}") from error
+        raise UserError(f"cannot write the library {directory}: {error.strerror}") from error
 
 
 def to_json(library: Library) -> LibraryDocument:
@@ -157,7 +157,7 @@ def _origin_json(origin: Origin) -> MemberProvenance:
     }
 
 
-def _library(plain: Mapping[str, Any], place: Path) -> Library:
+def _library(plain: Mapping[str, Any], directory: Path) -> Library:
     fingerprint, rule, clustering = plain["fingerprint"], plain["rule"], plain["clustering"]
     return Library(
         task=_text(plain["task"], "task"),
@@ -175,16 +175,21 @@ def _library(plain: Mapping[str, Any], place: Path) -> Library:
         workloads=tuple(Workload(_text(w["name"], "workloads"), w["sha256"]) for w in plain["workloads"]),
         instances=tuple(
             FingerprintedInstance(
-                _text(i["name"], "instances"), _text(i["workload"], "instances"), int(i["cluster"]),
+                _text(i["name"], "instances"),
+                _text(i["workload"], "instances"),
+                int(i["cluster"]),
                 _numbers(i["fingerprint"], f"the fingerprint of {i['name']}"),
             )
             for i in plain["instances"]
         ),
-        members=tuple(_member(m, place) for m in plain["members"]),
+        members=tuple(_member(m, directory) for m in plain["members"]),
         fallbacks={name: Fallback(f["baseline"], f["policy"]) for name, f in plain["fallback"].items()},
         rule=SelectionRule(
-            rule["method"], int(rule["neighbours"]), float(plain["confidence"]["reach"]),
-            float(plain["confidence"]["least"]), tuple(CrossValidation(**each) for each in rule["left_out"]),
+            rule["method"],
+            int(rule["neighbours"]),
+            float(plain["confidence"]["reach"]),
+            float(plain["confidence"]["least"]),
+            tuple(CrossValidation(**each) for each in rule["left_out"]),
         ),
         margin=float(plain["margin"]),
         matrix={
@@ -198,14 +203,14 @@ def _library(plain: Mapping[str, Any], place: Path) -> Library:
         },
         version=str(plain["version"]),
         notes=tuple(map(str, plain.get("notes", ()))),
-    )  # fmt: skip
+    )
 
 
-def _member(plain: Mapping[str, Any], place: Path) -> LibraryMember:
+def _member(plain: Mapping[str, Any], directory: Path) -> LibraryMember:
     name = _text(plain["name"], "members")
     if not name.isidentifier():
         raise ValueError(f"the member's name {name!r} is no identifier")
-    path = place / POLICIES / f"{name}.py"
+    path = directory / POLICIES / f"{name}.py"
     if plain["policy"] != f"{POLICIES}/{name}.py":
         raise ValueError(f"the policy of {name} must be {POLICIES}/{name}.py, not {plain['policy']!r}")
     try:
@@ -214,10 +219,13 @@ def _member(plain: Mapping[str, Any], place: Path) -> LibraryMember:
         raise ValueError(f"the policy {path} cannot be read ({error})") from error
     origin = plain["provenance"]
     return LibraryMember(
-        name, source, _text(plain["task"], name), dict(plain["settings"]),
+        name,
+        source,
+        _text(plain["task"], name),
+        dict(plain["settings"]),
         Origin(**{**origin, "workloads": tuple(origin.get("workloads", ()))}),
         tuple(Contribution(**each) for each in plain["earned"]),
-    )  # fmt: skip
+    )
 
 
 def _text(value: object, where: str) -> str:

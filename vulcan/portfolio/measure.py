@@ -54,11 +54,11 @@ InstancesOf = Callable[[LibraryMember], tuple[Instance, ...]]
 def measure_members(
     members: Sequence[LibraryMember],
     instances_of: InstancesOf,
-    kept: MeasurementCache,
+    cache: MeasurementCache,
     *,
     workers: int,
     limit: float,
-    told: Callable[[str], None] = lambda _: None,
+    report: Callable[[str], None] = lambda _: None,
 ) -> dict[str, list[Metrics]]:
     """Return the metrics of each member on each instance, without members that fail on one (these are logged).
 
@@ -71,14 +71,14 @@ def measure_members(
         instances = instances_of(member)
         mark = json.dumps([[i.name, dict(i.parameters)] for i in instances], sort_keys=True)
         key = hashlib.sha256(f"{digest(member)} {mark}".encode("utf-8", "surrogatepass")).hexdigest()
-        known = kept.get(key)
+        known = cache.get(key)
         if known is not None:
             found[member.name] = known
         else:
             waiting.setdefault(json.dumps([member.task, mark]), []).append((member, key))
     for group in waiting.values():
         instances = instances_of(group[0][0])
-        told(f"{len(group)} policies on {len(instances)} instances")
+        report(f"{len(group)} policies on {len(instances)} instances")
         with LocalExecutor(Setup(task=group[0][0].task, instances=instances), workers) as executor:
             jobs = [executor.submit(Job(n, m.source, instances, limit)) for n, (m, _) in enumerate(group)]
             for (member, key), job in zip(group, jobs, strict=True):
@@ -88,7 +88,7 @@ def measure_members(
                     continue
                 measured = dict(outcome.metrics)
                 found[member.name] = [measured[instance.name] for instance in instances]
-                kept.put(key, found[member.name])
+                cache.put(key, found[member.name])
     return {member.name: found[member.name] for member in members if member.name in found}
 
 
@@ -103,10 +103,10 @@ class ReferenceScores:
 
     @classmethod
     def of(
-        cls, task: Task, instances: Sequence[Instance], told: Callable[[str], None] = lambda _: None
+        cls, task: Task, instances: Sequence[Instance], report: Callable[[str], None] = lambda _: None
     ) -> ReferenceScores:
         evaluator = load_evaluator(task)
-        measured = measure_baselines(evaluator, instances, told)
+        measured = measure_baselines(evaluator, instances, report)
         by_name: dict[str, list[Metrics]] = {
             policy: [results[i.split, i.name] for i in instances] for policy, results in measured.items()
         }

@@ -193,8 +193,17 @@ def make_table(
 ) -> Table:
     """Make the selection table of training instances and the choices' scores on them."""
     table = Table(
-        list(names), list(centre), list(scale), [], [i.cluster for i in instances], scores, fallback,
-        rule.method, rule.nearest, rule.reach, rule.least,
-    )  # fmt: skip
+        list(names),
+        list(centre),
+        list(scale),
+        [],
+        [i.cluster for i in instances],
+        scores,
+        fallback,
+        rule.method,
+        rule.nearest,
+        rule.reach,
+        rule.least,
+    )
     table.points = [table.standardised(dict(zip(names, i.fingerprint, strict=True))) for i in instances]
     return table

@@ -59,18 +59,18 @@ class Choice:
 
 def shipped_library(task: Task) -> Path:
     """Return the path of the task's bundled library. Raises UserError where it has none."""
-    place = task.directory / SHIPPED
-    if not (place / FILE).is_file():
+    directory = task.directory / SHIPPED
+    if not (directory / FILE).is_file():
         raise UserError(
             f"task {task.name!r} comes with no library: name one by --library, or make one with `vulcan library build`"
         )
-    return place
+    return directory
 
 
 def only_shipped_library() -> Path:
     """Return the path of the only bundled library. Raises UserError for none or several."""
-    places = {name: Path(place) / SHIPPED for name, place in known_tasks().items()}
-    found = [name for name, place in places.items() if (place / FILE).is_file()]
+    places = {name: Path(directory) / SHIPPED for name, directory in known_tasks().items()}
+    found = [name for name, directory in places.items() if (directory / FILE).is_file()]
     if not found:
         raise UserError("no task comes with a library: name one by --library, or make one with `vulcan library build`")
     if len(found) > 1:
@@ -209,18 +209,18 @@ def choose_rule(
     scores: Mapping[str, Scores],
     trials: Mapping[str, Scores],
     fallbacks: Mapping[str, str],
-    wanted: Method | None,
+    requested: Method | None,
 ) -> SelectionRule:
     """Choose the method with the best mean score under leave-one-workload-out cross-validation.
 
     `scores` and `trials` have, by objective, each choice's scores on the instances and on their openings; `fallbacks`
-    names the fallback among them. Of equal methods the first in METHODS is chosen; `wanted` overrides the choice. There
-    is no cross-validation with a single workload.
+    names the fallback among them. Of equal methods the first in METHODS is chosen; `requested` overrides the choice.
+    There is no cross-validation with a single workload.
     """
     rows = np.array([i.fingerprint for i in instances])
     workloads = [i.workload for i in instances]
     centre, scale = standard(rows)
-    rule = SelectionRule(wanted or METHODS[0], NEAREST, reach_of((rows - centre) / scale, workloads), MIN)
+    rule = SelectionRule(requested or METHODS[0], NEAREST, reach_of((rows - centre) / scale, workloads), MIN)
     if len(set(workloads)) < 2:
         return rule
     found: list[CrossValidation] = []
@@ -229,29 +229,44 @@ def choose_rule(
             chosen = [0.0] * len(instances)
             for workload in dict.fromkeys(workloads):
                 for number, score in _left_out(
-                    names, instances, workload, scores[objective], trials[objective], fallbacks[objective],
+                    names,
+                    instances,
+                    workload,
+                    scores[objective],
+                    trials[objective],
+                    fallbacks[objective],
                     replace(rule, method=method),
-                ):  # fmt: skip
+                ):
                     chosen[number] = score
             found.append(_beside(method, objective, chosen, scores[objective], fallbacks[objective]))
     means = {m: fmean(each.score for each in found if each.method == m) for m in METHODS}
     best = max(METHODS, key=lambda m: means[m])
-    return replace(rule, method=wanted or best, left_out=tuple(found))
+    return replace(rule, method=requested or best, left_out=tuple(found))
 
 
 def _left_out(
-    names: tuple[str, ...], instances: tuple[FingerprintedInstance, ...], workload: str, scores: Scores, trials: Scores,
-    fallback: str, rule: SelectionRule,
-) -> list[tuple[int, float]]:  # fmt: skip
+    names: tuple[str, ...],
+    instances: tuple[FingerprintedInstance, ...],
+    workload: str,
+    scores: Scores,
+    trials: Scores,
+    fallback: str,
+    rule: SelectionRule,
+) -> list[tuple[int, float]]:
     """Return number and score of each instance of the workload, by a table of the other workloads alone."""
     others = [n for n, i in enumerate(instances) if i.workload != workload]
     rows = np.array([instances[n].fingerprint for n in others])
     centre, scale = standard(rows)
     reach = reach_of((rows - centre) / scale, [instances[n].workload for n in others])
     table = make_table(
-        names, tuple(map(float, centre)), tuple(map(float, scale)), tuple(instances[n] for n in others),
-        {name: [values[n] for n in others] for name, values in scores.items()}, fallback, replace(rule, reach=reach),
-    )  # fmt: skip
+        names,
+        tuple(map(float, centre)),
+        tuple(map(float, scale)),
+        tuple(instances[n] for n in others),
+        {name: [values[n] for n in others] for name, values in scores.items()},
+        fallback,
+        replace(rule, reach=reach),
+    )
     found = []
     for number, instance in enumerate(instances):
         if instance.workload == workload:
@@ -264,6 +279,10 @@ def _left_out(
 def _beside(method: Method, objective: str, chosen: list[float], scores: Scores, fallback: str) -> CrossValidation:
     members = {name: values for name, values in scores.items() if name != fallback} or scores
     return CrossValidation(
-        method, objective, fmean(chosen), fmean(scores[fallback]), max(fmean(v) for v in members.values()),
+        method,
+        objective,
+        fmean(chosen),
+        fmean(scores[fallback]),
+        max(fmean(v) for v in members.values()),
         fmean(max(column) for column in zip(*scores.values(), strict=True)),
-    )  # fmt: skip
+    )

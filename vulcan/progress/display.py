@@ -21,7 +21,7 @@ class Display(RunDisplay, Protocol):
     def opened(self, opened: RunInfo) -> None:
         """Handle the opening of a run, before any of its events."""
 
-    def ended(self, summary: Mapping[str, Any]) -> None:
+    def finished(self, summary: Mapping[str, Any]) -> None:
         """Handle the end of a run, with its summary: the document of `vulcan show RUN --json`."""
 
     def __enter__(self) -> Self: ...

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from vulcan.searches.study import Study
 
 
-AT_MOST_EVERY = 2.0
-"""Minimum seconds between two lines: early in a search, improvements come many times a second."""
-AT_LEAST_EVERY = 15.0
+MIN_INTERVAL = 2.0
+"""Minimum seconds between two lines: early in a search, improvements come many times per second."""
+MAX_INTERVAL = 15.0
 """Seconds after which a line is written even without an improvement."""
 
 
@@ -31,48 +31,52 @@ class PlainDisplay:
     def __init__(self, write: Callable[[str], None], clock: Callable[[], float] = time.monotonic) -> None:
         self._write = write
         self._clock = clock
-        self._tally = ProgressTracker(clock)
+        self._tracker = ProgressTracker(clock)
         self._last: float | None = None
         self._due = False
         self._written: tuple[object, ...] = ()
 
     def opened(self, opened: RunInfo) -> None:
         """See `vulcan.progress.display.Display`."""
-        self._write(opened.words())
+        self._write(opened.text())
 
-    def ended(self, summary: Mapping[str, Any]) -> None:
+    def finished(self, summary: Mapping[str, Any]) -> None:
         """See `vulcan.progress.display.Display`: nothing to do, the caller prints the summary."""
 
     def preparing(self, what: str) -> None:
         """See `Display`: not worth a line."""
 
+    def waiting(self, what: str) -> None:
+        """See `Display`."""
+        self._write(what)
+
     def begin(self, study: Study) -> None:
         """See `Display`."""
-        self._tally.begin(study)
-        if (standing := self._tally.standing()) is not None and self._last is None:
-            self._last = self._clock() - AT_MOST_EVERY
-            self._written = _news(standing)
+        self._tracker.begin(study)
+        if (snapshot := self._tracker.snapshot()) is not None and self._last is None:
+            self._last = self._clock() - MIN_INTERVAL
+            self._written = _reported_values(snapshot)
 
     def __call__(self, event: Event) -> None:
-        self._due |= self._tally.add(event)
-        if (said := told(event)) is not None:
-            self._say_standing(at_once=True)
+        self._due |= self._tracker.add(event)
+        if (said := event_line(event)) is not None:
+            self._write_snapshot(at_once=True)
             self._write(said)
         else:
-            self._say_standing()
+            self._write_snapshot()
 
-    def _say_standing(self, *, at_once: bool = False) -> None:
+    def _write_snapshot(self, *, at_once: bool = False) -> None:
         """Write a progress line if one is due, or, with `at_once`, if there is news."""
-        standing = self._tally.standing()
-        if standing is None or self._last is None:
+        snapshot = self._tracker.snapshot()
+        if snapshot is None or self._last is None:
             return
         passed = self._clock() - self._last
-        news = at_once and _news(standing) != self._written
-        if not (news or (self._due and passed >= AT_MOST_EVERY) or passed >= AT_LEAST_EVERY):
+        news = at_once and _reported_values(snapshot) != self._written
+        if not (news or (self._due and passed >= MIN_INTERVAL) or passed >= MAX_INTERVAL):
             return
-        first, *rest = progress_parts(standing)
-        self._write(" | ".join((first, *score_parts(standing), *rest, *failure_parts(standing))))
-        self._written, self._last, self._due = _news(standing), self._clock(), False
+        first, *rest = progress_parts(snapshot)
+        self._write(" | ".join((first, *score_parts(snapshot), *rest, *failure_parts(snapshot))))
+        self._written, self._last, self._due = _reported_values(snapshot), self._clock(), False
 
     def __enter__(self) -> Self:
         return self
@@ -80,15 +84,15 @@ class PlainDisplay:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        self._say_standing(at_once=True)
+        self._write_snapshot(at_once=True)
 
 
-def _news(standing: ProgressSnapshot) -> tuple[object, ...]:
+def _reported_values(snapshot: ProgressSnapshot) -> tuple[object, ...]:
     """Return the values whose change is worth a line; elapsed time is not among them."""
-    return standing.settled, standing.best
+    return snapshot.completed, snapshot.best
 
 
-def told(event: Event) -> str | None:
+def event_line(event: Event) -> str | None:
     """Return a line for an event that is worth its own; None for others."""
     match event:
         case CandidateRefined(candidate, by, _, result) if result is not None:
@@ -108,10 +112,13 @@ class NullDisplay:
     def opened(self, opened: RunInfo) -> None:
         """See `vulcan.progress.display.Display`."""
 
-    def ended(self, summary: Mapping[str, Any]) -> None:
+    def finished(self, summary: Mapping[str, Any]) -> None:
         """See `vulcan.progress.display.Display`."""
 
     def preparing(self, what: str) -> None:
+        """See `Display`."""
+
+    def waiting(self, what: str) -> None:
         """See `Display`."""
 
     def begin(self, study: Study) -> None:
@@ -127,7 +134,7 @@ class NullDisplay:
     ) -> None: ...
 
 
-KINDS = ("Opened", "Preparing", "Begun", "Ended", "Failed")
+KINDS = ("Opened", "Preparing", "Begun", "Waiting", "Ended", "Failed")
 """Kinds of lines in addition to the run's events, which are in `vulcan.store.events.EVENTS`."""
 
 
@@ -140,7 +147,7 @@ class JsonLinesDisplay:
     def __init__(self, write: Callable[[str], None]) -> None:
         """Pass each line, without its line break, to `write`, which must flush it."""
         self._write = write
-        self._tally = ProgressTracker()
+        self._tracker = ProgressTracker()
 
     def opened(self, opened: RunInfo) -> None:
         """See `vulcan.progress.display.Display`."""
@@ -150,27 +157,31 @@ class JsonLinesDisplay:
         """See `Display`."""
         self._line("Preparing", {"what": what})
 
+    def waiting(self, what: str) -> None:
+        """See `Display`."""
+        self._line("Waiting", {"what": what})
+
     def begin(self, study: Study) -> None:
         """See `Display`."""
-        self._tally.begin(study)
-        self._line("Begun", {"completed": study.settled, "total": study.total})
+        self._tracker.begin(study)
+        self._line("Begun", {"completed": study.completed, "total": study.total})
 
     def __call__(self, event: Event) -> None:
-        self._tally.add(event)
+        self._tracker.add(event)
         self._line(kind_of(event), asdict(event))
 
-    def ended(self, summary: Mapping[str, Any]) -> None:
+    def finished(self, summary: Mapping[str, Any]) -> None:
         """See `vulcan.progress.display.Display`."""
         self._line("Ended", summary)
 
     def _line(self, kind: str, data: Any) -> None:
         """Write a line. Non-finite numbers, for example a score of a task, become null."""
-        standing = self._tally.standing()
+        snapshot = self._tracker.snapshot()
         document: ProgressLine = {
             "kind": kind,
-            "seconds": round(self._tally.seconds, 3),
+            "seconds": round(self._tracker.seconds, 3),
             "data": data,
-            "progress": None if standing is None else standing.document(),
+            "progress": None if snapshot is None else snapshot.document(),
         }
         self._write(json.dumps(_finite(document), allow_nan=False))
 

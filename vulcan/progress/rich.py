@@ -14,7 +14,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from vulcan.progress.plain import told
+from vulcan.progress.plain import event_line
 from vulcan.progress.run_opened import RunInfo
 from vulcan.progress.state import ProgressTracker, failure_parts, progress_parts, score_parts
 from vulcan.store.events import Event
@@ -34,15 +34,16 @@ class RichDisplay:
 
     def __init__(self, console: Console) -> None:
         self._console = console
-        self._tally = ProgressTracker()
+        self._tracker = ProgressTracker()
         self._preparing = "preparing"
+        self._waits = ""
         self._live: Live | None = None
 
     def opened(self, opened: RunInfo) -> None:
         """See `vulcan.progress.display.Display`."""
-        self._say(opened.words())
+        self._say(opened.text())
 
-    def ended(self, summary: Mapping[str, Any]) -> None:
+    def finished(self, summary: Mapping[str, Any]) -> None:
         """See `vulcan.progress.display.Display`: nothing to do, the caller prints the summary."""
 
     def _say(self, text: str) -> None:
@@ -53,34 +54,41 @@ class RichDisplay:
         """See `Display`."""
         self._preparing = f"preparing {what}"
 
+    def waiting(self, what: str) -> None:
+        """See `Display`."""
+        self._waits = what
+
     def begin(self, study: Study) -> None:
         """See `Display`."""
-        self._tally.begin(study)
+        self._tracker.begin(study)
 
     def __call__(self, event: Event) -> None:
-        self._tally.add(event)
-        if (said := told(event)) is not None:
+        self._tracker.add(event)
+        self._waits = ""
+        if (said := event_line(event)) is not None:
             self._say(said)
 
     def __rich_console__(self, _console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
         width = options.max_width
-        standing = self._tally.standing()
-        if standing is None:
+        snapshot = self._tracker.snapshot()
+        if snapshot is None:
             yield Text(fitted([self._preparing], width), no_wrap=True)
             return
-        words = fitted(progress_parts(standing), width)
+        words = fitted(progress_parts(snapshot), width)
         room = width - cell_len(words) - 1
         if room >= _MIN_BAR:
-            bar = ProgressBar(max(1, standing.total), standing.settled, width=min(room, _MAX_BAR))
+            bar = ProgressBar(max(1, snapshot.total), snapshot.completed, width=min(room, _MAX_BAR))
             row = Table.grid(padding=(0, 1, 0, 0))
             row.add_row(bar, Text(words, no_wrap=True))
             yield row
         else:
             yield Text(words, no_wrap=True)
-        if scores := score_parts(standing):
-            better = standing.gap is not None and standing.gap > 0
+        if scores := score_parts(snapshot):
+            better = snapshot.gap is not None and snapshot.gap > 0
             yield Text(fitted(scores, width), style="bold" if better else "", no_wrap=True)
-        if failures := failure_parts(standing):
+        if self._waits:
+            yield Text(fitted([self._waits], width), no_wrap=True)
+        if failures := failure_parts(snapshot):
             yield Text(fitted(failures, width), style="dim", no_wrap=True)
 
     def __enter__(self) -> Self:

@@ -21,7 +21,7 @@ class RunInfo:
     models: tuple[str, ...] = ()
     repeats: Path | None = None
 
-    def words(self) -> str:
+    def text(self) -> str:
         """Return the description as readable text."""
         answered = f", model {', '.join(self.models)}" if self.models else ""
         if self.repeats is not None:

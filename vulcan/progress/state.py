@@ -34,7 +34,7 @@ class ProgressSnapshot:
     session; the latter runs until the plan or the first budget is exhausted, at the pace of the last two minutes.
     """
 
-    settled: int
+    completed: int
     total: int
     best: tuple[int, float] | None
     baseline: tuple[str, float] | None
@@ -56,7 +56,7 @@ class ProgressSnapshot:
         """Return the snapshot as JSON."""
         best, baseline = self.best, self.baseline
         return {
-            "completed": self.settled,
+            "completed": self.completed,
             "total": self.total,
             "best": None if best is None else {"candidate": best[0], "score": best[1]},
             "best_baseline": None if baseline is None else {"policy": baseline[0], "score": baseline[1]},
@@ -74,7 +74,7 @@ class ProgressSnapshot:
 @dataclass(frozen=True, slots=True)
 class _Moment:
     at: float
-    settled: int
+    completed: int
     dollars: float
     tokens: int
 
@@ -119,7 +119,7 @@ class ProgressTracker:
             self._verdicts[event.verdict] += 1
             self._rules.update(set(event.rules))
             now = self._now(self._study)
-            if now.settled == self._moments[0].settled:  # the task's own policies, which do not count for the pace
+            if now.completed == self._moments[0].completed:  # the task's own policies, which do not count for the pace
                 self._moments.clear()
             self._moments.append(now)
             if event.verdict != "scored" or event.score is None:
@@ -129,7 +129,7 @@ class ProgressTracker:
             self._best = (event.candidate, event.score)
             return True
 
-    def standing(self) -> ProgressSnapshot | None:
+    def snapshot(self) -> ProgressSnapshot | None:
         """Return a snapshot of the search; None before it has begun."""
         with self._lock:
             study = self._study
@@ -140,10 +140,10 @@ class ProgressTracker:
                 self._moments.popleft()
             before = self._moments[0]
             elapsed = now.at - before.at
-            per_second = (now.settled - before.settled) / elapsed if elapsed > 1 else 0.0
+            per_second = (now.completed - before.completed) / elapsed if elapsed > 1 else 0.0
             left = min(_seconds_left(study, before, now, now.at - self._began), default=None)
             return ProgressSnapshot(
-                settled=now.settled,
+                completed=now.completed,
                 total=study.total,
                 best=self._best,
                 baseline=self._baseline,
@@ -160,7 +160,7 @@ class ProgressTracker:
 
     def _now(self, study: Study) -> _Moment:
         costs = study.costs
-        return _Moment(self._clock(), study.settled, costs.dollars, costs.tokens_in + costs.tokens_out)
+        return _Moment(self._clock(), study.completed, costs.dollars, costs.tokens_in + costs.tokens_out)
 
 
 def _seconds_left(study: Study, before: _Moment, now: _Moment, session: float) -> Iterator[float]:
@@ -168,7 +168,7 @@ def _seconds_left(study: Study, before: _Moment, now: _Moment, session: float) -
     elapsed = now.at - before.at
     config: SearchConfig = study.config
     used: list[tuple[float, float, float | None]] = [
-        (now.settled - before.settled, now.settled, study.total),
+        (now.completed - before.completed, now.completed, study.total),
         (now.dollars - before.dollars, now.dollars, config.budget_dollars),
         (now.tokens - before.tokens, now.tokens, config.budget_tokens),
     ]
@@ -183,39 +183,39 @@ MAX_RULES = 3
 """Number of violated rules to list, the most frequent, next to the number of rejections."""
 
 
-def progress_parts(standing: ProgressSnapshot) -> list[str]:
+def progress_parts(snapshot: ProgressSnapshot) -> list[str]:
     """Return completion, pace, time left and cost as text, most important first."""
-    parts = [f"{standing.settled}/{standing.total} candidates"]
-    if standing.per_minute is not None:
-        parts.append(f"{standing.per_minute:.0f} a minute")
-    if standing.seconds_left is not None and standing.settled < standing.total:
-        parts.append(f"{duration(standing.seconds_left)} left")
-    if standing.dollars or standing.unpriced or standing.budget_dollars is not None:
-        budget = "" if standing.budget_dollars is None else f" of ${standing.budget_dollars:.2f}"
-        unknown = f" + {standing.unpriced} calls of unknown price" if standing.unpriced else ""
-        parts.append(f"${standing.dollars:.2f}{budget}{unknown}")
+    parts = [f"{snapshot.completed}/{snapshot.total} candidates"]
+    if snapshot.per_minute is not None:
+        parts.append(f"{snapshot.per_minute:.0f} per minute")
+    if snapshot.seconds_left is not None and snapshot.completed < snapshot.total:
+        parts.append(f"{duration(snapshot.seconds_left)} left")
+    if snapshot.dollars or snapshot.unpriced or snapshot.budget_dollars is not None:
+        budget = "" if snapshot.budget_dollars is None else f" of ${snapshot.budget_dollars:.2f}"
+        unknown = f" + {snapshot.unpriced} calls of unknown price" if snapshot.unpriced else ""
+        parts.append(f"${snapshot.dollars:.2f}{budget}{unknown}")
     return parts
 
 
-def score_parts(standing: ProgressSnapshot) -> list[str]:
+def score_parts(snapshot: ProgressSnapshot) -> list[str]:
     """Return the best candidate, the strongest baseline and the gap as text."""
     parts = []
-    if standing.best is not None:
-        parts.append(f"best {standing.best[1]:.4f} (candidate {standing.best[0]})")
-    if standing.baseline is not None:
-        parts.append(f"best baseline {standing.baseline[1]:.4f} ({standing.baseline[0]})")
-    if standing.gap is not None:
-        parts.append(f"gap {standing.gap:+.4f}")
+    if snapshot.best is not None:
+        parts.append(f"best {snapshot.best[1]:.4f} (candidate {snapshot.best[0]})")
+    if snapshot.baseline is not None:
+        parts.append(f"best baseline {snapshot.baseline[1]:.4f} ({snapshot.baseline[0]})")
+    if snapshot.gap is not None:
+        parts.append(f"gap {snapshot.gap:+.4f}")
     return parts
 
 
-def failure_parts(standing: ProgressSnapshot) -> list[str]:
+def failure_parts(snapshot: ProgressSnapshot) -> list[str]:
     """Return the failures by verdict, most frequent first, with the rules most often violated."""
     parts = []
-    for verdict, count in standing.verdicts.items():
+    for verdict, count in snapshot.verdicts.items():
         if verdict in NO_FAILURES:
             continue
-        rules = ", ".join(f"{rule} {n}" for rule, n in list(standing.rules.items())[:MAX_RULES])
+        rules = ", ".join(f"{rule} {n}" for rule, n in list(snapshot.rules.items())[:MAX_RULES])
         parts.append(f"{count} {verdict} ({rules})" if verdict == "rejected" and rules else f"{count} {verdict}")
     return parts
 

@@ -16,28 +16,94 @@ from types import SimpleNamespace
 from typing import Any
 
 FUNCTIONS = (
-    "abs", "all", "any", "bool", "dict", "divmod", "enumerate", "filter", "float", "frozenset", "int", "isinstance",
-    "iter", "len", "list", "map", "max", "min", "next", "pow", "range", "reversed", "round", "set", "slice", "sorted",
-    "sum", "tuple", "zip",
-)  # fmt: skip
+    "abs",
+    "all",
+    "any",
+    "bool",
+    "dict",
+    "divmod",
+    "enumerate",
+    "filter",
+    "float",
+    "frozenset",
+    "int",
+    "isinstance",
+    "iter",
+    "len",
+    "list",
+    "map",
+    "max",
+    "min",
+    "next",
+    "pow",
+    "range",
+    "reversed",
+    "round",
+    "set",
+    "slice",
+    "sorted",
+    "sum",
+    "tuple",
+    "zip",
+)
 """The Python built-ins available; no others are."""
 
 EXCEPTIONS = (
-    "ArithmeticError", "AssertionError", "AttributeError", "Exception", "IndexError", "KeyError", "LookupError",
-    "OverflowError", "RuntimeError", "StopIteration", "TypeError", "ValueError", "ZeroDivisionError",
-)  # fmt: skip
+    "ArithmeticError",
+    "AssertionError",
+    "AttributeError",
+    "Exception",
+    "IndexError",
+    "KeyError",
+    "LookupError",
+    "OverflowError",
+    "RuntimeError",
+    "StopIteration",
+    "TypeError",
+    "ValueError",
+    "ZeroDivisionError",
+)
 
 MODULES: Mapping[str, tuple[str, ...]] = {
     "math": (
-        "ceil", "comb", "copysign", "cos", "e", "erf", "exp", "expm1", "fabs", "factorial", "floor", "fmod", "gcd",
-        "hypot", "inf", "isfinite", "isinf", "isnan", "isqrt", "ldexp", "log", "log10", "log1p", "log2", "nan", "pi",
-        "pow", "sin", "sqrt", "tan", "tanh", "trunc",
+        "ceil",
+        "comb",
+        "copysign",
+        "cos",
+        "e",
+        "erf",
+        "exp",
+        "expm1",
+        "fabs",
+        "factorial",
+        "floor",
+        "fmod",
+        "gcd",
+        "hypot",
+        "inf",
+        "isfinite",
+        "isinf",
+        "isnan",
+        "isqrt",
+        "ldexp",
+        "log",
+        "log10",
+        "log1p",
+        "log2",
+        "nan",
+        "pi",
+        "pow",
+        "sin",
+        "sqrt",
+        "tan",
+        "tanh",
+        "trunc",
     ),
     "collections": ("Counter", "OrderedDict", "defaultdict", "deque"),
     "heapq": ("heapify", "heappop", "heappush", "heappushpop", "heapreplace", "nlargest", "nsmallest"),
     "bisect": ("bisect", "bisect_left", "bisect_right", "insort", "insort_left", "insort_right"),
     "random": ("choice", "getrandbits", "random", "randint", "randrange", "sample", "shuffle", "uniform"),
-}  # fmt: skip
+}
 """The names available of each module that may be imported. `random` is one generator with a fixed seed."""
 
 WITHOUT_IMPORT = ("Counter", "OrderedDict", "defaultdict", "deque")
@@ -51,7 +117,7 @@ METHODS = frozenset(
     for kind in (dict, list, set, frozenset, tuple, collections.OrderedDict, collections.deque, collections.Counter)
     for name in dir(kind)
     if not name.startswith("_")
-) | {"bit_count", "bit_length", "default_factory", "maxlen"}  # fmt: skip
+) | {"bit_count", "bit_length", "default_factory", "maxlen"}
 """Methods and attributes of containers and numbers; strings have none."""
 
 SEED = 1
@@ -61,8 +127,12 @@ def namespace() -> dict[str, Any]:
     """Create the built-in names of a newly started program."""
     generator = random_numbers.Random(SEED)
     sources: dict[str, Any] = {
-        "math": math, "collections": collections, "heapq": heapq, "bisect": bisect, "random": generator,
-    }  # fmt: skip
+        "math": math,
+        "collections": collections,
+        "heapq": heapq,
+        "bisect": bisect,
+        "random": generator,
+    }
     modules = {
         module: SimpleNamespace(**{name: getattr(sources[module], name) for name in names})
         for module, names in MODULES.items()

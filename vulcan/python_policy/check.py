@@ -60,13 +60,13 @@ class _Plain(ast.NodeTransformer):
         return self.generic_visit(node)
 
 
-def fingerprint_of(tree: ast.Module, kept: Collection[str]) -> str:
+def fingerprint_of(tree: ast.Module, fixed_names: Collection[str]) -> str:
     """Return a digest that is equal for programs that differ only in layout and in their own names.
 
-    `tree` is plain, and is modified. `kept` are the names to which the task gives a meaning; they are not renamed, nor
-    are the names that a program is offered.
+    `tree` is plain, and is modified. `fixed_names` are the names to which the task gives a meaning; they are not
+    renamed, nor are the names that a program is offered.
     """
-    fixed = NAMES | METHODS | set(kept) | {name for names in MODULES.values() for name in names}
+    fixed = NAMES | METHODS | set(fixed_names) | {name for names in MODULES.values() for name in names}
     return hashlib.sha256(ast.dump(_Renamed(fixed, tree).visit(tree)).encode()).hexdigest()
 
 
@@ -159,7 +159,7 @@ def check_program(source: str, task: Task) -> ProgramPolicy:
     tunable = parameters_of(tree) if source.isascii() and "\r" not in source else ()
     tree = plain(tree)
     hooks, violations = _hooks(tree, interface)
-    kept = _kept(interface)
+    kept = _fixed_names(interface)
     fingerprint, size = fingerprint_of(copy.deepcopy(tree), kept), size_of(tree)
     restricted = Restricted(tree, kept)
     tree = restricted.visit(tree)
@@ -181,7 +181,7 @@ def _compiled(tree: ast.Module) -> bytes:
         raise Rejected((broken("too-deep", 1, 1, "nested too deeply for Python's own compiler"),)) from None
 
 
-def _kept(interface: Program) -> frozenset[str]:
+def _fixed_names(interface: Program) -> frozenset[str]:
     """Return the names to which the declaration gives a meaning."""
     names = {interface.function, *(hook.name for hook in interface.hooks)}
     for hook in interface.hooks:

@@ -19,9 +19,9 @@ import marshal
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from types import TracebackType
-from typing import Literal, Protocol, Self
+from typing import Literal, Protocol
 
+from vulcan.closing import Closing
 from vulcan.python_policy.parameters import ProgramParameter, with_values
 from vulcan.python_policy.runner import ERROR, MAX_TEXT, MEMORY, OK
 from vulcan.task import Program, Record, Task
@@ -61,17 +61,17 @@ def groups_of(interface: Program, hook: str) -> list[tuple[str, ...] | None]:
 
 
 @dataclass(slots=True)
-class RunningProgram:
+class RunningProgram(Closing):
     """A program running in its process: a context manager that ends it on exit."""
 
-    place: ProgramHost
+    host: ProgramHost
     hooks: Collection[str]
     interface: Program
 
     @classmethod
     def begin(
         cls,
-        place: ProgramHost,
+        host: ProgramHost,
         code: bytes,
         interface: Program,
         hooks: Collection[str],
@@ -80,7 +80,7 @@ class RunningProgram:
     ) -> RunningProgram:
         """Start the program. Raises ProgramFailed if the module does not run or its class cannot be instantiated."""
         declared = [(hook.name, groups_of(interface, hook.name), hook.returns) for hook in interface.hooks]
-        running = cls(place, hooks, interface)
+        running = cls(host, hooks, interface)
         first = marshal.dumps((code, interface.function, declared, [int(number) for number in given], loop))
         try:
             running.tell(first)
@@ -94,22 +94,14 @@ class RunningProgram:
 
         Raises ProgramFailed, or what `ProgramHost.ask` raises.
         """
-        reply = self.place.ask(batch)
+        reply = self.host.ask(batch)
         if not reply.startswith(_ALL_IS_WELL) or len(reply) % 8 != 1:
             raise _failure(reply)
         return reply[1:]
 
     def close(self) -> None:
         """End the process. May be called twice."""
-        self.place.end()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()
+        self.host.end()
 
 
 def _failure(reply: bytes) -> ProgramFailed:
@@ -139,7 +131,7 @@ class ProgramPolicy:
     fingerprint: str
     size: int
     tunable: tuple[ProgramParameter, ...]
-    place: Callable[[], ProgramHost] | None = field(default=None, compare=False, repr=False)
+    host: Callable[[], ProgramHost] | None = field(default=None, compare=False, repr=False)
 
     operations: None = None
     constant: None = None
@@ -167,9 +159,9 @@ class ProgramPolicy:
             raise ValueError(f"parameter {', '.join(endless)}: not a finite number")
         return with_values(self.source, self.tunable, values)
 
-    def within(self, place: Callable[[], ProgramHost]) -> ProgramPolicy:
-        """Return the policy, to be run in the sandboxed processes that `place` opens."""
-        return replace(self, place=place)
+    def hosted_by(self, open_host: Callable[[], ProgramHost]) -> ProgramPolicy:
+        """Return the policy, to be run in the sandboxed processes that `host` opens."""
+        return replace(self, host=open_host)
 
     def start(self, *given: int, loop: bytes | None = None) -> RunningProgram:
         """Start an instance of the class, created with these numbers, in a new process. Close it after use.
@@ -179,6 +171,6 @@ class ProgramPolicy:
 
         Raises ProgramFailed if the instance cannot be created, and ValueError if the policy has no process to run in.
         """
-        if self.place is None:
+        if self.host is None:
             raise ValueError("a program runs in the sandbox only, and this one was given no place there")
-        return RunningProgram.begin(self.place(), self.code, self.interface, self.hooks, given, loop)
+        return RunningProgram.begin(self.host(), self.code, self.interface, self.hooks, given, loop)

@@ -194,10 +194,10 @@ def _assignment(where: ast.stmt, name: str, value: ast.expr) -> ast.stmt:
 
 def _at_attribute(node: ast.Attribute) -> ast.AST:
     """Return a node at the position of the attribute's name; the whole expression may begin far before it."""
-    place = ast.Pass()
-    place.lineno = node.end_lineno or node.lineno
-    place.col_offset = max(0, (node.end_col_offset or len(node.attr)) - len(node.attr))
-    return place
+    location = ast.Pass()
+    location.lineno = node.end_lineno or node.lineno
+    location.col_offset = max(0, (node.end_col_offset or len(node.attr)) - len(node.attr))
+    return location
 
 
 def _modules_named(tree: ast.Module) -> Mapping[str, str]:

@@ -146,14 +146,14 @@ def _general(method: Callable[..., Any], groups: Sequence[tuple[str, ...] | None
 
     def called(row: tuple[int, ...]) -> Any:
         arguments: list[Any] = []
-        place = 1
+        index = 1
         for record, fields in zip(records, groups, strict=True):
             if record is None or fields is None:
-                arguments.append(row[place])
-                place += 1
+                arguments.append(row[index])
+                index += 1
             else:
-                arguments.append(tuple.__new__(record, row[place : place + len(fields)]))
-                place += len(fields)
+                arguments.append(tuple.__new__(record, row[index : index + len(fields)]))
+                index += len(fields)
         return method(*arguments)
 
     return called
@@ -215,10 +215,10 @@ def _failure(error: BaseException) -> bytes:
 def _described(error: BaseException) -> str:
     """Describe an error by type, message and line of the program."""
     text = str(error)
-    place, traceback = "", error.__traceback__
+    index, traceback = "", error.__traceback__
     while traceback is not None:
         frame = traceback.tb_frame
         if frame.f_code.co_filename == FILE:
-            place = f" (line {traceback.tb_lineno}, in {frame.f_code.co_name})"
+            index = f" (line {traceback.tb_lineno}, in {frame.f_code.co_name})"
         traceback = traceback.tb_next
-    return f"{type(error).__name__}{': ' + text[:800] if text else ''}{place}"
+    return f"{type(error).__name__}{': ' + text[:800] if text else ''}{index}"

@@ -40,12 +40,12 @@ _PACK = ("task.py", "prompt.md.j2", "*.py", "policies/*")
 
 @dataclass(frozen=True, slots=True)
 class CardExporter:
-    """An exporter of evidence cards for candidates of the run at `place`, or for policies without a run.
+    """An exporter of evidence cards for candidates of the run at `run`, or for policies without a run.
 
     Each property that the task declares gets `seconds` to be proved.
     """
 
-    place: Path | None = None
+    run: Path | None = None
     seconds: float = 5.0
     format: str = "json"
     summary: str = "the evidence card"
@@ -53,7 +53,7 @@ class CardExporter:
 
     def export(self, policy: AnyPolicy, provenance: Provenance) -> dict[str, str]:
         """See `vulcan.export.formats.Exporter`: one file, named after the task."""
-        report = None if self.place is None else Report.of(self.place)
+        report = None if self.run is None else Report.of(self.run)
         card = evidence_card(policy, provenance, report, self.seconds)
         text = json.dumps(card, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
         return {f"{policy.task.name}_card.json": text}
@@ -124,11 +124,11 @@ def _of_nothing() -> dict[str, Any]:
 
 def _of_run(report: Report, judged: CandidateJudged) -> dict[str, Any]:
     record, number = report.record, judged.candidate
-    costs = Costs.of(report.told.calls)
+    costs = Costs.of(report.data.calls)
     named = [text for instance in record.instances for text in _texts(dict(instance.parameters))]
     return {
         "run": {
-            "run": report.place.name,
+            "run": report.path.name,
             "begun": report.rows.all[0].time,
             "candidate": number,
             "winner": None if record.chosen is None else record.chosen.candidate,
@@ -147,7 +147,7 @@ def _of_run(report: Report, judged: CandidateJudged) -> dict[str, Any]:
         ],
         "lineage": list(_lineage(report, number)),
         "models": [
-            {key: value for key, value in model.items() if key != "seconds"} for model in models(report.told.calls)
+            {key: value for key, value in model.items() if key != "seconds"} for model in models(report.data.calls)
         ],
         "cost": model_cost(costs),
     }
@@ -169,7 +169,7 @@ def _score(report: Report, candidate: int, split: Any) -> dict[str, Any] | None:
 def _lineage(report: Report, candidate: int) -> Iterator[dict[str, Any]]:
     """Yield the ancestors of a candidate, oldest first, then itself, each with the server's name of its model."""
     record = report.record
-    wrote = {(call.proposal, call.turn): call.model for call in report.told.calls}
+    wrote = {(call.proposal, call.turn): call.model for call in report.data.calls}
     line = [*(c for generation in reversed(lineage(record, candidate)) for c in generation), candidate]
     for number in line:
         judged = record.candidates[number]
@@ -192,7 +192,7 @@ def _licence(task: Task, source: str, report: Report | None, judged: CandidateJu
         return {"spdx": None, "known": f"a policy of the task pack {task.name}: the pack's terms apply"}
     if report is None or judged is None:
         return {"spdx": None, "known": "a file of the user's: nothing is known"}
-    call = next((c for c in report.told.calls if (c.proposal, c.turn) == (judged.proposal, judged.turn)), None)
+    call = next((c for c in report.data.calls if (c.proposal, c.turn) == (judged.proposal, judged.turn)), None)
     writer = call.model if call is not None else "a model that the run does not name"
     return {
         "spdx": None,

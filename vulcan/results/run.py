@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from statistics import fmean
+from typing import TYPE_CHECKING, Any, Literal
 
 from vulcan.documents.run import (
     ControlResult,
@@ -94,6 +96,7 @@ def run_document(run: Path, record: RunRecord, costs: Costs) -> RunDocument:
         "run": str(run),
         "task": record.config.get("task"),
         "state": state_of(record),
+        "headline": headline(run, record),
         "best": None if winner is None else _best(record, winner),
         "train": _split(record, scorer, "train", winner),
         "validation": _split(record, scorer, "validation", winner),
@@ -107,6 +110,60 @@ def run_document(run: Path, record: RunRecord, costs: Costs) -> RunDocument:
         "simplified": refined(record, "simplified"),
         "cost": model_cost(costs),
     }
+
+
+START = "start.json"
+"""In a run's directory: the policy that the search began with, on the split test, where the winner was measured too."""
+
+
+def start_document(candidate: int, name: str, metrics: InstanceMetrics) -> dict[str, Any]:
+    """Return the content of the file START."""
+    return {"candidate": candidate, "policy": name, "metrics": {instance: dict(of) for instance, of in metrics}}
+
+
+def _start(run: Path) -> tuple[str, InstanceMetrics] | None:
+    """Return the name and metrics on test of the policy that the search began with; None where they are not known."""
+    try:
+        plain = json.loads((run / START).read_text(encoding="utf-8"))
+        return str(plain["policy"]), tuple((name, dict(of)) for name, of in plain["metrics"].items())
+    except (OSError, ValueError, KeyError, AttributeError, TypeError):
+        return None
+
+
+def headline(run: Path, record: RunRecord) -> str | None:
+    """Return the result of a search in a sentence: the winner's metric on test, and that of others; None without one.
+
+    Where nothing is held out it is about train. Raises UserError where the task is not found.
+    """
+    if record.chosen is None:
+        return None
+    winner = record.chosen.candidate
+    held_out = any(instance.split == "test" for instance in record.instances)
+    split: SplitName = "test" if held_out else "train"
+    own = metrics_of(record, winner, split)
+    if not own:
+        return None
+    objective = find_objective(find_task(record.config["task"]), record.config["objective"])
+
+    def mean(metrics: InstanceMetrics) -> str:
+        return objective.spelled(fmean(dict(of)[objective.metric] for _, of in metrics))
+
+    others: list[str] = []
+    best = record.best_baseline(split)
+    if best is not None:
+        others.append(f"baseline {best.policy} {mean(best.metrics)}")
+    if held_out and (start := _start(run)) is not None:
+        others.append(f"{start[0]}, the policy it began with, {mean(start[1])}")
+    for name in objective.usual:
+        known = record.baselines.get((name, split))
+        if known is not None and (best is None or best.policy != name):
+            others.append(f"baseline {name} {mean(known.metrics)}")
+    value = fmean(dict(of)[objective.metric] for _, of in own)
+    where = "held-out data" if held_out else "the data that was searched on"
+    text = f"{objective.spelled(value, label=True)} on {where}" + "; ".join(["", *others]) + "."
+    if record.proposals[record.candidates[winner].proposal].round == 0:
+        text += " No proposal was better than what the search began with."
+    return text
 
 
 def model_cost(costs: Costs) -> ModelCost:

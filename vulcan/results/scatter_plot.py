@@ -10,6 +10,7 @@ from statistics import fmean
 from typing import Any
 
 from vulcan.errors import UserError
+from vulcan.evaluator import kind_name
 from vulcan.results.report.html_page import plotly_script
 from vulcan.task import Metrics, Picture
 
@@ -28,7 +29,7 @@ class PolicyMetrics:
 
 
 def write_pictures(
-    place: Path, pictures: Sequence[Picture], instances: Sequence[str], measured: Sequence[PolicyMetrics], title: str
+    path: Path, pictures: Sequence[Picture], instances: Sequence[str], measured: Sequence[PolicyMetrics], title: str
 ) -> None:
     """Write a page with each picture: one point per policy, for the mean over instances or for a chosen one.
 
@@ -50,12 +51,12 @@ def write_pictures(
         "<style>body { font: 15px sans-serif; margin: 1.5rem; max-width: 72rem }</style></head>\n"
         f"<body>\n<h1>{heading}</h1>\n{''.join(figures)}\n</body>\n</html>\n"
     )
-    unfinished = place.with_name(place.name + ".part")
+    unfinished = path.with_name(path.name + ".part")
     try:
         unfinished.write_text(page, encoding="utf-8")
-        unfinished.replace(place)
+        unfinished.replace(path)
     except OSError as error:
-        raise UserError(f"{place}: cannot be written: {error.strerror or error}") from error
+        raise UserError(f"{path}: cannot be written: {error.strerror or error}") from error
 
 
 def figure_of(picture: Picture, instances: Sequence[str], measured: Sequence[PolicyMetrics]) -> Any:
@@ -78,8 +79,9 @@ def figure_of(picture: Picture, instances: Sequence[str], measured: Sequence[Pol
                     textposition="top center",
                     visible=number == 0,
                     marker={"symbol": _SYMBOLS.get(policy.kind, "circle"), "size": _SIZES.get(policy.kind, 11)},
-                    hovertemplate=f"{html.escape(policy.policy)} ({policy.kind})<br>{html.escape(picture.x_label)}: "
-                    f"{x:.4g}<br>{html.escape(picture.y_label)}: {y:.4g}<extra></extra>",
+                    hovertemplate=f"{html.escape(policy.policy)} ({kind_name(policy.kind)})<br>"
+                    f"{html.escape(picture.x_label)}: {x:.4g}<br>"
+                    f"{html.escape(picture.y_label)}: {y:.4g}<extra></extra>",
                 )
             )
     figure.update_layout(

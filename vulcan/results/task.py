@@ -3,8 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from typing import cast
 
-from vulcan.documents.policy import FunctionInterface, TaskDocument, TasksDocument
+from vulcan.documents.policy import (
+    FeatureDocument,
+    FunctionInterface,
+    HookDocument,
+    PropertyDeclaration,
+    SettingDeclaration,
+    TaskDocument,
+    TasksDocument,
+)
 from vulcan.registry import find_task, known_tasks
 from vulcan.task import Program, Rank, Task, Value
 
@@ -16,12 +25,20 @@ def task_document(task: Task) -> TaskDocument:
         "summary": task.summary,
         **_function(task.signature),
         "others": [_function(declared) for declared in task.others],
+        "events": [
+            {
+                "event": declared.function,
+                "arguments": [argument.name for argument in declared.arguments],
+                "meaning": declared.meaning,
+            }
+            for declared in task.events
+        ],
         "objectives": [
             {"name": o.name, "metric": o.metric, "meaning": o.meaning, "references": list(o.references)}
             for o in task.objectives
         ],
-        "properties": [asdict(property_) for property_ in task.properties],
-        "settings": [asdict(setting) for setting in task.settings],
+        "properties": [cast(PropertyDeclaration, asdict(property_)) for property_ in task.properties],
+        "settings": [cast(SettingDeclaration, asdict(setting)) for setting in task.settings],
         "operations": task.operations,
     }
 
@@ -32,14 +49,14 @@ def _function(declared: Rank | Value | Program) -> FunctionInterface:
         "function": declared.function,
         "arguments": [argument.name for argument in declared.arguments],
         "features": [
-            {"reads": name, **asdict(feature), "observed": declared.occasions.get(name)}
+            {"reads": name, **cast(FeatureDocument, asdict(feature)), "observed": declared.occasions.get(name)}
             for name, feature in declared.features()
         ],
         "returns": declared.returns,
-        "mechanisms": [asdict(mechanism) for mechanism in declared.mechanisms],
+        "mechanisms": [{"name": each.name, "meaning": each.meaning} for each in declared.mechanisms],
     }
     if isinstance(declared, Program):
-        interface["hooks"] = [asdict(hook) for hook in declared.hooks]
+        interface["hooks"] = [cast(HookDocument, asdict(hook)) for hook in declared.hooks]
     return interface
 
 
@@ -47,7 +64,7 @@ def tasks_document() -> TasksDocument:
     """List every known task with its path. Raises UserError where one does not load."""
     return {
         "tasks": [
-            {"name": name, "path": place, "summary": find_task(name).summary}
-            for name, place in sorted(known_tasks().items())
+            {"name": name, "path": path, "summary": find_task(name).summary}
+            for name, path in sorted(known_tasks().items())
         ]
     }

@@ -28,7 +28,7 @@ def write_task(name: str, kind: str, directory: Path) -> tuple[Path, ...]:
     if kind not in KINDS:
         raise UserError(f"--kind {kind!r}{did_you_mean(kind, KINDS)} (one of: {', '.join(KINDS)})")
     if directory.exists() or directory.is_symlink():
-        raise UserError(f"{directory} is there already, and nothing of it was touched; give another --directory")
+        raise UserError(f"{directory} already exists; choose another --directory")
     written = []
     try:
         for folder in (_FILES / "common", _FILES / kind):
@@ -48,8 +48,8 @@ def _check_name(name: str) -> None:
             f"{name!r} cannot be a task's name: it is a lower-case letter, and then at most 49 lower-case letters, "
             "digits and underscores, and no word of Python's own"
         )
-    if (place := known_tasks().get(name)) is not None:
-        raise UserError(f"a task is called {name!r} already ({place}); give yours another name")
+    if (path := known_tasks().get(name)) is not None:
+        raise UserError(f"a task is called {name!r} already ({path}); give yours another name")
 
 
 def _spelled(text: str, name: str) -> str:

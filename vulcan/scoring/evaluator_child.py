@@ -57,7 +57,7 @@ class Programs:
         """Return the policy; a program is to run on the server, within `seconds` of wall clock from now."""
         if not isinstance(policy, ProgramPolicy):
             return policy
-        return policy.within(self._opener(time.monotonic() + SHARE_OF_TIME * seconds))
+        return policy.hosted_by(self._opener(time.monotonic() + SHARE_OF_TIME * seconds))
 
     def _opener(self, deadline: float) -> Callable[[], ForkedChild]:
         server = self._server
@@ -80,17 +80,17 @@ class EvaluatorWorker:
         self.task = find_task(setup.task)
         self.programs = Programs(self.task, setup)
         self.evaluator: Evaluator = load_evaluator(self.task)
-        self._settle(f"{self.task.evaluator!r} does not prepare", self._prepare)
-        self._settle("its warm-up run fails", self._warm_up)
+        self._set_up(f"{self.task.evaluator!r} does not prepare", self._prepare)
+        self._set_up("its warm-up run fails", self._warm_up)
 
-    def _settle(self, trouble: str, step: Callable[[], None]) -> None:
+    def _set_up(self, problem: str, step: Callable[[], None]) -> None:
         attempt = ForeignCall()
         with attempt:
             step()
         if isinstance(attempt.error, UserError):
             raise attempt.error
         if attempt.error is not None:
-            raise UserError(f"task {self.task.name!r}: {trouble}: {attempt.failure}")
+            raise UserError(f"task {self.task.name!r}: {problem}: {attempt.failure}")
 
     def _prepare(self) -> None:
         self.evaluator.prepare(self.setup.instances)

@@ -7,6 +7,7 @@ from concurrent.futures import Future
 from types import TracebackType
 from typing import Protocol, Self, runtime_checkable
 
+from vulcan.closing import Closing
 from vulcan.scoring.job import Job, Outcome
 
 
@@ -47,7 +48,7 @@ class Executor(Protocol):
     ) -> None: ...
 
 
-class DeferredExecutor:
+class DeferredExecutor(Closing):
     """An `Executor` started by its first job, for commands that may end without one (printing a prompt)."""
 
     def __init__(self, start: Callable[[], Executor], workers: int) -> None:
@@ -71,11 +72,3 @@ class DeferredExecutor:
     def close(self) -> None:
         if self._started is not None:
             self._started.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()

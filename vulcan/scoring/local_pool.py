@@ -11,9 +11,9 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
 from queue import SimpleQueue
-from types import TracebackType
-from typing import Protocol, Self
+from typing import Protocol
 
+from vulcan.closing import Closing
 from vulcan.errors import UserError
 from vulcan.scoring.evaluator_process import JailedEvaluator
 from vulcan.scoring.executor import WorkerLost, WorkerRetired
@@ -54,7 +54,7 @@ class QueuedJob:
     future: Future[Outcome] = field(default_factory=Future)
 
 
-class Pool:
+class Pool(Closing):
     """An `Executor` over a fixed number of workers.
 
     The first worker is started at once and fills the on-disk caches for the others, which their first job starts.
@@ -67,26 +67,26 @@ class Pool:
         self.workers = len(workers)
         self.setup = setup
         self._all = tuple(workers)
-        self._free: SimpleQueue[Worker] = SimpleQueue()
+        self._idle: SimpleQueue[Worker] = SimpleQueue()
         for worker in workers:
-            self._free.put(worker)
+            self._idle.put(worker)
         self._waiting: deque[QueuedJob] = deque()
-        self._taking = threading.Lock()
-        self._left = len(workers)
-        self._counting = threading.Lock()
+        self._queue_lock = threading.Lock()
+        self._remaining = len(workers)
+        self._remaining_lock = threading.Lock()
         self._closing = False
         # the threads live as long as the pool, because a child dies with the thread that started it
         self._threads = ThreadPoolExecutor(len(workers), thread_name_prefix=f"vulcan-{name}")
         with ExitStack() as on_failure:
             on_failure.callback(self.close)
-            self.defences = self._threads.submit(self._started, workers[0]).result()
+            self.defences = self._threads.submit(self._start, workers[0]).result()
             on_failure.pop_all()
 
     def submit(self, job: Job) -> Future[Outcome]:
         """Queue a job. Raises ValueError for a job that does not fit the set-up, RuntimeError once closed."""
-        waiting, turn = QueuedJob(self.setup.request(job)), list[QueuedJob]()
-        with self._taking:
-            self._threads.submit(self._run, turn).add_done_callback(partial(_pass_on_failure, turn))
+        waiting, batch = QueuedJob(self.setup.request(job)), list[QueuedJob]()
+        with self._queue_lock:
+            self._threads.submit(self._run, batch).add_done_callback(partial(_pass_on_failure, batch))
             self._waiting.append(waiting)
         return waiting.future
 
@@ -94,7 +94,7 @@ class Pool:
         """Kill running jobs and cancel queued ones. May be called twice."""
         self._closing = True
         self._threads.shutdown(wait=False, cancel_futures=True)
-        with self._taking:
+        with self._queue_lock:
             left = list(self._waiting)
             self._waiting.clear()
         for waiting in left:
@@ -105,15 +105,7 @@ class Pool:
         for worker in self._all:
             worker.close()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def _started(self, worker: Worker) -> Defences:
+    def _start(self, worker: Worker) -> Defences:
         for left in range(TRIES - 1, -1, -1):
             try:
                 return worker.start()
@@ -133,71 +125,71 @@ class Pool:
         """Run jobs on a worker, in order. Raises as `Worker.serve` does."""
         return [worker.serve(request) for request in requests]
 
-    def _run(self, turn: list[QueuedJob]) -> None:
+    def _run(self, batch: list[QueuedJob]) -> None:
         """Run the next batch of queued jobs. There is one call per job, so calls after a batch may find none."""
-        with self._taking:
+        with self._queue_lock:
             if self._waiting:
                 size = self.size_of_batch([waiting.request for waiting in self._waiting])
-                turn += [self._waiting.popleft() for _ in range(min(size, len(self._waiting)))]
-        jobs = [waiting for waiting in turn if waiting.future.set_running_or_notify_cancel()]
-        served = self._served_together(jobs) if len(jobs) > 1 else None
+                batch += [self._waiting.popleft() for _ in range(min(size, len(self._waiting)))]
+        jobs = [waiting for waiting in batch if waiting.future.set_running_or_notify_cancel()]
+        served = self._serve_batch(jobs) if len(jobs) > 1 else None
         for number, waiting in enumerate(jobs):
             try:
-                waiting.future.set_result(served[number] if served else self._served(waiting.request))
+                waiting.future.set_result(served[number] if served else self._serve(waiting.request))
             except (WorkerLost, UserError) as error:
                 waiting.future.set_exception(error)
 
-    def _served_together(self, jobs: Sequence[QueuedJob]) -> list[Outcome] | None:
+    def _serve_batch(self, jobs: Sequence[QueuedJob]) -> list[Outcome] | None:
         """Return the outcomes of a batch; None if the worker failed: any job may be to blame, so each reruns alone."""
-        worker = self._free.get()
-        gone = False
+        worker = self._idle.get()
+        retired = False
         try:
             return self.serve_on(worker, [waiting.request for waiting in jobs])
         except (WorkerLost, UserError) as error:
             if self._closing:
                 raise CancelledError from error
-            gone = isinstance(error, WorkerRetired)
+            retired = isinstance(error, WorkerRetired)
             logger.warning("a worker was lost with %d jobs, which are run again: %s", len(jobs), error)
             return None
         finally:
-            self._give_back(worker, gone)
+            self._return_worker(worker, retired)
 
-    def _served(self, request: JobRequest) -> Outcome:
+    def _serve(self, request: JobRequest) -> Outcome:
         lost = 0
         while True:
-            worker, gone = self._free.get(), False
+            worker, retired = self._idle.get(), False
             try:
                 return self.serve_on(worker, [request])[0]
             except (WorkerLost, UserError) as error:
                 if self._closing:
                     raise CancelledError from error
                 lost += 1
-                gone = isinstance(error, WorkerRetired)
+                retired = isinstance(error, WorkerRetired)
                 logger.warning("a worker was lost at job %d (%d of %d): %s", request.job, lost, TRIES, error)
                 if lost == TRIES:
                     raise
             finally:
-                self._give_back(worker, gone)
+                self._return_worker(worker, retired)
 
-    def _give_back(self, worker: Worker, gone: bool) -> None:
-        if not (gone and self._retire()):
-            self._free.put(worker)
+    def _return_worker(self, worker: Worker, retired: bool) -> None:
+        if not (retired and self._retire()):
+            self._idle.put(worker)
 
     def _retire(self) -> bool:
         """Drop a worker; False for the last one, without which jobs would wait forever."""
-        with self._counting:
-            if self._left == 1:
+        with self._remaining_lock:
+            if self._remaining == 1:
                 return False
-            self._left -= 1
-            logger.warning("a worker does not come back: going on with %d", self._left)
+            self._remaining -= 1
+            logger.warning("a worker does not come back: going on with %d", self._remaining)
             return True
 
 
-def _pass_on_failure(turn: Sequence[QueuedJob], over: Future[None]) -> None:
+def _pass_on_failure(batch: Sequence[QueuedJob], finished: Future[None]) -> None:
     """Pass an error that ended a turn to the futures of its jobs."""
-    error = None if over.cancelled() else over.exception()
+    error = None if finished.cancelled() else finished.exception()
     if error is not None:
-        for waiting in turn:
+        for waiting in batch:
             if not waiting.future.done():
                 waiting.future.set_exception(error)
 

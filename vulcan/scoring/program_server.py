@@ -86,7 +86,7 @@ class Child:
         if self._report is None and message is not None:
             self._mark = os.urandom(len(NO_QUESTION))
             self._outbox = QUESTION.pack(len(message), self._mark) + message
-            if self._spoke_out_of_turn():
+            if self._violated_protocol():
                 self.end("crashed", "its process spoke before it was asked")
             else:
                 self._write()
@@ -108,7 +108,7 @@ class Child:
                 os.killpg(self._pid, signal.SIGKILL)
         os.kill(self._pid, signal.SIGKILL)  # as process 1 of its namespace, it takes all others in it with it
         _, wait_status, used = os.wait4(self._pid, 0)
-        self._end_what_is_left()
+        self._kill_remaining()
         self._socket.close()
         cpu_seconds = used.ru_utime + used.ru_stime
         if status == "crashed" and not message:
@@ -128,7 +128,7 @@ class Child:
         assert self._report is not None
         return self._report
 
-    def _end_what_is_left(self) -> None:
+    def _kill_remaining(self) -> None:
         """Kill and reap leftovers; without process namespaces, processes that left the child's group too.
 
         Such orphans have been adopted by the server.
@@ -214,7 +214,7 @@ class Child:
             return None
         return message
 
-    def _spoke_out_of_turn(self) -> bool:
+    def _violated_protocol(self) -> bool:
         """Check whether it has sent anything since its last reply; a dead child is noticed later."""
         if Layer.MESSAGES not in self._host.layers:
             return False
@@ -231,7 +231,7 @@ class Child:
         if pid == 0:
             _be_the_child(self._host, theirs)
         if namespaces is not None:
-            namespaces.as_before()
+            namespaces.restore()
         return pid
 
 

@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass
 from types import TracebackType
 from typing import Literal, NoReturn, Self
 
+from vulcan.closing import Closing
 from vulcan.errors import UserError
 from vulcan.scoring.foreign_code import one_line
 from vulcan.scoring.job import Limits
@@ -53,7 +54,7 @@ class ServerLost(Exception):
     """The loss of the server itself, by no fault of a candidate."""
 
 
-class ForkServer:
+class ForkServer(Closing):
     """A warm, single-threaded process that forks a locked-down one for each candidate.
 
     `runner` is `module:function`. The module is imported once, in the server; the function is called in each child with
@@ -117,13 +118,13 @@ class ForkServer:
         try:
             kind, body = self._exchange(FrameKind.SET_UP, json.dumps(set_up).encode())
         except ServerLost:
-            self._refuse(self._last_words())
+            self._refuse(self._final_error())
         finally:
             watchdog.cancel()
         if kind is not FrameKind.READY:
             self._refuse(body.decode(errors="replace"))
         self._defences = Defences.from_json(json.loads(body))
-        self._refuse_what_cannot_be_held()
+        self._require_defences()
         return self._defences
 
     def open(self, seconds: float) -> ForkedChild:
@@ -161,14 +162,6 @@ class ForkServer:
         os.close(self._frames.descriptor)
         self._process, self._current = None, None
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()
-
     def _exec(self, servers: socket.socket) -> subprocess.Popen[bytes]:
         descriptor = servers.fileno()
         environment: Mapping[str, str] = child_environment()
@@ -195,7 +188,7 @@ class ForkServer:
         except Hangup as error:
             raise ServerLost("the fork server is gone") from error
 
-    def _last_words(self) -> str:
+    def _final_error(self) -> str:
         assert self._process is not None and self._process.stderr is not None
         self.interrupt()
         lines = self._process.stderr.read().decode(errors="replace").strip().splitlines()
@@ -205,7 +198,7 @@ class ForkServer:
         self.close()
         raise UserError(f"fork server for {self.runner!r}: {one_line(trouble)}")
 
-    def _refuse_what_cannot_be_held(self) -> None:
+    def _require_defences(self) -> None:
         missing = self._defences.missing_for_free_programs
         if missing and not self.allow_unsandboxed and not self.layers.off:
             self.close()

@@ -10,6 +10,7 @@ import logging
 import math
 import os
 import secrets
+import signal
 import threading
 import time
 from collections import defaultdict, deque
@@ -18,16 +19,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import combinations
 from statistics import median
-from types import TracebackType
 from typing import Any, Self
 
+from vulcan.closing import Closing
 from vulcan.errors import UserError
 from vulcan.scoring.evaluator_process import JailedEvaluator
 from vulcan.scoring.executor import WorkerLost, WorkerRetired
 from vulcan.scoring.foreign_code import ForeignCall, one_line
 from vulcan.scoring.job import JobRequest, Outcome, Setup
 from vulcan.scoring.local_pool import Pool, Worker
-from vulcan.scoring.sandbox.lockdown import Defences
+from vulcan.scoring.ray_processes import Head, ProcessGuard, ray_processes, reach, signal_handler_kept
+from vulcan.scoring.sandbox.lockdown import Defences, die_with_parent
 
 logger = logging.getLogger(__name__)
 
@@ -36,12 +38,15 @@ _OBJECT_STORE_BYTES = 100 << 20
 
 _LOOPBACK = "127.0.0.1"
 
+_BETWEEN_LOOKS = 1.0
+"""Seconds between checks of Ray's head."""
+
 
 class RayUnavailable(Exception):
     """A failure to start or join Ray; the message gives the reason on one line."""
 
 
-class RayRuntime:
+class RayRuntime(Closing):
     """A connection to Ray: to an existing cluster, or to a private local Ray that ends with `close`.
 
     The constructor returns at once while Ray starts in the background; `wait` waits for it. `address`, or else the
@@ -56,12 +61,15 @@ class RayRuntime:
         self._workers = workers
         self._address = address or os.environ.get("RAY_ADDRESS") or None
         self._limit = limit
-        self._settled = threading.Event()
+        self.lost = threading.Event()
+        """Set once Ray's head is gone: then this process has left Ray, and nothing may be asked of it any more."""
+        self._connected = threading.Event()
+        self._guard: ProcessGuard | None = None
         self._leave = threading.Event()
         self._failure: str | None = None
         # Ray's processes die with the thread that starts them, so this thread lives until the end
-        self._keeper = threading.Thread(target=self._keep, name="vulcan-ray", daemon=True)
-        self._keeper.start()
+        self._thread = threading.Thread(target=self._hold_connection, name="vulcan-ray", daemon=True)
+        self._thread.start()
 
     @property
     def joined(self) -> str | None:
@@ -70,7 +78,7 @@ class RayRuntime:
 
     def wait(self) -> Any:
         """Wait until Ray is connected and return the `ray` module. Raises RayUnavailable."""
-        if not self._settled.wait(self._limit):
+        if not self._connected.wait(self._limit):
             self._leave.set()
             raise RayUnavailable(f"Ray was not up after {self._limit:g} s")
         if self._failure is not None:
@@ -82,27 +90,27 @@ class RayRuntime:
     def close(self) -> None:
         """Disconnect, and shut down a private Ray. May be called twice. Does not wait for a start in progress."""
         self._leave.set()
-        if self._settled.is_set():
-            self._keeper.join(self._limit)
+        if self._connected.is_set():
+            self._thread.join(self._limit)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def _keep(self) -> None:
+    def _hold_connection(self) -> None:
         mine = self._connect()
-        self._settled.set()
-        self._leave.wait()
+        self._connected.set()
+        head = Head(self._address) if self._failure is None else None
+        while not self._leave.wait(_BETWEEN_LOOKS):
+            if head is not None and not head.answers():
+                self.lost.set()  # Ray ends this process a minute after its head is gone, unless disconnected
+                self._leave.wait(2 * _BETWEEN_LOOKS)  # until no thread is in a call of Ray
+                break
         if mine:
             import ray
 
             ray.shutdown()
+            if self._guard is not None:
+                self._guard.close()
             if self._address is None:
                 _reload_authentication()  # the next cluster this process joins has another token, or none
+        self._leave.wait()
 
     def _connect(self) -> bool:
         """Connect; return True if this made a connection, which must be closed."""
@@ -114,7 +122,8 @@ class RayRuntime:
             import ray
 
             if not ray.is_initialized():
-                self._initialize(ray)
+                with signal_handler_kept(signal.SIGTERM):  # Ray's would print a stack trace
+                    self._initialize(ray)
                 mine = True
         if attempt.failure is not None:
             where = f"join Ray at {self._address}" if self._address else "start Ray"
@@ -124,12 +133,14 @@ class RayRuntime:
     def _initialize(self, ray: Any) -> None:
         quiet = {"log_to_driver": False, "logging_level": logging.ERROR, "include_dashboard": False}
         if self._address:
+            reach(self._address)  # for a minute Ray would try, where nothing listens
             ray.init(address=self._address, **quiet)
             return
         with _private_ray():
             # "local" and not None, which would join any Ray that happens to run on this host
             own = {"address": "local", "num_cpus": self._workers, "object_store_memory": _OBJECT_STORE_BYTES}
             ray.init(**own, **quiet)
+            self._guard = ProcessGuard(ray_processes())
         address = ray.get_runtime_context().gcs_address
         if address.rpartition(":")[0] != _LOOPBACK:
             ray.shutdown()
@@ -175,6 +186,7 @@ class ScoringActor:
     """A Ray actor that owns one evaluator; it returns a UserError as text, which Ray would wrap if raised."""
 
     def __init__(self, setup: str) -> None:
+        die_with_parent()  # with its raylet, which ends with the driver if it is local: at once, not in seconds
         self._evaluator = JailedEvaluator(Setup.from_json(setup))
 
     def start(self) -> Defences | str:
@@ -211,7 +223,7 @@ MAX_JOBS = 64
 MAX = 1.0
 """Maximum jobs, and seconds of work, per batch: a finished job should not wait long for the others."""
 
-REMEMBERED = 15
+HISTORY = 15
 """Number of recent calls that count."""
 
 
@@ -239,15 +251,15 @@ class CallOverhead:
         job = max(0.0, median(slopes)) if slopes else 0.0
         return cls(max(0.0, median(seconds - job * count for count, seconds in known)) if known else 0.0, job)
 
-    def jobs(self, works: Iterable[float], most: int) -> int:
-        """Return the size of the next batch, 1 to `most`, given the expected seconds of work of each job.
+    def jobs(self, works: Iterable[float], limit: int) -> int:
+        """Return the size of the next batch, 1 to `limit`, given the expected seconds of work of each job.
 
         It is the smallest that keeps the overhead under `OVERHEAD` of the work, or reaches `MAX` seconds of work.
         """
         work, count = 0.0, 0
         for count, seconds in enumerate(works, 1):
             work += seconds
-            if count >= most or work >= MAX or self.call + self.job * count <= OVERHEAD * work:
+            if count >= limit or work >= MAX or self.call + self.job * count <= OVERHEAD * work:
                 break
         return max(1, count)
 
@@ -261,8 +273,8 @@ class BatchSizer:
     """
 
     def __init__(self) -> None:
-        self._calls: deque[tuple[int, float]] = deque(maxlen=REMEMBERED)
-        self._work: defaultdict[tuple[int, ...], deque[float]] = defaultdict(lambda: deque(maxlen=REMEMBERED))
+        self._calls: deque[tuple[int, float]] = deque(maxlen=HISTORY)
+        self._work: defaultdict[tuple[int, ...], deque[float]] = defaultdict(lambda: deque(maxlen=HISTORY))
 
     def learn(self, requests: Sequence[JobRequest], outcomes: Sequence[Outcome], seconds: float) -> None:
         """Record a call of these jobs that took `seconds`."""
@@ -272,14 +284,14 @@ class BatchSizer:
                 self._work[request.instances].append(outcome.seconds)
 
     @property
-    def way(self) -> CallOverhead:
+    def overhead(self) -> CallOverhead:
         """The overhead estimated from recent calls."""
         return CallOverhead.of(self._calls)
 
     def size(self, waiting: Sequence[JobRequest], workers: int) -> int:
         """Return how many of the queued jobs, from the first, to send in one batch; at least 1."""
-        most = min(MAX_JOBS, math.ceil(len(waiting) / workers))
-        return self.way.jobs(map(self._expected, waiting), most)
+        limit = min(MAX_JOBS, math.ceil(len(waiting) / workers))
+        return self.overhead.jobs(map(self._expected, waiting), limit)
 
     def _expected(self, request: JobRequest) -> float:
         known = self._work.get(request.instances)
@@ -307,7 +319,7 @@ class RayExecutor(Pool):
         text = setup.to_json()
         self._batching = BatchSizer()
         self._learning = threading.Lock()
-        self.actors = [RemoteEvaluator(ray, remote.remote(text), setup) for _ in range(workers)]
+        self.actors = [RemoteEvaluator(ray, remote.remote(text), setup, runtime) for _ in range(workers)]
         try:
             super().__init__("ray", setup, self.actors)
         except WorkerLost as error:
@@ -327,27 +339,42 @@ class RayExecutor(Pool):
 
 
 class RemoteEvaluator:
-    """A `Worker` proxy for an actor."""
+    """A `Worker` proxy for an actor, and for a local evaluator in its place once a private Ray is lost."""
 
-    def __init__(self, ray: Any, actor: Any, setup: Setup) -> None:
+    def __init__(self, ray: Any, actor: Any, setup: Setup, runtime: RayRuntime) -> None:
         self._ray = ray
         self._actor = actor
         self._setup_seconds = setup.limits.setup_seconds
+        self._runtime = runtime
+        self._local = JailedEvaluator(setup)
 
     def start(self) -> Defences:
         self.processes()  # fails sooner than a slow set-up if Ray has no room for the actor
-        defences: Defences = self._answer(self._actor.start, seconds=self._setup_seconds)
+        defences: Defences = self._answer("start", seconds=self._setup_seconds)
         return defences
 
     def serve(self, request: JobRequest) -> Outcome:
-        outcome: Outcome = self._answer(self._actor.serve, request, seconds=self._longest(request))
+        if self._is_local():
+            return self._local.serve(request)
+        outcome: Outcome = self._answer("serve", request, seconds=self._longest(request))
         return outcome
 
     def serve_all(self, requests: Sequence[JobRequest]) -> list[Outcome]:
         """Score jobs in one call. An error may be due to any of them."""
+        if self._is_local():
+            return [self._local.serve(request) for request in requests]
         seconds = sum(self._longest(request) for request in requests)
-        outcomes: list[Outcome] = self._answer(self._actor.serve_all, tuple(requests), seconds=seconds)
+        outcomes: list[Outcome] = self._answer("serve_all", tuple(requests), seconds=seconds)
         return outcomes
+
+    def _is_local(self) -> bool:
+        """Check whether a private Ray is lost. Raises UserError if it was a cluster."""
+        if self._runtime.lost.is_set() and self._runtime.joined:
+            raise UserError(
+                f"the head of the Ray cluster at {self._runtime.joined} no longer answers: `vulcan resume` continues "
+                "the search, once it is up or with --executor local"
+            )
+        return self._runtime.lost.is_set()
 
     def _longest(self, request: JobRequest) -> float:
         """Return the maximum seconds of a job, which may have to start a child and then lose it."""
@@ -355,29 +382,46 @@ class RemoteEvaluator:
 
     def processes(self) -> tuple[int, int | None]:
         """Return the process ids of the actor and of its child."""
-        pids: tuple[int, int | None] = self._answer(self._actor.processes, seconds=0.0)
+        pids: tuple[int, int | None] = self._answer("processes", seconds=0.0)
         return pids
 
     def interrupt(self) -> None:
-        if self._ray.is_initialized():
+        self._local.interrupt()
+        if not self._runtime.lost.is_set() and self._ray.is_initialized():
             self._ray.kill(self._actor, no_restart=True)
 
     def close(self) -> None:
-        """Do nothing: a killed actor takes its child with it."""
+        """Wait for the local evaluator; a killed actor takes its child with it."""
+        self._local.close()
 
-    def _answer(self, method: Any, *arguments: object, seconds: float) -> Any:
+    def _answer(self, method: str, *arguments: object, seconds: float) -> Any:
         """Call a method of the actor and return its result. Raises UserError, and WorkerLost if Ray itself failed."""
-        errors = self._ray.exceptions
         try:
-            answer = self._ray.get(method.remote(*arguments), timeout=seconds + _GRACE)
-        except errors.RayTaskError:
+            answer = self._get(method, *arguments, seconds=seconds + _GRACE)
+        except self._ray.exceptions.RayTaskError:
             raise  # raised by Vulcan's code and not by Ray
-        except errors.RayError as error:
+        except self._ray.exceptions.RayError as error:
             lost = WorkerLost if self._comes_back() else WorkerRetired
             raise lost(f"{type(error).__name__}: {str(error).partition(chr(10))[0]}") from error
         if isinstance(answer, str):
             raise UserError(answer)
         return answer
+
+    def _get(self, method: str, *arguments: object, seconds: float) -> Any:
+        """Call a method and return its result. Raises RayError; and WorkerLost as soon as Ray's head is gone."""
+        until = time.monotonic() + seconds
+        attempt = ForeignCall()  # where the connection is closed meanwhile, Ray raises errors of any type
+        with attempt:
+            result = getattr(self._actor, method).remote(*arguments)
+            while not self._runtime.lost.is_set():
+                ready, _ = self._ray.wait([result], timeout=_BETWEEN_LOOKS)
+                if ready or time.monotonic() > until:
+                    return self._ray.get(result, timeout=0.0 if ready else _BETWEEN_TRIES)
+        if self._runtime.lost.wait(_BETWEEN_LOOKS if attempt.error is not None else 0.0):
+            further = "" if self._runtime.joined else "; scoring goes on in processes of this host"
+            raise WorkerLost(f"Ray's head is gone{further}")
+        assert attempt.error is not None
+        raise attempt.error
 
     def _comes_back(self) -> bool:
         """Wait until Ray has restarted the actor; False if it does not, for example if the actor's node is gone.
@@ -387,10 +431,10 @@ class RemoteEvaluator:
         until = time.monotonic() + _GRACE
         while time.monotonic() < until:
             try:
-                self._ray.get(self._actor.processes.remote(), timeout=_GRACE)
+                self._get("processes", seconds=_GRACE)
             except self._ray.exceptions.ActorUnavailableError:
                 time.sleep(_BETWEEN_TRIES)
-            except self._ray.exceptions.RayError:
+            except (self._ray.exceptions.RayError, WorkerLost):
                 return False
             else:
                 return True

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import math
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
@@ -11,11 +9,16 @@ from functools import cache
 from pathlib import Path
 from typing import Any, cast, get_type_hints
 
+import tomli_w
+
 from vulcan.errors import UserError, did_you_mean
 from vulcan.registry import find_task, task_reference
 from vulcan.searches.options import OPTIONS, SPELLED, SearchOptions, fits
 from vulcan.store.decode import MalformedRow, as_declared
 from vulcan.task import Json, Setting, Task
+
+_OMITTED_IF_UNSET = ("model_timeout", "price_in", "price_out")
+"""Options that earlier runs do not have: a run without them is recorded as before."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,6 +35,9 @@ class SearchConfig(SearchOptions):
 
     def to_json(self) -> dict[str, Json]:
         plain = cast(dict[str, Json], asdict(self))
+        for name in _OMITTED_IF_UNSET:
+            if plain[name] is None:
+                del plain[name]
         return {"task": self.task, "settings": plain["settings"], **plain, "model": list(self.model)}
 
     @classmethod
@@ -102,19 +108,9 @@ def as_toml(config: SearchConfig) -> str:
     plain = config.to_json()
     settings = plain.pop("settings")
     assert isinstance(settings, Mapping)
-    lines = [f"{key} = {_value(value)}" for key, value in plain.items() if value is not None]
-    lines += ["", f"# Options of the task {config.task}"]
-    lines += [f"{key} = {_value(v)}" for key, v in settings.items() if v is not None and v != []]
-    return "\n".join(lines) + "\n"
-
-
-def _value(value: Any) -> str:
-    """Format a value as TOML, whose strings, numbers and lists are those of JSON, except for what JSON lacks."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
-    if isinstance(value, list | tuple):
-        return "[" + ", ".join(map(_value, value)) + "]"
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    options = {key: value for key, value in plain.items() if value is not None}
+    chosen = {key: value for key, value in settings.items() if value is not None and value != []}
+    return f"{tomli_w.dumps(options)}\n# Options of the task {config.task}\n{tomli_w.dumps(chosen)}"
 
 
 def make_config(task_name: str, options: Mapping[str, Any], settings: Mapping[str, Json]) -> SearchConfig:

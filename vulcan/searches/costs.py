@@ -34,7 +34,7 @@ class Costs:
         else:
             self.dollars += call.dollars
 
-    def spelled(self) -> str:
+    def text(self) -> str:
         """Format for display: `$0.12`, or `$0.12 + 3 calls of unknown price`."""
         unknown = f" + {self.unpriced} calls of unknown price" if self.unpriced else ""
         return f"${self.dollars:.2f}{unknown}"

@@ -134,8 +134,8 @@ class CandidateEvaluation:
 
     number: int
     source: str
-    course: EvaluationPlan
-    known: StoppingContext
+    plan: EvaluationPlan
+    context: StoppingContext
     scorer: Scorer
     executor: Executor
     limit: float
@@ -145,12 +145,12 @@ class CandidateEvaluation:
     metrics: InstanceMetrics = ()
     rungs: tuple[tuple[str, float], ...] = ()
     signature: str | None = None
-    of: int | None = None
+    duplicate_of: int | None = None
     running: Future[Outcome] = field(init=False)
 
     def __post_init__(self) -> None:
-        self._stages = [rung.instances for rung in self.course.rungs]
-        self._stages += [tuple(self.course.instances[i] for i in part) for part in self.course.parts]
+        self._stages = [rung.instances for rung in self.plan.rungs]
+        self._stages += [tuple(self.plan.instances[i] for i in part) for part in self.plan.parts]
         self._stage = 0
         self._measured: dict[str, dict[str, float]] = {}
         self._submit()
@@ -176,33 +176,33 @@ class CandidateEvaluation:
     def _take(self, outcome: Outcome) -> None:
         if self._stage == 0 and outcome.signature is not None:
             self.signature = outcome.signature
-            self.of = self.known.same_decisions(outcome.signature)
+            self.duplicate_of = self.context.same_decisions(outcome.signature)
         if outcome.status != "scored":
             self.verdict = "failed" if outcome.status == "rejected" else outcome.status
             self.feedback = outcome.message
-        elif self.of is not None:
+        elif self.duplicate_of is not None:
             self.verdict = "same-decisions"
-            self.feedback = f"it decides as candidate {self.of} does"
+            self.feedback = f"it decides as candidate {self.duplicate_of} does"
         else:
             self._score(outcome)
 
     def _score(self, outcome: Outcome) -> None:
         scores = self.scorer.on_each(self._stages[self._stage], outcome.metrics)
-        if self._stage < len(self.course.rungs):
-            rung = self.course.rungs[self._stage]
+        if self._stage < len(self.plan.rungs):
+            rung = self.plan.rungs[self._stage]
             score = fmean(scores)
             self.rungs += ((rung.name, score),)
-            if self.known.stops and not passes(score, self.known.earlier.get(rung.name, ()), rung.keep):
+            if self.context.stops and not passes(score, self.context.earlier.get(rung.name, ()), rung.keep):
                 self._stop(f"it scored {score:.4f} on {rung.name}, not among the best {rung.keep:.0%} of late")
                 return
         else:
             self._measured |= dict(outcome.metrics)
-            if len(self._measured) == len(self.course.instances):
+            if len(self._measured) == len(self.plan.instances):
                 self.verdict = "scored"
-                self.metrics = tuple((i.name, self._measured[i.name]) for i in self.course.instances)
+                self.metrics = tuple((i.name, self._measured[i.name]) for i in self.plan.instances)
                 self.score = self.scorer.mean("train", self.metrics)
                 return
-            if self.known.stops and self.known.to_reach is not None and self._falls_short(scores):
+            if self.context.stops and self.context.to_reach is not None and self._falls_short(scores):
                 self._stop(f"on the first {len(scores)} instances it was plainly worse than the best candidates")
                 return
         self._stage += 1
@@ -210,8 +210,8 @@ class CandidateEvaluation:
 
     def _falls_short(self, scores: Sequence[float]) -> bool:
         """Predict from the first part's scores whether it will stay below the candidate in `to_reach`."""
-        assert self.known.to_reach is not None
-        in_order = [self.known.to_reach[i] for part in self.course.parts for i in part]
+        assert self.context.to_reach is not None
+        in_order = [self.context.to_reach[i] for part in self.plan.parts for i in part]
         return will_not_reach(scores, in_order)
 
     def _stop(self, why: str) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from vulcan import __version__
 from vulcan.errors import UserError, did_you_mean
-from vulcan.evaluator import Evaluator, Instance, Rung, SplitName, load_evaluator, rungs_of
+from vulcan.evaluator import Evaluator, Instance, Rung, SplitName, load_evaluator, rungs_of, why_indifferent
 from vulcan.searches.config import SearchConfig
 from vulcan.searches.scorer import Scorer
 from vulcan.store import RunRecord, Store
@@ -46,13 +46,13 @@ def find_instances(task: Task, config: SearchConfig, evaluator: Evaluator) -> tu
 
 
 def measure_baselines(
-    evaluator: Evaluator, instances: Sequence[Instance], told: Callable[[str], None] = lambda _: None
+    evaluator: Evaluator, instances: Sequence[Instance], report: Callable[[str], None] = lambda _: None
 ) -> dict[str, dict[tuple[SplitName, str], dict[str, float]]]:
     """Return the metrics of every known policy on every instance, by policy, split and instance."""
     measured: dict[str, dict[tuple[SplitName, str], dict[str, float]]] = {}
     with ThreadPoolExecutor(os.cpu_count() or 1) as threads:
         for policy in evaluator.baselines():
-            told(policy)
+            report(policy)
             results = threads.map(lambda i, p=policy: evaluator.evaluate_baseline(p, i), instances)
             measured[policy] = {
                 (instance.split, instance.name): dict(metrics)
@@ -62,10 +62,10 @@ def measure_baselines(
 
 
 def baseline_events(
-    objective: Objective, evaluator: Evaluator, instances: Sequence[Instance], told: Callable[[str], None]
+    objective: Objective, evaluator: Evaluator, instances: Sequence[Instance], report: Callable[[str], None]
 ) -> Iterator[BaselineMeasured]:
     """Measure each known policy on each split. Raises UserError for an objective with an unknown reference."""
-    measured = measure_baselines(evaluator, instances, told)
+    measured = measure_baselines(evaluator, instances, report)
     missing = [name for name in objective.references if name not in measured]
     if missing:
         raise UserError(f"objective {objective.name!r} compares with {missing[0]!r}, which is no baseline")
@@ -96,25 +96,31 @@ class EvaluationSet:
 
 
 def load_evaluation_set(task: Task, config: SearchConfig, evaluator: Evaluator) -> EvaluationSet:
-    """Load the instances of the configuration, with rungs if candidates race or are tuned. Raises UserError."""
+    """Load the instances of the configuration, with rungs if candidates race or are tuned.
+
+    Raises UserError, also for a training instance on which every policy measures the same.
+    """
     instances = find_instances(task, config, evaluator)
     training = [i for i in instances if i.split == "train"]
+    for instance in training:
+        if (reason := why_indifferent(evaluator, instance)) is not None:
+            raise UserError(f"{instance.name}: there is nothing to search for: {reason}")
     return EvaluationSet(instances, rungs_of(evaluator, training) if config.racing or config.tune else ())
 
 
 def reference_events(
-    objective: Objective, evaluator: Evaluator, rungs: Sequence[Rung], told: Callable[[str], None]
+    objective: Objective, evaluator: Evaluator, rungs: Sequence[Rung], report: Callable[[str], None]
 ) -> Iterator[ReferenceMeasured]:
     """Measure the objective's reference policies on each rung."""
     for rung in rungs:
         for policy in objective.references:
-            told(f"{policy} on {rung.name}")
+            report(f"{policy} on {rung.name}")
             metrics = tuple((i.name, dict(evaluator.evaluate_baseline(policy, i))) for i in rung.instances)
             yield ReferenceMeasured(policy, rung.name, metrics)
 
 
 def open_run(
-    task: Task, config: SearchConfig, store: Store, evidence: EvaluationSet, told: Callable[[str], None]
+    task: Task, config: SearchConfig, store: Store, evidence: EvaluationSet, report: Callable[[str], None]
 ) -> tuple[Event, ...]:
     """Write the missing opening events of a run to its store, and return the events added."""
     record = RunRecord.of(store.events())
@@ -131,8 +137,8 @@ def open_run(
     if not record.baselines:
         objective, evaluator = find_objective(task, config.objective), load_evaluator(task)
         measured: tuple[Event, ...] = (
-            *baseline_events(objective, evaluator, evidence.instances, told),
-            *reference_events(objective, evaluator, evidence.rungs, told),
+            *baseline_events(objective, evaluator, evidence.instances, report),
+            *reference_events(objective, evaluator, evidence.rungs, report),
         )
         store.append(*measured)
         added.extend(measured)

@@ -50,11 +50,11 @@ class Refiner:
         self._full = scorer.of("train")
         self._rung = record.rungs[-1] if record.rungs else None
 
-    def of_new_best(self, settled: int) -> list[Event]:
+    def after_new_best(self, completed: int) -> list[Event]:
         """Tune the best candidate, unless it was tuned before or the search is not far enough on to afford it."""
         spent = math.fsum(r.evaluations if r.cost is None else r.cost for r in self._record.refined if r.by == "tuned")
         next_one = self._config.tune * self._rung.cost + MAX_CONFIRMATIONS if self._rung else self._config.tune
-        return self._tuned(self._config.tune) if spent + next_one <= settled else []
+        return self._tuned(self._config.tune) if spent + next_one <= completed else []
 
     def at_the_end(self) -> list[Event]:
         """Tune the best candidate with more evaluations, whatever the progress of the search."""
@@ -197,21 +197,21 @@ class Finalizer:
         record: RunRecord,
         scorer: Scorer,
         executor: Executor,
-        refining: Refiner,
+        refiner: Refiner,
         emit: Callable[..., None],
     ) -> None:
         self._config = config
         self._record = record
         self._scorer = scorer
         self._executor = executor
-        self._refining = refining
+        self._refiner = refiner
         self._emit = emit
 
     def run(self) -> None:
         if self._record.chosen is None and self._record.ranked():
             if not self._record.confirmed:
-                self._emit(*self._refining.at_the_end())
-                self._emit(*self._refining.simplified())
+                self._emit(*self._refiner.at_the_end())
+                self._emit(*self._refiner.simplified())
             self._choose()
         if self._record.chosen is not None and self._scorer.of("test"):
             self._confirm([self._record.chosen.candidate], "test")

@@ -50,9 +50,9 @@ class InteractiveSearch:
     Every question and answer is in the store before it is returned, so that another process can resume.
     """
 
-    def __init__(self, study: Study, place: Path) -> None:
+    def __init__(self, study: Study, path: Path) -> None:
         self.study = study
-        self._place = place
+        self._path = path
         if not self.finished:
             study.restore()
             study.begin()
@@ -65,7 +65,7 @@ class InteractiveSearch:
 
     def _check_open(self) -> None:
         if self.finished:
-            raise UserError(f"{self._place} is finished: `vulcan show {shlex.quote(str(self._place))}` has the winner")
+            raise UserError(f"{self._path} is finished: `vulcan show {shlex.quote(str(self._path))}` has the winner")
 
     def open(self) -> list[Proposal]:
         """Return the proposals that were handed out and have no reply."""
@@ -82,7 +82,7 @@ class InteractiveSearch:
             self.study.wait_for_scores()
             proposal = self.study.ask()
         if proposal is not None:
-            self.study.store.keep_asked(proposal.number, proposal.turn)
+            self.study.store.record_question(proposal.number, proposal.turn)
         return proposal
 
     def find(self, name: str) -> Proposal:
@@ -92,7 +92,7 @@ class InteractiveSearch:
             if name_of(proposal) == name:
                 return proposal
         known = ", ".join(map(name_of, self.open())) or "none"
-        if any(name == _name(n, t) for n, t in self.study.store.asked()):
+        if any(name == _name(n, t) for n, t in self.study.store.questions()):
             raise UserError(f"proposal {name} has its reply already; open are: {known}")
         raise UserError(f"no proposal {name!r} was given out; open are: {known}")
 
@@ -127,7 +127,7 @@ class InteractiveSearch:
             repair = proposal.turn < self.study.config.repairs
             return TellResult(name, "rejected", None, reading.feedback, (), None, repair, True)
         warnings = tuple(map(str, reading.policy.warnings))
-        trial = self.study.trial_of(proposal.number)
+        trial = self.study.evaluation_of(proposal.number)
         if trial is None:
             return TellResult(name, "duplicate", None, "", warnings, None, False, True)
         return TellResult(name, trial.verdict, trial.score, trial.feedback, warnings, None, False, True)
@@ -135,7 +135,7 @@ class InteractiveSearch:
     @property
     def done(self) -> bool:
         """True once every proposal is made and completed."""
-        return not self.open() and self.study.settled >= self.study.total
+        return not self.open() and self.study.completed >= self.study.total
 
     def finish(self) -> None:
         """Choose the winner from the candidates so far, and test it on data that the search did not see; once."""
@@ -147,7 +147,7 @@ class InteractiveSearch:
 
 @contextmanager
 def open_interactive_search(
-    place: Path, display: RunDisplay, *, allow_unsandboxed: bool = False
+    path: Path, display: RunDisplay, *, allow_unsandboxed: bool = False
 ) -> Iterator[InteractiveSearch]:
     """Resume a run of the model `ask`, one process at a time. Scoring workers start when needed.
 
@@ -156,17 +156,17 @@ def open_interactive_search(
 
     Raises UserError where the run cannot be resumed, and for a run whose prompts a model answers.
     """
-    with closing(open_store(place)) as store, lock_run(place, PATIENCE):
-        task, config, evidence = load_run_spec(place, store)
+    with closing(open_store(path)) as store, lock_run(path, PATIENCE):
+        task, config, evidence = load_run_spec(path, store)
         if config.model != (ASK,):
             raise UserError(
-                f"the prompts of {place} are answered by {', '.join(config.model)}: "
-                f"`vulcan resume {shlex.quote(str(place))}` goes on with it"
+                f"the prompts of {path} are answered by {', '.join(config.model)}: "
+                f"`vulcan resume {shlex.quote(str(path))}` goes on with it"
             )
         machines = ExecutionConfig("local", allow_unsandboxed=allow_unsandboxed)
         try:
             with open_study(task, config, store, evidence, machines, display) as study:
-                yield InteractiveSearch(study, place)
+                yield InteractiveSearch(study, path)
         except WorkerLost as error:
             raise UserError(f"scoring failed by no fault of a reply, which is kept: {error}; try again") from error
 
@@ -195,24 +195,24 @@ def ask_document(conversation: InteractiveSearch, given: Proposal | None) -> Que
         "parents": [] if draft is None else [member.candidate for member in draft.parents],
         "messages": [] if given is None else messages_document(given.messages),
         "open": [name_of(proposal) for proposal in conversation.open()],
-        "completed": conversation.study.settled,
+        "completed": conversation.study.completed,
         "total": conversation.study.total,
         "done": conversation.done,
     }
 
 
-def tell_document(conversation: InteractiveSearch, told: TellResult) -> AnswerDocument:
+def tell_document(conversation: InteractiveSearch, result: TellResult) -> AnswerDocument:
     """Return the verdict on a reply, and the best candidate so far, as JSON."""
     best = conversation.study.record.ranked()[:1]
     return {
-        "proposal": told.proposal,
-        "verdict": told.verdict,
-        "score": told.score,
-        "feedback": told.feedback,
-        "warnings": list(told.warnings),
-        "candidate": told.candidate,
-        "repair": told.repair,
-        "pending": told.pending,
+        "proposal": result.proposal,
+        "verdict": result.verdict,
+        "score": result.score,
+        "feedback": result.feedback,
+        "warnings": list(result.warnings),
+        "candidate": result.candidate,
+        "repair": result.repair,
+        "pending": result.pending,
         "best": {"candidate": best[0].candidate, "score": best[0].score} if best else None,
     }
 

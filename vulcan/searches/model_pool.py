@@ -14,10 +14,10 @@ from vulcan.errors import UserError
 from vulcan.models import BudgetExhausted, Message, ModelUnavailable, Proposer, Reply, Request
 from vulcan.models.base import Recorded
 from vulcan.models.budget import Budget
-from vulcan.models.call_settings import CallSettings, parse_temperature
+from vulcan.models.call_settings import DEFAULT_TIMEOUT, CallSettings, parse_temperature
 from vulcan.models.ensemble import ArmOutcome, Ensemble, choose_model, choose_source
 from vulcan.models.open import Replay
-from vulcan.models.prices import expected_cost, expected_tokens, find_price
+from vulcan.models.prices import UNKNOWN, Price, expected_cost, expected_tokens, find_price, price_per_million
 from vulcan.searches.config import SearchConfig
 from vulcan.searches.proposal import Proposal
 from vulcan.store.events import CallRecord
@@ -44,7 +44,7 @@ class ModelPool:
             self._exhausted = str(error)
             raise
 
-    def over(self) -> str | None:
+    def exhausted(self) -> str | None:
         """Return why nothing more may be asked; None while something may."""
         return self._exhausted or self._budget.exhausted()
 
@@ -75,7 +75,9 @@ def open_model_pool(task: Task, config: SearchConfig, calls: Iterable[CallRecord
     budget = Budget(config.budget_dollars, config.budget_tokens, config.budget_minutes)
     budget.restore(map(recorded, calls))
     temperature = parse_temperature(config.temperature) if config.temperature is not None else None
-    settings = CallSettings(temperature=temperature, max_tokens=config.max_tokens)
+    settings = CallSettings(
+        timeout=config.model_timeout or DEFAULT_TIMEOUT, temperature=temperature, max_tokens=config.max_tokens
+    )
     opened: list[Proposer] = []
     try:
         for name in config.model:
@@ -104,7 +106,18 @@ def _open(name: str, task: Task, config: SearchConfig, settings: CallSettings, b
     from vulcan.models.ensemble import Breaker
     from vulcan.models.open import open_proposer
 
-    return Breaker(open_proposer(name, api_base=config.api_base, settings=settings, budget=budget))
+    price = _given_price(config)
+    return Breaker(open_proposer(name, api_base=config.api_base, settings=settings, budget=budget, price=price))
+
+
+def _given_price(config: SearchConfig) -> Price:
+    """Return the price that the options say, for models that the price table does not have. Raises UserError."""
+    if (config.price_in is None) != (config.price_out is None):
+        missing = "--price-out" if config.price_out is None else "--price-in"
+        raise UserError(f"{missing} is missing: a price has dollars per million tokens in, and out")
+    if config.price_in is None or config.price_out is None:
+        return UNKNOWN
+    return price_per_million(config.price_in, config.price_out)
 
 
 def replay_model_pool(calls: Iterable[CallRecord], unanswered: Mapping[tuple[int, int], str]) -> ModelPool:
@@ -182,7 +195,9 @@ def _of_model(task: Task, config: SearchConfig, name: str, messages: Sequence[Me
     if name == ASK or name.startswith("offline/"):
         return ModelForecast(name, problem, 0, 0, 0.0)
     tokens_in, tokens_out = expected_tokens(messages), min(REPLY_TOKENS, config.max_tokens or REPLY_TOKENS)
-    dollars = expected_cost(find_price(name, config.api_base), messages, tokens_out).dollars
+    given = _given_price(config)
+    price = UNKNOWN if given.known and config.api_base is not None else find_price(name, config.api_base)
+    dollars = expected_cost(price if price.known else given, messages, tokens_out).dollars
     return ModelForecast(name, problem, tokens_in, tokens_out, dollars)
 
 

@@ -155,6 +155,28 @@ class SearchOptions:
     max_tokens: Annotated[
         int | None, Option("Maximum tokens per reply. Default: the server's.", minimum=1, models_only=True)
     ] = None
+    model_timeout: Annotated[
+        float | None,
+        Option(
+            "Seconds to wait for a reply. A call that takes four times as long as usual is made a second time, and the "
+            "first reply counts. Default: 300.",
+            above=0,
+            models_only=True,
+        ),
+    ] = None
+    price_in: Annotated[
+        float | None,
+        Option(
+            "Price of a model that is not in the price table, such as on your own server: dollars per million tokens "
+            "of prompts. With --price-out.",
+            above=0,
+            models_only=True,
+        ),
+    ] = None
+    price_out: Annotated[
+        float | None,
+        Option("Dollars per million tokens of replies. With --price-in.", above=0, models_only=True),
+    ] = None
     strategy: Annotated[
         StrategyName,
         Option("Search strategy: evolve, policysmith, or best-of-n (independent samples, the control)."),
@@ -177,6 +199,10 @@ class SearchOptions:
         int,
         Option("Maximum attempts to repair a rejected program, each a further turn of the same chat.", minimum=0),
     ] = 2
+    state: Annotated[
+        bool,
+        Option("Let policies keep state, which they change when the task's events happen; the models are told how."),
+    ] = False
     budget_candidates: Annotated[
         int | None, Option("Stop after this many proposals. Default: rounds x samples.", minimum=1)
     ] = None

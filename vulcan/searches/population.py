@@ -178,10 +178,19 @@ class VisibleHistory:
         if judged.origin == "model":
             self._population.add_attempt(
                 JudgedReply(
-                    judged.proposal, judged.turn, judged.candidate, proposed.operator, proposed.form, proposed.model,
-                    judged.verdict, judged.feedback, judged.score, parents, proposed.island,
+                    judged.proposal,
+                    judged.turn,
+                    judged.candidate,
+                    proposed.operator,
+                    proposed.form,
+                    proposed.model,
+                    judged.verdict,
+                    judged.feedback,
+                    judged.score,
+                    parents,
+                    proposed.island,
                 )
-            )  # fmt: skip
+            )
             self._answered(judged, proposed)
         if judged.score is not None and judged.verdict == "scored":
             self._population.add(member_of(judged, proposed, parents, self._scorer))

@@ -40,7 +40,7 @@ def mechanism_of(task: Task, settings: Mapping[str, Json]) -> Mechanism | None:
 def _other(declared: Rank | Value, settings: Mapping[str, Json]) -> dict[str, str]:
     """Describe a further function, with the mechanism that the settings choose for it, else its first."""
     named = [m for m in declared.mechanisms if m.name == settings.get("mechanism")] or list(declared.mechanisms[:1])
-    mechanism = named[0].spelled(settings) if named else ""
+    mechanism = named[0].description_with(settings) if named else ""
     return {"function": declared.function, "returns": declared.returns, "mechanism": mechanism}
 
 
@@ -61,7 +61,7 @@ class Prompts:
         )
         self._templates.filters["by_instance"] = _by_instance
         name = "prompt.md.j2" if (task.directory / "prompt.md.j2").is_file() else "propose.md.j2"
-        self._place = task.directory / name
+        self._path = task.directory / name
         with self._faults():
             self._propose = self._templates.get_template(name)
         self._advice = self._templates.get_template("advice.md.j2")
@@ -70,7 +70,7 @@ class Prompts:
         self._fixed = {
             "task": task,
             "objective": objective,
-            "mechanism": mechanism.spelled(settings) if mechanism else "",
+            "mechanism": mechanism.description_with(settings) if mechanism else "",
             "others": [_other(declared, settings) for declared in task.others],
             "language": describe_policy(task).strip(),
             "instances": tuple(instance.name for instance in instances),
@@ -109,7 +109,7 @@ class Prompts:
         try:
             yield
         except jinja2.TemplateError as error:
-            raise UserError(f"the prompt template {self._place} cannot be used: {error}") from error
+            raise UserError(f"the prompt template {self._path} cannot be used: {error}") from error
 
 
 def _heading(draft: Draft) -> str:

@@ -35,9 +35,16 @@ class Proposal:
         draft = self.draft
         parents = tuple(Parent(m.candidate, m.source, m.score) for m in draft.parents)
         return Request(
-            self.number, self.turn, self.messages, parents, self.seed, draft.operator, draft.form, self.progress,
+            self.number,
+            self.turn,
+            self.messages,
+            parents,
+            self.seed,
+            draft.operator,
+            draft.form,
+            self.progress,
             self.model,
-        )  # fmt: skip
+        )
 
     @property
     def diff_of(self) -> str | None:
@@ -54,22 +61,22 @@ class Proposal:
 class PendingProposal:
     """The state of a proposal that has no verdict yet.
 
-    `told` is true once the open turn has its reply, `unpaid` if it has none because the budget was spent.
+    `answered` is true once the open turn has its reply, `unpaid` if it has none because the budget was spent.
     """
 
     proposal: Proposal
-    known: StoppingContext
-    readings: list[ParsedReply] = field(default_factory=list)
-    trial: CandidateEvaluation | None = None
+    context: StoppingContext
+    replies: list[ParsedReply] = field(default_factory=list)
+    evaluation: CandidateEvaluation | None = None
     repair: Proposal | None = None
     unanswered: str | None = None
     unpaid: bool = False
     advice: str | None = None
-    told: bool = False
+    answered: bool = False
 
     @property
-    def settled(self) -> bool:
-        return self.told and self.repair is None and (self.trial is None or self.trial.finished)
+    def complete(self) -> bool:
+        return self.answered and self.repair is None and (self.evaluation is None or self.evaluation.finished)
 
     def events(self, record: RunRecord) -> list[Event]:
         """Return the events of the proposal once its turn comes; `record` covers everything before it."""
@@ -77,19 +84,25 @@ class PendingProposal:
         parents = tuple(m.candidate for m in draft.parents)
         events: list[Event] = [
             CandidateProposed(
-                proposal.number, draft.round, draft.operator, parents, proposal.seed, proposal.model, draft.island,
+                proposal.number,
+                draft.round,
+                draft.operator,
+                parents,
+                proposal.seed,
+                proposal.model,
+                draft.island,
                 draft.form,
             )
-        ]  # fmt: skip
+        ]
         if self.advice is not None:
             events.append(AdviceReceived(proposal.number, self.advice))
         next_candidate = len(record.candidates) + 1
-        for turn, reading in enumerate(self.readings):
-            trial = self.trial if reading.policy is not None else None
+        for turn, reading in enumerate(self.replies):
+            trial = self.evaluation if reading.policy is not None else None
             events.append(judged(record, reading, next_candidate + turn, proposal.number, turn, trial))
-        unpaid_repair = self.unpaid and self.readings
+        unpaid_repair = self.unpaid and self.replies
         if self.unanswered is not None and draft.operator != ADVICE and not unpaid_repair:
-            turn = len(self.readings)
+            turn = len(self.replies)
             events.append(_without_score(next_candidate + turn, proposal.number, turn, "no-reply", self.unanswered))
         return events
 
@@ -121,9 +134,15 @@ def judged(
         return verdict
     assert trial.verdict is not None
     return replace(
-        verdict, verdict=trial.verdict, feedback=trial.feedback, of=trial.of, score=trial.score,
-        metrics=trial.metrics, rungs=trial.rungs, signature=trial.signature,
-    )  # fmt: skip
+        verdict,
+        verdict=trial.verdict,
+        feedback=trial.feedback,
+        of=trial.duplicate_of,
+        score=trial.score,
+        metrics=trial.metrics,
+        rungs=trial.rungs,
+        signature=trial.signature,
+    )
 
 
 def storable(reply: Reply) -> Reply:
@@ -149,9 +168,14 @@ def call_record(proposal: Proposal, reply: Reply) -> CallRecord:
 
 
 def _without_score(
-    candidate: int, proposal: int, turn: int, verdict: Verdict, feedback: str, source: str = "",
+    candidate: int,
+    proposal: int,
+    turn: int,
+    verdict: Verdict,
+    feedback: str,
+    source: str = "",
     rules: tuple[str, ...] = (),
-) -> CandidateJudged:  # fmt: skip
+) -> CandidateJudged:
     return CandidateJudged(
         candidate, proposal, turn, source, None, verdict, feedback, rules, None, None, None, None, ()
     )

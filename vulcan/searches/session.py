@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import random
+import resource
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
@@ -40,6 +41,9 @@ from vulcan.task import Task
 
 log = logging.getLogger(__name__)
 
+MIN_ADDRESS_SPACE = 1_200_000 << 10
+"""Bytes of address space that a search needs (`ulimit -v`): with less, threads and numerical libraries do not start."""
+
 CONTROL: StrategyName = "best-of-n"
 _MEASURED = (BaselineMeasured, ReferenceMeasured)
 
@@ -64,6 +68,9 @@ class RunDisplay(Protocol):
 
     def preparing(self, what: str) -> None:
         """Report a preparation that takes a while."""
+
+    def waiting(self, what: str) -> None:
+        """Report what the search has been waiting for."""
 
     def begin(self, study: Study) -> None:
         """Report that the search itself begins or resumes."""
@@ -111,21 +118,22 @@ def open_study(
     with executor_for(config, evidence, machines, prepare) as executor:
         record = RunRecord.of(store.events())
         scorer = make_scorer(find_objective(task, config.objective), record)
-        study = Study(task, config, store, scorer, executor, (display,))
+        offered = task if config.state else replace(task, events=())
+        study = Study(offered, config, store, scorer, executor, (display,), display.waiting)
         display.begin(study)
         yield study
 
 
-def load_run_spec(place: Path, store: Store, *, models: bool = True) -> tuple[Task, SearchConfig, EvaluationSet]:
+def load_run_spec(path: Path, store: Store, *, models: bool = True) -> tuple[Task, SearchConfig, EvaluationSet]:
     """Load the task, configuration and evaluation set of a run. Raises UserError where it cannot be resumed."""
     record = RunRecord.of(store.events())
     if not record.config:
-        raise RunNotStarted(place)
+        raise RunNotStarted(path)
     config = SearchConfig.from_json(record.config)
     task = find_task(config.task)
     evidence = check_config(task, config, models=models)
     if record.instances and (record.instances, record.rungs) != (evidence.instances, evidence.rungs):
-        raise UserError(f"{place} cannot be resumed: its traces or its task have changed since it was started")
+        raise UserError(f"{path} cannot be resumed: its traces or its task have changed since it was started")
     return task, config, evidence
 
 
@@ -140,19 +148,22 @@ def run_search(
     control: Callable[[], Store],
     recording: RecordedReplies | None = None,
     control_recording: RecordedReplies | None = None,
+    after: Callable[[Study], None] = lambda _: None,
 ) -> None:
     """Open or resume the run, search, choose the winner, and compare it with a control if requested.
 
-    A recording answers instead of the models that the configuration names. `control` opens the store of the control.
+    A recording answers instead of the models that the configuration names. `control` opens the store of the control;
+    `after` is called once the winner is chosen.
     Raises UserError, ModelRefused or WorkerLost after recording the stop in the store; the run can then be resumed.
     """
     with record_stop(store), open_study(task, config, store, evidence, machines, display) as study:
         if recording is not None:
             study.repeat(recording.proposals, recording.last_turns)
-        with closing(_lineup(task, config, store, recording)) as lineup:
-            study.run(lineup)
+        with closing(_model_pool(task, config, store, recording)) as models:
+            study.run(models)
+        after(study)
         wanted = config.control if recording is None else control_recording is not None
-        if wanted and study.settled and study.record.control is None:
+        if wanted and study.completed and study.record.control is None:
             study.compare_with(_control(study, control(), control_recording))
         study.close("finished")
 
@@ -181,7 +192,7 @@ class RecordedReplies:
         return cls(asked, tuple(store.calls()), gaps, last_turns)
 
 
-def _lineup(task: Task, config: SearchConfig, store: Store, recording: RecordedReplies | None) -> ModelPool:
+def _model_pool(task: Task, config: SearchConfig, store: Store, recording: RecordedReplies | None) -> ModelPool:
     if recording is None:
         return open_model_pool(task, config, store.calls())
     return replay_model_pool(recording.calls, recording.unanswered)
@@ -189,7 +200,9 @@ def _lineup(task: Task, config: SearchConfig, store: Store, recording: RecordedR
 
 def _control(study: Study, store: Store, recording: RecordedReplies | None) -> ControlFinished:
     """Sample without feedback: the same number of proposals, the same models, the same executor."""
-    config = replace(study.config, strategy=CONTROL, tune=0, simplify=0, control=False, budget_candidates=study.settled)
+    config = replace(
+        study.config, strategy=CONTROL, tune=0, simplify=0, control=False, budget_candidates=study.completed
+    )
     try:
         known = RunRecord.of(store.events())
         beginning: list[Event] = [] if known.config else [RunStarted(config.to_json(), __version__)]
@@ -199,8 +212,8 @@ def _control(study: Study, store: Store, recording: RecordedReplies | None) -> C
         control = Study(study.task, config, store, study.scorer, study.executor)
         if recording is not None:
             control.repeat(recording.proposals, recording.last_turns)
-        with closing(_lineup(study.task, config, store, recording)) as lineup:
-            control.run(lineup)
+        with closing(_model_pool(study.task, config, store, recording)) as models:
+            control.run(models)
         control.close("finished")
         return control.as_control()
     finally:
@@ -220,6 +233,16 @@ def record_stop(store: Store) -> Iterator[None]:
         raise
 
 
+def check_address_space() -> None:
+    """Raise UserError if this process may use too little address space for a search."""
+    allowed, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if allowed != resource.RLIM_INFINITY and allowed < MIN_ADDRESS_SPACE:
+        raise UserError(
+            f"the address space is limited to {allowed >> 10:,} KiB, and a search needs {MIN_ADDRESS_SPACE >> 10:,}: "
+            "raise it with `ulimit -v unlimited`"
+        )
+
+
 @contextmanager
 def executor_for(
     config: SearchConfig,
@@ -228,6 +251,7 @@ def executor_for(
     meanwhile: Callable[[], None] = lambda: None,
 ) -> Iterator[Executor]:
     """Open an executor. Ray starts while `meanwhile` runs; if it fails to, a warning is logged."""
+    check_address_space()
     setup = Setup(config.task, evidence.everything, allow_unsandboxed=machines.allow_unsandboxed)
     if machines.executor == "local":
         meanwhile()

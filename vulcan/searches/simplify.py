@@ -163,11 +163,11 @@ def simplify(
 
 
 class _Search:
-    def __init__(self, task: Task, evaluate: Evaluate, least: float, evaluations: int) -> None:
+    def __init__(self, task: Task, evaluate: Evaluate, min_score: float, evaluations: int) -> None:
         self.task = task
         self.evaluate = evaluate
-        self.least = least
-        self.left = evaluations
+        self.min_score = min_score
+        self.remaining = evaluations
         self.scores: dict[str, float | None] = {}
         self.harmless: set[Cut] = set()
         self.harmful: set[Cut] = set()
@@ -180,14 +180,14 @@ class _Search:
             batch = self.measured(candidates[start : start + _BATCH])
             for candidate in batch:
                 score = self.scores[candidate.policy.fingerprint]
-                is_kept = score is not None and score >= self.least
+                is_kept = score is not None and score >= self.min_score
                 if candidate.cut is not None:
                     (self.harmless if is_kept else self.harmful).add(candidate.cut)
                 if score is not None and is_kept:
                     found.append((candidate, score))
             if found:
                 return min(found, key=lambda pair: (pair[0].size, -pair[1]))
-            if self.left <= 0:
+            if self.remaining <= 0:
                 break
         return None
 
@@ -223,11 +223,11 @@ class _Search:
         for candidate in candidates:
             fingerprint = candidate.policy.fingerprint
             if fingerprint not in self.scores and fingerprint not in new:
-                if len(new) == self.left:
+                if len(new) == self.remaining:
                     break
                 new[fingerprint] = candidate.policy.source
             known.append(candidate)
         if new:
             self.scores.update(zip(new, self.evaluate(list(new.values())), strict=True))
-            self.left -= len(new)
+            self.remaining -= len(new)
         return known

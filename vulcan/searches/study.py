@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import random
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -34,6 +35,7 @@ from vulcan.searches.strategies import make_strategy
 from vulcan.store import RunRecord, Store
 from vulcan.store.events import (
     CallRecord,
+    CandidateJudged,
     CandidateProposed,
     ControlFinished,
     Event,
@@ -47,6 +49,9 @@ log = logging.getLogger(__name__)
 MAX_UNANSWERED = 5
 """Consecutive proposals that a model may leave unanswered before the search stops."""
 
+NOTICE_SECONDS = 30.0
+"""Seconds without news after which the display is told what the search is waiting for."""
+
 MAX_ADVICE = 2_000
 """Maximum length, in characters, of the stored reply to a proposal for advice."""
 
@@ -54,7 +59,10 @@ Listener = Callable[[Event], None]
 
 
 class Study:
-    """One search over one run's store. `executor` scores on the instances of `scorer` and of the record's rungs."""
+    """One search over one run's store. `executor` scores on the instances of `scorer` and of the record's rungs.
+
+    `waiting` is told what takes long, such as a reply.
+    """
 
     def __init__(
         self,
@@ -64,6 +72,7 @@ class Study:
         scorer: Scorer,
         executor: Executor,
         listeners: Iterable[Listener] = (),
+        waiting: Callable[[str], None] = lambda _: None,
     ) -> None:
         self.task = task
         self.config = config
@@ -75,18 +84,19 @@ class Study:
         self.record = RunRecord.of(store.events())
         calls = tuple(store.calls())
         self.costs = Costs.of(c for c in calls if c.proposal in self.record.proposals)
-        self._last_kept = max((c.proposal for c in calls), default=0)
+        self._last_answered = max((c.proposal for c in calls), default=0)
         self._listeners = tuple(listeners)
+        self._waiting = waiting
         self._prompts = Prompts(task, scorer.objective, config.settings, scorer.of("train"))
         self._strategy = make_strategy(config, config.offline)
-        self._course = EvaluationPlan.of(self.record.rungs, scorer.of("train"), races=config.racing)
-        self._settled = VisibleHistory(self.record, store, scorer, config.finalists)
-        self._refining = Refiner(task, config, self.record, scorer, executor)
-        self._flights: OrderedDict[int, PendingProposal] = OrderedDict()
-        self._asked = self.settled = sum(p.round > 0 for p in self.record.proposals.values())
+        self._plan = EvaluationPlan.of(self.record.rungs, scorer.of("train"), races=config.racing)
+        self._history = VisibleHistory(self.record, store, scorer, config.finalists)
+        self._refiner = Refiner(task, config, self.record, scorer, executor)
+        self._pending: OrderedDict[int, PendingProposal] = OrderedDict()
+        self._drafted = self.completed = sum(p.round > 0 for p in self.record.proposals.values())
         self._unanswered_in_row = 0
-        self._held: list[Event] = []
-        self._most: int | None = None
+        self._buffered: list[Event] = []
+        self._max_proposals: int | None = None
         self._last_turns: Mapping[int, int] = {}
 
     # Ask and tell
@@ -99,178 +109,214 @@ class Study:
     def total(self) -> int:
         """Number of proposals of the search, excluding seed policies; none are added once finalists are measured."""
         if self.record.confirmed or self.record.chosen is not None:
-            return self.settled
+            return self.completed
         planned = self._strategy.total()
         if self.config.budget_candidates is not None:
             planned = min(planned, self.config.budget_candidates)
-        return planned if self._most is None else min(planned, self._most)
+        return planned if self._max_proposals is None else min(planned, self._max_proposals)
 
     def repeat(self, proposals: int, last_turns: Mapping[int, int]) -> None:
         """Replay another search: its number of proposals, and no repair beyond the last turn of each.
 
         It does not stop where a model does not answer, because that search did not.
         """
-        self._most = proposals
+        self._max_proposals = proposals
         self._last_turns = last_turns
 
     def ask(self) -> Proposal | None:
         """Return the next proposal to answer; None if all are made, or others need their verdict first."""
-        self._settle()
-        return next(filter(None, map(self._take_repair, self._flights.values())), None) or self._draft_next()
+        self._apply_completed()
+        return next(filter(None, map(self._take_repair, self._pending.values())), None) or self._draft_next()
 
-    def _take_repair(self, flight: PendingProposal) -> Proposal | None:
+    def _take_repair(self, pending: PendingProposal) -> Proposal | None:
         """Return the next turn of a proposal whose program was rejected; None if it has none."""
-        if (repair := flight.repair) is not None:
-            flight.proposal, flight.repair, flight.told = repair, None, False
+        if (repair := pending.repair) is not None:
+            pending.proposal, pending.repair, pending.answered = repair, None, False
         return repair
 
     def _draft_next(self) -> Proposal | None:
         self._score_seed_policies()
-        barrier = self._strategy.settled_before(self._asked)
-        if self._asked >= self.total or self.settled < barrier:
+        barrier = self._strategy.barrier(self._drafted)
+        if self._drafted >= self.total or self.completed < barrier:
             return None
-        number = self._first_number + self._asked
-        population, known = self._settled.before(self._first_number + barrier)
+        number = self._first_number + self._drafted
+        population, known = self._history.before(self._first_number + barrier)
         rng = random.Random(derived_seed(self.config.seed, number))
-        draft = self._strategy.draft(self._asked, population, rng)
+        draft = self._strategy.draft(self._drafted, population, rng)
         proposal = Proposal(
             number=number,
             turn=0,
             draft=draft,
-            model=choose(self._able_to(draft.operator), self._settled.history, rng),
+            model=choose(self._models_for(draft.operator), self._history.history, rng),
             messages=self._prompts.chat(draft),
             seed=derived_seed(self.config.seed, number),
-            progress=self._asked / max(1, self.total),
+            progress=self._drafted / max(1, self.total),
         )
-        self._asked += 1
-        self._flights[number] = PendingProposal(proposal, known)
+        self._drafted += 1
+        self._pending[number] = PendingProposal(proposal, known)
         return proposal
 
-    def _able_to(self, operator: str) -> tuple[str, ...]:
+    def _models_for(self, operator: str) -> tuple[str, ...]:
         """Return the models capable of the operator: the offline generator gives no advice."""
         return tuple(m for m in self.config.model if operator != ADVICE or not m.startswith("offline/"))
 
     @property
     def _repairs(self) -> bool:
-        return any(flight.repair is not None for flight in self._flights.values())
+        return any(pending.repair is not None for pending in self._pending.values())
 
     def open(self) -> list[Proposal]:
         """Return the proposals that wait for a reply."""
-        return [f.proposal for f in self._flights.values() if not f.told]
+        return [f.proposal for f in self._pending.values() if not f.answered]
 
     def tell(self, proposal: Proposal, reply: Reply) -> ParsedReply | None:
         """Accept the reply to a proposal. `ask` returns rejected programs for repair while turns remain.
 
         None if the proposal asked for advice. Raises ValueError for a proposal that is not open.
         """
-        self._open_flight(proposal)
+        self._pending_proposal(proposal)
         call = call_record(proposal, storable(reply))
-        self.store.keep_call(call)
+        self.store.record_call(call)
         return self._accept(proposal, call)
 
     def _accept(self, proposal: Proposal, call: CallRecord) -> ParsedReply | None:
         """Process a reply that is in the store."""
-        flight, reply = self._open_flight(proposal), reply_of(call)
+        pending, reply = self._pending_proposal(proposal), reply_of(call)
         self.costs.add(call)
-        flight.told = True
+        pending.answered = True
         if proposal.draft.operator == ADVICE:
-            flight.advice = reply.text.strip()[:MAX_ADVICE]
-            self._settle()
+            pending.advice = reply.text.strip()[:MAX_ADVICE]
+            self._apply_completed()
             return None
         reading = parse_reply(reply, self.task, proposal.diff_of)
-        flight.readings.append(reading)
+        pending.replies.append(reading)
         if reading.policy is None and proposal.turn < self._last_turns.get(proposal.number, self.config.repairs):
             repair = proposal.repaired(reply.text, self._prompts.repair(reading.feedback))
-            flight.repair = replace(repair, model=reply.by or proposal.model)  # by the author of the rejected program
+            pending.repair = replace(repair, model=reply.by or proposal.model)  # by the author of the rejected program
         elif reading.policy is not None and self.record.candidate_with(reading.policy.fingerprint) is None:
-            flight.trial = self._trial(proposal.number, reading.source, flight.known)
-        self._settle()
+            pending.evaluation = self._evaluate(proposal.number, reading.source, pending.context)
+        self._apply_completed()
         return reading
 
     def tell_unanswered(self, proposal: Proposal, why: str) -> None:
         """Record that the model gave no reply to a proposal, for a reason that may be temporary."""
-        flight = self._open_flight(proposal)
-        flight.told = True
-        flight.unanswered = why
-        self._settle()
+        pending = self._pending_proposal(proposal)
+        pending.answered = True
+        pending.unanswered = why
+        self._apply_completed()
 
     def wait_for_scores(self) -> None:
         """Wait until every program received has its verdict, so that `ask` can give all that can be asked."""
-        for flight in tuple(self._flights.values()):
-            if flight.trial is not None:
-                flight.trial.wait()
-        self._settle()
+        for pending in tuple(self._pending.values()):
+            if pending.evaluation is not None:
+                pending.evaluation.wait()
+        self._apply_completed()
 
     def give_up(self) -> None:
         """Stop waiting for replies, so that programs behind an open proposal get their verdict."""
-        for flight in self._flights.values():
-            flight.repair = None
-            if not flight.told:
-                flight.told = flight.unpaid = True
-                flight.unanswered = "nobody answered"
+        for pending in self._pending.values():
+            pending.repair = None
+            if not pending.answered:
+                pending.answered = pending.unpaid = True
+                pending.unanswered = "nobody answered"
         self.wait_for_scores()
 
-    def trial_of(self, proposal: int) -> CandidateEvaluation | None:
+    def evaluation_of(self, proposal: int) -> CandidateEvaluation | None:
         """Return the evaluation of a proposal that is incomplete because an earlier one has no reply yet."""
-        flight = self._flights.get(proposal)
-        return flight.trial if flight else None
+        pending = self._pending.get(proposal)
+        return pending.evaluation if pending else None
 
     def restore(self) -> None:
         """Restore the questions and replies from before this process began."""
-        for number, turn in self.store.asked():
+        for number, turn in self.store.questions():
             if number in self.record.proposals:
                 continue
-            self._settle()
+            self._apply_completed()
             proposal = self._redraft(number)
             if proposal is None:  # in a repaired run, its parents may have no verdict yet
                 self.wait_for_scores()
                 proposal = self._redraft(number)
             if proposal is None or (proposal.number, proposal.turn) != (number, turn):
                 raise UserError(f"proposal {number} was asked, and cannot be drafted again: was the task changed?")
-            if (kept := self.store.call(number, turn)) is not None:
-                self._accept(proposal, kept)
+            if (stored := self.store.call(number, turn)) is not None:
+                self._accept(proposal, stored)
 
     def _redraft(self, number: int) -> Proposal | None:
-        return self._take_repair(self._flights[number]) if number in self._flights else self._draft_next()
+        return self._take_repair(self._pending[number]) if number in self._pending else self._draft_next()
 
-    def run(self, lineup: ModelPool, parallel: int | None = None) -> None:
+    def run(self, models: ModelPool, parallel: int | None = None) -> None:
         """Search until the plan or a budget is exhausted, then choose and test the winner.
 
         Raises ModelRefused, or UserError where the model no longer answers; the run can then be resumed.
         """
         width = parallel or max(2 * self.executor.workers, self.config.in_flight)
         replies: dict[Future[CallRecord], Proposal] = {}
+        since: dict[int, float] = {}
         threads = ThreadPoolExecutor(width, thread_name_prefix="vulcan-model")
         try:
-            with lineup.deadline():
+            with models.deadline():
                 while True:
-                    while (self._repairs or len(self._flights) < 2 * width) and (
-                        self._answered_before() or not lineup.over()
+                    while (self._repairs or len(self._pending) < 2 * width) and (
+                        self._answered_before() or not models.exhausted()
                     ):
                         if (proposal := self.ask()) is None:
                             break
-                        replies[threads.submit(self._reply, lineup, proposal)] = proposal
-                    if lineup.over():
+                        since[proposal.number] = time.monotonic()
+                        replies[threads.submit(self._reply, models, proposal)] = proposal
+                    if models.exhausted():
                         self._give_up_repairs()
-                    if not self._flights:
+                    if not self._pending:
                         break
                     pending: set[Future[Any]] = set(replies)
-                    pending |= {f.trial.running for f in self._flights.values() if f.trial and not f.trial.finished}
-                    done, _ = wait(pending, return_when=FIRST_COMPLETED)
+                    pending |= {
+                        f.evaluation.running
+                        for f in self._pending.values()
+                        if f.evaluation and not f.evaluation.finished
+                    }
+                    done, _ = wait(pending, NOTICE_SECONDS, return_when=FIRST_COMPLETED)
+                    if not done:
+                        self._report_wait(replies, since)
                     for future in [f for f in replies if f in done]:
                         self._take(replies.pop(future), future)
-                    self._settle()
+                    self._apply_completed()
         except BaseException:
-            lineup.close()  # cuts off the calls that the threads wait for
+            models.close()  # cuts off the calls that the threads wait for
             raise
         finally:
             threads.shutdown(wait=True, cancel_futures=True)
+        self._check_replies()
         self.finish()
+
+    def _check_replies(self) -> None:
+        """Raise UserError where no model gave anything that could be scored: the winner would be a seed policy."""
+        if self._max_proposals is not None or self.config.offline:
+            return
+        if not self.costs.calls and self._buffered:
+            why = next((e.feedback for e in reversed(self._buffered) if isinstance(e, CandidateJudged)), "")
+            raise UserError(
+                f"the model gave no reply to any of {self.completed} proposals: {why or 'no answer'}; when it is back, "
+                "go on with `vulcan resume`"
+            )
+        made = [c for c in self.record.candidates.values() if self.record.proposals[c.proposal].round > 0]
+        truncated = sum("truncated-reply" in c.rules for c in made)
+        if truncated and all(c.verdict == "no-reply" or "truncated-reply" in c.rules for c in made):
+            limit = self.config.max_tokens
+            shown = "the server's default" if limit is None else str(limit)
+            raise UserError(
+                f"all {truncated} replies were cut off at the limit of tokens per reply ({shown}), before a program "
+                "was complete: search again with a larger --max-tokens"
+            )
+
+    def _report_wait(self, replies: Mapping[Future[CallRecord], Proposal], since: Mapping[int, float]) -> None:
+        """Tell the display what the search is waiting for."""
+        if replies:
+            oldest = min(proposal.number for proposal in replies.values())
+            seconds = time.monotonic() - since[oldest]
+            self._waiting(f"waiting {seconds:.0f} s for the reply to proposal {oldest}")
 
     def _answered_before(self) -> bool:
         """Check whether a paid answer from before an interruption has yet to be processed."""
-        repairs = [f.repair for f in self._flights.values() if f.repair is not None]
-        return self._first_number + self._asked <= self._last_kept or any(
+        repairs = [f.repair for f in self._pending.values() if f.repair is not None]
+        return self._first_number + self._drafted <= self._last_answered or any(
             self.store.call(r.number, r.turn) is not None for r in repairs
         )
 
@@ -280,27 +326,27 @@ class Study:
         except ModelUnavailable as error:
             self.tell_unanswered(proposal, str(error))
         except BudgetExhausted as error:
-            self._flights[proposal.number].unpaid = True
+            self._pending[proposal.number].unpaid = True
             self.tell_unanswered(proposal, str(error))
 
     def finish(self) -> None:
         """Refine the best candidate, measure the finalists, choose the winner and test it."""
-        if self._held:
-            self.store.append(*self._held)
-            self._held.clear()
-        Finalizer(self.config, self.record, self.scorer, self.executor, self._refining, self._emit).run()
+        if self._buffered:
+            self.store.append(*self._buffered)
+            self._buffered.clear()
+        Finalizer(self.config, self.record, self.scorer, self.executor, self._refiner, self._emit).run()
 
     def as_control(self) -> ControlFinished:
         """Return the result of the search, as a control for another one."""
         chosen = self.record.chosen
         if chosen is None:
-            return ControlFinished("", self.settled, ())
+            return ControlFinished("", self.completed, ())
         winner = self.record.candidates[chosen.candidate]
         scores: list[tuple[SplitName, float | None]] = [("train", winner.score)]
         for (candidate, split), confirmed in self.record.confirmed.items():
             if candidate == winner.candidate:
                 scores.append((split, confirmed.score))
-        return ControlFinished(winner.source, self.settled, tuple(scores))
+        return ControlFinished(winner.source, self.completed, tuple(scores))
 
     def compare_with(self, control: ControlFinished) -> None:
         self._emit(control)
@@ -322,7 +368,7 @@ class Study:
                 why = reading.feedback.splitlines()[0].removeprefix("- ")
                 raise UserError(f"task {self.task.name!r}: its policy {name!r} is rejected: {why}")
             repeats = self.record.candidate_with(reading.policy.fingerprint) is not None
-            trial = None if repeats else self._trial(number, source, StoppingContext(stops=False))
+            trial = None if repeats else self._evaluate(number, source, StoppingContext(stops=False))
             if trial is not None:
                 trial.wait()
             candidate = len(self.record.candidates) + 1
@@ -333,89 +379,89 @@ class Study:
     def _first_number(self) -> int:
         return 1 + len(self.task.seed_policies())
 
-    def _trial(self, number: int, source: str, known: StoppingContext) -> CandidateEvaluation:
-        return CandidateEvaluation(number, source, self._course, known, self.scorer, self.executor, self.config.limit)
+    def _evaluate(self, number: int, source: str, context: StoppingContext) -> CandidateEvaluation:
+        return CandidateEvaluation(number, source, self._plan, context, self.scorer, self.executor, self.config.limit)
 
     # Settling, in the order of proposals
 
-    def _settle(self) -> None:
-        self._emit(*self._refining.of_new_best(self.settled))  # if an interruption cut it off
-        for flight in tuple(self._flights.values()):
-            if flight.trial is not None:
-                flight.trial.advance()
-        while self._flights and next(iter(self._flights.values())).settled:
-            if self._ends_unpaid():
-                if all(flight.told for flight in self._flights.values()):
-                    self._asked -= len(self._flights)
-                    self._flights.clear()
+    def _apply_completed(self) -> None:
+        self._emit(*self._refiner.after_new_best(self.completed))  # if an interruption cut it off
+        for pending in tuple(self._pending.values()):
+            if pending.evaluation is not None:
+                pending.evaluation.advance()
+        while self._pending and next(iter(self._pending.values())).complete:
+            if self._rest_is_unpaid():
+                if all(pending.answered for pending in self._pending.values()):
+                    self._drafted -= len(self._pending)
+                    self._pending.clear()
                 break
-            _, flight = self._flights.popitem(last=False)
-            self.settled += 1
-            passing = flight.unanswered is not None and not flight.unpaid
-            (self._hold if passing else self._emit)(*flight.events(self.record))
-            self._emit(*self._refining.of_new_best(self.settled))
+            _, pending = self._pending.popitem(last=False)
+            self.completed += 1
+            passing = pending.unanswered is not None and not pending.unpaid
+            (self._buffer if passing else self._emit)(*pending.events(self.record))
+            self._emit(*self._refiner.after_new_best(self.completed))
             self._unanswered_in_row = self._unanswered_in_row + 1 if passing else 0
-            if self._unanswered_in_row >= MAX_UNANSWERED and self._most is None:
+            if self._unanswered_in_row >= MAX_UNANSWERED and self._max_proposals is None:
                 raise UserError(
                     f"the model gave no reply to {MAX_UNANSWERED} proposals in a row, the last of them "
-                    f"{flight.proposal.number}: {flight.unanswered}; when it is back, go on with `vulcan resume`"
+                    f"{pending.proposal.number}: {pending.unanswered}; when it is back, go on with `vulcan resume`"
                 )
 
-    def _ends_unpaid(self) -> bool:
+    def _rest_is_unpaid(self) -> bool:
         """Check whether all remaining proposals, as far as known, were asked when the budget was already exhausted.
 
         They then count as never asked, unless something later was answered.
         """
-        first, left = next(iter(self._flights)), tuple(self._flights.values())
+        first, left = next(iter(self._pending)), tuple(self._pending.values())
         return (
             left[0].unpaid
-            and first > self._last_kept
-            and all(not f.readings and (f.unpaid or not f.told) for f in left)
+            and first > self._last_answered
+            and all(not f.replies and (f.unpaid or not f.answered) for f in left)
         )
 
     def _emit(self, *events: Event) -> None:
         if events:
-            self.store.append(*self._held, *events)
-            self._held.clear()
-        self._tell(events)
+            self.store.append(*self._buffered, *events)
+            self._buffered.clear()
+        self._notify(events)
 
-    def _hold(self, *events: Event) -> None:
+    def _buffer(self, *events: Event) -> None:
         """Buffer events to be stored with the next ones, and dropped if the search stops before.
 
         A missing reply counts only if the model answers later proposals: if it is down, the unanswered proposals are
         asked again when the search resumes.
         """
-        self._held.extend(events)
-        self._tell(events)
+        self._buffered.extend(events)
+        self._notify(events)
 
-    def _tell(self, events: Iterable[Event]) -> None:
+    def _notify(self, events: Iterable[Event]) -> None:
         for event in events:
             self.record.add(event)
-            self._settled.add(event)
+            self._history.add(event)
             for listener in self._listeners:
                 listener(event)
 
     # Replies
 
-    def _reply(self, lineup: ModelPool, proposal: Proposal) -> CallRecord:
+    def _reply(self, models: ModelPool, proposal: Proposal) -> CallRecord:
         """Return the stored reply from before an interruption, or else ask the model."""
         call = self.store.call(proposal.number, proposal.turn)
         if call is None:
-            call = call_record(proposal, storable(lineup.propose(proposal)))
-            self.store.keep_call(call)  # in this thread: it may have been billed, and others are scored meanwhile
+            call = call_record(proposal, storable(models.propose(proposal)))
+            self.store.record_call(call)  # in this thread: it may have been billed, and others are scored meanwhile
         return call
 
     def _give_up_repairs(self) -> None:
         """Drop pending repairs once the budget is exhausted: rejected programs stay rejected."""
-        for flight in self._flights.values():
-            flight.repair = None
-        self._settle()
+        for pending in self._pending.values():
+            pending.repair = None
+        self._apply_completed()
 
-    def _open_flight(self, proposal: Proposal) -> PendingProposal:
-        flight = self._flights.get(proposal.number)
-        if flight is None or flight.told or flight.proposal.turn != proposal.turn:
+    def _pending_proposal(self, proposal: Proposal) -> PendingProposal:
+        pending = self._pending.get(proposal.number)
+        if pending is None or pending.answered or pending.proposal.turn != proposal.turn:
             raise ValueError(f"proposal {proposal.number}, turn {proposal.turn}, is not open")
-        return flight
+        return pending
 
 
 def derived_seed(seed: int, number: int) -> int:

@@ -34,9 +34,9 @@ _EDGE = 0.02
 class Scale(Protocol):
     """A map between a number and its coordinate on the real line."""
 
-    def place(self, value: float) -> float: ...
+    def to_coordinate(self, value: float) -> float: ...
 
-    def value(self, place: float) -> float: ...
+    def from_coordinate(self, coordinate: float) -> float: ...
 
 
 def scale_of(knob: Knob) -> Scale:
@@ -46,7 +46,7 @@ def scale_of(knob: Knob) -> Scale:
     return Magnitude(math.copysign(1.0, knob.value)) if knob.value else AroundZero()
 
 
-def rounded(value: float) -> float:
+def round_digits(value: float) -> float:
     return float(f"{value:.{DIGITS}g}")
 
 
@@ -56,22 +56,22 @@ class Magnitude:
 
     sign: float
 
-    def place(self, value: float) -> float:
+    def to_coordinate(self, value: float) -> float:
         return math.log(abs(value))
 
-    def value(self, place: float) -> float:
-        return self.sign * rounded(math.exp(min(max(place, -_MAX_EXPONENT), _MAX_EXPONENT)))
+    def from_coordinate(self, coordinate: float) -> float:
+        return self.sign * round_digits(math.exp(min(max(coordinate, -_MAX_EXPONENT), _MAX_EXPONENT)))
 
 
 @dataclass(frozen=True, slots=True)
 class AroundZero:
     """A scale for numbers that start at 0: linear within 1 of it, and logarithmic beyond."""
 
-    def place(self, value: float) -> float:
+    def to_coordinate(self, value: float) -> float:
         return math.asinh(value)
 
-    def value(self, place: float) -> float:
-        return rounded(math.sinh(min(max(place, -_MAX_EXPONENT), _MAX_EXPONENT)))
+    def from_coordinate(self, coordinate: float) -> float:
+        return round_digits(math.sinh(min(max(coordinate, -_MAX_EXPONENT), _MAX_EXPONENT)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,14 +81,14 @@ class Share:
     low: float
     high: float
 
-    def place(self, value: float) -> float:
+    def to_coordinate(self, value: float) -> float:
         share = (value - self.low) / (self.high - self.low)
         inner = min(max(share, _EDGE), 1.0 - _EDGE)
         return math.log(inner / (1.0 - inner))
 
-    def value(self, place: float) -> float:
-        share = 0.5 * (1.0 + math.tanh(0.5 * place))
-        return min(max(rounded(self.low + (self.high - self.low) * share), self.low), self.high)
+    def from_coordinate(self, coordinate: float) -> float:
+        share = 0.5 * (1.0 + math.tanh(0.5 * coordinate))
+        return min(max(round_digits(self.low + (self.high - self.low) * share), self.low), self.high)
 
 
 Evaluate = Callable[[Sequence[str]], Sequence[float | None]]
@@ -215,7 +215,7 @@ class _OfProgram:
 class _Point:
     """An evaluated point: the values of the knobs, and their coordinates on the scales of the search."""
 
-    place: tuple[float, ...]
+    coordinates: tuple[float, ...]
     values: tuple[float, ...]
     source: str
 
@@ -225,19 +225,19 @@ class _Search:
         self.source = source
         self.numbers = numbers
         self.evaluate = evaluate
-        self.left = evaluations
+        self.remaining = evaluations
         self.scales: tuple[Scale, ...] = tuple(scale_of(knob) for knob in numbers.knobs)
         self.scores: dict[str, float | None] = {}
         self.points: list[_Point] = []
         values = tuple(knob.value for knob in numbers.knobs)
-        self.origin = _Point(self.placed(values), values, source)
+        self.origin = _Point(self.to_coordinates(values), values, source)
 
-    def placed(self, values: Sequence[float]) -> tuple[float, ...]:
-        return tuple(scale.place(value) for scale, value in zip(self.scales, values, strict=True))
+    def to_coordinates(self, values: Sequence[float]) -> tuple[float, ...]:
+        return tuple(scale.to_coordinate(value) for scale, value in zip(self.scales, values, strict=True))
 
-    def point(self, place: Sequence[float]) -> _Point:
-        values = tuple(scale.value(float(x)) for scale, x in zip(self.scales, place, strict=True))
-        return _Point(tuple(float(x) for x in place), values, self.numbers.written(values))
+    def point(self, coordinate: Sequence[float]) -> _Point:
+        values = tuple(scale.from_coordinate(float(x)) for scale, x in zip(self.scales, coordinate, strict=True))
+        return _Point(tuple(float(x) for x in coordinate), values, self.numbers.written(values))
 
     def measure(self, points: Sequence[_Point]) -> list[_Point]:
         """Evaluate new points in order until the evaluations run out, and return those with a score."""
@@ -245,19 +245,19 @@ class _Search:
         known: list[_Point] = []
         for point in points:
             if point.source not in self.scores and point.source not in new:
-                if len(new) == self.left:
+                if len(new) == self.remaining:
                     break
                 new[point.source] = None
             known.append(point)
         if new:
             self.scores.update(zip(new, self.evaluate(list(new)), strict=True))
-            self.left -= len(new)
+            self.remaining -= len(new)
         self.points += known
         return known
 
     def rank(self, point: _Point, towards: _Point) -> tuple[float, float]:
         """Return a sort key, smaller is better: the score, with ties by distance to a point."""
-        return (-self.score(point), math.dist(point.place, towards.place))
+        return (-self.score(point), math.dist(point.coordinates, towards.coordinates))
 
     def score(self, point: _Point) -> float:
         score = self.scores[point.source]
@@ -271,9 +271,9 @@ class _Search:
         best, step, idle, starts = self.origin, _STEP, 0, 0
         idle_places = [0.0] * (_MIN_DIMENSIONS - len(self.scales))
         generation: SepCMA | None = None
-        while self.left > 0 and idle < _PATIENCE:
+        while self.remaining > 0 and idle < _PATIENCE:
             if generation is None:
-                mean = np.array([*best.place, *idle_places])
+                mean = np.array([*best.coordinates, *idle_places])
                 generation = SepCMA(mean=mean, sigma=step, seed=(seed + starts) % 2**32)
                 starts += 1
             drawn = [generation.ask() for _ in range(generation.population_size)]

@@ -11,7 +11,7 @@ from vulcan.store.events import CallRecord, Event
 
 @runtime_checkable
 class Store(Protocol):
-    """The store of one run. After `append` or `keep_call` returns, its data survives the death of the process."""
+    """The store of one run. After `append` or `record_call` returns, its data survives the death of the process."""
 
     def append(self, *events: Event) -> None:
         """Append events atomically."""
@@ -22,10 +22,10 @@ class Store(Protocol):
     def numbered(self, after: int = 0) -> Iterator[tuple[int, str, Event]]:
         """Return every event after a row, with its row number, from 1, and the time of appending, in ISO 8601."""
 
-    def begun(self) -> str:
+    def started_at(self) -> str:
         """Return the time of the first event, in ISO 8601; an empty string if there is none."""
 
-    def keep_call(self, call: CallRecord) -> None:
+    def record_call(self, call: CallRecord) -> None:
         """Record a model's reply; the first one for a proposal and turn wins."""
 
     def call(self, proposal: int, turn: int) -> CallRecord | None:
@@ -34,23 +34,23 @@ class Store(Protocol):
     def calls(self) -> Iterator[CallRecord]:
         """Return every reply, ordered by proposal and turn."""
 
-    def spent(self) -> tuple[int, int, int, float, int]:
+    def call_totals(self) -> tuple[int, int, int, float, int]:
         """Return totals over all calls: count, tokens in, tokens out, dollars, and calls of unknown price."""
 
     def answered_by(self, first: int) -> dict[tuple[int, int], str]:
         """Return the server's name of the model for each answered proposal and turn, from a proposal on."""
 
-    def keep_asked(self, proposal: int, turn: int) -> None:
+    def record_question(self, proposal: int, turn: int) -> None:
         """Record that this turn of the proposal was handed out through `ask`."""
 
-    def asked(self) -> Iterator[tuple[int, int]]:
+    def questions(self) -> Iterator[tuple[int, int]]:
         """Return every proposal and turn that was handed out, in order."""
 
     def restore(
         self,
         events: Iterable[tuple[str, Event]],
         calls: Iterable[tuple[str, CallRecord]],
-        asked: Iterable[tuple[str, int, int]],
+        questions: Iterable[tuple[str, int, int]],
     ) -> None:
         """Import the content of another store atomically, each entry with its original time."""
 
@@ -73,7 +73,7 @@ class MemoryStore:
     def __init__(self) -> None:
         self._events: list[tuple[str, Event]] = []
         self._calls: dict[tuple[int, int], CallRecord] = {}
-        self._asked: set[tuple[int, int]] = set()
+        self._questions: set[tuple[int, int]] = set()
 
     def append(self, *events: Event) -> None:
         time = now()
@@ -86,10 +86,10 @@ class MemoryStore:
         rows = enumerate(self._events[after:], after + 1)
         return iter([(row, time, event) for row, (time, event) in rows])
 
-    def begun(self) -> str:
+    def started_at(self) -> str:
         return min((time for time, _ in self._events), default="")
 
-    def keep_call(self, call: CallRecord) -> None:
+    def record_call(self, call: CallRecord) -> None:
         self._calls.setdefault((call.proposal, call.turn), call)
 
     def call(self, proposal: int, turn: int) -> CallRecord | None:
@@ -98,7 +98,7 @@ class MemoryStore:
     def calls(self) -> Iterator[CallRecord]:
         return iter([self._calls[key] for key in sorted(self._calls)])
 
-    def spent(self) -> tuple[int, int, int, float, int]:
+    def call_totals(self) -> tuple[int, int, int, float, int]:
         calls = self._calls.values()
         return (
             len(calls),
@@ -111,22 +111,22 @@ class MemoryStore:
     def answered_by(self, first: int) -> dict[tuple[int, int], str]:
         return {key: call.model for key, call in sorted(self._calls.items()) if key[0] >= first}
 
-    def keep_asked(self, proposal: int, turn: int) -> None:
-        self._asked.add((proposal, turn))
+    def record_question(self, proposal: int, turn: int) -> None:
+        self._questions.add((proposal, turn))
 
-    def asked(self) -> Iterator[tuple[int, int]]:
-        return iter(sorted(self._asked))
+    def questions(self) -> Iterator[tuple[int, int]]:
+        return iter(sorted(self._questions))
 
     def restore(
         self,
         events: Iterable[tuple[str, Event]],
         calls: Iterable[tuple[str, CallRecord]],
-        asked: Iterable[tuple[str, int, int]],
+        questions: Iterable[tuple[str, int, int]],
     ) -> None:
         self._events.extend(events)
         for _, call in calls:
-            self.keep_call(call)
-        self._asked.update((proposal, turn) for _, proposal, turn in asked)
+            self.record_call(call)
+        self._questions.update((proposal, turn) for _, proposal, turn in questions)
 
     def recover(self) -> str | None:
         return None

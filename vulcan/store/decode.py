@@ -12,7 +12,7 @@ from vulcan.evaluator import SplitName
 from vulcan.store.events import EVENTS, CallRecord, Event, InstancesPrepared
 from vulcan.task import Json
 
-KEPT_BY_HASH: Mapping[str, tuple[str, ...]] = {"Judged": ("source",), "Controlled": ("source",), "Advised": ("text",)}
+STORED_BY_HASH: Mapping[str, tuple[str, ...]] = {"Judged": ("source",), "Controlled": ("source",), "Advised": ("text",)}
 """Event fields that are long texts: the row has the hash under which the text is stored."""
 
 
@@ -31,14 +31,15 @@ def decode_event(kind: str, data: str, text_of: Callable[[str], str]) -> Event:
         raise MalformedRow(f"an event {kind} that is not JSON") from error
     if not isinstance(fields, dict):
         raise MalformedRow(f"an event {kind} that is not an object")
-    hints = _hints(kind)
+    declared_fields = _fields(kind)
     read = {}
     for name, value in fields.items():
-        if name not in hints:
+        if name not in declared_fields:
             raise MalformedRow(f"an event {kind} with a field {name[:40]!r}")
-        if name in KEPT_BY_HASH.get(kind, ()) and isinstance(value, str):
+        if name in STORED_BY_HASH.get(kind, ()) and isinstance(value, str):
             value = text_of(value)  # noqa: PLW2901
-        read[name] = as_declared(value, hints[name], f"{kind}.{name}")
+        where, decode = declared_fields[name]
+        read[name] = decode(value, where)
     try:
         event = declared(**read)
     except TypeError as error:
@@ -55,19 +56,19 @@ _INSTANCE = {"name": str, "split": SplitName, "parameters": dict[str, Json]}
 
 def _check_instances(instances: Sequence[Any]) -> None:
     for instance in instances:
-        _sure(instance, isinstance(instance, dict) and set(instance) == set(_INSTANCE), "an instance")
+        _require(instance, isinstance(instance, dict) and set(instance) == set(_INSTANCE), "an instance")
         for name, value in instance.items():
             as_declared(value, _INSTANCE[name], f"an instance's {name}")
 
 
 def _check_rung(rung: Mapping[str, Any]) -> None:
-    _sure(rung, {"name", "instances", "keep"} <= set(rung) <= {"name", "instances", "keep", "cost"}, "a rung")
+    _require(rung, {"name", "instances", "keep"} <= set(rung) <= {"name", "instances", "keep", "cost"}, "a rung")
     as_declared(rung["name"], str, "a rung's name")
-    _sure(rung, isinstance(rung["instances"], list) and len(rung["instances"]) > 0, "a rung's instances")
+    _require(rung, isinstance(rung["instances"], list) and len(rung["instances"]) > 0, "a rung's instances")
     _check_instances(rung["instances"])
     for name in ("keep", "cost"):
         share = as_declared(rung.get(name, 1.0), float, f"a rung's {name}")
-        _sure(share, 0 < share <= 1, f"a rung's {name}")
+        _require(share, 0 < share <= 1, f"a rung's {name}")
 
 
 @cache
@@ -78,10 +79,10 @@ def _hints_of_calls() -> dict[str, Any]:
 def decode_call(row: Sequence[Any], text_of: Callable[[str], str]) -> CallRecord:
     """Decode a call row, whose messages and reply are hashes. Raises MalformedRow, and whatever `text_of` raises."""
     hints = _hints_of_calls()
-    _sure(row, len(row) == len(hints), "a call")
+    _require(row, len(row) == len(hints), "a call")
     read = dict(zip(hints, row, strict=True))
     for name in ("messages", "reply"):
-        _sure(read[name], isinstance(read[name], str), f"the {name} of a call")
+        _require(read[name], isinstance(read[name], str), f"the {name} of a call")
     try:
         read["messages"] = json.loads(text_of(read["messages"]))
     except (ValueError, RecursionError) as error:
@@ -93,54 +94,78 @@ def decode_call(row: Sequence[Any], text_of: Callable[[str], str]) -> CallRecord
 def decode_recorded_call(fields: Mapping[str, Any]) -> CallRecord:
     """Decode a call from its JSON fields. Raises MalformedRow."""
     hints = _hints_of_calls()
-    _sure(fields, fields.keys() == hints.keys(), "a call")
+    _require(fields, fields.keys() == hints.keys(), "a call")
     return CallRecord(**{name: as_declared(fields[name], hints[name], f"a call's {name}") for name in hints})
 
 
 @cache
-def _hints(kind: str) -> dict[str, Any]:
-    return get_type_hints(EVENTS[kind])
+def _fields(kind: str) -> dict[str, tuple[str, _Decoder]]:
+    """Return the description and the decoder of each field of an event."""
+    hints = get_type_hints(EVENTS[kind])
+    return {name: (f"{kind}.{name}", _decoder(hint)) for name, hint in hints.items()}
+
+
+_Decoder = Callable[[Any, str], Any]
+"""Converts a JSON value; its second argument describes the value in an error message."""
 
 
 def as_declared(value: Any, declared: Any, where: str) -> Any:
     """Convert a JSON value to the declared type: JSON has no tuples. Raises MalformedRow on a type mismatch."""
+    return _decoder(declared)(value, where)
+
+
+@cache
+def _decoder(declared: Any) -> _Decoder:
+    """Return the decoder of a type. Built once a type: inspecting it for each value takes longer than decoding."""
     origin, arguments = get_origin(declared), get_args(declared)
-    if origin in (Union, types.UnionType):
-        return _as_one_of(value, arguments, where)
+    if declared in _SCALARS:
+        accepted = _SCALARS[declared]
+        return lambda value, where: _require(value, type(value) in accepted, where)
     if origin is Literal:
-        return _sure(value, value in arguments if isinstance(value, str) else False, where)
-    if origin is tuple:
-        return _as_tuple(value, arguments, where)
+        return lambda value, where: _require(value, isinstance(value, str) and value in arguments, where)
     if origin in (dict, Mapping):
-        _sure(value, isinstance(value, dict), where)
-        return {name: as_declared(item, arguments[1], where) for name, item in value.items()}
-    if declared is float:
-        return _sure(value, isinstance(value, int | float) and not isinstance(value, bool), where)
-    if declared is int:
-        return _sure(value, isinstance(value, int) and not isinstance(value, bool), where)
-    if declared in (str, bool, type(None)):
-        return _sure(value, isinstance(value, declared), where)
-    return value  # any JSON
+        item = _decoder(arguments[1])
+        return lambda value, where: {n: item(one, where) for n, one in _instance(value, dict, where).items()}
+    if origin is tuple and arguments[-1] is Ellipsis:
+        item = _decoder(arguments[0])
+        return lambda value, where: tuple([item(one, where) for one in _instance(value, list, where)])
+    parts = [_decoder(argument) for argument in arguments]
+    if origin in (Union, types.UnionType):
+        return lambda value, where: _as_one_of(value, parts, where)
+    if origin is tuple:
+        return lambda value, where: _as_tuple(value, parts, where)
+    return lambda value, where: value  # any JSON
 
 
-def _as_one_of(value: Any, choices: tuple[Any, ...], where: str) -> Any:
+_SCALARS: Mapping[Any, tuple[type, ...]] = {
+    str: (str,),
+    int: (int,),
+    float: (int, float),
+    bool: (bool,),
+    type(None): (type(None),),
+}
+"""Types of the JSON values that each declared type accepts; no truth value is a number."""
+
+
+def _as_one_of(value: Any, choices: Sequence[_Decoder], where: str) -> Any:
     for choice in choices:
         try:
-            return as_declared(value, choice, where)
+            return choice(value, where)
         except MalformedRow:
             continue
-    raise MalformedRow(f"{where} is no {type(value).__name__}")
+    return _require(value, False, where)
 
 
-def _as_tuple(value: Any, arguments: tuple[Any, ...], where: str) -> tuple[Any, ...]:
-    _sure(value, isinstance(value, list), where)
-    if arguments[-1] is Ellipsis:
-        return tuple(as_declared(item, arguments[0], where) for item in value)
-    _sure(value, len(value) == len(arguments), where)
-    return tuple(as_declared(item, kind, where) for item, kind in zip(value, arguments, strict=True))
+def _as_tuple(value: Any, parts: Sequence[_Decoder], where: str) -> tuple[Any, ...]:
+    _require(value, isinstance(value, list) and len(value) == len(parts), where)
+    return tuple(part(one, where) for part, one in zip(parts, value, strict=True))
 
 
-def _sure(value: Any, holds: bool, where: str) -> Any:
+def _instance(value: Any, kind: type, where: str) -> Any:
+    return _require(value, isinstance(value, kind), where)
+
+
+def _require(value: Any, holds: bool, where: str) -> Any:
     if not holds:
         raise MalformedRow(f"{where} is no {type(value).__name__}")
     return value

@@ -43,7 +43,7 @@ class JournalEntries:
 
     searches: list[tuple[str, RunStarted]] = field(default_factory=list)
     calls: dict[Turn, tuple[str, CallRecord]] = field(default_factory=dict)
-    asked: dict[Turn, str] = field(default_factory=dict)
+    questions: dict[Turn, str] = field(default_factory=dict)
     damaged: int = 0
     length: int = 0
     torn: bool = False
@@ -60,13 +60,13 @@ class JournalEntries:
         """Add the entries that only the others have."""
         self.searches = self.searches or others.searches
         self.calls = {**others.calls, **self.calls}
-        self.asked = {**others.asked, **self.asked}
+        self.questions = {**others.questions, **self.questions}
 
     def lines(self) -> Iterator[bytes]:
         """Serialize the entries to the lines of a journal."""
         for time, search in self.searches:
             yield line_of(time, search)
-        for time, key in sorted((time, key) for key, time in self.asked.items()):
+        for time, key in sorted((time, key) for key, time in self.questions.items()):
             yield line_of(time, key)
         for time, call in self.calls.values():
             yield line_of(time, call)
@@ -131,7 +131,7 @@ def _add_line(entries: JournalEntries, line: bytes) -> None:
         case {"kind": "reply", "time": str(time), **fields}:
             entries.add_call(time, decode_recorded_call(fields))
         case {"kind": "asked", "time": str(time), "proposal": int(proposal), "turn": int(turn)}:
-            entries.asked.setdefault((proposal, turn), time)
+            entries.questions.setdefault((proposal, turn), time)
         case _:
             raise MalformedRow("a line of no known kind")
 

@@ -20,21 +20,21 @@ from vulcan.errors import UserError
 from vulcan.store.decode import MalformedRow, decode_call, decode_event
 from vulcan.store.events import RunStarted
 from vulcan.store.journal import Journal, JournalEntries, Turn, free_name, journal_of, read_journal
-from vulcan.store.sqlite import COLUMNS_OF_CALL, DamagedRun, SQLiteStore, hash_of
+from vulcan.store.sqlite import COLUMNS_OF_CALL, DamagedRun, SQLiteStore, hash
 
 
 @dataclass(frozen=True, slots=True)
 class RepairReport:
     """A file of a run that was rewritten: what was wrong with it, and the number of replies now in the run.
 
-    `kept_as` is the new path of the damaged file, if there was one. `lines_lost` counts the unreadable lines of the
+    `backup` is the new path of the damaged file, if there was one. `lines_lost` counts the unreadable lines of the
     journal. `replies_left_out` counts, for a run answered through `ask` and `tell`, the replies after the first one
     that is lost: these questions are asked again. They stay in the damaged files.
     """
 
     file: Path
     damage: str
-    kept_as: Path | None
+    backup: Path | None
     replies: int
     lines_lost: int
     replies_left_out: int = 0
@@ -51,15 +51,15 @@ def repair(file: Path) -> RepairReport | None:
     lost = entries.damaged + entries.torn
     if damage is None:
         with closing(SQLiteStore(file)) as store:
-            problem, replies = store.recover(), store.spent()[0]
+            problem, replies = store.recover(), store.call_totals()[0]
         return None if problem is None else RepairReport(journal_of(file), problem, None, replies, lost)
     is_whole = bool(entries.searches) and not lost
     entries.add_missing(left)
     if not entries.searches:
         raise UserError(f"nothing can be saved of {file}: what says which search it was is lost; start it again")
     found = len(entries.calls)
-    if entries.asked and not is_whole:
-        _leave_out_behind_a_gap(entries)
+    if entries.questions and not is_whole:
+        _drop_after_gap(entries)
     try:
         kept_as = _replace(file, entries)
         if not is_whole:
@@ -80,27 +80,27 @@ def _replace(file: Path, entries: JournalEntries) -> Path | None:
             store.restore(
                 entries.searches,
                 entries.calls.values(),
-                ((time, *key) for key, time in entries.asked.items()),
+                ((time, *key) for key, time in entries.questions.items()),
             )
-        kept_as = None
+        backup = None
         if file.exists():
-            kept_as = free_name(file)
-            log = _beside(file, "-wal")
+            backup = free_name(file)
+            log = _with_suffix(file, "-wal")
             if log.exists():  # belongs to the damaged file: SQLite would apply its pages to the new one
-                log.rename(_beside(kept_as, "-wal"))
-            _beside(file, "-shm").unlink(missing_ok=True)
-            file.rename(kept_as)
+                log.rename(_with_suffix(backup, "-wal"))
+            _with_suffix(file, "-shm").unlink(missing_ok=True)
+            file.rename(backup)
         new.rename(file)
     finally:
         for ending in ("", "-wal", "-shm"):
-            _beside(new, ending).unlink(missing_ok=True)
-    return kept_as
+            _with_suffix(new, ending).unlink(missing_ok=True)
+    return backup
 
 
-def _leave_out_behind_a_gap(entries: JournalEntries) -> None:
+def _drop_after_gap(entries: JournalEntries) -> None:
     """Remove what was asked after the first missing reply, so that no reply answers a different question."""
     asked: dict[Turn, str] = {}
-    times = {**{key: time for key, (time, _) in entries.calls.items()}, **entries.asked}
+    times = {**{key: time for key, (time, _) in entries.calls.items()}, **entries.questions}
     previous: int | None = None
     for key in sorted(times):
         proposal, turn = key
@@ -111,7 +111,7 @@ def _leave_out_behind_a_gap(entries: JournalEntries) -> None:
         previous = proposal
         if key not in entries.calls:
             break
-    entries.asked = asked
+    entries.questions = asked
     entries.calls = {key: entry for key, entry in entries.calls.items() if key in asked}
 
 
@@ -124,14 +124,14 @@ def _examine(file: Path) -> tuple[str | None, JournalEntries]:
         return "it is missing", JournalEntries()
     if file.stat().st_size == 0:
         return "it is empty", JournalEntries()
-    with TemporaryDirectory(prefix="vulcan-repair-") as place:
-        copy = Path(place) / file.name
+    with TemporaryDirectory(prefix="vulcan-repair-") as directory:
+        copy = Path(directory) / file.name
         try:
             for ending in ("", "-wal"):
-                if _beside(file, ending).is_file():
-                    shutil.copy2(_beside(file, ending), _beside(copy, ending))
+                if _with_suffix(file, ending).is_file():
+                    shutil.copy2(_with_suffix(file, ending), _with_suffix(copy, ending))
         except OSError as error:
-            raise UserError(f"cannot copy the run's file {file} to {place}: {error.strerror}") from error
+            raise UserError(f"cannot copy the run's file {file} to {directory}: {error.strerror}") from error
         try:
             with closing(SQLiteStore(copy)) as store:
                 store.check()
@@ -142,7 +142,7 @@ def _examine(file: Path) -> tuple[str | None, JournalEntries]:
     return None, JournalEntries()
 
 
-def _beside(file: Path, ending: str) -> Path:
+def _with_suffix(file: Path, ending: str) -> Path:
     return file.with_name(file.name + ending)
 
 
@@ -153,7 +153,7 @@ def _readable(file: Path) -> JournalEntries:
 
         def text_of(key: str) -> str:
             for (text,) in _rows(db, "SELECT text FROM texts WHERE hash = ?", key):
-                if isinstance(text, str) and hash_of(text) == key:
+                if isinstance(text, str) and hash(text) == key:
                     return text
             raise MalformedRow("a text is gone")
 
@@ -167,7 +167,7 @@ def _readable(file: Path) -> JournalEntries:
                 entries.add_call(str(time), decode_call(row, text_of))
         for time, proposal, turn in _rows(db, "SELECT time, proposal, turn FROM asked"):
             if isinstance(proposal, int) and isinstance(turn, int):
-                entries.asked[proposal, turn] = str(time)
+                entries.questions[proposal, turn] = str(time)
     return entries
 
 

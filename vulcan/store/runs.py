@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 import secrets
 import time
 from collections.abc import Iterator
@@ -22,6 +23,11 @@ CONTROL = "control.db"
 """The store of the control search that a run is compared with."""
 LOCK = "run.lock"
 
+LATEST = "latest"
+"""What stands for the newest run, in the place of its name."""
+
+_TIME = re.compile(r"\d{8}-\d{6}")
+
 _BETWEEN_TRIES = 0.05  # seconds
 
 
@@ -38,25 +44,44 @@ class RunNotStarted(UserError):
 def new_run(runs: Path, task: str) -> Path:
     """Create the directory of a new run. Raises UserError."""
     name = f"{task}-{datetime.now():%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
-    place = runs / name
+    path = runs / name
     try:
-        place.mkdir(parents=True)
+        path.mkdir(parents=True)
     except OSError as error:
         raise UserError(f"cannot write runs to {runs}: {error.strerror}; name another place with --runs-dir") from error
-    return place
+    return path
 
 
 def find_run(run: str, runs: Path) -> Path:
-    """Return the directory of a run, given its path or its name in `runs`. Raises UserError."""
+    """Return the directory of a run, given its path, its name in `runs` or a part of it that no other has, or `latest`.
+
+    Raises UserError.
+    """
     places = (Path(run), runs / run)
-    for place in places:
-        if (place / FILE).is_file() or journal_of(place / FILE).is_file():
-            return place
-    for place in places:
-        if place.is_dir() and {file.name for file in place.iterdir()} <= {LOCK, f"{FILE}.new"}:
-            raise RunNotStarted(place)
-    known = [place.name for place in run_directories(runs)]
+    for path in places:
+        if (path / FILE).is_file() or journal_of(path / FILE).is_file():
+            return path
+    for path in places:
+        if path.is_dir() and {file.name for file in path.iterdir()} <= {LOCK, f"{FILE}.new"}:
+            raise RunNotStarted(path)
+    known = [path.name for path in run_directories(runs)]
+    if run == LATEST and known:
+        return runs / max(known, key=_begun)
+    alike = [name for name in known if run and run in name]
+    if len(alike) == 1:
+        return runs / alike[0]
+    if alike:
+        shown = ", ".join(alike[:3]) + (", ..." if len(alike) > 3 else "")
+        raise UserError(
+            f"{run!r} is part of {len(alike)} runs in {runs}: {shown}; give more of the name, or {LATEST!r}"
+        )
     raise UserError(f"no run {run!r} in {runs}{did_you_mean(run, known)} (`vulcan runs` lists them)")
+
+
+def _begun(name: str) -> tuple[str, str]:
+    """Return a key that sorts the names of runs by the time at which they began."""
+    found = _TIME.search(name)
+    return (found[0] if found else "", name)
 
 
 def run_directories(runs: Path) -> list[Path]:

@@ -21,7 +21,7 @@ from typing import Any
 
 from vulcan.errors import UserError
 from vulcan.store.base import now
-from vulcan.store.decode import KEPT_BY_HASH, MalformedRow, decode_call, decode_event
+from vulcan.store.decode import STORED_BY_HASH, MalformedRow, decode_call, decode_event
 from vulcan.store.events import CallRecord, Event, RunStarted, kind_of
 from vulcan.store.journal import Journal, JournalEntries, journal_of, line_of, read_journal
 
@@ -212,7 +212,7 @@ class SQLiteStore:
                 problem = "is of another search"
                 journal.set_aside()
             elif searches:
-                self._take_from(found)
+                self._import_journal(found)
                 problem = self._fault_of(found, journal)
             if problem is not None:
                 journal.rewrite(self._entries().lines())
@@ -222,11 +222,11 @@ class SQLiteStore:
             self._journal = journal
         return problem
 
-    def _take_from(self, found: JournalEntries) -> None:
+    def _import_journal(self, journal: JournalEntries) -> None:
         """Import the entries that only the journal has."""
-        calls, asked = set(self._rows("SELECT proposal, turn FROM calls")), set(self.asked())
-        new_calls = [entry for key, entry in found.calls.items() if key not in calls]
-        new_asked = [(time, *key) for key, time in found.asked.items() if key not in asked]
+        calls, asked = set(self._rows("SELECT proposal, turn FROM calls")), set(self.questions())
+        new_calls = [entry for key, entry in journal.calls.items() if key not in calls]
+        new_asked = [(time, *key) for key, time in journal.questions.items() if key not in asked]
         if new_calls or new_asked:
             self._restore((), new_calls, new_asked)
 
@@ -237,8 +237,8 @@ class SQLiteStore:
             return f"has {found.damaged} damaged line{'s' * (found.damaged > 1)}"
         if not journal.path.exists():
             return "is missing"
-        calls, asked = set(self._rows("SELECT proposal, turn FROM calls")), set(self.asked())
-        if not (found.searches and calls <= found.calls.keys() and asked <= found.asked.keys()):
+        calls, asked = set(self._rows("SELECT proposal, turn FROM calls")), set(self.questions())
+        if not (found.searches and calls <= found.calls.keys() and asked <= found.questions.keys()):
             return "lacks what the run holds"
         return None
 
@@ -250,7 +250,7 @@ class SQLiteStore:
         }
         for call in self.calls():
             entries.add_call(times[call.proposal, call.turn], call)
-        entries.asked = {(p, turn): time for p, turn, time in self._rows("SELECT proposal, turn, time FROM asked")}
+        entries.questions = {(p, turn): time for p, turn, time in self._rows("SELECT proposal, turn, time FROM asked")}
         return entries
 
     def _searches(self) -> list[tuple[str, RunStarted]]:
@@ -261,7 +261,7 @@ class SQLiteStore:
     def _insert(self, event: Event, time: str) -> None:
         kind = kind_of(event)
         data = asdict(event)
-        for name in KEPT_BY_HASH.get(kind, ()):
+        for name in STORED_BY_HASH.get(kind, ()):
             data[name] = self._text(data[name])
         self._db.execute(
             "INSERT INTO events (time, kind, data) VALUES (?, ?, ?)",
@@ -285,7 +285,7 @@ class SQLiteStore:
         if found != "ok":
             raise DamagedRun(self.path, " ".join(str(found).split()))
         for key, text in self._rows("SELECT hash, text FROM texts"):
-            if key != hash_of(text):
+            if key != hash(text):
                 raise DamagedRun(self.path, "a text is not as it was written")
         for expected, (row, _, _) in enumerate(self.numbered(), 1):
             if row != expected:
@@ -293,11 +293,11 @@ class SQLiteStore:
         for _ in self.calls():
             pass
 
-    def begun(self) -> str:
+    def started_at(self) -> str:
         ((first,),) = self._rows("SELECT min(time) FROM events")
         return str(first or "")
 
-    def keep_call(self, call: CallRecord) -> None:
+    def record_call(self, call: CallRecord) -> None:
         time = now()
         self._record(line_of(time, call))
         self._write(lambda: self._insert_call(call, time))
@@ -306,10 +306,20 @@ class SQLiteStore:
         self._db.execute(
             "INSERT OR IGNORE INTO calls VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
-                call.proposal, call.turn, time, self._text(json.dumps(call.messages)), self._text(call.reply),
-                call.model, call.finish, call.tokens_in, call.tokens_out, call.dollars, call.seconds, call.by,
+                call.proposal,
+                call.turn,
+                time,
+                self._text(json.dumps(call.messages)),
+                self._text(call.reply),
+                call.model,
+                call.finish,
+                call.tokens_in,
+                call.tokens_out,
+                call.dollars,
+                call.seconds,
+                call.by,
             ),
-        )  # fmt: skip
+        )
 
     def call(self, proposal: int, turn: int) -> CallRecord | None:
         return next(self._calls("WHERE proposal = ? AND turn = ?", (proposal, turn)), None)
@@ -317,7 +327,7 @@ class SQLiteStore:
     def calls(self) -> Iterator[CallRecord]:
         return self._calls("ORDER BY proposal, turn", ())
 
-    def spent(self) -> tuple[int, int, int, float, int]:
+    def call_totals(self) -> tuple[int, int, int, float, int]:
         sums = "count(*), total(tokens_in), total(tokens_out), total(dollars), total(dollars IS NULL)"
         ((calls, tokens_in, tokens_out, dollars, unpriced),) = self._rows(f"SELECT {sums} FROM calls")
         return calls, int(tokens_in), int(tokens_out), dollars, int(unpriced)
@@ -333,24 +343,24 @@ class SQLiteStore:
                 call = decode_call(row, self._read_text)
             yield call
 
-    def keep_asked(self, proposal: int, turn: int) -> None:
+    def record_question(self, proposal: int, turn: int) -> None:
         time = now()
         self._record(line_of(time, (proposal, turn)))
-        self._write(lambda: self._insert_asked(proposal, turn, time))
+        self._write(lambda: self._insert_question(proposal, turn, time))
 
-    def _insert_asked(self, proposal: int, turn: int, time: str) -> None:
+    def _insert_question(self, proposal: int, turn: int, time: str) -> None:
         self._db.execute("INSERT OR IGNORE INTO asked VALUES (?, ?, ?)", (proposal, turn, time))
 
-    def asked(self) -> Iterator[tuple[int, int]]:
+    def questions(self) -> Iterator[tuple[int, int]]:
         yield from self._rows("SELECT proposal, turn FROM asked ORDER BY proposal, turn")
 
     def restore(
         self,
         events: Iterable[tuple[str, Event]],
         calls: Iterable[tuple[str, CallRecord]],
-        asked: Iterable[tuple[str, int, int]],
+        questions: Iterable[tuple[str, int, int]],
     ) -> None:
-        self._restore(events, calls, asked)
+        self._restore(events, calls, questions)
         with self._recovering:
             if self._journal is not None:
                 self._journal.rewrite(self._entries().lines())
@@ -359,20 +369,20 @@ class SQLiteStore:
         self,
         events: Iterable[tuple[str, Event]],
         calls: Iterable[tuple[str, CallRecord]],
-        asked: Iterable[tuple[str, int, int]],
+        questions: Iterable[tuple[str, int, int]],
     ) -> None:
         def changes() -> None:
             for time, event in events:
                 self._insert(event, time)
             for time, call in calls:
                 self._insert_call(call, time)
-            for time, proposal, turn in asked:
-                self._insert_asked(proposal, turn, time)
+            for time, proposal, turn in questions:
+                self._insert_question(proposal, turn, time)
 
         self._write(changes)
 
     def _text(self, text: str) -> str:
-        key = hash_of(text)
+        key = hash(text)
         self._db.execute("INSERT OR IGNORE INTO texts VALUES (?, ?)", (key, text))
         return key
 
@@ -381,7 +391,7 @@ class SQLiteStore:
         if not found:
             raise DamagedRun(self.path, "a text is gone")
         text = str(found[0][0])
-        if hash_of(text) != key:
+        if hash(text) != key:
             raise DamagedRun(self.path, "a text is not as it was written")
         return text
 
@@ -393,7 +403,7 @@ class SQLiteStore:
             self._db.close()
 
 
-def hash_of(text: str) -> str:
+def hash(text: str) -> str:
     """Return the key of a text in the table `texts`."""
     return hashlib.sha256(text.encode("utf-8", errors="surrogatepass")).hexdigest()
 

@@ -96,7 +96,7 @@ class Subject:
             except Rejected as rejected:
                 raise CheckFailed(
                     f"policies/{name}.py is rejected: {rejected.violations[0]}",
-                    f"mend it; `vulcan check policies/{name}.py --task {self.reference}` lists all there is",
+                    f"fix it; `vulcan check policies/{name}.py --task {self.reference}` lists all there is",
                 ) from None
         return {name: found[name] for name in self.sources}
 

@@ -44,8 +44,12 @@ def measure_in_subprocess(reference: str, sources: Mapping[str, str], instances:
         answer = Path(directory) / "metrics.json"
         ended = subprocess.run(
             [sys.executable, "-m", "vulcan.testing.isolation_checks", str(answer)],
-            input=json.dumps(wanted), text=True, env=environment, capture_output=True, check=False,
-        )  # fmt: skip
+            input=json.dumps(wanted),
+            text=True,
+            env=environment,
+            capture_output=True,
+            check=False,
+        )
         if ended.returncode != 0:
             raise SubprocessMeasurement((ended.stderr.strip().splitlines() or [f"exit code {ended.returncode}"])[-1])
         found: Table = json.loads(answer.read_text(encoding="utf-8"))
@@ -98,7 +102,7 @@ def sandbox(subject: Subject) -> str:
     outcomes = subject.jailed(subject.sources.values(), instances)
     for name, outcome in zip(subject.sources, outcomes, strict=True):
         if outcome.status == "rejected":
-            raise CheckFailed(f"policies/{name}.py is rejected: {outcome.message}", "mend it")
+            raise CheckFailed(f"policies/{name}.py is rejected: {outcome.message}", "fix it")
         if outcome.status != "scored":
             raise CheckFailed(
                 f"policies/{name}.py ends in the sandbox with {outcome.status}: {outcome.message}",

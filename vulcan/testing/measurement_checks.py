@@ -13,9 +13,9 @@ from vulcan.anvil import Policy, Rejected, check
 from vulcan.evaluator import Instance, OffersDecisions, OffersRungs, decisions_of, rungs_of
 from vulcan.scoring.evaluator_child import plain_signature
 from vulcan.searches.scorer import Scorer
-from vulcan.task import Value
+from vulcan.task import Task, Value
 from vulcan.testing.check import NOT_IN_THIS_PROCESS, CheckFailed, Measured, Subject
-from vulcan.testing.range_probe import Violations, WatchedPolicy, reading_everything
+from vulcan.testing.range_probe import Violations, WatchedPolicy, features_with_statistics, reading_everything
 
 _SPLITS = ("train", "validation", "test")
 
@@ -77,13 +77,13 @@ def splits(subject: Subject) -> str:
         return "by their parameters"
     for metrics in subject.of_seeds.values():
         by_content: dict[str, tuple[str, str]] = {}
-        for place, measured in metrics.items():
+        for current, measured in metrics.items():
             if not any(value != int(value) for value in measured.values()):
                 continue  # integer counts may coincide
-            other_place = by_content.setdefault(json.dumps(measured, sort_keys=True), place)
-            if other_place[0] != place[0]:
+            earlier = by_content.setdefault(json.dumps(measured, sort_keys=True), current)
+            if earlier[0] != current[0]:
                 raise CheckFailed(
-                    f"{other_place[1]!r} ({other_place[0]}) and {place[1]!r} ({place[0]}) give the same metrics "
+                    f"{earlier[1]!r} ({earlier[0]}) and {current[1]!r} ({current[0]}) give the same metrics "
                     "to the last digit: they are the same workload",
                     "give each split seeds, files or a part of the time of its own",
                 )
@@ -232,16 +232,16 @@ def features(subject: Subject) -> str:
         watched = WatchedPolicy(policy.source, policy.task, policy.program, policy.plan, seen)
         for instance in subject.measured:
             subject.evaluate(watched, instance)
-        seen.gather()
-        looks += seen.looks
+        seen.collect()
+        looks += seen.checks
         for name, count in seen.count.items():
             feature = declared[name]
             shown = seen.value[name]
             inside = feature.low <= shown <= feature.high
             wrong = f"is no {feature.type}" if inside else f"is not from {feature.low:g} to {feature.high:g}"
             raise CheckFailed(
-                f"{name} was {shown!r}, which {wrong} ({count} of {seen.looks} looks at features)",
-                "declare the range that it really has, or have the evaluator keep to the declared one: "
+                f"{name} was {shown!r}, which {wrong} ({count} of {seen.checks} looks at features)",
+                "declare its actual range, or keep the evaluator within the declared one: "
                 "proofs and warnings rely on it",
             )
     if not looks:
@@ -249,6 +249,40 @@ def features(subject: Subject) -> str:
             "no feature was ever shown to a policy", "have `evaluate` call the policy, and decide by what it returns"
         )
     return f"{looks} looks"
+
+
+def statistics(subject: Subject) -> str:
+    """Check that the evaluator reports events, and each declared occasion, so that statistics change."""
+    if subject.is_program:
+        return NOT_IN_THIS_PROCESS
+    interface = subject.task.interface
+    occasions = interface.occasions
+    expected = {occasions.get(name, "") for name in features_with_statistics(interface)}
+    if not expected:
+        return "no feature has any"
+    parts = [reading_everything(declared, "total", ".ewma(0.5)") for declared in subject.task.functions]
+    policy = _check_own("\n".join(parts), subject.task)
+    seen = Violations()
+    watched = WatchedPolicy(policy.source, policy.task, policy.program, policy.plan, seen)
+    for instance in subject.searched:
+        subject.evaluate(watched, instance)
+    seen.collect()
+    for occasion in sorted(expected):
+        if not seen.events.get(occasion):
+            raise CheckFailed(
+                f"the occasion {occasion!r} is never reported: the statistics of its features never change"
+                if occasion
+                else "no event is ever reported: every statistic, such as `.ewma(0.5)`, stays what it was at first",
+                f"call `observe_occasion({occasion!r}, features)` of the policy's reference when it happens"
+                if occasion
+                else "call `observe(key, features)` of the policy's reference whenever something happens to an entity",
+            )
+    if interface.entity is not None and seen.asked and not seen.known:
+        raise CheckFailed(
+            "no entity that the policy is asked about was observed before under the same key: its statistics are empty",
+            "pass the same `key` to `observe` and to the call",
+        )
+    return ", ".join(f"{count} {occasion or 'events'}" for occasion, count in sorted(seen.events.items()) if count)
 
 
 def reading(subject: Subject) -> list[Policy]:
@@ -266,14 +300,19 @@ def reading(subject: Subject) -> list[Policy]:
             elif answer in ("LOW", "HIGH"):
                 spelled = "total" if answer == "HIGH" else "-total"
             parts.append(reading_everything(declared, spelled))
-        try:
-            found.append(check("\n".join(parts), task))
-        except Rejected as rejected:
-            raise CheckFailed(
-                f"a policy that reads every feature is rejected: {rejected.violations[0]}",
-                "allow more operations (`Task.operations`)",
-            ) from None
+        found.append(_check_own("\n".join(parts), task))
     return found
+
+
+def _check_own(source: str, task: Task) -> Policy:
+    """Check a policy that a conformance check wrote. Raises CheckFailed."""
+    try:
+        return check(source, task)
+    except Rejected as rejected:
+        raise CheckFailed(
+            f"a policy that reads every feature is rejected: {rejected.violations[0]}",
+            "allow more operations (`Task.operations`)",
+        ) from None
 
 
 def decides(subject: Subject) -> str:

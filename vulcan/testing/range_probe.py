@@ -31,23 +31,36 @@ _serial = itertools.count()
 
 @dataclass
 class Violations:
-    """The range violations of each feature: their number, and one value."""
+    """The range violations of each feature: their number, and one value.
+
+    `events` counts what statistics took in: under "" the events, under its name each occasion. `asked` and `known`
+    count the calls for an entity in plain Python, and those for one that was observed before.
+    """
 
     count: dict[str, int] = field(default_factory=dict)
     value: dict[str, float] = field(default_factory=dict)
-    looks: int = 0
-    machine: list[Machine] = field(default_factory=list)
+    checks: int = 0
+    events: dict[str, int] = field(default_factory=dict)
+    asked: int = 0
+    known: int = 0
+    machine: list[WatchedMachineCode] = field(default_factory=list)
 
-    def look(self, name: str, feature: Feature, value: float) -> None:
-        self.looks += 1
+    def check(self, name: str, feature: Feature, value: float) -> None:
+        self.checks += 1
         if not fits(feature, value):
             self.count[name] = self.count.get(name, 0) + 1
             self.value[name] = value
 
-    def gather(self) -> None:
+    def observed(self, occasion: str, count: int = 1) -> None:
+        self.events[occasion] = self.events.get(occasion, 0) + count
+
+    def collect(self) -> None:
         """Collect the violations recorded by machine code."""
         for watch in self.machine:
-            self.looks += watch.take_looks()
+            calls = watch.take_calls()
+            self.checks += calls * len(watch.names)
+            if watch.occasion is not None:
+                self.observed(watch.occasion, calls)
             for i, name in enumerate(watch.names):
                 if watch.counts[i]:
                     self.count[name] = self.count.get(name, 0) + int(watch.counts[i])
@@ -77,8 +90,8 @@ class WatchedPolicy(Policy):
     def native(self, layout: Layout, hurried: bool = False) -> Native:
         return self._watch_native(super().native(layout, hurried), layout)
 
-    def reference(self) -> Reference:
-        return WatchedReference(self.program, self.plan, self.task, self.seen)
+    def reference(self, seed: int = 0) -> Reference:
+        return WatchedReference(self.program, self.plan, self.task, self.seen, seed)
 
     def function(self, name: str | None = None) -> PolicyFunction:
         alone = super().function(name)
@@ -91,10 +104,10 @@ class WatchedPolicy(Policy):
         declared, occasions = dict(interface.features()), interface.occasions
         at_events = {name: f for name, f in declared.items() if name not in occasions}
 
-        def watch(address: int, features: Mapping[str, Feature], gives: str) -> int:
+        def watch(address: int, features: Mapping[str, Feature], gives: str, occasion: str | None = None) -> int:
             if address == 0:
                 return 0
-            watching = Machine(address, features, layout, gives)
+            watching = WatchedMachineCode(address, features, layout, gives, occasion)
             self.seen.machine.append(watching)
             return watching.address
 
@@ -103,10 +116,10 @@ class WatchedPolicy(Policy):
             for name, address in native.scores.items()
         }
         made.score = made.scores.get(self.task.signature.function) or watch(native.score, declared, "double")
-        made.enter = watch(native.enter, at_events, "void")
-        made.update = watch(native.update, at_events, "void")
+        made.enter = watch(native.enter, at_events, "void", "")
+        made.update = watch(native.update, at_events, "void", "")
         made.occasions = {
-            occasion: watch(address, {n: declared[n] for n, o in occasions.items() if o == occasion}, "void")
+            occasion: watch(address, {n: declared[n] for n, o in occasions.items() if o == occasion}, "void", occasion)
             for occasion, address in native.occasions.items()
         }
         return made
@@ -128,8 +141,8 @@ class WatchedFunction(PolicyFunction):
 class WatchedReference(Reference):
     """A policy as a Python callable that records range violations."""
 
-    def __init__(self, program: ir.Module, plan: Plan, task: Task, seen: Violations) -> None:
-        super().__init__(program, plan, task.interface)
+    def __init__(self, program: ir.Module, plan: Plan, task: Task, seen: Violations, seed: int = 0) -> None:
+        super().__init__(program, plan, task.interface, seed)
         self._task = task
         self._seen = seen
         self._occasions_of = task.interface.occasions
@@ -137,32 +150,47 @@ class WatchedReference(Reference):
         self._all = dict(task.interface.features())
 
     def __call__(self, features: Features, key: Hashable = None) -> float:
+        self._asked(key)
         self._look(self._of_function.get(self._program.entry.name, self._all), features)
         return super().__call__(features, key)
 
     def ask(self, function: str, features: Features, key: Hashable = None) -> float:
+        self._asked(key)
         self._look(self._of_function[function], features)
         return super().ask(function, features, key)
 
     def observe(self, key: Hashable, features: Features) -> None:
         self._look({n: f for n, f in self._all.items() if n not in self._occasions_of and n in features}, features)
+        self._seen.observed("")
         super().observe(key, features)
 
     def observe_occasion(self, occasion: str, features: Features) -> None:
         self._look({n: self._all[n] for n, o in self._occasions_of.items() if o == occasion}, features)
+        self._seen.observed(occasion)
         super().observe_occasion(occasion, features)
+
+    def handle(self, event: str, features: Features, key: Hashable = None) -> dict[str, float]:
+        self._look(dict(self._task.event(event).features()), features)
+        return super().handle(event, features, key)
+
+    def _asked(self, key: Hashable) -> None:
+        self._seen.asked += 1
+        self._seen.known += key in self._entities
 
     def _look(self, declared: Mapping[str, Feature], features: Features) -> None:
         for name, feature in declared.items():
-            self._seen.look(name, feature, features[name])
+            self._seen.check(name, feature, features[name])
 
 
-class Machine:
+class WatchedMachineCode:
     """A machine-code stub that checks features in memory, then calls its target."""
 
-    def __init__(self, address: int, features: Mapping[str, Feature], layout: Layout, gives: str) -> None:
+    def __init__(
+        self, address: int, features: Mapping[str, Feature], layout: Layout, gives: str, occasion: str | None
+    ) -> None:
         from vulcan.anvil.native import jit
 
+        self.occasion = occasion
         placed = {name: feature for name, feature in features.items() if name in layout.features}
         self.names = list(placed)
         self.counts = np.zeros(len(placed) + 1, np.int64)  # the last counts calls
@@ -172,10 +200,10 @@ class Machine:
         self._library = jit.link(self._text(name, address, placed, layout, gives), (name,))
         self.address: int = self._library[name]
 
-    def take_looks(self) -> int:
-        """Return the number of features checked since the last call."""
+    def take_calls(self) -> int:
+        """Return the number of calls since the last time."""
         fresh, self._taken = int(self.counts[-1]) - self._taken, int(self.counts[-1])
-        return fresh * len(self.names)
+        return fresh
 
     def _text(self, name: str, address: int, placed: Mapping[str, Feature], layout: Layout, gives: str) -> str:
         lines = [f"define {gives} @{name}(ptr %globals, ptr %entity, ptr %statistics, double %key) {{"]
@@ -237,11 +265,22 @@ def _at(array: np.ndarray[Any, Any], index: int) -> str:
     return f"inttoptr (i64 {address + 8 * index} to ptr)"
 
 
-def reading_everything(declared: Signature, answer: str) -> str:
-    """Return the source of a function that reads every feature and returns `answer`, an expression in `total`."""
+def reading_everything(declared: Signature, answer: str, statistic: str = "") -> str:
+    """Return the source of a function that reads every feature and returns `answer`, an expression in `total`.
+
+    With `statistic`, such as `.ewma(0.5)`, it reads that of each feature that has statistics.
+    """
     arguments = ", ".join(argument.name for argument in declared.arguments)
     lines = [f"def {declared.function}({arguments}):", "    total = 0.0"]
-    lines += [f"    total = total + {name}" for name, _ in declared.features()]
+    with_statistics = set(features_with_statistics(declared))
+    for name, _ in declared.features():
+        lines.append(f"    total = total + {name}{statistic if name in with_statistics else ''}")
     # reads must affect the result, or they are optimised away
     lines += ["    if total > 1e299:", "        return 0.5", f"    return {answer}"]
     return "\n".join(lines) + "\n"
+
+
+def features_with_statistics(declared: Signature) -> list[str]:
+    """Return the features of entities and groups that have statistics: all but the identity of the entity."""
+    key = f"{declared.entity.name}.{declared.entity.key}" if declared.entity is not None else None
+    return [name for name, _ in declared.features() if "." in name and name != key]

@@ -23,9 +23,22 @@ from vulcan.testing import isolation_checks, measurement_checks
 from vulcan.testing.check import Check, CheckFailed, Finding, Subject
 
 _COMMANDS_OWN = {
-    *OPTIONS, *EXECUTION_OPTIONS, "task", "config", "replay", "runs_dir", "quiet", "json", "dry_run", "part", "plot",
-    "help", "output", "policy", "property",
-}  # fmt: skip
+    *OPTIONS,
+    *EXECUTION_OPTIONS,
+    "task",
+    "config",
+    "replay",
+    "runs_dir",
+    "quiet",
+    "json",
+    "dry_run",
+    "part",
+    "plot",
+    "help",
+    "output",
+    "policy",
+    "property",
+}
 """Options of the commands that also take a task's options."""
 
 _TYPES: dict[str, tuple[type, ...]] = {"text": (str,), "int": (int,), "float": (int, float), "flag": (bool,)}
@@ -151,27 +164,42 @@ _MEASURED = ("seeds", "instances")
 CHECKS: tuple[Check, ...] = (
     Check("settings", "its settings can be given, and their defaults too", settings),
     Check("seeds", "the checker accepts the policies that come with it", seeds),
-    Check("properties", "its properties can be stated, and its policies keep the required ones",
-          properties, ("seeds",)),
+    Check(
+        "properties", "its properties can be stated, and its policies keep the required ones", properties, ("seeds",)
+    ),
     Check("prompts", "what a model is told names all that it may read", prompts, ("seeds",)),
     Check("instances", "it has instances of each split, that can travel", measurement_checks.instances),
     Check("baselines", "its baselines run", measurement_checks.baselines, ("instances",)),
-    Check("metrics", "every run measures what its objectives are about", measurement_checks.metrics,
-          (*_MEASURED, "baselines")),
+    Check(
+        "metrics",
+        "every run measures what its objectives are about",
+        measurement_checks.metrics,
+        (*_MEASURED, "baselines"),
+    ),
     Check("deterministic", "a policy measures the same again", measurement_checks.deterministic, _MEASURED),
-    Check("inputs", "its evaluator changes nothing that it is handed", measurement_checks.inputs,
-          (*_MEASURED, "baselines")),
+    Check(
+        "inputs",
+        "its evaluator changes nothing that it is handed",
+        measurement_checks.inputs,
+        (*_MEASURED, "baselines"),
+    ),
     Check("features", "features are within their declared ranges", measurement_checks.features, _MEASURED),
+    Check("statistics", "statistics take in what happens", measurement_checks.statistics, _MEASURED),
     Check("decides", "what a policy returns decides something", measurement_checks.decides, _MEASURED),
     Check("objective", "higher scores are better", measurement_checks.objective, (*_MEASURED, "baselines", "metrics")),
-    Check("splits", "what is searched on is in no other split", measurement_checks.splits,
-          (*_MEASURED, "deterministic")),
+    Check(
+        "splits", "what is searched on is in no other split", measurement_checks.splits, (*_MEASURED, "deterministic")
+    ),
     Check("rungs", "cheaper instances are cheaper versions of the same", measurement_checks.rungs, _MEASURED),
     Check("decisions", "policies that decide alike are told by a digest", measurement_checks.decisions, _MEASURED),
-    Check("another process", "another process measures the same", isolation_checks.another_process,
-          (*_MEASURED, "deterministic")),
+    Check(
+        "another process",
+        "another process measures the same",
+        isolation_checks.another_process,
+        (*_MEASURED, "deterministic"),
+    ),
     Check("sandbox", "the sandbox measures the same", isolation_checks.sandbox, (*_MEASURED, "deterministic")),
-)  # fmt: skip
+)
 """All conformance checks, in the order in which they run."""
 
 

@@ -46,12 +46,12 @@ class Kernel(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Baseline:
-    """One known policy.
+class CacheBaseline:
+    """A baseline policy.
 
     `kind` is `bound` for a policy that sees the future. `module` is the module here that has its kernel.
     `unit_sizes_only` marks a bound that is one only where all objects have the same size. `version` grows
-    when the policy's results change, so that results kept on disk can be told from new ones.
+    when the policy's results change, so that results cached on disk can be told from new ones.
     """
 
     name: str
@@ -62,27 +62,27 @@ class Baseline:
     unit_sizes_only: bool = False
 
     def kernel(self) -> Kernel:
-        """The policy's native kernel; the first call in a process compiles it or loads it from disk."""
+        """Return the policy's native kernel; the first call in a process compiles it or loads it from disk."""
         return cast(Kernel, importlib.import_module(f"{__name__}.{self.module}").simulate)
 
 
 _ALL = (
-    Baseline("fifo", "baseline", "first in, first out", "fifo"),
-    Baseline("lru", "baseline", "least recently used", "lru"),
-    Baseline("lfu", "baseline", "least frequently used, of equals the least recently", "lfu"),
-    Baseline("clock", "baseline", "Corbató, A Paging Experiment with the Multics System, 1968", "clock"),
-    Baseline("sieve", "baseline", "Zhang et al., SIEVE, NSDI 2024", "sieve"),
-    Baseline("s3-fifo", "baseline", "Yang et al., FIFO Queues Are All You Need, SOSP 2023", "s3_fifo"),
-    Baseline("slru", "baseline", "Karedla, Love and Wherry, IEEE Computer 1994 (four segments)", "slru"),
-    Baseline("2q", "baseline", "Johnson and Shasha, 2Q, VLDB 1994 (full version)", "two_q"),
-    Baseline("arc", "baseline", "Megiddo and Modha, ARC, FAST 2003", "arc"),
-    Baseline("lirs", "baseline", "Jiang and Zhang, LIRS, SIGMETRICS 2002", "lirs"),
-    Baseline("gdsf", "baseline", "Cherkasova, GDSF, HPL-98-69R1, 1998", "gdsf"),
-    Baseline("lhd", "baseline", "Beckmann, Chen and Cidon, LHD, NSDI 2018", "lhd"),
-    Baseline("lecar", "baseline", "Vietri et al., LeCaR, HotStorage 2018", "lecar"),
-    Baseline("w-tinylfu", "baseline", "Einziger, Friedman and Manes, TinyLFU, ACM ToS 2017", "w_tinylfu"),
-    Baseline("belady", "bound", "Belady, MIN, IBM Systems Journal 1966", "belady", unit_sizes_only=True),
-    Baseline(
+    CacheBaseline("fifo", "baseline", "first in, first out", "fifo"),
+    CacheBaseline("lru", "baseline", "least recently used", "lru"),
+    CacheBaseline("lfu", "baseline", "least frequently used, of equals the least recently", "lfu"),
+    CacheBaseline("clock", "baseline", "Corbató, A Paging Experiment with the Multics System, 1968", "clock"),
+    CacheBaseline("sieve", "baseline", "Zhang et al., SIEVE, NSDI 2024", "sieve"),
+    CacheBaseline("s3-fifo", "baseline", "Yang et al., FIFO Queues Are All You Need, SOSP 2023", "s3_fifo"),
+    CacheBaseline("slru", "baseline", "Karedla, Love and Wherry, IEEE Computer 1994 (four segments)", "slru"),
+    CacheBaseline("2q", "baseline", "Johnson and Shasha, 2Q, VLDB 1994 (full version)", "two_q"),
+    CacheBaseline("arc", "baseline", "Megiddo and Modha, ARC, FAST 2003", "arc"),
+    CacheBaseline("lirs", "baseline", "Jiang and Zhang, LIRS, SIGMETRICS 2002", "lirs"),
+    CacheBaseline("gdsf", "baseline", "Cherkasova, GDSF, HPL-98-69R1, 1998", "gdsf"),
+    CacheBaseline("lhd", "baseline", "Beckmann, Chen and Cidon, LHD, NSDI 2018", "lhd"),
+    CacheBaseline("lecar", "baseline", "Vietri et al., LeCaR, HotStorage 2018", "lecar"),
+    CacheBaseline("w-tinylfu", "baseline", "Einziger, Friedman and Manes, TinyLFU, ACM ToS 2017", "w_tinylfu"),
+    CacheBaseline("belady", "bound", "Belady, MIN, IBM Systems Journal 1966", "belady", unit_sizes_only=True),
+    CacheBaseline(
         "belady-size-sampled",
         "bound",
         "of 64 sampled objects the one with the largest size x time to its next request (no proven bound)",
@@ -90,5 +90,5 @@ _ALL = (
     ),
 )
 
-BASELINES: Mapping[str, Baseline] = MappingProxyType({baseline.name: baseline for baseline in _ALL})
+BASELINES: Mapping[str, CacheBaseline] = MappingProxyType({baseline.name: baseline for baseline in _ALL})
 """Every known policy by name, in the order in which they are shown."""

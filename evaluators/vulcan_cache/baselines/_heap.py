@@ -28,7 +28,7 @@ def _put(entries, places, index, key, tie, obj):
 
 @_inlined
 def _before(entries, index, key, tie):
-    """Whether the entry at the index comes before (key, tie)."""
+    """Check whether the entry at the index comes before (key, tie)."""
     there = entries[3 * index]
     return there < key or (there == key and entries[3 * index + 1] < tie)
 
@@ -81,5 +81,5 @@ def remove(entries, places, size, obj):
 
 @allocating_helper
 def top(entries):
-    """The object with the least (key, tie)."""
+    """Return the object with the smallest (key, tie)."""
     return np.int64(entries[2])

@@ -11,7 +11,7 @@ from vulcan.kernel_support import allocating_helper
 
 @allocating_helper
 def empty_lists(object_count, lists):
-    """The links of `lists` empty lists over `object_count` objects."""
+    """Return the links of `lists` empty lists over `object_count` objects."""
     links = np.empty(2 * (object_count + lists), np.uint32)
     for sentinel in range(object_count, object_count + lists):
         links[2 * sentinel] = sentinel
@@ -21,13 +21,13 @@ def empty_lists(object_count, lists):
 
 @allocating_helper
 def newer(links, node):
-    """The neighbour that was inserted after the node; the sentinel after the newest one."""
+    """Return the neighbour that was inserted after the node; the sentinel after the newest one."""
     return np.int64(links[2 * node])
 
 
 @allocating_helper
 def oldest(links, queue):
-    """The oldest object of a list; the list's own sentinel where it is empty."""
+    """Return the oldest object of a list; the list's own sentinel where it is empty."""
     return np.int64(links[2 * queue])
 
 

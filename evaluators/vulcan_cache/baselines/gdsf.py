@@ -1,4 +1,4 @@
-"""GDSF: the object with the least priority is evicted, of equals the least recently used.
+"""GDSF: the object with the lowest priority is evicted, of equals the least recently used.
 
 The priority, set at each request, is `clock + frequency / size`; the clock is the priority of the last object
 evicted, so that objects age. The cost of a miss is the same for all objects (the paper's GDSF(1)). A new

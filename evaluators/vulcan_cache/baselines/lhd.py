@@ -2,7 +2,7 @@
 
 Density is learnt from the ages at which objects of a class were hit or evicted, over 16 classes by the sum of
 an object's last two hit ages. Victims are the least dense of 32 random residents. Every 2**15 requests the
-counts decay by a tenth and densities are computed anew (the authors' program does so every 2**20, longer than
+counts decay by a tenth and densities are recomputed (the authors' program does so every 2**20, longer than
 many traces). One object in 32, at most 1 % of the bytes, is an explorer that stays until very old.
 
 Ages are counted in units of 2**coarsening requests, chosen when the cache first evicts: 20,000 ages then span

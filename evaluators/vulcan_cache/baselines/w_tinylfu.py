@@ -22,7 +22,7 @@ REQUESTS_PER_RESIDENT = 10
 
 @allocating_helper
 def _frequency(counts, halved_at, halvings, obj):
-    """An object's counter, its outstanding halvings applied."""
+    """Return an object's counter, its outstanding halvings applied."""
     return np.int64(counts[obj]) >> min(halvings - halved_at[obj], 8)
 
 

@@ -11,13 +11,14 @@ number that each request has in the trace. Whole numbers of this size are exact 
 weighs 1 and has no times, is the same in every bit as without them.
 
 Besides the counts (misses, missed bytes, bypassed), a kernel gives a hash of the sequence of objects that left or were
-not let in.
+not admitted.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from vulcan.anvil.native.policy_calls import call_event
 from vulcan.kernel_support import allocating_kernel, helper, kernel, types
 from vulcan_cache.kernels.intrinsics import prefetch
 
@@ -51,7 +52,7 @@ _RUN = (
 
 
 def policy_kernel(addresses, *own):
-    """Compile a kernel of so many policy addresses, the arguments that all kernels have, and arguments of its own."""
+    """Compile a kernel of that many policy addresses, the arguments that all kernels have, and arguments of its own."""
     return kernel(_COUNTS(types.UniTuple(ADDRESS, addresses), *_RUN, *own))
 
 
@@ -70,7 +71,7 @@ baseline_kernel = allocating_kernel(
 
 @helper
 def with_one_more(evicted, victim):
-    """The hash of the sequence with one more: Knuth's multiplier for 64 bits (TAOCP 2, 3.3.4)."""
+    """Return the hash of the sequence with one more: Knuth's multiplier for 64 bits (TAOCP 2, 3.3.4)."""
     return evicted * U(6364136223846793005) + victim + U(1)
 
 
@@ -81,10 +82,17 @@ def time_of(times, request):
 
 @helper
 def fetch(statistics, row, width):
-    """Ask for the first cache line of an object's statistics, and the line it may go on in."""
+    """Ask for the first cache line of an object's statistics, and the line it may continue in."""
     if width > U(0):
         prefetch(statistics, row)
         prefetch(statistics, row + min(width, A_LINE) - U(1))
+
+
+@helper
+def tell(handler, globals_, records, statistics, width, key):
+    """Call the policy's handler of an event of the object, or `release`, if there is one."""
+    if handler != 0:
+        call_event(handler, globals_, records, key << U(3), statistics, key * width, float(np.int64(key)))
 
 
 @helper

@@ -24,7 +24,7 @@ _SIGN = U(0x8000000000000000)
 _ID = U(0xFFFFFFFF)
 ROOT_ENTRY = U(7)
 FIRST_ENTRY = U(12)  # of the root's four children
-WORDS_A_NODE = 2
+WORDS_PER_NODE = 2
 SPARE_WORDS = 32
 
 
@@ -47,7 +47,7 @@ def object_in(entry):
 
 @helper
 def _word(node):
-    """Where a node's key lies; its entry is four words on."""
+    """Return the offset of a node's key; its entry is four words on."""
     place = node + U(3)
     return ((place >> U(2)) << U(3)) | (place & U(3))
 
@@ -115,7 +115,7 @@ def sift_down(nodes, places, node, count, key, entry):
 
 @helper
 def push(nodes, places, count, key, entry):
-    """Add an entry to a heap of `count` nodes. Gives the count of nodes there are then."""
+    """Add an entry to a heap of `count` nodes. Returns the count of nodes there are then."""
     if count & U(3) == U(1):  # the first child of its parent: its brothers to come are missing
         word = _word(count)
         for missing in range(8):
@@ -126,7 +126,7 @@ def push(nodes, places, count, key, entry):
 
 @helper
 def fill_root(nodes, places, count):
-    """The root has left: put the last node in its place. Gives the count of nodes that is left."""
+    """The root has left: put the last node in its place. Returns the count of nodes that is left."""
     count -= U(1)
     word = _word(count)
     key = nodes[word]
@@ -139,8 +139,8 @@ def fill_root(nodes, places, count):
 
 
 def new_nodes(objects: int) -> NDArray[np.uint64]:
-    """An empty heap with room for so many objects; its memory is touched only as it fills."""
-    words = WORDS_A_NODE * objects + SPARE_WORDS
+    """Return an empty heap with room for that many objects; its memory is touched only as it fills."""
+    words = WORDS_PER_NODE * objects + SPARE_WORDS
     block = np.empty(words + 8, np.uint64)
     offset = (-block.ctypes.data // 8) % 8
     return block[offset : offset + words]

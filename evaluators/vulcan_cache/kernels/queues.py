@@ -2,7 +2,7 @@
 
 A queue is a ring of links with a sentinel behind the objects: what follows the sentinel is the queue's tail, where
 objects leave, and what precedes it is the head, where they come. The ghost list is one more queue. `links` has two
-numbers an object, then two for each sentinel: the next towards the head, and the next towards the tail.
+numbers per object, then two for each sentinel: the next towards the head, and the next towards the tail.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from vulcan_cache.kernels.common import (
     U,
     fetch_object,
     policy_kernel,
+    tell,
     time_of,
     with_one_more,
 )
@@ -36,7 +37,7 @@ from vulcan_cache.queue_layout import (
     LEFT_AT,
     LEFT_COUNT,
     LISTED,
-    MAX_KEPT,
+    MAX_REMEMBERED,
     NOW,
     OBJECTS,
     OBJECTS_IN,
@@ -47,7 +48,7 @@ from vulcan_cache.queue_layout import (
     USED_IN,
 )
 
-MOVES_A_REQUEST = 4
+MOVES_PER_REQUEST = 4
 """Moves of objects from tails that a request brings; as many for each object in the cache can be saved up."""
 
 _GHOST = U(GHOST)
@@ -80,7 +81,7 @@ def _link(links, sentinel, node):
 
 @helper
 def _answer(function, globals_, records, statistics, width, key, low):
-    """What one of the policy's functions says of an object: the nearest whole number from `low` to the last queue."""
+    """Call one of the policy's functions; the result is rounded and clamped to `low` through the last queue."""
     answer = call_score(function, globals_, records, key << U(3), statistics, key * width, float(np.int64(key)))
     return np.int64(math.floor(min(max(answer, low), float(QUEUES)) + 0.5))
 
@@ -97,7 +98,7 @@ def _ask_shares(share, globals_, records, statistics, shares):
 
 @helper
 def _to_shrink(globals_, shares):
-    """The last queue that is over its share; if none is, the first that is not empty."""
+    """Return the last queue that is over its share; if none is, the first that is not empty."""
     queue = U(QUEUES)
     while queue > U(0):
         if globals_[U(USED_IN) + queue] > shares[queue]:
@@ -111,7 +112,7 @@ def _to_shrink(globals_, shares):
 
 @helper
 def _overfull(globals_, shares, filled):
-    """The last queue that is over its share and among those that were put into; 0 if none is."""
+    """Return the last queue that is over its share and among those that were put into; 0 if none is."""
     queue = U(QUEUES)
     while queue > U(0) and not ((filled >> queue) & U(1) and globals_[U(USED_IN) + queue] > shares[queue]):
         queue -= U(1)
@@ -134,7 +135,7 @@ def _take(globals_, records, links, key, queue, weight):
 
 
 @helper
-def _remember(records, links, objects, key, count, now, ghosts, share, weight):
+def _remember(globals_, records, statistics, width, links, objects, key, count, now, ghosts, share, weight, on_forget):
     """Put an object on the ghost list, from whose tail others are pushed out. Gives the bytes that are listed then."""
     at = key << U(3)
     size = records[at | U(SIZE)] * weight
@@ -142,6 +143,7 @@ def _remember(records, links, objects, key, count, now, ghosts, share, weight):
         sentinel = _sentinel(objects, _GHOST)
         while ghosts + size > share:
             forgotten = U(links[sentinel << U(1)])
+            tell(on_forget, globals_, records, statistics, width, forgotten)
             _unlink(links, forgotten)
             records[(forgotten << U(3)) | U(QUEUE)] = 0.0
             ghosts -= records[(forgotten << U(3)) | U(SIZE)] * weight
@@ -154,7 +156,7 @@ def _remember(records, links, objects, key, count, now, ghosts, share, weight):
 
 
 @policy_kernel(
-    8,  # share, insert, hit, tail, keep, enter, update, leave
+    17,  # share, insert, hit, tail, keep, enter, update, leave, the handlers of `mechanisms.QUEUE_EVENTS`, release
     types.boolean,  # whether shares stay as they are
     FLOATS,  # room for the share of the ghost list and of each queue, in bytes
     HALF_WORDS,  # links
@@ -176,7 +178,8 @@ def queues(
     links,
 ):
     """Objects enter at the head of a queue, and the policy says of those at a tail whether they leave or move."""
-    share, insert, hit, tail, keep, enter, update, leave = policy
+    share, insert, hit, tail, keep, enter, update, leave = policy[:8]
+    on_hit, on_ghost_hit, on_miss, on_refuse, on_evict, on_insert, on_move, on_forget, release = policy[8:]
     count = U(links.shape[0] // 2 - GHOST - 1)
     room = float(capacity)
     globals_[CAPACITY] = room
@@ -202,10 +205,10 @@ def queues(
         at = key << U(3)
         now = time_of(times, r)
         globals_[NOW] = now
-        moves = min(moves + MOVES_A_REQUEST, MOVES_A_REQUEST * residents)
+        moves = min(moves + MOVES_PER_REQUEST, MOVES_PER_REQUEST * residents)
         holder = U(np.int64(records[at | U(QUEUE)]))
         to = np.int64(_NOWHERE)
-        needed = 0.0  # bytes for the object that is let in
+        needed = 0.0  # bytes for the object that is admitted
         filled = U(0)  # the queues that a hit has put something into, one bit each
         if holder > U(0) and holder != _GHOST:
             records[at | U(COUNT)] += 1.0
@@ -213,10 +216,13 @@ def queues(
             records[at | U(LAST_ACCESS)] = now
             if update != 0:
                 call_event(update, globals_, records, at, statistics, key * width, float(np.int64(key)))
+            tell(on_hit, globals_, records, statistics, width, key)
             to = _answer(hit, globals_, records, statistics, width, key, 0.0)
             if to != _NOWHERE:
                 _take(globals_, records, links, key, holder, weight)
                 _put(globals_, records, links, count, key, U(to), weight)
+                globals_[ASKED] = float(np.int64(holder))
+                tell(on_move, globals_, records, statistics, width, key)
                 filled |= U(U(to) != holder) << U(to)
         else:
             size = float(sizes[r])
@@ -230,17 +236,23 @@ def queues(
                 records[at | U(HITS)] = 0.0
                 records[at | U(LAST_ACCESS)] = now
                 records[at | U(INSERTION)] = now
+                tell(on_ghost_hit if holder == _GHOST else release, globals_, records, statistics, width, key)
+                tell(on_miss, globals_, records, statistics, width, key)
                 to = _answer(insert, globals_, records, statistics, width, key, -1.0)
                 if to > _NOWHERE:
                     needed = size * weight
                 else:
                     evicted = with_one_more(evicted, key)
                     known = records[at | U(LEFT_COUNT)] if holder == _GHOST else 0.0
+                    tell(on_refuse, globals_, records, statistics, width, key)
                     records[at | U(QUEUE)] = 0.0
                     if to != _FORGET:
                         if not is_fixed:
                             _ask_shares(share, globals_, records, statistics, shares)
-                        ghosts = _remember(records, links, count, key, known + 1.0, now, ghosts, shares[0], weight)
+                        ghosts = _remember(
+                            globals_, records, statistics, width, links, count, key, known + 1.0, now, ghosts,
+                            shares[0], weight, on_forget,
+                        )  # fmt: skip
             if r >= U(measure_from):
                 misses += 1
                 missed_bytes += sizes[r]
@@ -266,11 +278,14 @@ def queues(
                 moves -= 1
                 kept = call_score(keep, globals_, records, place, statistics, victim * width, float(np.int64(victim)))
                 _take(globals_, records, links, victim, shrinking, weight)
-                records[place | U(HITS)] = math.floor(min(max(kept, 0.0), MAX_KEPT))
+                records[place | U(HITS)] = math.floor(min(max(kept, 0.0), MAX_REMEMBERED))
                 _put(globals_, records, links, count, victim, U(goes), weight)
+                globals_[ASKED] = float(np.int64(shrinking))
+                tell(on_move, globals_, records, statistics, width, victim)
                 if filled != U(0):
                     filled |= U(1) << U(goes)
             else:
+                tell(on_evict, globals_, records, statistics, width, victim)
                 if leave != 0:
                     call_event(leave, globals_, records, place, statistics, victim * width, float(np.int64(victim)))
                 _take(globals_, records, links, victim, shrinking, weight)
@@ -282,8 +297,9 @@ def queues(
                 records[place | U(QUEUE)] = 0.0
                 if goes != _FORGET:
                     ghosts = _remember(
-                        records, links, count, victim, records[place | U(COUNT)], now, ghosts, shares[0], weight
-                    )
+                        globals_, records, statistics, width, links, count, victim, records[place | U(COUNT)], now,
+                        ghosts, shares[0], weight, on_forget,
+                    )  # fmt: skip
                 shrinking = U(0)
         if needed > 0.0:
             if has_shrunk:
@@ -294,5 +310,6 @@ def queues(
             _put(globals_, records, links, count, key, U(to), weight)
             if enter != 0:
                 call_event(enter, globals_, records, at, statistics, key * width, float(np.int64(key)))
+            tell(on_insert, globals_, records, statistics, width, key)
         r += U(1)
     return misses, missed_bytes, bypassed, evicted

@@ -20,6 +20,7 @@ from vulcan_cache.kernels.common import (
     U,
     fetch_object,
     policy_kernel,
+    tell,
     time_of,
     with_one_more,
 )
@@ -60,7 +61,7 @@ from vulcan_cache.layout import (
 WORST = 1e300  # priorities are held within +-1e300, the declared range of cache.evicted_priority
 
 _ranking = policy_kernel(
-    5,  # priority, admit, enter, update, leave
+    12,  # priority, admit, enter, update, leave, the handlers of `mechanisms.RANKING_EVENTS`, release
     INTEGERS,  # the memory of the records, for positions
     types.int64,  # objects drawn at an eviction
     types.uint64,  # seed of the draw
@@ -93,7 +94,7 @@ def _touched(update, globals_, records, statistics, width, key, now):
 
 @helper
 def _describe(records, at, size, now):
-    """What policies see of an object that is about to enter."""
+    """Fill in the features of an object that is about to enter."""
     records[at | U(SIZE)] = size
     records[at | U(COUNT)] = 1.0
     records[at | U(LAST_ACCESS)] = now
@@ -155,10 +156,30 @@ def _admits(admit, globals_, records, statistics, width, key, size, now):
 
 
 @helper
-def _rejected(globals_, records, key, evictions, now, weight):
-    """An object that was not let in goes on the ghost list, which counts its requests while it stays there.
+def _announce(handler, globals_, records, statistics, width, key, size, now):
+    """Tell the policy of an object that is not in the cache; it looks as one that is about to enter."""
+    _describe(records, key << U(3), size, now)
+    tell(handler, globals_, records, statistics, width, key)
+    records[(key << U(3)) | U(COUNT)] = 0.0
 
-    Were the list as long as what the cache holds, it would hold nothing beside an empty cache, and a policy that
+
+@helper
+def _missed(on_ghost_hit, on_miss, release, globals_, records, statistics, width, key, size, now):
+    """A miss of an object that fits: its fields are those that it left with, while the ghost list remembers it."""
+    if records[(key << U(3)) | U(LEFT)] >= globals_[OLDEST]:
+        if on_ghost_hit != 0:
+            _announce(on_ghost_hit, globals_, records, statistics, width, key, size, now)
+    else:
+        tell(release, globals_, records, statistics, width, key)
+    if on_miss != 0:
+        _announce(on_miss, globals_, records, statistics, width, key, size, now)
+
+
+@helper
+def _rejected(globals_, records, key, evictions, now, weight):
+    """An object that was not admitted goes on the ghost list, which counts its requests while it stays there.
+
+    Were the list as long as what the cache holds, it would hold nothing while the cache is empty, and a policy that
     admits what it remembers would never admit anything: so free space counts as full of such objects.
     """
     at = key << U(3)
@@ -194,7 +215,7 @@ def heap(
 
     `positions`, `draws`, `seed` and `drawn` are not used.
     """
-    score, admit, enter, update, leave = policy
+    score, admit, enter, update, leave, on_hit, on_ghost_hit, on_miss, on_refuse, on_evict, on_insert, release = policy
     _begin(globals_, capacity)
     room = float(capacity)
     n = U(0)
@@ -215,6 +236,7 @@ def heap(
         globals_[NOW] = now
         if records[at | U(COUNT)] > 0.0:
             _touched(update, globals_, records, statistics, width, key, now)
+            tell(on_hit, globals_, records, statistics, width, key)
             priority = _bounded(call_score(score, globals_, records, at, statistics, row, float(np.int64(key))))
             before = records[at | U(OWN)]
             records[at | U(OWN)] = priority
@@ -226,6 +248,8 @@ def heap(
             size = float(sizes[r])
             fits = size * weight <= room
             is_let_in = fits
+            if fits:
+                _missed(on_ghost_hit, on_miss, release, globals_, records, statistics, width, key, size, now)
             if fits and admit != 0:
                 if globals_[USED] + size * weight > room:
                     victim = object_in(nodes[ROOT_ENTRY])
@@ -245,10 +269,12 @@ def heap(
                     victim = object_in(nodes[ROOT_ENTRY])
                     evictions += weight
                     evicted = with_one_more(evicted, victim)
+                    tell(on_evict, globals_, records, statistics, width, victim)
                     priority = records[(victim << U(3)) | U(OWN)]
                     _left(leave, globals_, records, statistics, width, victim, evictions, now, priority, weight)
                     root_is_free = True
                 _entered(enter, globals_, records, statistics, width, key, size, now, weight)
+                tell(on_insert, globals_, records, statistics, width, key)
                 priority = _bounded(call_score(score, globals_, records, at, statistics, row, float(np.int64(key))))
                 records[at | U(OWN)] = priority
                 if root_is_free:
@@ -264,6 +290,8 @@ def heap(
             elif fits:
                 evictions += weight
                 evicted = with_one_more(evicted, key)
+                if on_refuse != 0:
+                    _announce(on_refuse, globals_, records, statistics, width, key, size, now)
                 _rejected(globals_, records, key, evictions, now, weight)
         r += U(1)
     return misses, missed_bytes, bypassed, evicted
@@ -294,7 +322,7 @@ def sample(
     The draw is a xorshift64 generator started at `seed`, with replacement; of equal scores the first drawn leaves.
     `places` holds the residents; `nodes` is not used.
     """
-    score, admit, enter, update, leave = policy
+    score, admit, enter, update, leave, on_hit, on_ghost_hit, on_miss, on_refuse, on_evict, on_insert, release = policy
     _begin(globals_, capacity)
     room = float(capacity)
     state = U(seed)
@@ -313,10 +341,13 @@ def sample(
         globals_[NOW] = now
         if records[at | U(COUNT)] > 0.0:
             _touched(update, globals_, records, statistics, width, key, now)
+            tell(on_hit, globals_, records, statistics, width, key)
         else:
             size = float(sizes[r])
             fits = size * weight <= room
             is_let_in = fits
+            if fits:
+                _missed(on_ghost_hit, on_miss, release, globals_, records, statistics, width, key, size, now)
             is_asked = fits and admit != 0
             if is_asked and globals_[USED] + size * weight <= room:
                 _show_no_victim(globals_)
@@ -359,6 +390,7 @@ def sample(
                 if is_let_in:
                     evictions += weight
                     evicted = with_one_more(evicted, victim)
+                    tell(on_evict, globals_, records, statistics, width, victim)
                     _left(leave, globals_, records, statistics, width, victim, evictions, now, least, weight)
                     n -= U(1)
                     moved = places[n]
@@ -370,12 +402,15 @@ def sample(
                 bypassed += not is_let_in
             if is_let_in:
                 _entered(enter, globals_, records, statistics, width, key, size, now, weight)
+                tell(on_insert, globals_, records, statistics, width, key)
                 places[n] = key
                 positions[at | U(OWN)] = np.int64(n)
                 n += U(1)
             elif fits:
                 evictions += weight
                 evicted = with_one_more(evicted, key)
+                if on_refuse != 0:
+                    _announce(on_refuse, globals_, records, statistics, width, key, size, now)
                 _rejected(globals_, records, key, evictions, now, weight)
         r += U(1)
     return misses, missed_bytes, bypassed, evicted

@@ -30,10 +30,10 @@ _I64 = types.int64
 
 
 @allocating_kernel(_I64(COLUMN_U32, COLUMN_U32, _I64, _I64, _I64, _I64, _NUMBERS, _NUMBERS, _ROWS, _ANSWERS))
-def advance(objects, sizes, stop, capacity, measure_from, told, resident_size, state, rows, answers):
+def advance(objects, sizes, stop, capacity, measure_from, hooks, resident_size, state, rows, answers):
     """Go on to request `stop`, taking the answers as decisions are due, or to the first decision beyond the answers.
 
-    Returns how many rows are filled, a decision that is due being the last. `told` is the sum of `1 << kind` of the
+    Returns how many rows are filled, a decision that is due being the last. `hooks` is the sum of `1 << kind` of the
     kinds of rows that are wanted; with that of ADMIT admission is decided too. `resident_size` is per object, ABSENT
     where it is not in the cache.
     """
@@ -45,7 +45,7 @@ def advance(objects, sizes, stop, capacity, measure_from, told, resident_size, s
             if filled == rows.shape[0]:
                 break
             if resident_size[obj] != ABSENT:
-                if told & (1 << ON_HIT):
+                if hooks & (1 << ON_HIT):
                     rows[filled, 0], rows[filled, 1], rows[filled, 2], rows[filled, 3] = ON_HIT, obj, size, position
                     filled += 1
                 position += 1
@@ -57,7 +57,7 @@ def advance(objects, sizes, stop, capacity, measure_from, told, resident_size, s
                 state[BYPASSED] += position >= measure_from
                 position += 1
                 continue
-            due = WANTS_ADMISSION if told & (1 << ADMIT) else WANTS_VICTIM
+            due = WANTS_ADMISSION if hooks & (1 << ADMIT) else WANTS_VICTIM
         if due == WANTS_ADMISSION:
             if taken == answers.size:
                 rows[filled, 0], rows[filled, 1], rows[filled, 2], rows[filled, 3] = ADMIT, obj, size, position
@@ -90,7 +90,7 @@ def advance(objects, sizes, stop, capacity, measure_from, told, resident_size, s
         resident_size[obj] = size
         used += size
         state[RESIDENTS] += 1
-        if told & (1 << ON_MISS):
+        if hooks & (1 << ON_MISS):
             rows[filled, 0], rows[filled, 1], rows[filled, 2], rows[filled, 3] = ON_MISS, obj, size, position
             filled += 1
         position += 1

@@ -13,7 +13,7 @@ slots `vulcan_link.flow_state` names. It reads what the mechanism keeps there, a
     reduced(flow)       recovery, a reduction for an ECN mark, or a timeout begins (CAUSE says which): returns the new
                         SSTHRESH, at least 2 (Linux: ssthresh)
     changed(flow)       STATE has changed from PRIOR_STATE; at a timeout CWND is 1 more than what is in flight
-    undone(flow)        a timeout was found to be spurious: returns the window to go on with (Linux: undo_cwnd)
+    undone(flow)        a timeout was found to be spurious: returns the window to resume (Linux: undo_cwnd)
 
 `ALGORITHMS` is the table: what an algorithm is called, its functions, whether it `controls` the window in recovery and
 whether it is `paced` (packets then leave at PACING_RATE). To add one: write its file, add a row to the table and a
@@ -34,14 +34,14 @@ POLICY = 0
 class Algorithm:
     """`number` is what the kernel knows it by; `controls` and `paced` are explained above.
 
-    One that `foresees` is told what the link will carry, as no sender could know: `COMING`, kept for it at every event.
+    One that `is_offline` is given what the link will carry, which no sender could know: `COMING`, set at every event.
     """
 
     name: str
     number: int
     controls: bool = False
     paced: bool = False
-    foresees: bool = False
+    is_offline: bool = False
 
 
 FIXED, RENO, CUBIC, BBR, VEGAS, COPA, LEDBAT, ORACLE = range(1, 9)
@@ -55,7 +55,7 @@ _TABLE = (
     Algorithm("vegas", VEGAS),
     Algorithm("copa", COPA, controls=True, paced=True),
     Algorithm("ledbat", LEDBAT),
-    Algorithm("bdp-oracle", ORACLE, controls=True, foresees=True),
+    Algorithm("bdp-oracle", ORACLE, controls=True, is_offline=True),
 )
 
 ALGORITHMS: Mapping[str, Algorithm] = MappingProxyType({row.name: row for row in _TABLE})

@@ -130,8 +130,8 @@ def burst(flow):
 
 
 @function
-def set_rate(flow, packets_a_ns, gain):
-    rate = packets_a_ns * flow[PACKET_BYTES] * 8e9 * gain * MARGIN
+def set_rate(flow, packets_per_ns, gain):
+    rate = packets_per_ns * flow[PACKET_BYTES] * 8e9 * gain * MARGIN
     if flow[SEEN_RTT] == 0.0 and flow[SMOOTHED_RTT] > 0.0:
         initial_rate(flow)
     if flow[FULL] == 1.0 or rate > flow[PACING_RATE]:
@@ -149,7 +149,7 @@ def initial_rate(flow):
 
 @function
 def pipe(flow, gain):
-    """The bandwidth-delay product times the gain, in packets."""
+    """Return the bandwidth-delay product times the gain, in packets."""
     if flow[MIN_RTT] == 0.0:
         return flow[INITIAL_WINDOW]
     return math.ceil(bandwidth(flow) * flow[MIN_RTT] * gain)
@@ -172,7 +172,7 @@ def in_flight_at(flow, gain):
 
 @function
 def in_network(flow, in_flight):
-    """What of it will be in flight when the next packet can leave (Linux: bbr_packets_in_net_at_edt)."""
+    """Return the packets still in flight when the next one can leave (Linux: bbr_packets_in_net_at_edt)."""
     delivered = math.floor(bandwidth(flow) * max(flow[NEXT_SEND] - flow[NOW], 0.0))
     if flow[PACING_GAIN] > 1.0:
         in_flight += burst(flow)
@@ -233,7 +233,7 @@ def update_bandwidth(flow):
 
 @function
 def update_aggregation(flow):
-    """How much more than the bandwidth was acknowledged at once (Linux: bbr_update_ack_aggregation)."""
+    """Return how much more than the bandwidth was acknowledged at once (Linux: bbr_update_ack_aggregation)."""
     if flow[SAMPLE_DELIVERED] < 0.0 or flow[SAMPLE_INTERVAL] <= 0.0 or flow[ACKED] <= 0.0:
         return
     if flow[ROUND_STARTED] == 1.0:

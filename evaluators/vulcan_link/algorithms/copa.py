@@ -105,7 +105,7 @@ def least(flow, slot):
 
 @function
 def steer(flow, waiting, base):
-    """Whether others fill the buffer: the queue has not been nearly empty for 5 round trips."""
+    """Check whether others fill the buffer: the queue has not been nearly empty for 5 round trips."""
     spread = max(flow[MAX], flow[MAX + 1]) - base
     two_packets = 2.0 * flow[PACKET_BYTES] * 8e9 / max(flow[FASTEST], 1.0)
     if waiting <= NEARLY_EMPTY * spread + two_packets:

@@ -11,7 +11,7 @@ from vulcan.errors import UserError
 from vulcan.evaluator import BaselineKind, Instance, Rung, SplitName
 from vulcan.task import Json, Metrics, Split
 from vulcan_link.aqm.manager import QueueManager
-from vulcan_link.result import Result
+from vulcan_link.result import LinkResult
 from vulcan_link.scenario import Flow, Queue, Scenario
 from vulcan_link.simulate import simulate
 from vulcan_traces.links import LinkTrace, cut_link, load_link
@@ -82,11 +82,11 @@ class QueueManagementEvaluator:
         """See `vulcan.evaluator.Evaluator`."""
         s = cast(dict[str, Any], settings)
         if not WARM_UP_S < s["duration_s"] <= 10_000:
-            raise UserError(f"duration {s['duration_s']} s: above {WARM_UP_S:g} and at most 10000 are possible")
+            raise UserError(f"duration {s['duration_s']} s: must be above {WARM_UP_S:g} and at most 10000")
         if not 1 <= s["flows"] <= 200:
-            raise UserError(f"flows {s['flows']}: from 1 to 200 are possible")
+            raise UserError(f"flows {s['flows']}: must be from 1 to 200")
         if not 1 <= s["buffer_ms"] <= 10_000:
-            raise UserError(f"buffer {s['buffer_ms']} ms: from 1 to 10000 are possible")
+            raise UserError(f"buffer {s['buffer_ms']} ms: must be from 1 to 10000")
         rest: dict[str, Json] = {name: s[name] for name in ("duration_s", "buffer_ms", "ecn", "draws")}
         rest["ecn"] = bool(rest["ecn"])
         if not s["link"]:
@@ -94,22 +94,36 @@ class QueueManagementEvaluator:
                 Instance(
                     f"{crowd.name}-{crowd.flows}-{crowd.algorithm}",
                     name,
-                    {"link": crowd.link, "from": 0.0, "to": 1.0, "delay_ms": crowd.delay_ms, "flows": crowd.flows,
-                     "algorithm": crowd.algorithm, **rest},
+                    {
+                        "link": crowd.link,
+                        "from": 0.0,
+                        "to": 1.0,
+                        "delay_ms": crowd.delay_ms,
+                        "flows": crowd.flows,
+                        "algorithm": crowd.algorithm,
+                        **rest,
+                    },
                 )
                 for name, crowds in QUEUE_WORKLOADS.items()
                 for crowd in crowds
-            ]  # fmt: skip
+            ]
         return [
             Instance(
                 self._link(spec).name if ":" not in spec else spec,
                 name,
-                {"link": spec, "from": begin, "to": end, "delay_ms": s["delay_ms"], "flows": s["flows"],
-                 "algorithm": s["algorithm"], **rest},
+                {
+                    "link": spec,
+                    "from": begin,
+                    "to": end,
+                    "delay_ms": s["delay_ms"],
+                    "flows": s["flows"],
+                    "algorithm": s["algorithm"],
+                    **rest,
+                },
             )
             for spec in dict.fromkeys(s["link"])
             for name, begin, end in _parts(split)
-        ]  # fmt: skip
+        ]
 
     def prepare(self, instances: Sequence[Instance]) -> None:
         """See `vulcan.evaluator.Evaluator`."""
@@ -153,7 +167,7 @@ class QueueManagementEvaluator:
         """See `vulcan.evaluator.Evaluator`."""
         return metrics_of(self._run(instance, name))
 
-    def _run(self, instance: Instance, who: Policy | str) -> Result:
+    def _run(self, instance: Instance, who: Policy | str) -> LinkResult:
         p = cast(dict[str, Any], instance.parameters)
         manager = None
         if not isinstance(who, str):
@@ -180,7 +194,7 @@ class QueueManagementEvaluator:
 
 
 def scenario_of(p: Mapping[str, Any], link: LinkTrace, *, codel: bool) -> Scenario:
-    """The instance's scenario: flows begin in the first second; every other one rests in the third quarter."""
+    """Return the instance's scenario: flows begin in the first second; every other one rests in the third quarter."""
     duration = p["duration_s"]
     kinds = p["algorithm"].split("-")
     flows = []
@@ -203,7 +217,7 @@ def scenario_of(p: Mapping[str, Any], link: LinkTrace, *, codel: bool) -> Scenar
     )
 
 
-def metrics_of(result: Result) -> Metrics:
+def metrics_of(result: LinkResult) -> Metrics:
     """Return the metrics of the measured time: `loss` and `marked` are shares of the arrivals at the queue."""
     arrived = max(result.sent - result.lost, 1)
     return {

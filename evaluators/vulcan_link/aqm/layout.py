@@ -20,20 +20,43 @@ SHOWN = (
 """The features of `queue`, and the first slots of the state."""
 
 (
-    NOW, PACKETS, BYTES, LIMIT, DELAY, DRAIN, EXPECTED, IDLE, SINCE_DROP, DROPS, PACKET,
+    NOW,
+    PACKETS,
+    BYTES,
+    LIMIT,
+    DELAY,
+    DRAIN,
+    EXPECTED,
+    IDLE,
+    SINCE_DROP,
+    DROPS,
+    PACKET,
     LAST_DROP,  # ms
     EMPTY_SINCE,  # ms, below 0 while the queue is not empty
     RANDOM,  # the generator's state
     # measuring the rate at which the queue drains
-    BUSY_FROM, BUSY_BYTES,
+    BUSY_FROM,
+    BUSY_BYTES,
     # RED
-    AVERAGE, COUNT, WEIGHT, MIN, MAX, MAX_PROBABILITY, TYPICAL_MS,
+    AVERAGE,
+    COUNT,
+    WEIGHT,
+    MIN,
+    MAX,
+    MAX_PROBABILITY,
+    TYPICAL_MS,
     # PIE
-    PROBABILITY, OLD_DELAY, BURST, ACCUMULATED, NEXT_UPDATE, REFERENCE, PERIOD_MS,
+    PROBABILITY,
+    OLD_DELAY,
+    BURST,
+    ACCUMULATED,
+    NEXT_UPDATE,
+    REFERENCE,
+    PERIOD_MS,
     DECISIONS,  # a hash of what was decided, as a float64 below 2**53
     CALLS,
     OWN,
-) = range(33)  # fmt: skip
+) = range(33)
 
 LAYOUT = Layout(features={f"queue.{name}": Slot("globals", k) for k, name in enumerate(SHOWN)}, global_slots=OWN)
 

@@ -35,13 +35,13 @@ class QueueManager:
     policy: Policy | None = None
     seed: int = 1
     target_ms: float = 15.0
-    least_packets: float | None = None
-    most_packets: float | None = None
-    most_probability: float = 0.1
+    min_packets: float | None = None
+    max_packets: float | None = None
+    max_probability: float = 0.1
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
-            raise UserError(f"queue manager {self.kind!r}: it is one of {', '.join(KINDS)}")
+            raise UserError(f"queue manager {self.kind!r}: it must be one of {', '.join(KINDS)}")
         if (self.kind == "policy") != (self.policy is not None):
             raise UserError("a policy is given to the queue manager `policy`, and to no other")
 
@@ -58,10 +58,10 @@ class QueueManager:
         state[q.RANDOM] = generator_state(self.seed, _STREAM)
         state[q.BUSY_FROM] = -1.0
         rate = rate_bps / 8.0 / PACKET_BYTES  # packets a second
-        least = max(5.0, rate * self.target_ms / 2e3) if self.least_packets is None else self.least_packets
+        least = max(5.0, rate * self.target_ms / 2e3) if self.min_packets is None else self.min_packets
         state[q.MIN] = least
-        state[q.MAX] = 3.0 * least if self.most_packets is None else self.most_packets
-        state[q.MAX_PROBABILITY] = self.most_probability
+        state[q.MAX] = 3.0 * least if self.max_packets is None else self.max_packets
+        state[q.MAX_PROBABILITY] = self.max_probability
         state[q.WEIGHT] = -math.expm1(-1.0 / max(rate, 1.0))
         state[q.TYPICAL_MS] = 1e3 / max(rate, 1.0)
         state[q.COUNT] = -1.0

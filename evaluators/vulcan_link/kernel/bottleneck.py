@@ -126,7 +126,7 @@ class DelayLine:
         self._held.append((now + self._delay, packet))
 
     def advance(self, now: int) -> list[bytes]:
-        """The packets whose time has come by `now`."""
+        """Return the packets whose time has come by `now`."""
         out = []
         while self._held and self._held[0][0] <= now:
             out.append(self._held.popleft()[1])
@@ -166,7 +166,7 @@ _MS = 1_000_000
 
 
 def mahimahi_log(log: LinkLog, opportunities: Sequence[int]) -> Iterator[str]:
-    """The lines, in order of time (ms).
+    """Yield the lines, in order of time (ms).
 
     `t + bytes` is an arrival, `t - bytes delay` a departure, `t # 1504` an opportunity, `t d 1 bytes` a drop.
     `opportunities` are the times (ns) that the bottleneck was given; those that it has used up are written.

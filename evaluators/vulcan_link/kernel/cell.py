@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from vulcan_traces.links import LinkTrace
 if TYPE_CHECKING:
     from vulcan.anvil import Policy
-    from vulcan_link.result import Result
+    from vulcan_link.result import LinkResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Flow:
+class CellFlow:
     goodput_mbps: float  # payload that reached the receiver
     retransmitted: int  # segments
     min_rtt_ms: float
@@ -72,7 +72,7 @@ class Measurement:
     dropped: int
     loss: float  # of the packets that arrived
     jain: float
-    flows: tuple[Flow, ...]
+    flows: tuple[CellFlow, ...]
     punctuality: WakeupLateness
 
     @property
@@ -87,7 +87,7 @@ class Measurement:
 def measure(
     log: LinkLog, seconds: float, sent: list[SentFlow], received: dict[int, int], punctuality: WakeupLateness
 ) -> Measurement:
-    """The figures of a run, as `mm-link`'s log gives them. Raises UserError where nothing crossed the link."""
+    """Return the figures of a run, as `mm-link`'s log gives them. Raises UserError where nothing crossed the link."""
     if not log.departed:
         raise UserError("no packet crossed the link in this time: take a longer run, or another link")
     delays = sorted((when - arrived) / 1e6 for when, _, arrived in log.departed)
@@ -106,7 +106,7 @@ def measure(
         loss=len(log.dropped) / len(log.arrived),
         jain=sum(goodputs) ** 2 / squares if squares else 0.0,
         flows=tuple(
-            Flow(goodput, flow.retransmitted, flow.min_rtt_ms, flow.smoothed_rtt_ms)
+            CellFlow(goodput, flow.retransmitted, flow.min_rtt_ms, flow.smoothed_rtt_ms)
             for goodput, flow in zip(goodputs, sent, strict=True)
         ),
         punctuality=punctuality,
@@ -126,8 +126,8 @@ SlowStart = Literal["mechanism", "policy"]
 
 def predict(
     cell: Cell, policy: Policy | None = None, called: Called = "ack", slow_start: SlowStart = "mechanism"
-) -> Result | None:
-    """The same link, buffer, delay and flows, simulated; None for an algorithm that the simulator does not have.
+) -> LinkResult | None:
+    """Return the same link, buffer, delay and flows, simulated; None for an algorithm that the simulator does not have.
 
     With a policy, all flows ask it, whatever they are called in the kernel; `called` and `slow_start` are then those of
     `vulcan_link.Flow`. Raises UserError for others.

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from vulcan.anvil import Policy
     from vulcan_link.kernel.bottleneck import LinkLog
     from vulcan_link.kernel.cell import Cell, Measurement
-    from vulcan_link.result import Result
+    from vulcan_link.kernel.documents import KernelRunDocument, LinkFigures, MeasuredLink
+    from vulcan_link.result import LinkResult
 
 app = typer.Typer(
     help="Run congestion control in this machine's Linux kernel over an emulated link.",
@@ -109,7 +110,7 @@ def run(
 
 
 def _policy_file(algorithm: str) -> Path | None:
-    """The file that is meant; None where it is the name of an algorithm."""
+    """Return the file that is meant; None where it is the name of an algorithm."""
     path = Path(algorithm)
     return path if path.suffix == ".py" or len(path.parts) > 1 else None
 
@@ -133,7 +134,7 @@ def _choice(option: str, given: str, *choices: str) -> Any:
 
 @contextmanager
 def _in_the_kernel(policy: Policy | None, settings: dict[str, Any]) -> Iterator[str | None]:
-    """The name of the policy in the kernel while it is there; None where there is none."""
+    """Yield the name of the policy in the kernel while it is there; None where there is none."""
     if policy is None:
         yield None
         return
@@ -154,7 +155,12 @@ def _write_log(path: Path, cell: Cell, log: LinkLog) -> None:
     write_text(path, "\n".join(mahimahi_log(log, times)) + "\n")
 
 
-def _document(label: str, cell: Cell, measured: Measurement, predicted: Result | None) -> dict[str, Any]:
+def _document(label: str, cell: Cell, measured: Measurement, predicted: LinkResult | None) -> KernelRunDocument:
+    figures = {
+        **asdict(measured),
+        "goodput_mbps": measured.goodput_mbps,
+        "retransmitted": measured.retransmitted,
+    }
     return {
         "algorithm": label,
         "link": cell.link.name,
@@ -163,17 +169,13 @@ def _document(label: str, cell: Cell, measured: Measurement, predicted: Result |
         "buffer_packets": cell.buffer,
         "seconds": cell.seconds,
         "linux": platform.release(),
-        "kernel": {
-            **asdict(measured),
-            "goodput_mbps": measured.goodput_mbps,
-            "retransmitted": measured.retransmitted,
-        },
+        "kernel": cast("MeasuredLink", figures),
         "simulator": None if predicted is None else _of_simulator(predicted),
     }
 
 
-def _of_simulator(result: Result) -> dict[str, Any]:
-    """The simulator's figures under the kernel's names."""
+def _of_simulator(result: LinkResult) -> LinkFigures:
+    """Return the simulator's figures under the kernel's names."""
     return {
         "utilisation": result.utilisation,
         "throughput_mbps": result.throughput_bps * 1e-6,
@@ -197,7 +199,7 @@ def _of_simulator(result: Result) -> dict[str, Any]:
     }
 
 
-def _print(label: str, cell: Cell, measured: Measurement, predicted: Result | None) -> None:
+def _print(label: str, cell: Cell, measured: Measurement, predicted: LinkResult | None) -> None:
     from vulcan.cli.output import print_table, say, tell
 
     document = _document(label, cell, measured, predicted)
@@ -207,7 +209,7 @@ def _print(label: str, cell: Cell, measured: Measurement, predicted: Result | No
         f"{cell.seconds:g} s{flows}"
     )
     rows = [_row(f"Linux {document['linux'].partition('-')[0]}", document["kernel"])]
-    if predicted is not None:
+    if document["simulator"] is not None:
         rows.append(_row("simulator", document["simulator"]))
     print_table(_COLUMNS, rows)
     if len(measured.flows) > 1:
@@ -222,7 +224,7 @@ def _print(label: str, cell: Cell, measured: Measurement, predicted: Result | No
         )
 
 
-def _row(name: str, figures: dict[str, Any]) -> tuple[str, ...]:
+def _row(name: str, figures: LinkFigures) -> tuple[str, ...]:
     return (
         name,
         f"{figures['utilisation']:.4f}",

@@ -91,7 +91,7 @@ def emulate(
 
 
 def _packets(device: int) -> list[bytes]:
-    """What waits on a device; IPv4 alone, for the kernel sends its own IPv6 messages on every device."""
+    """Return the packets waiting on a device; IPv4 only, as the kernel sends its own IPv6 messages on every device."""
     found: list[bytes] = []
     while True:
         try:

@@ -16,7 +16,7 @@ BTF = Path("/sys/kernel/btf/vmlinux")
 
 
 def missing_for_namespaces() -> list[str]:
-    """Return what this host lacks for two network namespaces with a link between them; empty if nothing."""
+    """Return the missing requirements for two linked network namespaces; empty if there are none."""
     if sys.platform != "linux":
         return [f"Linux (this is {sys.platform})"]
     held = _effective_capabilities()
@@ -31,7 +31,7 @@ def missing_for_namespaces() -> list[str]:
 
 
 def missing_for_policies() -> list[str]:
-    """Return what this host lacks for a policy in the kernel, besides namespaces."""
+    """Return the missing requirements for a policy in the kernel, besides namespaces."""
     missing = [f"the command {command}" for command in ("clang", "bpftool") if shutil.which(command) is None]
     if not BTF.exists():
         missing.append(f"{BTF} (a kernel with CONFIG_DEBUG_INFO_BTF)")
@@ -51,7 +51,7 @@ def require_policies() -> None:
 
 
 def available_algorithms() -> list[str]:
-    """The congestion controls that the running kernel has."""
+    """Return the congestion controls that the running kernel has."""
     return _AVAILABLE.read_text().split()
 
 

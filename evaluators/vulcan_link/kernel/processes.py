@@ -21,7 +21,7 @@ def become_real_time(priority: int) -> None:
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(priority))
 
 
-class Channel:
+class PipeChannel:
     """Channel of messages and file descriptors between two processes."""
 
     def __init__(self, end: socket.socket) -> None:
@@ -33,7 +33,7 @@ class Channel:
         self._end.sendall(data)
 
     def take(self) -> tuple[Any, list[int]]:
-        """The next message and the files that came with it. Raises EOFError where the other end is gone."""
+        """Return the next message and the files that came with it. Raises EOFError where the other end is gone."""
         head, files, _, _ = socket.recv_fds(self._end, 8, 4)
         if len(head) < 8:
             raise EOFError
@@ -55,13 +55,13 @@ class _Failed:
     message: str
 
 
-class Child:
+class TestbedProcess:
     """Forked process that runs `task(channel)`; it ends with its parent at the latest."""
 
-    def __init__(self, role: str, task: Callable[[Channel], None]) -> None:
+    def __init__(self, role: str, task: Callable[[PipeChannel], None]) -> None:
         self._role = role
         mine, theirs = socket.socketpair()
-        self.channel = Channel(mine)
+        self.channel = PipeChannel(mine)
         self._process = multiprocessing.get_context("fork").Process(
             target=_run, args=(task, mine, theirs, os.getpid()), daemon=True
         )
@@ -74,7 +74,9 @@ class Child:
             message, files = self.channel.take()
         except EOFError:
             self._process.join()
-            raise RuntimeError(f"the {self._role} ended without a word (exit code {self._process.exitcode})") from None
+            raise RuntimeError(
+                f"the {self._role} exited without a message (exit code {self._process.exitcode})"
+            ) from None
         if isinstance(message, _Failed):
             raise UserError(f"the {self._role} failed: {message.message}")
         return message, files
@@ -85,10 +87,10 @@ class Child:
         self.channel.close()
 
 
-def _run(task: Callable[[Channel], None], other: socket.socket, mine: socket.socket, parent: int) -> None:
+def _run(task: Callable[[PipeChannel], None], other: socket.socket, mine: socket.socket, parent: int) -> None:
     other.close()
     die_with_parent(parent)
-    channel = Channel(mine)
+    channel = PipeChannel(mine)
     try:
         task(channel)
     except OSError as error:
@@ -96,12 +98,12 @@ def _run(task: Callable[[Channel], None], other: socket.socket, mine: socket.soc
 
 
 @contextmanager
-def children() -> Iterator[Callable[[str, Callable[[Channel], None]], Child]]:
+def children() -> Iterator[Callable[[str, Callable[[PipeChannel], None]], TestbedProcess]]:
     """Start children; all are terminated on exit."""
-    started: list[Child] = []
+    started: list[TestbedProcess] = []
 
-    def start(role: str, task: Callable[[Channel], None]) -> Child:
-        child = Child(role, task)
+    def start(role: str, task: Callable[[PipeChannel], None]) -> TestbedProcess:
+        child = TestbedProcess(role, task)
         started.append(child)
         return child
 

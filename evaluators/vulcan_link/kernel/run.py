@@ -18,13 +18,13 @@ from vulcan_link.kernel.namespace import (
     enter_new_namespace,
     open_link_end,
 )
-from vulcan_link.kernel.processes import Channel, become_real_time, children
+from vulcan_link.kernel.processes import PipeChannel, become_real_time, children
 from vulcan_link.kernel.transfer import listen, receive, send
 
 _SECOND = 1_000_000_000
 # From the word to go until everyone waits for the start
 _LEAD = _SECOND // 5
-# How much longer the link goes on for what waits at the end; nobody has to wait for it
+# Extra link time for packets still queued at the end; nothing waits for it
 _DRAIN = 120 * _SECOND
 
 
@@ -61,7 +61,7 @@ def run_cell(cell: Cell) -> tuple[Measurement, LinkLog]:
     return measure(log, cell.seconds, sent, received, punctuality), log
 
 
-def _receiver(duration: int, channel: Channel) -> None:
+def _receiver(duration: int, channel: PipeChannel) -> None:
     enter_new_namespace()
     channel.give("ready", open_link_end(RECEIVER_ADDRESS, SENDER_ADDRESS))
     become_real_time(20)
@@ -71,7 +71,7 @@ def _receiver(duration: int, channel: Channel) -> None:
     channel.take()  # the namespace ends with this process, and others may still be at work in it
 
 
-def _sender(algorithms: tuple[str, ...], duration: int, channel: Channel) -> None:
+def _sender(algorithms: tuple[str, ...], duration: int, channel: PipeChannel) -> None:
     enter_new_namespace()
     channel.give("ready", open_link_end(SENDER_ADDRESS, RECEIVER_ADDRESS))
     become_real_time(20)
@@ -82,7 +82,7 @@ def _sender(algorithms: tuple[str, ...], duration: int, channel: Channel) -> Non
 
 
 def _link(
-    sending_end: int, receiving_end: int, bottleneck: Bottleneck, delay_ms: float, duration: int, channel: Channel
+    sending_end: int, receiving_end: int, bottleneck: Bottleneck, delay_ms: float, duration: int, channel: PipeChannel
 ) -> None:
     become_real_time(50)
     gc.disable()

@@ -24,7 +24,7 @@ _NAME = re.compile(r'(\.name\s*=\s*)"[^"]*"')
 def in_the_kernel(files: Mapping[str, str]) -> Iterator[str]:
     """Compile the exported files, of which the one named `*.bpf.c` is the program, and register them.
 
-    Gives the name under which TCP_CONGESTION selects it. It is unregistered on leaving, and where an earlier run was
+    Returns the name under which TCP_CONGESTION selects it. It is unregistered on leaving, and where an earlier run was
     killed before it could do so, by the next one. Raises UserError where the host lacks the means, the program does
     not compile, or the kernel's verifier refuses it.
     """
@@ -44,22 +44,22 @@ def in_the_kernel(files: Mapping[str, str]) -> Iterator[str]:
             unregister(name)
 
 
-def compile_program(files: Mapping[str, str], name: str, place: Path) -> Path:
-    """The object file of an exported policy, called `name` in the kernel, made in `place`. Raises UserError."""
+def compile_program(files: Mapping[str, str], name: str, directory: Path) -> Path:
+    """The object file of an exported policy, called `name` in the kernel, made in `directory`. Raises UserError."""
     for file, text in files.items():
-        (place / file).write_text(text, encoding="utf-8")
-    (program,) = place.glob("*.bpf.c")
+        (directory / file).write_text(text, encoding="utf-8")
+    (program,) = directory.glob("*.bpf.c")
     source, named = _NAME.subn(rf'\g<1>"{name}"', program.read_text(encoding="utf-8"))
     if named != 1:
         raise RuntimeError(f"{program.name} names {named} congestion controls")
     program.write_text(source, encoding="utf-8")
     dump = ("bpftool", "btf", "dump", "file", str(BTF), "format", "c")
     header = _run(*dump, failing="the kernel's types cannot be read")
-    (place / "vmlinux.h").write_text(header, encoding="utf-8")
+    (directory / "vmlinux.h").write_text(header, encoding="utf-8")
     target = program.with_suffix(".o")
     # Linux before 6.10 calls cong_control with two arguments
     flags = () if "cong_control)(struct sock *, u32" in header else ("-DCONG_CONTROL_OF_TWO",)
-    compile_it = ("clang", "-O2", "-g", "-target", "bpf", "-mcpu=v3", *flags, "-I", str(place))
+    compile_it = ("clang", "-O2", "-g", "-target", "bpf", "-mcpu=v3", *flags, "-I", str(directory))
     _run(
         *(*compile_it, "-c", str(program), "-o", str(target)),
         failing="the exported policy does not compile",
@@ -82,7 +82,7 @@ def unregister_abandoned() -> None:
 
 
 def _registered(name: str) -> list[int]:
-    """The numbers of the kernel's struct_ops maps that hold the congestion control of that name."""
+    """Return the numbers of the kernel's struct_ops maps that hold the congestion control of that name."""
     listed = json.loads(
         _run("bpftool", "-j", "struct_ops", "dump", failing="the kernel's struct_ops are unreadable") or "[]"
     )

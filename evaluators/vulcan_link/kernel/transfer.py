@@ -26,7 +26,7 @@ class SentFlow:
 
 
 def listen() -> socket.socket:
-    """The receiver's socket, ready for connections."""
+    """Return the receiver's socket, ready for connections."""
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     listener.bind((RECEIVER_ADDRESS, PORT))

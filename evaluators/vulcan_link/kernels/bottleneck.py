@@ -129,7 +129,7 @@ def transmitted_at(link, times, rates, period, now, size):
 
 @helper
 def admit(link, queue, settings, own, now, flow, sequence, sent_at, size):
-    """A packet arrives: it is queued or dropped. Returns whether it was queued."""
+    """Return a packet arrives: it is queued or dropped. Returns whether it was queued."""
     waiting = count = link[TAIL] - link[HEAD]
     kept = link[WAITING_BYTES]
     idle = settings[m.BY_RATES] == 1 and link[m.IN_SERVICE] == 0
@@ -250,7 +250,7 @@ def wake(link, times, settings, now):
 
 @function
 def coming(link, times, rates, by_rates, period, now, until, size):
-    """How many packets of `size` bytes the link can carry from now until then."""
+    """Return how many packets of `size` bytes the link can carry from now until then."""
     position, cycle = link[POSITION], link[CYCLE]
     carried = 0.0
     last = times.shape[0] - 1
@@ -269,7 +269,7 @@ def coming(link, times, rates, by_rates, period, now, until, size):
 
 @helper
 def delay_of_current(link, settings, departed):
-    """How long it waited: until it left, or by rates until its transmission began."""
+    """Return how long it waited: until it left, or by rates until its transmission began."""
     arrived = link[CURRENT + Q_TIME]
     if settings[CLOCK] > 1:
         arrived -= arrived % settings[CLOCK]

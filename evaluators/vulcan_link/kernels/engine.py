@@ -174,7 +174,7 @@ _SIGNATURE = types.int64(
     _I3,  # ring of acknowledgements
     _I2,  # ring of the queue
     _I1,  # link
-    _F2,  # what policies read
+    _F2,  # features of policies
     _F1,  # memory for a policy's arguments that this kind of task has not
     _I2,  # bins of queueing delays
     _I2,  # counts when the measured time began

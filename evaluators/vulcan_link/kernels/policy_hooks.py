@@ -165,13 +165,13 @@ def show(mine, flow, shown):
 
 @function
 def clamped(answer):
-    """A whole number of packets in the declared range."""
+    """Return a whole number of packets in the declared range."""
     return math.floor(min(max(answer, MIN_WINDOW), MAX_WINDOW))
 
 
 @function
 def slow_start_continues(mine, flow):
-    """The mechanism's slow start: doubles until SSTHRESH, which HyStart may set (see `algorithms/cubic.py`)."""
+    """Return the mechanism's slow start: doubles until SSTHRESH, which HyStart may set (see `algorithms/cubic.py`)."""
     if mine[m.SLOW_START] == 0:
         return False
     cubic.sampled(flow)

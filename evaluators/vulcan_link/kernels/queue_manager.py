@@ -19,7 +19,7 @@ ALPHA, BETA = 0.125, 1.25
 MAX_BURST_MS = 150.0
 FEW_BYTES = 2 * 1500.0
 DRAIN_BYTES = 16 * 1024.0
-"""The rate at which the queue drains is measured anew over so many bytes (RFC 8033, 5.1)."""
+"""The rate at which the queue drains is measured again over this many bytes (RFC 8033, 5.1)."""
 
 _SIGNATURE = types.int64(
     types.CPointer(types.int64),
@@ -33,7 +33,7 @@ _SIGNATURE = types.int64(
 
 @helper
 def uniform(state):
-    """The minimal standard generator, as in `random`."""
+    """Return the minimal standard generator, as in `random`."""
     state[q.RANDOM] = (state[q.RANDOM] * 48271.0) % 2147483647.0
     return (state[q.RANDOM] - 1.0) / 2147483646.0
 
@@ -85,7 +85,7 @@ def pie_updates(state, now):
 
 @helper
 def pie(state):
-    """Whether a packet that arrives is to go (RFC 8033, 4.1 and 5.4)."""
+    """Check whether a packet that arrives is to go (RFC 8033, 4.1 and 5.4)."""
     if state[q.BURST] > 0.0:
         return False
     if state[q.PROBABILITY] == 0.0:
@@ -103,7 +103,7 @@ def pie(state):
 
 @helper
 def red(state):
-    """Whether a packet that arrives is to go."""
+    """Check whether a packet that arrives is to go."""
     weight = state[q.WEIGHT]
     if state[q.PACKETS] > 0.0 or state[q.IDLE] <= 0.0:
         state[q.AVERAGE] += weight * (state[q.PACKETS] - state[q.AVERAGE])

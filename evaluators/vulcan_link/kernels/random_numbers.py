@@ -24,14 +24,14 @@ def generator_state(seed: int, stream: int = 0) -> float:
 
 @function
 def uniform(row, slot):  # type: ignore[no-untyped-def]
-    """The next number in [0, 1) of the generator whose state is row[slot]."""
+    """Return the next number in [0, 1) of the generator whose state is row[slot]."""
     row[slot] = (row[slot] * 48271.0) % 2147483647.0
     return (row[slot] - 1.0) / 2147483646.0
 
 
 @function
 def below(row, slot, bound):  # type: ignore[no-untyped-def]
-    """The next whole number in [0, bound), as a float."""
+    """Return the next whole number in [0, bound), as a float."""
     return float(int(uniform(row, slot) * bound))
 
 

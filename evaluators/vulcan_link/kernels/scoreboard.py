@@ -51,7 +51,7 @@ def to_retransmit(mine, packets, lost, sequence):
 
 @helper
 def next_lost(mine, packets, lost):
-    """The next packet to retransmit, -1 for none; it stays on the list."""
+    """Return the next packet to retransmit, -1 for none; it stays on the list."""
     mask = packets.shape[0] - 1
     while mine[m.LOST_HEAD] < mine[m.LOST_TAIL]:
         sequence = lost[mine[m.LOST_HEAD] & (lost.shape[0] - 1)]

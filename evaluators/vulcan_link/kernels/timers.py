@@ -42,7 +42,7 @@ def estimate(mine, rtt):
 
 @function
 def timeout_after(mine):
-    """The retransmission timeout with its backoff, ns."""
+    """Return the retransmission timeout with its backoff, ns."""
     return min(mine[m.RTO] << min(mine[m.BACKOFF], 20), MAX_RTO)
 
 

@@ -34,7 +34,7 @@ from vulcan_load.layout import (
 )
 
 RECENT = 32
-"""Of so many requests that a server finished last, it reports the mean latency of those that found as many there."""
+"""Of this many requests that a server finished last, it reports the mean latency of those that found as many there."""
 
 POOL, QUANTILE = 16, 0.84
 """Prequal's pool of reports, and the share of them by requests in flight that is not hot (NSDI 2024, section 4)."""
@@ -53,7 +53,7 @@ _SIGNATURE = types.uint64(
     _F2,  # when speeds change, by server
     _F2,  # speeds
     types.int64,  # cores
-    types.float64,  # how long a report takes, ms
+    types.float64,  # delay of a report, ms
     types.uint64,  # seed of `chance`
     _F2,  # globals, a row a balancer
     _F1,  # records of servers, by balancer and server
@@ -67,7 +67,7 @@ _SIGNATURE = types.uint64(
 
 @helper
 def mixed(seed, number):
-    """A number of 64 bits that looks drawn (SplitMix64: Steele, Lea and Flood, OOPSLA 2014)."""
+    """Return a number of 64 bits that looks drawn (SplitMix64: Steele, Lea and Flood, OOPSLA 2014)."""
     z = seed + number * types.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> types.uint64(30))) * types.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> types.uint64(27))) * types.uint64(0x94D049BB133111EB)
@@ -137,11 +137,11 @@ def drop_first(times, numbers, size):
 
 
 @helper
-def usual_latency(recent, found, s, known, flying):
+def usual_latency(recent, samples, s, known, flying):
     """The mean latency of the recent requests that found as many in flight as there are, or as nearly as any did."""
     total, count, nearest = 0.0, 0, 1e18
     for j in range(known):
-        apart = abs(found[s, j] - flying)
+        apart = abs(samples[s, j] - flying)
         if apart < nearest:
             total, count, nearest = 0.0, 0, apart
         if apart == nearest:
@@ -152,7 +152,7 @@ def usual_latency(recent, found, s, known, flying):
 
 @helper
 def least(values, start, servers):
-    """The first of the least from a start on, around."""
+    """Return the first of the least from a start on, around."""
     best = start
     for j in range(1, servers):
         s = start + j
@@ -201,9 +201,25 @@ def prequal(records, base, order, newest, ranked, servers, start):
 
 @allocating_kernel(_SIGNATURE)
 def run(
-    who, policy, arrivals, work, balancers, probed, changes, speeds, cores, delay, seed, shown, records, statistics,
-    slots, latencies, chosen, busy,
-):  # fmt: skip
+    who,
+    policy,
+    arrivals,
+    work,
+    balancers,
+    probed,
+    changes,
+    speeds,
+    cores,
+    delay,
+    seed,
+    shown,
+    records,
+    statistics,
+    slots,
+    latencies,
+    chosen,
+    busy,
+):
     """Send every request. Returns a hash of the decisions."""
     score, enter, update = policy
     requests, probes = probed.shape

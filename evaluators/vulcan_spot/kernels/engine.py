@@ -1,4 +1,4 @@
-"""The kernel that runs a job over windows of one region or several, once a window.
+"""The kernel that runs a job over windows of one region or several, once per window.
 
 A tick of `gap` seconds goes like this.
 
@@ -7,10 +7,10 @@ A tick of `gap` seconds goes like this.
    leaves. A job that is done ends here.
 3. The policy decides: nothing, spot, or on-demand.
 4. The safety net has the last word (`rules.guaranteed`). Spot that is not available is nothing.
-5. Where that is another VM than the one that runs, it starts, and its overhead begins anew.
+5. Where that is another VM than the one that runs, it starts, and its overhead restarts.
 6. The VM is paid for the whole tick.
 
-After the end of its window spot is not available; the job goes on until it is done, if need be after its deadline.
+After the end of its window spot is not available; the job continues until it is done, if need be after its deadline.
 
 With several regions a job is in one at a time, at first in region 0, and sees whether spot is available there and
 nowhere else. Instead of nothing the policy asks to move: the other regions are ranked, and the job is in the one of the
@@ -100,7 +100,7 @@ def uniform_progress(
 
 
 SPOT_TICKS, ON_DEMAND_TICKS, FINISHED, STARTS, PREEMPTED, OVERRULED, MOVES, RESULTS = range(8)
-"""What is counted of a run: ticks paid for, the second at which the job is done, starts of VMs, preemptions, decisions
+"""Counters of a run: ticks paid for, the second at which the job is done, starts of VMs, preemptions, decisions
 that the safety net changed, and moves between regions."""
 
 MOVE = 3  # only in the hash of decisions, where a region's number is added to it
@@ -134,7 +134,7 @@ _SIGNATURE = types.uint64(
 
 @helper
 def _preferred(prefer, globals_, records, statistics, width, region, regions, now, gap):
-    """The other region of the highest score, the first of equals; this one if there is no other."""
+    """Return the other region of the highest score, the first of equals; this one if there is no other."""
     best = region
     highest = -np.inf
     for other in range(regions):

@@ -55,7 +55,7 @@ def least_cost(
     counts,
     best,
 ):
-    # states: 0 is nothing; 1 .. levels is spot whose overhead has run for so many ticks; then on-demand likewise
+    # states: 0 is nothing; 1 .. levels is spot whose overhead has run for that many ticks; then on-demand likewise
     regions = available.shape[0]
     levels = max(1, ceiling(overhead, gap))
     states = 1 + 2 * levels

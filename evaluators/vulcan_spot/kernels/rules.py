@@ -11,34 +11,34 @@ import numpy as np
 from vulcan.kernel_support import helper
 
 NONE, SPOT, ON_DEMAND = 0, 1, 2
-"""What runs during a tick."""
+"""The VM that runs during a tick."""
 
 U = np.uint64
 
 
 @helper
 def decided(value):
-    """The decision that a policy's number stands for."""
+    """Return the decision that a policy's number stands for."""
     return NONE if value < 0.5 else SPOT if value < 1.5 else ON_DEMAND
 
 
 @helper
 def ceiling(amount, gap):
-    """How many ticks it takes."""
+    """Return how many ticks it takes."""
     return -(-amount // gap)
 
 
 @helper
 def must_hurry(work_left, time_left, overhead, gap):
-    """Whether a VM that starts now leaves no tick to spare before the deadline."""
+    """Check whether a VM that starts now leaves no tick to spare before the deadline."""
     return ceiling(work_left + overhead, gap) >= time_left // gap
 
 
 @helper
 def guaranteed(request, work_left, time_left, overhead, gap, last, overhead_left):
-    """The request, or what the safety net makes of it.
+    """Return the request, or what the safety net makes of it.
 
-    A spot VM that worked until now may go on, even if this is the tick in which it is preempted.
+    A spot VM that worked until now may continue, even if this is the tick in which it is preempted.
     """
     if must_hurry(work_left, time_left, overhead, gap):
         return SPOT if last == SPOT and overhead_left == 0 else ON_DEMAND
@@ -47,5 +47,5 @@ def guaranteed(request, work_left, time_left, overhead, gap, last, overhead_left
 
 @helper
 def with_decision(decisions, request):
-    """The hash of the sequence of decisions with one more: Knuth's multiplier for 64 bits (TAOCP 2, 3.3.4)."""
+    """Return the hash of the sequence of decisions with one more: Knuth's multiplier for 64 bits (TAOCP 2, 3.3.4)."""
     return decisions * U(6364136223846793005) + U(request) + U(1)

@@ -14,10 +14,10 @@ from vulcan.evaluator import BaselineKind
 
 
 @dataclass(frozen=True, slots=True)
-class Baseline:
+class TieringBaseline:
     """Baseline of memory tiering.
 
-    `kind` is `bound` where it knows the future. `version` grows when its results change, so that results kept on disk
+    `kind` is `bound` where it knows the future. `version` grows when its results change, so that results cached on disk
     can be told from new ones.
     """
 
@@ -28,14 +28,18 @@ class Baseline:
 
 
 _ALL = (
-    Baseline("first-touch", "baseline", "where a page was first put it stays; the fast tier fills up first"),
-    Baseline("tpp", "baseline", "Maruf et al., TPP, ASPLOS 2023: recency, with a second chance"),
-    Baseline("hemem", "baseline", "Raybuck et al., HeMem, SOSP 2021: counts with thresholds and cooling"),
-    Baseline("memtis", "baseline", "Lee et al., Memtis, SOSP 2023: a threshold that follows from a histogram"),
-    Baseline("arms", "baseline", "ARMS: adaptive and robust memory tiering, 2025: two moving averages"),
-    Baseline("static-oracle", "bound", "the pages with the most accesses of all, which never move (no proven bound)"),
-    Baseline("omniscient", "bound", "each interval the best pages for it, and migrations for nothing (a proven bound)"),
+    TieringBaseline("first-touch", "baseline", "where a page was first put it stays; the fast tier fills up first"),
+    TieringBaseline("tpp", "baseline", "Maruf et al., TPP, ASPLOS 2023: recency, with a second chance"),
+    TieringBaseline("hemem", "baseline", "Raybuck et al., HeMem, SOSP 2021: counts with thresholds and cooling"),
+    TieringBaseline("memtis", "baseline", "Lee et al., Memtis, SOSP 2023: a threshold that follows from a histogram"),
+    TieringBaseline("arms", "baseline", "ARMS: adaptive and robust memory tiering, 2025: two moving averages"),
+    TieringBaseline(
+        "static-oracle", "bound", "the pages with the most accesses of all, which never move (no proven bound)"
+    ),
+    TieringBaseline(
+        "omniscient", "bound", "each interval the best pages for it, and migrations for nothing (a proven bound)"
+    ),
 )
 
-BASELINES: Mapping[str, Baseline] = MappingProxyType({baseline.name: baseline for baseline in _ALL})
+BASELINES: Mapping[str, TieringBaseline] = MappingProxyType({baseline.name: baseline for baseline in _ALL})
 """Every known way by name, in the order in which they are shown."""

@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vulcan_tiering.machine import LINE, Machine
-from vulcan_tiering.simulate import DEFAULT_MACHINE, Result, Room, Samples
+from vulcan_tiering.simulate import DEFAULT_MACHINE, AccessSamples, Room, TieringResult
 from vulcan_traces.memory import PageCounts
 
 
 def run_baseline(
     name: str,
     counts: PageCounts,
-    samples: Samples,
+    samples: AccessSamples,
     capacity: int,
     *,
     migration_limit: int,
@@ -24,7 +24,7 @@ def run_baseline(
     measure_from: int = 0,
     measure_to: int | None = None,
     weight: int = 1,
-) -> Result:
+) -> TieringResult:
     """As `vulcan_tiering.simulate`, for one of `BASELINES`. Raises KeyError for a name that is not one."""
     last = counts.intervals if measure_to is None else measure_to
     if name == "omniscient":
@@ -36,15 +36,27 @@ def run_baseline(
     if name == "static-oracle":
         chosen[most_accessed(counts, capacity, measure_from, last)] = 1
     moves = place_all(
-        BASELINE_NUMBERS[name], counts.loads, counts.stores, samples.reads, samples.writes, counts.arrivals,
-        machine.numbers(counts.page_size, counts.overlap, counts.compute, weight), capacity, migration_limit,
-        measure_from, last, chosen, np.zeros((counts.pages, OWN)), np.zeros(MEMORY), *room.arrays(),
-    )  # fmt: skip
+        BASELINE_NUMBERS[name],
+        counts.loads,
+        counts.stores,
+        samples.reads,
+        samples.writes,
+        counts.arrivals,
+        machine.numbers(counts.page_size, counts.overlap, counts.compute, weight),
+        capacity,
+        migration_limit,
+        measure_from,
+        last,
+        chosen,
+        np.zeros((counts.pages, OWN)),
+        np.zeros(MEMORY),
+        *room.arrays(),
+    )
     return room.result(int(moves))
 
 
 def most_accessed(counts: PageCounts, capacity: int, first: int, last: int) -> NDArray[np.intp]:
-    """The pages with the most loads and stores in these intervals, as many as the fast tier holds."""
+    """Return the pages with the most loads and stores in these intervals, as many as the fast tier holds."""
     accesses = counts.loads[first:last].sum(axis=0, dtype=np.int64) + counts.stores[first:last].sum(
         axis=0, dtype=np.int64
     )
@@ -64,29 +76,29 @@ BELOW = 1.0 - 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class Interval:
+class IntervalTotals:
     """Loads and stores of an interval, and how many of each the fast tier can have at most."""
 
     loads: float
     stores: float
-    most_loads: float
-    most_stores: float
+    max_loads: float
+    max_stores: float
 
 
 def bound(
     counts: PageCounts, machine: Machine, capacity: int, measure_from: int, measure_to: int, weight: int = 1
-) -> Result:
-    """The least time of the measured intervals; the other numbers are bounds too, each on its own."""
+) -> TieringResult:
+    """Return the least time of the measured intervals; the other numbers are bounds too, each on its own."""
     nanoseconds = accesses = hits = 0.0
     for i in range(measure_from, measure_to):
         loads, stores = (np.asarray(table[i], np.int64) for table in (counts.loads, counts.stores))
         top = [float(_largest(values, capacity)) * weight for values in (loads, stores, loads + stores)]
         total_loads, total_stores = float(loads.sum()) * weight, float(stores.sum()) * weight
-        found = Interval(total_loads, total_stores, top[0], top[1])
+        found = IntervalTotals(total_loads, total_stores, top[0], top[1])
         nanoseconds += least_time(found, machine, counts.overlap, counts.compute)
         accesses += total_loads + total_stores
         hits += top[2]
-    return Result(nanoseconds * 1e-9, accesses, hits, 0.0, 0.0, LINE * (accesses - hits))
+    return TieringResult(nanoseconds * 1e-9, accesses, hits, 0.0, 0.0, LINE * (accesses - hits))
 
 
 def _largest(values: NDArray[np.int64], count: int) -> int:
@@ -95,20 +107,20 @@ def _largest(values: NDArray[np.int64], count: int) -> int:
     return int(np.partition(values, len(values) - count)[len(values) - count :].sum())
 
 
-def least_time(interval: Interval, machine: Machine, overlap: float, compute: float) -> float:
+def least_time(interval: IntervalTotals, machine: Machine, overlap: float, compute: float) -> float:
     """Nanoseconds that the interval takes at least."""
     base = compute / machine.threads * interval.loads
     outstanding = machine.threads * overlap
     return max(_waiting(interval, machine, base, outstanding), _carrying(interval, machine)) * BELOW
 
 
-def _waiting(interval: Interval, machine: Machine, base: float, outstanding: float) -> float:
-    """The least T that loads' waiting allows, for the best share of loads in the fast tier."""
+def _waiting(interval: IntervalTotals, machine: Machine, base: float, outstanding: float) -> float:
+    """Return the least T that loads' waiting allows, for the best share of loads in the fast tier."""
     fast, slow = machine.fast, machine.slow
-    kept = max(0.0, interval.stores - interval.most_stores)  # stores that the slow tier has at the least
+    kept = max(0.0, interval.stores - interval.max_stores)  # stores that the slow tier has at the least
 
     def time(fast_loads: float, within: float) -> float:
-        """What the interval takes with so many loads in the fast tier, under the load that T = `within` means."""
+        """Return the interval's time with this many loads in the fast tier, at the load implied by T = `within`."""
         total = base
         slow_loads = interval.loads - fast_loads
         for tier, loads, stores in ((fast, fast_loads, 0.0), (slow, slow_loads, kept)):
@@ -123,7 +135,7 @@ def _waiting(interval: Interval, machine: Machine, base: float, outstanding: flo
     def least(within: float) -> float:
         """`time` is convex in the loads of the fast tier: golden-section search, between where it is finite."""
         low = max(0.0, interval.loads - (within / LINE - kept / slow.write) * slow.read)
-        high = min(interval.most_loads, within / LINE * fast.read)
+        high = min(interval.max_loads, within / LINE * fast.read)
         if low > high:
             return math.inf
         at_high = time(high, within)
@@ -150,11 +162,11 @@ def _waiting(interval: Interval, machine: Machine, base: float, outstanding: flo
     return high
 
 
-def _carrying(interval: Interval, machine: Machine) -> float:
-    """The least T within which both tiers can carry their loads and stores."""
+def _carrying(interval: IntervalTotals, machine: Machine) -> float:
+    """Return the least T within which both tiers can carry their loads and stores."""
     kinds = [
-        (interval.loads, interval.most_loads, LINE / machine.fast.read, LINE / machine.slow.read),
-        (interval.stores, interval.most_stores, LINE / machine.fast.write, LINE / machine.slow.write),
+        (interval.loads, interval.max_loads, LINE / machine.fast.read, LINE / machine.slow.read),
+        (interval.stores, interval.max_stores, LINE / machine.fast.write, LINE / machine.slow.write),
     ]
     kinds.sort(key=lambda kind: kind[2] / kind[3])  # first what relieves the slow tier most for its cost
 

@@ -28,23 +28,56 @@ OWN, MEMORY = 4, 64
 @kernel(
     types.uint64(
         types.int64,  # the way
-        TABLE, TABLE, TABLE, TABLE,  # loads, stores, sampled reads, sampled writes
+        TABLE,
+        TABLE,
+        TABLE,
+        TABLE,  # loads, stores, sampled reads, sampled writes
         types.Array(types.int32, 1, "C", readonly=True),  # arrivals
         FLOATS,  # the machine's numbers
-        types.int64, types.int64,  # capacity of the fast tier and limit of migrations, in pages
-        types.int64, types.int64,  # measured intervals: from, to
+        types.int64,
+        types.int64,  # capacity of the fast tier and limit of migrations, in pages
+        types.int64,
+        types.int64,  # measured intervals: from, to
         BYTES,  # the pages that the static oracle has in the fast tier
-        types.Array(types.float64, 2, "C"), FLOATS,  # room for what a way keeps, zeroed
-        BYTES, BYTES, BYTES,  # fast, and room for pages that may rise, and may fall
-        WORDS, PLACES, PLACES, PLACES,  # room: keys, twice the pages, histogram, twice the pages
-        FLOATS, FLOATS,  # carried, totals
+        types.Array(types.float64, 2, "C"),
+        FLOATS,  # room for what a way keeps, zeroed
+        BYTES,
+        BYTES,
+        BYTES,  # fast, and room for pages that may rise, and may fall
+        WORDS,
+        PLACES,
+        PLACES,
+        PLACES,  # room: keys, twice the pages, histogram, twice the pages
+        FLOATS,
+        FLOATS,  # carried, totals
     )
-)  # fmt: skip
+)
 def place_all(
-    way, loads, stores, reads, writes, arrivals, m, capacity, limit, first, last, chosen, own, memory,
-    fast, rises, falls, keys, pages, histogram, rest, carried, totals,
-):  # fmt: skip
-    """Returns a hash of the pages that moved, in order; what is measured is added to `totals`."""
+    way,
+    loads,
+    stores,
+    reads,
+    writes,
+    arrivals,
+    m,
+    capacity,
+    limit,
+    first,
+    last,
+    chosen,
+    own,
+    memory,
+    fast,
+    rises,
+    falls,
+    keys,
+    pages,
+    histogram,
+    rest,
+    carried,
+    totals,
+):
+    """Return a hash of the pages that moved, in order; what is measured is added to `totals`."""
     moves = U(0)
     for interval in range(last):
         before = np.int64(carried[MAPPED])

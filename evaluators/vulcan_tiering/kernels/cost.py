@@ -1,4 +1,4 @@
-"""How long an interval takes.
+"""Time model of an interval.
 
 With L loads and S stores of each tier (fast f, slow s), P promotions and D demotions of pages of B bytes, latency l,
 bandwidths R of reads and W of writes, M loads outstanding on the whole machine, c ns of computing for each load on the
@@ -20,9 +20,20 @@ from vulcan_tiering.machine import LINE
 
 # Places in `Machine.numbers`
 (
-    FAST_LATENCY, FAST_READ, FAST_WRITE, SLOW_LATENCY, SLOW_READ, SLOW_WRITE,
-    OUTSTANDING, COMPUTE, STALL, PAGE, QUEUE, WEIGHT, NUMBERS,
-) = range(13)  # fmt: skip
+    FAST_LATENCY,
+    FAST_READ,
+    FAST_WRITE,
+    SLOW_LATENCY,
+    SLOW_READ,
+    SLOW_WRITE,
+    OUTSTANDING,
+    COMPUTE,
+    STALL,
+    PAGE,
+    QUEUE,
+    WEIGHT,
+    NUMBERS,
+) = range(13)
 
 MAX_LATENCY = 1e6
 """Nanoseconds: what a policy is shown where a tier is busy all the time."""
@@ -40,7 +51,7 @@ def busy_slow(m, loads, stores, promotions, demotions):
 
 @helper
 def _stalled(m, idle, busy, time):
-    """The time that loads wait for a tier; `idle` is what it would be without queueing."""
+    """Return the time that loads wait for a tier; `idle` is what it would be without queueing."""
     return idle + idle * (m[QUEUE] * (busy / (time - busy))) if idle > 0.0 else 0.0
 
 
@@ -77,7 +88,7 @@ def interval_time(m, fast_loads, slow_loads, fast_busy, slow_busy, migrations):
 
 @helper
 def loaded_latency(m, latency, busy, time):
-    """What a load of the tier took, on average."""
+    """Return the mean latency of a load of the tier."""
     if busy <= 0.0:
         return latency
     if busy >= time:

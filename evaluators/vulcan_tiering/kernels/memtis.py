@@ -4,7 +4,7 @@ Sampled accesses are counted; every 20 intervals all counts are halved. Pages ar
 count. The hot bins are as many, from the top, as fit into the fast tier whole. Hot pages of the slow tier are promoted,
 the hottest first, and the coldest pages of the fast tier that are not hot make room.
 
-Simplified: the threshold is found anew after every interval, and cooling comes every 20 of them, as Memtis adapts every
+Simplified: the threshold is recomputed after every interval, and cooling comes every 20 of them, as Memtis adapts every
 100,000 samples and cools every 2,000,000. Pages have one size, so that splitting and collapsing of huge pages, and the
 weights that go with it, have no part. Warm pages need no rule of their own: what is not hot leaves only for a hot page.
 """

@@ -16,17 +16,17 @@ from vulcan_tiering.kernels.cost import WEIGHT
 from vulcan_tiering.kernels.selection import key_of
 from vulcan_tiering.kernels.state import (
     DEMOTED,
-    FAST_BYTES_A_NS,
+    FAST_BYTES_PER_NS,
     FAST_NS,
     HIT_SHARE,
     PROMOTED,
-    SLOW_BYTES_A_NS,
+    SLOW_BYTES_PER_NS,
     SLOW_NS,
     exchange,
     map_pages,
     mark_best,
     serve,
-)  # fmt: skip
+)
 
 U = np.uint64
 WORST = 1e300  # scores are held within +-1e300
@@ -47,23 +47,58 @@ def _bounded(score):
 @kernel(
     types.uint64(
         types.UniTuple(types.int64, 4),  # addresses of score, enter, update, interval; 0 where no statistic needs them
-        TABLE, TABLE, TABLE, TABLE,  # loads, stores, sampled reads, sampled writes
+        TABLE,
+        TABLE,
+        TABLE,
+        TABLE,  # loads, stores, sampled reads, sampled writes
         types.Array(types.int32, 1, "C", readonly=True),  # arrivals
         FLOATS,  # the machine's numbers
-        types.int64, types.int64,  # capacity of the fast tier and limit of migrations, in pages
-        types.int64, types.int64,  # measured intervals: from, to
-        FLOATS, FLOATS, FLOATS,  # globals, records, statistics
+        types.int64,
+        types.int64,  # capacity of the fast tier and limit of migrations, in pages
+        types.int64,
+        types.int64,  # measured intervals: from, to
+        FLOATS,
+        FLOATS,
+        FLOATS,  # globals, records, statistics
         types.uint64,  # statistics a page
-        BYTES, BYTES, BYTES,  # fast, and room for the best pages and the rest
-        WORDS, PLACES, PLACES, PLACES,  # room: keys, twice the pages, histogram, twice the pages
-        FLOATS, FLOATS,  # carried, totals
+        BYTES,
+        BYTES,
+        BYTES,  # fast, and room for the best pages and the rest
+        WORDS,
+        PLACES,
+        PLACES,
+        PLACES,  # room: keys, twice the pages, histogram, twice the pages
+        FLOATS,
+        FLOATS,  # carried, totals
     )
-)  # fmt: skip
+)
 def rank_all(
-    policy, loads, stores, reads, writes, arrivals, m, capacity, limit, first, last, globals_, records, statistics,
-    width, fast, best, others, keys, pages, histogram, rest, carried, totals,
-):  # fmt: skip
-    """Returns a hash of the pages that moved, in order; what is measured is added to `totals`."""
+    policy,
+    loads,
+    stores,
+    reads,
+    writes,
+    arrivals,
+    m,
+    capacity,
+    limit,
+    first,
+    last,
+    globals_,
+    records,
+    statistics,
+    width,
+    fast,
+    best,
+    others,
+    keys,
+    pages,
+    histogram,
+    rest,
+    carried,
+    totals,
+):
+    """Return a hash of the pages that moved, in order; what is measured is added to `totals`."""
     score, enter, update, of_interval = policy
     weight = m[WEIGHT]
     moves = U(0)
@@ -78,8 +113,8 @@ def rank_all(
         globals_[at.NOW] = now
         globals_[at.PAGES] = n * weight
         globals_[at.MIGRATIONS] = (carried[PROMOTED] + carried[DEMOTED]) * weight
-        globals_[at.FAST_BANDWIDTH] = carried[FAST_BYTES_A_NS]
-        globals_[at.SLOW_BANDWIDTH] = carried[SLOW_BYTES_A_NS]
+        globals_[at.FAST_BANDWIDTH] = carried[FAST_BYTES_PER_NS]
+        globals_[at.SLOW_BANDWIDTH] = carried[SLOW_BYTES_PER_NS]
         globals_[at.FAST_LATENCY] = carried[FAST_NS]
         globals_[at.SLOW_LATENCY] = carried[SLOW_NS]
         globals_[at.FAST_SHARE] = carried[HIT_SHARE]
@@ -105,17 +140,20 @@ def rank_all(
             if update != 0:
                 call_event(
                     enter if page >= mapped else update,
-                    globals_, records, place, statistics, U(page) * width, float(page),
-                )  # fmt: skip
+                    globals_,
+                    records,
+                    place,
+                    statistics,
+                    U(page) * width,
+                    float(page),
+                )
         mapped = n
         for page in range(n):
             keys[page] = key_of(
                 _bounded(
-                    call_score(
-                        score, globals_, records, U(page) << U(3), statistics, U(page) * width, float(page)
-                    )
+                    call_score(score, globals_, records, U(page) << U(3), statistics, U(page) * width, float(page))
                 )
-            )  # fmt: skip
+            )
         mark_best(keys, n, capacity, best, pages, histogram, rest)
         for page in range(n):
             others[page] = np.uint8(1) - best[page]

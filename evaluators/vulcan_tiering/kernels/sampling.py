@@ -11,7 +11,7 @@ _COUNTS = types.Array(types.uint32, 2, "C", readonly=True)
 _SAMPLES = types.Array(types.uint32, 2, "C")
 
 
-@kernel(types.uint64(_COUNTS, types.uint64, types.uint64, _SAMPLES))  # fmt: skip
+@kernel(types.uint64(_COUNTS, types.uint64, types.uint64, _SAMPLES))
 def sample(counts, period, state, samples):
     """Each access is sampled with the probability 1 / period, independently: `samples` takes how many were.
 

@@ -16,7 +16,7 @@ from vulcan.kernel_support import function, helper, intrinsic, ir, types
 
 @intrinsic
 def bits_of(typing_context, number):  # type: ignore[no-untyped-def]
-    """The bits of a float64, as uint64."""
+    """Return the bits of a float64, as uint64."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.bitcast(arguments[0], ir.IntType(64))
@@ -32,25 +32,25 @@ SIGN = U(1 << 63)
 
 @helper
 def key_of(score):
-    """A whole number that orders as scores do; 0.0 and -0.0 are equal."""
+    """Return a whole number that orders as scores do; 0.0 and -0.0 are equal."""
     bits = bits_of(score + 0.0)
     return ~bits if bits >= SIGN else bits | SIGN
 
 
 @function
-def order(keys, pages, count, wanted, backwards, histogram, rest):
-    """Reorder the first `count` of `pages`, which ascend, so that the `wanted` first are the best of them, ascending.
+def order(keys, pages, count, selected, backwards, histogram, rest):
+    """Reorder the first `count` of `pages`, which ascend, so that the `selected` first are the best of them, ascending.
 
     With `backwards` they are the last ones in the order of pages, still ascending. `histogram` has room for `DIGITS`
     numbers, `rest` for twice `count` pages.
     """
-    if wanted >= count or wanted <= 0:
+    if selected >= count or selected <= 0:
         return
     flip = ~U(0) if backwards else U(0)
     left = count
     for k in range(count):
         rest[k] = pages[k]
-    needed = wanted  # how many of those left over are to be taken
+    needed = selected  # of those left
     shift = 64 - DIGIT_BITS
     width = DIGIT_BITS
     prefix = U(0)  # the leading digits of the key at the boundary

@@ -1,4 +1,4 @@
-"""What a simulation keeps of pages, and how an interval is served and pages are exchanged."""
+"""Page state of a simulation, the serving of an interval, and the exchange of pages."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from vulcan_tiering.kernels.cost import (
     busy_slow,
     interval_time,
     loaded_latency,
-)  # fmt: skip
+)
 from vulcan_tiering.kernels.selection import order
 from vulcan_tiering.machine import LINE
 
@@ -25,8 +25,8 @@ TIME, ACCESSES, HITS, PROMOTIONS, DEMOTIONS, SLOW_BYTES, TOTALS = range(7)
 
 # What is carried from one interval to the next, in `carried`: mapped pages, how many of them are fast, pages just
 # promoted and demoted, and of the latest interval bandwidths, latencies and the share of hits
-MAPPED, FAST_PAGES, PROMOTED, DEMOTED, FAST_BYTES_A_NS, SLOW_BYTES_A_NS, FAST_NS, SLOW_NS, HIT_SHARE, CARRIED = range(
-    10
+MAPPED, FAST_PAGES, PROMOTED, DEMOTED, FAST_BYTES_PER_NS, SLOW_BYTES_PER_NS, FAST_NS, SLOW_NS, HIT_SHARE, CARRIED = (
+    range(10)
 )
 
 
@@ -76,8 +76,8 @@ def serve(m, loads, stores, interval, n, fast, carried, totals, counts):
     accesses = hits + (ls + ss)
     moved = m[PAGE] * (up + down)
     slow_bytes = LINE * (ls + ss) + moved
-    carried[FAST_BYTES_A_NS] = (LINE * hits + moved) / time if time > 0.0 else 0.0
-    carried[SLOW_BYTES_A_NS] = slow_bytes / time if time > 0.0 else 0.0
+    carried[FAST_BYTES_PER_NS] = (LINE * hits + moved) / time if time > 0.0 else 0.0
+    carried[SLOW_BYTES_PER_NS] = slow_bytes / time if time > 0.0 else 0.0
     carried[FAST_NS] = loaded_latency(m, m[FAST_LATENCY], bf, time)
     carried[SLOW_NS] = loaded_latency(m, m[SLOW_LATENCY], bs, time)
     carried[HIT_SHARE] = hits / accesses if accesses > 0.0 else 0.0
@@ -91,14 +91,14 @@ def serve(m, loads, stores, interval, n, fast, carried, totals, counts):
 
 
 @function
-def mark_best(keys, n, wanted, best, pages, histogram, rest):
-    """best[page] is 1 for the `wanted` best of n pages, and else 0."""
+def mark_best(keys, n, needed, best, pages, histogram, rest):
+    """best[page] is 1 for the `needed` best of n pages, and else 0."""
     for page in range(n):
         pages[page] = page
-        best[page] = np.uint8(wanted >= n)
-    if wanted < n:
-        order(keys, pages, n, wanted, False, histogram, rest)
-        for k in range(wanted):
+        best[page] = np.uint8(needed >= n)
+    if needed < n:
+        order(keys, pages, n, needed, False, histogram, rest)
+        for k in range(needed):
             best[pages[k]] = np.uint8(1)
 
 

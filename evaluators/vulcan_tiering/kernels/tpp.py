@@ -1,7 +1,7 @@
 """TPP, transparent page placement (Maruf et al., ASPLOS 2023), as CLOCK with a second chance.
 
 A page of the slow tier is promoted once it was accessed in two intervals in a row (TPP promotes on a fault of a page
-that is on the active list already); the sweep over them goes on where it last ended. A page of the fast tier may be
+that is on the active list already); the sweep over them continues where it last ended. A page of the fast tier may be
 demoted where it was not accessed in the latest interval, the one idle for longest first (the tail of the inactive
 list).
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Mapping
 
-from vulcan_load.cluster import Workload
+from vulcan_load.cluster import ServiceWorkload
 
 Shown = Mapping[str, float]
 Decide = Callable[[int, list[Shown]], int]
 """From the request's number and what is shown of each server: the server."""
 
 
-def run(workload: Workload, decide: Decide) -> tuple[list[float], list[int]]:
+def run(workload: ServiceWorkload, decide: Decide) -> tuple[list[float], list[int]]:
     """Latencies and servers of all requests."""
     cluster = workload.cluster
     waiting: list[list[float]] = [[0.0] * cluster.cores for _ in range(cluster.servers)]  # when cores are free
@@ -59,7 +59,7 @@ def run(workload: Workload, decide: Decide) -> tuple[list[float], list[int]]:
     return latencies, chosen
 
 
-def finish(workload: Workload, s: int, begin: float, work: float) -> float:
+def finish(workload: ServiceWorkload, s: int, begin: float, work: float) -> float:
     """When it is done, spell by spell."""
     changes, speeds = workload.changes[s].tolist(), workload.speeds[s].tolist()
     at = begin

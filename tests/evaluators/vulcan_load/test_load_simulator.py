@@ -13,7 +13,7 @@ from vulcan.anvil import check
 from vulcan.errors import UserError
 from vulcan.registry import find_task
 from vulcan_load import BASELINES, Cluster, simulate
-from vulcan_load.cluster import SHAPE, SPREAD, Workload, pareto_moment, unit_work
+from vulcan_load.cluster import SHAPE, SPREAD, ServiceWorkload, pareto_moment, unit_work
 
 MANY = 400_000
 FRESH = {"delay_ms": 0.0, "balancers": 1}
@@ -31,7 +31,7 @@ def erlang_c(servers: int, load: float) -> float:
 def test_random_choice_makes_independent_single_server_queues(load: float) -> None:
     """Of M/M/1 the time in the system is exponential with mean E[S] / (1 - load)."""
     cluster = Cluster(servers=20, cores=1, load=load, service="exponential", requests=MANY, seed=5)
-    result = simulate("random", Workload.of(cluster))
+    result = simulate("random", ServiceWorkload.of(cluster))
     mean = 10.0 / (1 - load)
     assert result.metrics()["mean_ms"] == pytest.approx(mean, rel=0.04)
     assert result.percentile(0.5) == pytest.approx(mean * math.log(2), rel=0.04)
@@ -43,7 +43,7 @@ def test_heavy_tailed_work_waits_as_pollaczek_and_khinchine_say() -> None:
     """Of M/G/1 the mean wait is rate E[S^2] / (2 (1 - load))."""
     load = 0.6
     cluster = Cluster(servers=20, cores=1, load=load, service="pareto", requests=1_000_000, seed=7)
-    result = simulate("random", Workload.of(cluster))
+    result = simulate("random", ServiceWorkload.of(cluster))
     second = 100.0 * pareto_moment(2) / pareto_moment(1) ** 2
     wait = load / 10.0 * second / (2 * (1 - load))
     assert result.metrics()["mean_ms"] == pytest.approx(10.0 + wait, rel=0.06)
@@ -54,13 +54,13 @@ def test_cores_share_their_server_s_queue(cores: int, load: float) -> None:
     """Each server is M/M/c: the mean wait is C(c, load) E[S] / (c (1 - load))."""
     cluster = Cluster(servers=10, cores=cores, load=load, service="exponential", requests=MANY, seed=3)
     mean = 10.0 + erlang_c(cores, load) * 10.0 / (cores * (1 - load))
-    assert simulate("random", Workload.of(cluster)).metrics()["mean_ms"] == pytest.approx(mean, rel=0.04)
+    assert simulate("random", ServiceWorkload.of(cluster)).metrics()["mean_ms"] == pytest.approx(mean, rel=0.04)
 
 
 def test_least_work_on_equal_servers_is_one_queue() -> None:
     """Sent to where it is done first, a request waits as in M/M/c with all cores: the choice is the central queue's."""
     cluster = Cluster(servers=6, cores=2, load=0.9, service="exponential", requests=MANY, seed=11)
-    workload = Workload.of(cluster)
+    workload = ServiceWorkload.of(cluster)
     result = simulate("least_work", workload)
     mean = 10.0 + erlang_c(12, 0.9) * 10.0 / (12 * 0.1)
     assert result.metrics()["mean_ms"] == pytest.approx(mean, rel=0.04)
@@ -78,11 +78,11 @@ def test_two_choices_are_mitzenmachers() -> None:
         servers=200, cores=1, load=load, service="exponential", probes=2, requests=MANY, seed=2, **FRESH
     )  # fmt: skip
     mean = 10.0 * sum(load ** (2**i - 2) for i in range(1, 40))
-    assert simulate("power_of_two", Workload.of(cluster)).metrics()["mean_ms"] == pytest.approx(mean, rel=0.04)
+    assert simulate("power_of_two", ServiceWorkload.of(cluster)).metrics()["mean_ms"] == pytest.approx(mean, rel=0.04)
 
 
 def test_what_knows_more_waits_less() -> None:
-    workload = Workload.of(Cluster(load=0.9, service="exponential", requests=100_000))
+    workload = ServiceWorkload.of(Cluster(load=0.9, service="exponential", requests=100_000))
     means = [
         simulate(who, workload).metrics()["mean_ms"]
         for who in ("least_work", "shortest_queue", "power_of_two", "random")
@@ -105,7 +105,7 @@ def test_the_bounded_pareto_is_bounded() -> None:
 
 @pytest.mark.parametrize("machines", ["mixed", "noisy"])
 def test_speeds_have_the_mean_1(machines: str) -> None:
-    workload = Workload.of(Cluster(machines=machines, servers=200, load=0.5, requests=100_000))
+    workload = ServiceWorkload.of(Cluster(machines=machines, servers=200, load=0.5, requests=100_000))
     end = float(workload.arrivals[-1])
     lengths = np.diff(np.minimum(np.append(workload.changes, np.full((200, 1), np.inf), axis=1), end), axis=1)
     assert (lengths * workload.speeds).sum() / (200 * end) == pytest.approx(1.0, rel=0.1)
@@ -122,7 +122,7 @@ CASES = [
 @pytest.mark.parametrize("cluster", CASES, ids=lambda cluster: cluster.machines)
 @pytest.mark.parametrize("who", ["random", "round_robin", "least_loaded", "power_of_two", "shortest_queue"])
 def test_plain_python_does_the_same(cluster: Cluster, who: str) -> None:
-    workload = Workload.of(cluster)
+    workload = ServiceWorkload.of(cluster)
     turns = [0] * cluster.balancers
 
     def decide(i: int, shown: list[Shown]) -> int:
@@ -154,7 +154,7 @@ def test_a_policy_sees_what_plain_python_sees(cluster: Cluster) -> None:
         "    flying = 3 * server.in_flight + 2 * server.sent + server.mine + servers.unanswered / servers.count\n"
         "    return -(flying + server.latency_ms / 50 + server.age_ms / 30 + now / 1e6 + server.id / 1e3)\n"
     )
-    workload = Workload.of(cluster)
+    workload = ServiceWorkload.of(cluster)
     unanswered = [0] * cluster.balancers
 
     def decide(i: int, shown: list[Shown]) -> int:
@@ -173,7 +173,7 @@ def test_a_policy_sees_what_plain_python_sees(cluster: Cluster) -> None:
 
 
 def test_a_constant_is_a_random_choice_and_another_constant_the_same() -> None:
-    workload = Workload.of(Cluster(requests=2000))
+    workload = ServiceWorkload.of(Cluster(requests=2000))
     task = find_task("load_balancing")
     made = [
         simulate(check(f"def score(now, server, servers):\n    return {n} + 0 * now\n", task), workload) for n in (1, 7)
@@ -184,7 +184,7 @@ def test_a_constant_is_a_random_choice_and_another_constant_the_same() -> None:
 
 def test_chance_is_uniform_and_other_for_each() -> None:
     """The lowest of 20 numbers that are drawn anew picks every server about as often."""
-    workload = Workload.of(Cluster(requests=20_000))
+    workload = ServiceWorkload.of(Cluster(requests=20_000))
     policy = check("def score(now, server, servers):\n    return -server.chance\n", find_task("load_balancing"))
     counts = np.bincount(simulate(policy, workload).chosen, minlength=20)
     assert counts.min() > 850
@@ -192,9 +192,9 @@ def test_chance_is_uniform_and_other_for_each() -> None:
 
 
 def test_every_baseline_is_the_same_again() -> None:
-    workload = Workload.of(Cluster(requests=3000, machines="noisy"))
+    workload = ServiceWorkload.of(Cluster(requests=3000, machines="noisy"))
     for who in BASELINES:
-        first, second = simulate(who, workload), simulate(who, Workload.of(workload.cluster))
+        first, second = simulate(who, workload), simulate(who, ServiceWorkload.of(workload.cluster))
         assert np.array_equal(first.latencies, second.latencies)
 
 

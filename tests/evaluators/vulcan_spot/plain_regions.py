@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import plain_spot
 from plain_spot import NONE, ON_DEMAND, SPOT, PlainRun
 
-from vulcan_spot import Job
+from vulcan_spot import SpotJob
 
 MOVE = 0
 
@@ -48,7 +48,7 @@ def in_turn(r: PlainRegions) -> int:
     return (r.region + 1) % len(r.all_available)
 
 
-def run(decide: Decide, prefer: Prefer, available: Sequence[Sequence[int]], gap: int, job: Job) -> PlainRegions:
+def run(decide: Decide, prefer: Prefer, available: Sequence[Sequence[int]], gap: int, job: SpotJob) -> PlainRegions:
     """`decide` gives 0 to move, else what to run; until the job is done, however late."""
     r = PlainRegions(job, gap, available[0], all_available=available, visits={0: 1})
     before = None
@@ -107,7 +107,7 @@ BASELINES: dict[str, Decide] = {
 }
 
 
-def least_cost(available: Sequence[Sequence[int]], gap: int, job: Job, decisions: int) -> float:
+def least_cost(available: Sequence[Sequence[int]], gap: int, job: SpotJob, decisions: int) -> float:
     """By trying every sequence of so many decisions, which are spot, on-demand and every region; then on demand."""
     least = math.inf
     for sequence in itertools.product(range(2 + len(available)), repeat=decisions):

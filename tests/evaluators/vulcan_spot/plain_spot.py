@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from vulcan_spot import Job
+from vulcan_spot import SpotJob
 
 NONE, SPOT, ON_DEMAND = 0, 1, 2
 
@@ -20,7 +20,7 @@ NONE, SPOT, ON_DEMAND = 0, 1, 2
 class PlainRun:
     """What a policy of the plain simulator sees, and what happened."""
 
-    job: Job
+    job: SpotJob
     gap: int
     available: Sequence[int]
     tick: int = 0
@@ -73,7 +73,7 @@ class PlainRun:
 Decide = Callable[[PlainRun], int]
 
 
-def run(decide: Decide, available: Sequence[int], gap: int, job: Job) -> PlainRun:
+def run(decide: Decide, available: Sequence[int], gap: int, job: SpotJob) -> PlainRun:
     """Until the job is done, however late."""
     r = PlainRun(job, gap, available)
     before = None
@@ -159,7 +159,7 @@ BASELINES: dict[str, Decide] = {
 }  # fmt: skip
 
 
-def least_cost(available: Sequence[int], gap: int, job: Job, decisions: int) -> float:
+def least_cost(available: Sequence[int], gap: int, job: SpotJob, decisions: int) -> float:
     """By trying every sequence of so many decisions; whoever is not done by then goes on demand."""
     return min(
         run(lambda r, s=sequence: s[r.tick] if r.tick < decisions else ON_DEMAND, available, gap, job).cost  # type: ignore[misc]

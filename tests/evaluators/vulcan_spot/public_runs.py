@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from vulcan_spot import Job, Windows
+from vulcan_spot import SpotJob, Windows
 from vulcan_traces.spot import load_spot
 
 ZONES = (
@@ -33,7 +33,7 @@ def folder(overhead: float, zone: str) -> str:
     return f"real/ddl=search+task=48+overhead={overhead:.2f}/real/{zone}/traces/random_start"
 
 
-def public_runs(spot_traces: Path) -> Iterator[tuple[int, Job, Windows]]:
+def public_runs(spot_traces: Path) -> Iterator[tuple[int, SpotJob, Windows]]:
     """For every overhead, zone and deadline the deadline in hours, the job and its ten windows."""
     archive = spot_traces / "adrs" / "cant_be_late_real_traces.tar.gz"
     for overhead in OVERHEADS:
@@ -41,4 +41,4 @@ def public_runs(spot_traces: Path) -> Iterator[tuple[int, Job, Windows]]:
             traces = load_spot(f"{archive}:{folder(overhead, zone)}")[::30]
             windows = Windows.of(traces, [(i, 0, trace.ticks) for i, trace in enumerate(traces)])
             for deadline in DEADLINES:
-                yield deadline, Job.of_hours(48, deadline, overhead), windows
+                yield deadline, SpotJob.of_hours(48, deadline, overhead), windows

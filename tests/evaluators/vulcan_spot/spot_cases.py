@@ -5,12 +5,12 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass, replace
 
-from vulcan_spot import Job
+from vulcan_spot import SpotJob
 
 
 @dataclass(frozen=True)
 class Case:
-    job: Job
+    job: SpotJob
     gap: int
     available: tuple[int, ...]
 
@@ -22,7 +22,7 @@ def case(seed: int, ticks: int = 30) -> Case:
     overhead = r.choice((0, r.randrange(gap), gap, r.randrange(3 * gap)))
     duration = r.randrange(1, max(2, ticks * gap // 2))
     slack = r.choice((0, r.randrange(3 * gap), r.randrange(ticks * gap // 2)))
-    job = Job(duration, duration + overhead + slack, overhead)
+    job = SpotJob(duration, duration + overhead + slack, overhead)
     length = r.choice((r.randrange(3), r.randrange(1, 3 * ticks)))
     stay = r.random()
     available = [r.randrange(2)]

@@ -8,7 +8,7 @@ import pytest
 from vulcan.anvil import check
 from vulcan.errors import UserError
 from vulcan.registry import find_task
-from vulcan_spot import Job, Prices, Windows, simulate
+from vulcan_spot import Prices, SpotJob, Windows, simulate
 from vulcan_traces.spot import SpotTrace
 
 TASK = find_task("spot_single")
@@ -34,7 +34,7 @@ def dollars(spot, on_demand):
 
 def test_on_demand_pays_its_start_and_whole_ticks():
     """48 h of work and 72 s to start are 288.12 ticks: 289 are paid, and the job is done 72 s into the last."""
-    made = run("on_demand", [], Job.of_hours(48, 52, 0.02))
+    made = run("on_demand", [], SpotJob.of_hours(48, 52, 0.02))
     assert made == {
         "spot": 0, "on_demand": 289, "finished": 48 * 3600 + 72, "starts": 1, "preemptions": 0, "overruled": 0,
         "cost": dollars(0, 289),
@@ -43,65 +43,65 @@ def test_on_demand_pays_its_start_and_whole_ticks():
 
 
 def test_no_overhead_and_spot_all_along_costs_the_hours_of_spot():
-    made = run("spot_only", [1] * 30, Job(3 * 3600, 5 * 3600, 0))
+    made = run("spot_only", [1] * 30, SpotJob(3 * 3600, 5 * 3600, 0))
     assert (made["spot"], made["finished"], made["starts"]) == (18, 3 * 3600, 1)
     assert made["cost"] == pytest.approx(3 * 0.9731)
 
 
 def test_a_preemption_costs_a_start():
     """Four ticks of work and half a tick to start. Ticks: S(300) - S(300) S S S(300 of 600 needed): 5 on spot."""
-    made = run("spot_only", [1, 0, 1, 1, 1, 1, 1], Job(2400, 24000, 300))
+    made = run("spot_only", [1, 0, 1, 1, 1, 1, 1], SpotJob(2400, 24000, 300))
     # work after each tick: 300, 300, 600, 1200, 1800, 2400: done at the end of tick 5
     assert (made["spot"], made["starts"], made["preemptions"], made["finished"]) == (5, 2, 1, 3600)
 
 
 def test_an_overhead_longer_than_a_tick_begins_anew_with_each_start():
     """900 s to start: ticks 0 and, after the preemption, 2 give nothing, tick 3 gives 300 s, tick 4 600 s."""
-    made = run("spot_only", [1, 0, 1, 1, 1, 1], Job(900, 24000, 900))
+    made = run("spot_only", [1, 0, 1, 1, 1, 1], SpotJob(900, 24000, 900))
     assert (made["spot"], made["starts"], made["finished"]) == (4, 2, 3000)
 
 
 def test_the_last_tick_is_paid_in_full_and_the_job_ends_within_it():
-    made = run("on_demand", [], Job(601, 24000, 0))
+    made = run("on_demand", [], SpotJob(601, 24000, 0))
     assert (made["on_demand"], made["finished"]) == (2, 601)
 
 
 def test_the_safety_net_takes_on_demand_when_a_start_and_the_work_take_all_ticks():
     """4 ticks of work and 60 s to start take 5 ticks, of 8: a policy that waits is overruled from tick 3 on."""
-    made = run("0", [1] * 8, Job(2400, 4800, 60))
+    made = run("0", [1] * 8, SpotJob(2400, 4800, 60))
     assert (made["on_demand"], made["spot"], made["overruled"]) == (5, 0, 5)
     assert made["finished"] == 3 * 600 + 60 + 2400
 
 
 def test_the_safety_net_lets_a_spot_vm_that_works_go_on():
     """Work of 4 ticks, one to start, 6 ticks. From tick 1 on the net has to act: spot goes on, whatever is asked."""
-    made = run("1 if job.elapsed_s < 600 else 2", [1] * 8, Job(2400, 3600, 600))
+    made = run("1 if job.elapsed_s < 600 else 2", [1] * 8, SpotJob(2400, 3600, 600))
     assert (made["spot"], made["on_demand"], made["overruled"], made["finished"]) == (5, 0, 4, 3000)
 
 
 def test_the_safety_net_lets_no_spot_vm_go_on_that_has_not_started_up():
     """The same with a tick and a half to start, and 7 ticks: in tick 1 the VM is not up yet, and on-demand starts."""
-    made = run("1", [1] * 8, Job(2400, 4200, 900))
+    made = run("1", [1] * 8, SpotJob(2400, 4200, 900))
     assert (made["spot"], made["on_demand"], made["finished"]) == (1, 6, 600 + 900 + 2400)
 
 
 def test_a_policy_may_change_over_itself():
     """Work of 4 ticks, 60 s to start, 6 ticks: 540 s and 600 s on spot, 540 s, 600 s and 120 s on demand."""
-    made = run("1 if job.elapsed_s < 1200 else 2", [1] * 8, Job(2400, 3600, 60))
+    made = run("1 if job.elapsed_s < 1200 else 2", [1] * 8, SpotJob(2400, 3600, 60))
     assert (made["spot"], made["on_demand"], made["overruled"], made["finished"]) == (2, 3, 0, 2520)
 
 
 def test_a_preemption_in_the_very_tick_of_the_net_loses_a_tick_and_the_deadline():
     """Work of 4 ticks, one to start, 6 ticks. Tick 0 starts spot, tick 1 works. In tick 2, 3 ticks of work and a start
     take all 4 that are left: the net keeps spot, which is preempted right then. On-demand starts in tick 3."""
-    made = run("1", [1, 1, 0, 0, 0, 0], Job(2400, 3600, 600))
+    made = run("1", [1, 1, 0, 0, 0, 0], SpotJob(2400, 3600, 600))
     assert made["spot"] == 2 and made["preemptions"] == 1
     assert made["on_demand"] == 1 + 3
     assert made["finished"] == 7 * 600 > 3600
 
 
 def test_missing_the_deadline_may_cost():
-    job = Job(2400, 3600, 600)
+    job = SpotJob(2400, 3600, 600)
     free, dear = (run("1", [1, 1, 0], job, prices=Prices(missed=m)) for m in (0.0, 25.0))
     assert dear["cost"] == free["cost"] + 25
     met = run("on_demand", [], job, prices=Prices(missed=25.0))
@@ -110,25 +110,25 @@ def test_missing_the_deadline_may_cost():
 
 def test_to_change_over_and_back_costs_a_start_each_time():
     """Spot, on-demand, spot, ...: with half a tick to start, each tick does half a tick of work."""
-    made = run("2 if vm.held == 1 else 1", [1] * 50, Job(2400, 50 * 600, 300))
+    made = run("2 if vm.held == 1 else 1", [1] * 50, SpotJob(2400, 50 * 600, 300))
     assert (made["spot"], made["on_demand"], made["starts"], made["finished"]) == (4, 4, 8, 8 * 600)
 
 
 def test_greedy_changes_over_when_two_starts_are_left():
     """Work of 10 ticks, half a tick to start, 15 ticks, never any spot: ceil(10 + 2 * 0.5) are left at tick 4."""
-    made = run("greedy", [0] * 15, Job(6000, 9000, 300))
+    made = run("greedy", [0] * 15, SpotJob(6000, 9000, 300))
     assert (made["on_demand"], made["finished"]) == (11, 4 * 600 + 300 + 6000)
 
 
 def test_uniform_progress_helps_out_with_on_demand_as_soon_as_it_is_behind():
     """No spot at tick 0: on the line, it waits; at tick 1 it is behind, and stays on demand to the end."""
-    made = run("uniform_progress", [0] * 20, Job(6000, 12000, 300))
+    made = run("uniform_progress", [0] * 20, SpotJob(6000, 12000, 300))
     assert (made["on_demand"], made["finished"]) == (11, 600 + 300 + 6000)
 
 
 def test_the_bound_uses_the_long_spell_and_not_the_short_one():
     """Work of 4 ticks, one to start. A spell of one tick does no work; the one of 5 does it all."""
-    made = run("least_cost", [1, 0, 1, 1, 1, 1, 1, 0, 0, 0], Job(2400, 9000, 600))
+    made = run("least_cost", [1, 0, 1, 1, 1, 1, 1, 0, 0, 0], SpotJob(2400, 9000, 600))
     assert (made["spot"], made["on_demand"], made["starts"]) == (5, 0, 1)
 
 
@@ -139,7 +139,7 @@ def test_the_bound_uses_the_long_spell_and_not_the_short_one():
 )  # fmt: skip
 def test_jobs_that_cannot_be(hours, what):
     with pytest.raises(UserError, match=what):
-        Job.of_hours(*hours)
+        SpotJob.of_hours(*hours)
 
 
 @pytest.mark.parametrize("prices", [(1.0, 2.0, 0.0), (-1.0, -2.0, 0.0), (3.0, 1.0, -1.0), (float("nan"), 1.0, 0.0)])

@@ -10,7 +10,7 @@ from effort import examples
 
 from vulcan.anvil import check
 from vulcan.registry import find_task
-from vulcan_spot import Job, Prices, Windows, simulate
+from vulcan_spot import Prices, SpotJob, Windows, simulate
 from vulcan_traces.spot import SpotTrace
 
 TASK = find_task("spot_single")
@@ -98,7 +98,7 @@ def test_no_policy_beats_the_bound():
 
 
 def test_a_price_for_being_late_is_paid_and_part_of_the_bound():
-    job = Job(4 * 600, 6 * 600, 600)
+    job = SpotJob(4 * 600, 6 * 600, 600)
     here = windows([1, 1, 0], gap=600)
     late = simulate("spot_only", here, job)
     assert late.finished[0] > job.deadline

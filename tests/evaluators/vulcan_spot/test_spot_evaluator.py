@@ -11,11 +11,11 @@ from vulcan.anvil import check
 from vulcan.errors import UserError
 from vulcan.evaluator import Evaluator, OffersDecisions, load_evaluator
 from vulcan.registry import find_task
-from vulcan.scoring import Job as ScoringJob
 from vulcan.scoring import LocalExecutor, Setup
+from vulcan.scoring import SpotJob as ScoringJob
 from vulcan.searches.config import complete_settings
 from vulcan.task import Split
-from vulcan_spot import Job, Windows, simulate
+from vulcan_spot import SpotJob, Windows, simulate
 from vulcan_spot.windows import places_of
 from vulcan_traces.spot import EMBEDDED_SPOT, load_spot
 
@@ -84,7 +84,7 @@ def test_its_numbers_are_the_simulators(evaluator):
     traces = load_spot(LONG)
     windows = Windows.of(traces, places_of(traces, 52 * 3600, 6, 0, 0.6, LONG))
     for who in ("greedy", "uniform_progress"):
-        runs = simulate(who, windows, Job.of_hours(48, 52, 0.2))
+        runs = simulate(who, windows, SpotJob.of_hours(48, 52, 0.2))
         for metrics in (evaluator.evaluate(seed(who), instances[0]), evaluator.evaluate_baseline(who, instances[0])):
             assert metrics["mean_cost"] == runs.cost.mean()
             assert metrics["std_cost"] == runs.cost.std()

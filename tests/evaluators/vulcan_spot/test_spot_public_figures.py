@@ -9,7 +9,7 @@ from public_runs import COSTS, DEADLINES, public_runs
 
 from vulcan.anvil import check
 from vulcan.registry import find_task
-from vulcan_spot import Job, Prices, simulate
+from vulcan_spot import Prices, SpotJob, simulate
 from vulcan_spot.evaluator import public_score
 
 TASK = find_task("spot_single")
@@ -55,7 +55,7 @@ def test_the_plain_simulator_pays_the_same(runs, name):
 
 
 def test_the_public_score():
-    job, prices = Job.of_hours(48, 52, 0.2), Prices()
+    job, prices = SpotJob.of_hours(48, 52, 0.2), Prices()
     assert public_score(3.06 * 48, job, prices) == pytest.approx(0)
     assert public_score(0.9731 * 48, job, prices) == pytest.approx(100)
     assert public_score(200, job, prices) == 0

@@ -12,11 +12,11 @@ from vulcan.anvil import check
 from vulcan.errors import UserError
 from vulcan.evaluator import Evaluator, OffersDecisions, load_evaluator
 from vulcan.registry import find_task
-from vulcan.scoring import Job as ScoringJob
 from vulcan.scoring import LocalExecutor, Setup
+from vulcan.scoring import SpotJob as ScoringJob
 from vulcan.searches.config import complete_settings
 from vulcan.task import Split
-from vulcan_spot import Job
+from vulcan_spot import SpotJob
 from vulcan_spot.evaluator import load_regions
 from vulcan_spot.simulate import MAX_REGIONS, simulate_regions
 from vulcan_spot.windows import Windows, places_of
@@ -69,7 +69,7 @@ def test_its_numbers_are_the_simulators(evaluator):
     regions = load_regions(PAIR, None, 1)
     windows = Windows.of_regions(regions, places_of(regions[0], 52 * 3600, 6, 0, 0.6, PAIR))
     for who in ("greedy_round_robin", "uniform_progress_round_robin"):
-        runs = simulate_regions(who, windows, Job.of_hours(48, 52, 0.2))
+        runs = simulate_regions(who, windows, SpotJob.of_hours(48, 52, 0.2))
         policy, baseline = evaluator.evaluate(seed(who), instances[0]), evaluator.evaluate_baseline(who, instances[0])
         assert policy["mean_cost"] == baseline["mean_cost"] == runs.cost.mean()
         assert policy["moves"] == baseline["moves"] == runs.moves.mean() > 1
@@ -132,4 +132,4 @@ def test_too_many_regions():
     trace = (SpotTrace("x", 600, np.ones(100, np.uint8)),)
     windows = Windows.of_regions([trace] * (MAX_REGIONS + 1), [(0, 0, 100)])
     with pytest.raises(UserError, match="regions"):
-        simulate_regions("greedy", windows, Job(600, 6000, 0))
+        simulate_regions("greedy", windows, SpotJob(600, 6000, 0))

@@ -21,7 +21,7 @@ from vulcan_tiering import simulate
 from vulcan_tiering.baselines import BASELINES
 from vulcan_tiering.baselines.run import most_accessed, run_baseline
 from vulcan_tiering.machine import QUEUEING, TIERS, Machine
-from vulcan_tiering.simulate import Samples
+from vulcan_tiering.simulate import AccessSamples
 from vulcan_traces.memory import PageCounts
 
 TASK = find_task("memory_tiering")
@@ -175,7 +175,7 @@ QUIET = Machine(replace(TIERS["dram"], read=1e12, write=1e12), replace(TIERS["cx
 def test_a_case_by_hand():
     """One page fits; the other becomes hot after the first interval and moves before the third."""
     counts = counts_of([[10, 1], [1, 10], [1, 10]])
-    samples = Samples(counts.loads, counts.stores)
+    samples = AccessSamples(counts.loads, counts.stores)
     result = simulate(CHECKED["latest"], counts, samples, 1, migration_limit=2, machine=QUIET)
     expected = (10 * 100 + 1 * 250) + (1 * 100 + 10 * 250) + (10 * 100 + 1 * 250)
     assert result.seconds == pytest.approx(expected * 1e-9, rel=1e-9)
@@ -185,13 +185,13 @@ def test_a_case_by_hand():
 
 def test_an_exchange_needs_two_copies():
     counts = counts_of([[10, 1], [1, 10], [1, 10]])
-    samples = Samples(counts.loads, counts.stores)
+    samples = AccessSamples(counts.loads, counts.stores)
     assert simulate(CHECKED["latest"], counts, samples, 1, migration_limit=1, machine=QUIET).migrations == 0
 
 
 def test_migrations_take_bandwidth_of_both_tiers_and_stall():
     counts = counts_of([[100, 90], [90, 100], [100, 90]])
-    samples = Samples(counts.loads, counts.stores)
+    samples = AccessSamples(counts.loads, counts.stores)
     still = simulate(CHECKED["constant"], counts, samples, 1, migration_limit=2, machine=QUIET)
     times = {}
     for what, machine in {
@@ -218,7 +218,7 @@ def test_latency_under_load_is_what_the_model_says():
     time = idle * (1 + QUEUEING)
     machine = replace(QUIET, fast=replace(QUIET.fast, read=64 * loads / (time / 2)))
     counts = counts_of([[int(loads)], [int(loads)]])
-    result = simulate(CHECKED["constant"], counts, Samples(counts.loads, counts.stores), 1, migration_limit=0,
+    result = simulate(CHECKED["constant"], counts, AccessSamples(counts.loads, counts.stores), 1, migration_limit=0,
                       machine=machine)  # fmt: skip
     assert result.seconds == pytest.approx(2 * time * 1e-9, rel=1e-12)
 
@@ -226,7 +226,7 @@ def test_latency_under_load_is_what_the_model_says():
 def test_stores_take_bandwidth_alone():
     machine = replace(QUIET, fast=replace(QUIET.fast, write=0.5))
     counts = counts_of([[0], [0]], [[100], [50]])
-    result = simulate(CHECKED["constant"], counts, Samples(counts.loads, counts.stores), 1, migration_limit=0,
+    result = simulate(CHECKED["constant"], counts, AccessSamples(counts.loads, counts.stores), 1, migration_limit=0,
                       machine=machine)  # fmt: skip
     assert result.seconds == pytest.approx(150 * 64 / 0.5 * 1e-9, rel=1e-12)
 
@@ -234,4 +234,4 @@ def test_stores_take_bandwidth_alone():
 def test_a_fast_tier_of_nothing_is_refused():
     counts = counts_of([[1, 1]])
     with pytest.raises(UserError, match="fast tier of 0 pages"):
-        simulate(CHECKED["latest"], counts, Samples(counts.loads, counts.stores), 0, migration_limit=1)
+        simulate(CHECKED["latest"], counts, AccessSamples(counts.loads, counts.stores), 0, migration_limit=1)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from plain_tiering import PlainMemory
 
 from vulcan_tiering.machine import TIERS, Machine
-from vulcan_tiering.simulate import Result, Samples
+from vulcan_tiering.simulate import AccessSamples, TieringResult
 from vulcan_traces.memory import PageCounts
 from vulcan_traces.memory.page_counts import in_order_of_first_touch
 
@@ -17,7 +17,7 @@ from vulcan_traces.memory.page_counts import in_order_of_first_touch
 @dataclass(frozen=True)
 class Case:
     counts: PageCounts
-    samples: Samples
+    samples: AccessSamples
     capacity: int
     limit: int
     machine: Machine
@@ -43,9 +43,9 @@ class Case:
         )  # fmt: skip
 
 
-def same(result: Result, memory: PlainMemory) -> None:
+def same(result: TieringResult, memory: PlainMemory) -> None:
     counted = memory.counted
-    assert result == Result(
+    assert result == TieringResult(
         counted["time"] * 1e-9, counted["accesses"], counted["hits"], counted["promotions"], counted["demotions"],
         counted["slow_bytes"], memory.moves, len(memory.fast), sum(memory.fast.values()),
     )  # fmt: skip
@@ -72,7 +72,7 @@ def cases(draw) -> Case:
         overlap=draw(st.sampled_from([1.0, 4.0, 30.0])), compute=draw(st.sampled_from([0.0, 5.0, 300.0])),
     )  # fmt: skip
     period = draw(st.sampled_from([1, 2, 20]))
-    samples = Samples(*(random.binomial(table, 1 / period).astype(np.uint32) for table in made[:2]))
+    samples = AccessSamples(*(random.binomial(table, 1 / period).astype(np.uint32) for table in made[:2]))
     machine = Machine(
         TIERS[draw(st.sampled_from(["dram", "cxl"]))], TIERS[draw(st.sampled_from(["cxl", "nvm", "dram"]))],
         draw(st.sampled_from([1, 16, 500])), draw(st.sampled_from([0.0, 100.0])),

@@ -7,6 +7,7 @@ import pytest
 from vulcan.anvil import check
 from vulcan.export import Provenance, policy_source
 from vulcan.export.c.double_header import double_header
+from vulcan.export.source import source_text
 from vulcan.registry import find_task
 
 TASK = find_task("cache_eviction")
@@ -52,3 +53,27 @@ def test_tuned_parameters_are_read_back() -> None:
 )
 def test_what_only_looks_like_an_export_stays_as_it_is(text: str) -> None:
     assert policy_source(text) == text
+
+
+HEAD = "def priority(now, obj, cache, ghost):\n"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        f"VULCAN_EXPORT = 1\n{HEAD}    return obj.count * VULCAN_EXPORT\n",
+        f"{HEAD}    vulcan_evidence_card = 2\n    return obj.count * vulcan_evidence_card\n",
+        f'"""A policy.\n\nThe policy as it was searched, in the language Anvil:\n"""\n{HEAD}    return obj.count\n',
+        f"# a\fform feed and a \x1c in a remark\n\f\n{HEAD}    return\fobj.count\n",
+    ],
+    ids=["marker of a module", "marker of a card", "heading in the docstring", "form feeds"],
+)
+def test_words_that_mark_exports_may_be_in_a_policy(source: str) -> None:
+    policy = check(source, TASK)
+    text = double_header(policy, Provenance(TASK.name, "a.py", "", "", ""))
+    assert check(policy_source(text), TASK).fingerprint == policy.fingerprint
+
+
+def test_a_zero_that_was_tuned_to_the_other_zero_is_written_down() -> None:
+    policy = check(f"A = 0\n{HEAD}    return obj.count * A\n", TASK).with_parameters({"A": -0.0})
+    assert check(source_text(policy), TASK).fingerprint == policy.fingerprint

@@ -122,18 +122,18 @@ BAD = [
     ("bytes = 12", "bytes = -1", "bytes must be a whole number"),
     ("bytes = 12", 'bytes = "12"', "bytes must be a whole number"),
     ("bytes = 12", "bytes = true", "bytes must be a whole number"),
-    ("bytes = 12", 'checksum = "sha256:12"', "is no checksum"),
+    ("bytes = 12", 'checksum = "sha256:12"', "is not a checksum"),
     ("bytes = 12", "byte = 12", "did you mean 'bytes'"),
     ("be-u32", "be-u33", "did you mean 'be-u32'"),
     ("mine/one", "other/one", "its name must be 'mine/...'"),
     ("mine/one", "mine/../one", "its name must be 'mine/...'"),
     ('url = "https://example.org/one.bin"', "", "either url or obtain"),
-    ("https://example.org/one.bin", "file:///etc/passwd", "no http or https address"),
+    ("https://example.org/one.bin", "file:///etc/passwd", "is not an http or https address"),
     ("https://example.org/one.bin", "https://example.org/..", "does not end in the name of a file"),
     ('licence = "unknown"', "", "'licence' is missing"),
     ("[[set.file]]", "[set.file]", "must be tables"),
     ("[[set]]", "[[sets]]", "unknown key 'sets'"),
-    ("[[set]]", "[[set", "is no TOML"),
+    ("[[set]]", "[[set", "is not valid TOML"),
 ]
 
 

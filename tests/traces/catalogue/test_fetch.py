@@ -50,10 +50,10 @@ def test_what_is_there_is_verified_and_not_fetched_again(server: FileServer, tmp
     assert len(server.seen) == 1
     path = tmp_path / "mine" / "file.bin"
     path.write_bytes(CONTENT[:-1] + b"?")
-    with pytest.raises(UserError, match="is there already and is not mine/one: sha256:"):
+    with pytest.raises(UserError, match="exists and is not mine/one: sha256:"):
         fetch(wanted(server), tmp_path)
     path.write_bytes(b"short")
-    with pytest.raises(UserError, match="5 bytes, and not 300,000 bytes"):
+    with pytest.raises(UserError, match="5 bytes, expected 300,000 bytes"):
         fetch(wanted(server), tmp_path)
     assert path.read_bytes() == b"short"
 
@@ -144,7 +144,7 @@ def test_an_answer_that_begins_elsewhere_is_not_appended(server: FileServer, tmp
 
 def test_wrong_content_is_set_aside_and_told(server: FileServer, tmp_path: Path) -> None:
     server.content = CONTENT[:-1] + b"?"
-    with pytest.raises(UserError, match=r"not what the catalogue names.*kept as .*file\.bin\.wrong") as error:
+    with pytest.raises(UserError, match=r"does not match the catalogue.*kept as .*file\.bin\.wrong") as error:
         get(wanted(server), tmp_path)
     assert SHA256 in str(error.value)
     assert names(tmp_path) == ["file.bin.wrong"]
@@ -156,7 +156,7 @@ def test_a_wrong_beginning_without_condition_is_found_by_the_checksum(server: Fi
     folder = tmp_path / "mine"
     folder.mkdir()
     (folder / "file.bin.part").write_bytes(b"?" * 1000)
-    with pytest.raises(UserError, match="not what the catalogue names"):
+    with pytest.raises(UserError, match="does not match the catalogue"):
         get(wanted(server), tmp_path)
     assert get(wanted(server), tmp_path).read_bytes() == CONTENT
 
@@ -170,7 +170,7 @@ def test_another_length_is_told_before_anything_is_fetched(server: FileServer, t
 def test_a_cut_is_noticed_though_no_length_was_said(server: FileServer, tmp_path: Path) -> None:
     """Without a length a cut looks like the end; the catalogue's length and checksum tell."""
     server.sends_length, server.cuts = False, [1000]
-    with pytest.raises(UserError, match="1000 bytes, and not 300000 bytes"):
+    with pytest.raises(UserError, match="1000 bytes, expected 300000 bytes"):
         get(wanted(server), tmp_path)
 
 
@@ -215,7 +215,7 @@ def test_no_server_at_all_is_told(tmp_path: Path) -> None:
 
 def test_content_that_comes_encoded_is_refused(server: FileServer, tmp_path: Path) -> None:
     server.encoding = "gzip"
-    with pytest.raises(UserError, match="sends it encoded"):
+    with pytest.raises(UserError, match="content encoding that was not requested"):
         get(wanted(server), tmp_path)
 
 

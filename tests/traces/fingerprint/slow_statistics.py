@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
+from traces_in_memory import build_trace
 
 from vulcan_traces import Trace
 from vulcan_traces.raw_requests import RawRequests
-from vulcan_traces.request_trace import build_trace
 
 RUN = 32
 PARTS = 8

@@ -192,3 +192,24 @@ def test_help_imports_nothing_heavy() -> None:
     assert told.stdout.splitlines()[-1] == "[]"
     for command in ("stats", "plot", "list", "fetch", "convert", "head", "sample"):
         assert command in told.stdout
+
+
+def test_no_percentile_exceeds_the_largest_number(tmp_path: Path) -> None:
+    path = tmp_path / "my.csv"
+    rows = [(0, 65536), (3817, 65536), (4000, 69632), (9000, 69632)]
+    path.write_text("".join(f"{time},{size},{size}\n" for time, size in rows), encoding="utf-8")
+    sizes = next(line for line in run("stats", str(path)).splitlines() if line.startswith("object_sizes"))
+    assert "p50 ~65,536" in sizes
+    assert "p99 ~69,632 bytes" in sizes
+    shown = json.loads(run("stats", str(path), "--json"))["statistics"]
+    assert max(shown["object_sizes"]["value"]["quantiles"]) == 69632
+    assert max(shown["time_gaps"]["value"]["quantiles"]) <= 5e9
+
+
+def test_gaps_are_shown_in_seconds_and_small_numbers_are_exact(tmp_path: Path) -> None:
+    path = tmp_path / "my.csv"
+    path.write_text("0,1,3\n10,1,3\n", encoding="utf-8")
+    text = run("stats", str(path))
+    assert re.search(r"^time_gaps .* p99 ~[\d.]+ seconds$", text, re.MULTILINE)
+    assert re.search(r"^object_sizes .* p99 3 bytes$", text, re.MULTILINE)
+    assert "~ marks percentiles rounded down" in text

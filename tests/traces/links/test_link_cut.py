@@ -59,9 +59,9 @@ def test_cutting_follows_the_rate_that_holds_there():
 
 def test_a_part_without_any_capacity_is_refused():
     link = make_link("quiet", "opportunities", np.array([1, 2, 3]), 100)
-    with pytest.raises(UserError, match=r"quiet: nothing is let through from .* use --split none"):
+    with pytest.raises(UserError, match=r"quiet: nothing is delivered from .* use --split none"):
         cut_link(link, 50, 100)
-    with pytest.raises(ValueError, match="no part of a period"):
+    with pytest.raises(ValueError, match="not within a period"):
         cut_link(link, 50, 101)
 
 

@@ -60,13 +60,13 @@ class TraceSet:
 
 
 def read_catalogue(path: Path = CATALOGUE) -> tuple[TraceSet, ...]:
-    """The sets of a catalogue file, in its order. Raises UserError where it is not one."""
+    """Return the sets of a catalogue file, in its order. Raises UserError where it is not one."""
     try:
         document = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise UserError(f"the catalogue {path} cannot be read: {error.strerror}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UserError(f"the catalogue {path} is no TOML: {error}") from error
+        raise UserError(f"the catalogue {path} is not valid TOML: {error}") from error
     _check_keys(path, "the file", document, {"set"}, {"set"})
     sets = tuple(_set(path, each) for each in _tables(path, document, "set"))
     for kind, names in (("set", [s.name for s in sets]), ("trace", [f.name for s in sets for f in s.files])):
@@ -96,7 +96,7 @@ def _set(path: Path, table: Mapping[str, Any]) -> TraceSet:
     values = _values(path, table, TraceSet, "set")
     name = values["name"]
     if not _NAME.fullmatch(name):
-        raise UserError(f"the catalogue {path}: {name!r} is no name of a set")
+        raise UserError(f"the catalogue {path}: {name!r} is not the name of a set")
     files = tuple(_file(path, name, each) for each in _tables(path, table, "file"))
     return TraceSet(**values, files=files)
 
@@ -110,11 +110,11 @@ def _file(path: Path, set_name: str, table: Mapping[str, Any]) -> TraceFile:
     if file.format not in FORMATS:
         raise UserError(f"{where}: no trace format {file.format!r}{did_you_mean(file.format, FORMATS)}")
     if file.checksum is not None and not is_checksum(file.checksum):
-        raise UserError(f"{where}: {file.checksum!r} is no checksum (such as sha256: and 64 hexadecimal digits)")
+        raise UserError(f"{where}: {file.checksum!r} is not a checksum (such as sha256: and 64 hexadecimal digits)")
     if (file.url is None) == (file.obtain is None):
         raise UserError(f"{where}: either url or obtain")
     if file.url is not None and not _URL.fullmatch(file.url):
-        raise UserError(f"{where}: {file.url!r} is no http or https address")
+        raise UserError(f"{where}: {file.url!r} is not an http or https address")
     if file.file_name in ("", ".", ".."):
         raise UserError(f"{where}: its address does not end in the name of a file")
     return file
@@ -128,7 +128,7 @@ def _tables(path: Path, table: Mapping[str, Any], key: str) -> list[Mapping[str,
 
 
 def _values(path: Path, table: Mapping[str, Any], of: Any, kind: str) -> dict[str, Any]:
-    """What a table gives for the fields of a dataclass, checked for its types."""
+    """Return the values of a table for the fields of a dataclass, type-checked."""
     known = {each.metadata.get("toml", each.name): each for each in fields(of)}
     name = table.get("name")
     where = f"{kind} {name!r}"
@@ -158,14 +158,14 @@ _CHUNK = 1 << 20
 
 
 def is_checksum(text: str) -> bool:
-    """Whether the text is a checksum of a known kind."""
+    """Check whether the text is a checksum of a known kind."""
     kind, _, digits = text.partition(":")
     return kind in _DIGITS and re.fullmatch(rf"[0-9a-f]{{{_DIGITS[kind]}}}", digits) is not None
 
 
-def checksum_like(wanted: str, path: Path) -> str:
-    """The checksum of a file, of the same kind as `wanted`. Raises OSError."""
-    kind = wanted.partition(":")[0]
+def checksum_like(expected: str, path: Path) -> str:
+    """Return the checksum of a file, of the same kind as `expected`. Raises OSError."""
+    kind = expected.partition(":")[0]
     digest = hashlib.new("sha1" if kind == "git-blob-sha1" else kind, usedforsecurity=False)
     if kind == "git-blob-sha1":  # git's name of a file's content: of its length and then the content
         digest.update(b"blob %d\0" % path.stat().st_size)

@@ -2,7 +2,7 @@
 
 While it is under way, the content is in `<name>.part`, and `<name>.part.json` remembers which content of which address
 it is: the ETag or, if there is none, the date of the last change. A later fetch asks for the rest on condition that
-this still holds (If-Range, RFC 9110 section 13.1.5) and starts anew where it does not.
+this still holds (If-Range, RFC 9110 section 13.1.5) and restarts where it does not.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import httpx
 
 ATTEMPTS = 5
-"""So many in a row that bring no byte, and fetching is given up."""
+"""Maximum consecutive attempts without progress before a download fails."""
 
 _NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
 _MAX_PAUSE = 30.0
@@ -48,7 +48,7 @@ class _Interrupted(Exception):
 
 
 class _Gone(Exception):
-    """What was fetched so far is no beginning of what the server has now."""
+    """Raised if the partial download is not a prefix of the server's current content."""
 
 
 def fetch(
@@ -94,8 +94,7 @@ def _there_already(file: TraceFile, target: Path) -> Fetched:
         return Fetched(target, verified=False, was_there=True)
     if found != wanted:
         raise UserError(
-            f"{target} is there already and is not {file.name}: {found}, and not {wanted}; "
-            "move it away to download it again"
+            f"{target} exists and is not {file.name}: {found}, expected {wanted}; move it away to download it again"
         )
     return Fetched(target, verified=True, was_there=True)
 
@@ -129,7 +128,7 @@ class _Partial:
         return self.path.with_name(self.path.name + ".json")
 
     def validator(self, url: str) -> str | None:
-        """What the server called the content that this is the beginning of; None where that is not known."""
+        """Return the server's validator of the partial content; None if unknown."""
         try:
             remembered = json.loads(self._memory.read_text(encoding="utf-8"))
             return str(remembered["validator"]) if remembered["url"] == url else None
@@ -153,8 +152,8 @@ class _Partial:
         os.replace(self.path, target)
         self._memory.unlink(missing_ok=True)
 
-    def set_aside(self, place: Path) -> None:
-        os.replace(self.path, place)
+    def set_aside(self, target: Path) -> None:
+        os.replace(self.path, target)
         self._memory.unlink(missing_ok=True)
 
 
@@ -242,11 +241,11 @@ def _check(file: TraceFile, response: httpx.Response) -> None:
         said = f"{code} {response.reason_phrase}".rstrip()
         raise UserError(f"{file.name}: {response.url} cannot be fetched: the server answers {said}")
     if response.headers.get("Content-Encoding", "identity").lower() not in ("identity", ""):
-        raise UserError(f"{file.name}: the server at {response.url} sends it encoded, which was not asked for")
+        raise UserError(f"{file.name}: the server at {response.url} sent a content encoding that was not requested")
 
 
 def _total(response: httpx.Response, have: int) -> int | None:
-    """How long the whole file is, if the server says so."""
+    """Return how long the whole file is, if the server says so."""
     if response.status_code in (206, 416):
         after = response.headers.get("Content-Range", "").rpartition("/")[2]
         if after.isdecimal():
@@ -292,6 +291,6 @@ def _verify(file: TraceFile, partial: _Partial, target: Path) -> None:
     partial.set_aside(wrong)
     unit = " bytes" if isinstance(found, int) else ""
     raise UserError(
-        f"{file.name}: what came is not what the catalogue names: {found}{unit}, and not {wanted}{unit}; "
+        f"{file.name}: the download does not match the catalogue: {found}{unit}, expected {wanted}{unit}; "
         f"it is kept as {wrong}, and the same command downloads it again"
     )

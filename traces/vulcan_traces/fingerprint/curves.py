@@ -53,9 +53,15 @@ def measure_curves(sample: Sample, object_count: int) -> tuple[tuple[Curve, ...]
     known = np.zeros(BUCKETS, np.int64)
     hits = np.zeros((4, len(SHARES)), np.int64)
     lru_curve.reuse_distances(
-        sample.objects, sample.sizes, sample.object_sizes,
-        scaled, byte_scaled if by_distance else byte_scaled[:0], lru_curve.places_for(sampled), known, hits,
-    )  # fmt: skip
+        sample.objects,
+        sample.sizes,
+        sample.object_sizes,
+        scaled,
+        byte_scaled if by_distance else byte_scaled[:0],
+        lru_curve.places_for(sampled),
+        known,
+        hits,
+    )
     if sample.part < 1.0:
         surplus = round(sample.requests) - len(sample.objects)
         known = _stretched(_with_more_of_the_smallest(known, surplus), sample.part)
@@ -93,7 +99,7 @@ def _ratios(missed: Counts, expected: float) -> tuple[float, ...]:
 
 
 def _better_simulated(sample: Sample, capacities: list[int]) -> list[int]:
-    """The places of the capacities for which LRU by bytes is simulated, and not read from distances.
+    """Return the places of the capacities for which LRU by bytes is simulated, and not read from distances.
 
     They are those below the largest request, which passes such a cache by: for a distance every object takes its place.
     Where they are many it is quicker to simulate all.
@@ -108,7 +114,7 @@ def _scaled(capacities: list[int], part: float, at_least: int) -> Counts:
 
 
 def _with_more_of_the_smallest(counts: Counts, more: int) -> Counts:
-    """So many more distances of 0, or if negative so many less of the smallest.
+    """So many more distances of 0, or if negative this many less of the smallest.
 
     What a sample has too few or too many of are requests for the most popular objects, whose distances are short.
     """
@@ -121,7 +127,7 @@ def _with_more_of_the_smallest(counts: Counts, more: int) -> Counts:
 
 
 def _stretched(counts: Counts, part: float) -> Counts:
-    """The histogram with each number divided by `part`, as distances within a sample stand for longer ones."""
+    """Return the histogram with each number divided by `part`, as distances within a sample stand for longer ones."""
     from vulcan_traces.fingerprint.log_histogram import buckets_of, middles
 
     stretched = np.zeros(BUCKETS, np.int64)

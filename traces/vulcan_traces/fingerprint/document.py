@@ -7,13 +7,19 @@ from dataclasses import asdict, fields
 from textwrap import wrap
 from typing import Any
 
+import numpy as np
+
+from vulcan_traces.documents import FingerprintDocument
 from vulcan_traces.fingerprint.fingerprint import QUANTILES, SHARES, STATISTICS, Curve, Distribution, Fingerprint
+from vulcan_traces.fingerprint.log_histogram import buckets_of, lower_edges
 
 _WIDTH = 120
+_LOWER = lower_edges()
+_EXACT_BELOW = 16
 
 
-def document(found: Fingerprint) -> dict[str, Any]:
-    """Every statistic with its value, unit and meaning, and the vector by name; ready for JSON."""
+def document(found: Fingerprint) -> FingerprintDocument:
+    """Return every statistic with its value, unit and meaning, and the vector by name; ready for JSON."""
     return {
         "statistics": {
             name: {"value": _plain(getattr(found, name)), "unit": unit, "meaning": meaning}
@@ -27,7 +33,7 @@ def document(found: Fingerprint) -> dict[str, Any]:
 
 def _plain(value: Any) -> Any:
     if isinstance(value, Distribution):
-        quantiles = list(value.quantiles)
+        quantiles = list(map(shown_quantile, value.quantiles))
         octaves = [{"from": low, "to": high, "share": share} for low, high, share in value.octaves]
         return {"count": value.count, "quantiles": quantiles, "octaves": octaves}
     if isinstance(value, tuple):
@@ -35,6 +41,15 @@ def _plain(value: Any) -> Any:
     if hasattr(value, "__dataclass_fields__"):
         return {name: list(each) if isinstance(each, tuple) else each for name, each in asdict(value).items()}
     return value
+
+
+def shown_quantile(middle: float) -> float:
+    """Return the lower edge of the histogram bucket of a quantile.
+
+    So no percentile exceeds the largest number there is, and round numbers are shown as they are; it is up to 1/16 less
+    than the true one, and exact below 16.
+    """
+    return float(_LOWER[buckets_of(np.array([middle]))[0]])
 
 
 def summary(found: Fingerprint) -> list[str]:
@@ -53,6 +68,7 @@ def summary(found: Fingerprint) -> list[str]:
             shown = "not defined" if value is None else f"{_number(value)} {unit}".rstrip()
         lines.append(f"{each.name:20} {shown}")
         lines += [" " * 21 + line for line in wrap(meaning, _WIDTH - 21)]
+    lines += ["", "~ marks percentiles rounded down, by up to 1/16"]
     how = "exact" if found.sample_rate == 1 else f"on a sample of {found.sample_rate:.2%} of the objects"
     lines += ["", f"miss ratios, {how}: share of requests, and of bytes, that a cache of that capacity misses"]
     return lines + _curve_lines(found.curves)
@@ -67,8 +83,18 @@ def _number(value: float) -> str:
 def _distribution_line(value: Distribution, unit: str) -> str:
     if not value.count:
         return "none"
-    cells = (f"p{share * 100:g} {_number(round(q))}" for share, q in zip(QUANTILES, value.quantiles, strict=True))
+    scale, unit = (1e6, "seconds") if unit == "microseconds" else (1.0, unit)
+    cells = (
+        f"p{share * 100:g} {_approximate(shown_quantile(middle), scale)}"
+        for share, middle in zip(QUANTILES, value.quantiles, strict=True)
+    )
     return f"{'  '.join(cells)} {unit}"
+
+
+def _approximate(quantile: float, scale: float) -> str:
+    """Return a quantile, in another unit, marked with ~ where its histogram has a range of numbers."""
+    mark = "" if quantile < _EXACT_BELOW else "~"
+    return f"{mark}{_number(int(quantile))}" if scale == 1.0 else f"{mark}{quantile / scale:,.6g}"
 
 
 def _windows_line(found: Fingerprint) -> str:

@@ -28,7 +28,7 @@ class Distribution:
     octaves: tuple[tuple[int, int, float], ...]
 
     def quantile(self, share: float) -> float | None:
-        """One of QUANTILES, None where there are no numbers."""
+        """Return one of QUANTILES, None where there are no numbers."""
         return self.quantiles[QUANTILES.index(share)] if self.quantiles else None
 
 
@@ -47,7 +47,7 @@ class Curve:
     byte_miss_ratios: tuple[float, ...]
 
     def at(self, share: float) -> float:
-        """The miss ratio at one of SHARES."""
+        """Return the miss ratio at one of SHARES."""
         return self.miss_ratios[SHARES.index(share)]
 
 
@@ -164,15 +164,15 @@ class Fingerprint:
     curves: tuple[Curve, ...] = field(metadata=_of("", "miss-ratio curves of LRU and FIFO, in objects and in bytes"))
 
     def curve(self, policy: str, unit: str) -> Curve:
-        """The curve of `lru` or `fifo` for capacities in `objects` or `bytes`."""
+        """Return the curve of `lru` or `fifo` for capacities in `objects` or `bytes`."""
         return next(curve for curve in self.curves if (curve.policy, curve.unit) == (policy, unit))
 
     def features(self) -> dict[str, float]:
-        """The numbers of `vector()` by name, in its order."""
+        """Return the numbers of `vector()` by name, in its order."""
         return _features(self)
 
     def vector(self) -> npt.NDArray[np.float64]:
-        """What traces are compared by: the values of `features()`, of which every trace has the same, all finite.
+        """Return the feature vector: the values of `features()`, the same names for every trace, all finite.
 
         Distances are logarithms of shares of the object count, and lengths are left out. Still, shares such as that of
         cold requests fall as a trace goes on: compare a prefix with prefixes of the same length. What is not defined is

@@ -20,24 +20,24 @@ BUCKETS = STEPS * (OCTAVES + 1)
 
 
 def lower_edges() -> npt.NDArray[np.uint64]:
-    """The smallest number of each bucket; shape (BUCKETS,)."""
+    """Return the smallest number of each bucket; shape (BUCKETS,)."""
     edges = list(range(STEPS)) + [(STEPS + step) << octave for octave in range(OCTAVES) for step in range(STEPS)]
     return np.array(edges, np.uint64)
 
 
 def middles() -> npt.NDArray[np.float64]:
-    """The middle of each bucket; shape (BUCKETS,)."""
+    """Return the middle of each bucket; shape (BUCKETS,)."""
     return _LOWER.astype(np.float64) + (_WIDTHS - 1) / 2
 
 
 def buckets_of(numbers: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
-    """The bucket of each number, all at least 0."""
+    """Return the bucket of each number, all at least 0."""
     return np.searchsorted(_LOWER, numbers.astype(np.uint64), side="right").astype(np.int64) - 1
 
 
 @dataclass(frozen=True, eq=False)
 class LogHistogram:
-    """How often numbers occurred: `counts` int64 of shape (BUCKETS,), one for each bucket of this module."""
+    """Histogram of whole numbers: `counts` int64 of shape (BUCKETS,), one per bucket of this module."""
 
     counts: npt.NDArray[np.int64]
 
@@ -47,7 +47,7 @@ class LogHistogram:
         return int(self.counts.sum())
 
     def quantile(self, share: float) -> float | None:
-        """The middle of the bucket below or in which `share` of the numbers lie; None where there is none.
+        """Return the middle of the bucket below or in which `share` of the numbers lie; None where there is none.
 
         Exact below 16, else within 1/32 of the quantile (half a bucket's width).
         """

@@ -43,7 +43,7 @@ def popularity(counts: npt.NDArray[np.integer]) -> Popularity:
     The exponent is the maximum-likelihood one of a Zipf law over as many ranks as there are objects, the objects
     ranked by their counts: the a at which the mean of ln(rank) over the requests is what the law expects. Equal counts
     take their ranks in any order, for only the sum over them is used. 0 where all counts are equal. The ranking is that
-    of the trace itself, so that a trace with few requests an object seems more skewed than what it was drawn from.
+    of the trace itself, so that a trace with few requests per object seems more skewed than what it was drawn from.
     """
     sizes = np.bincount(counts)
     distinct = np.flatnonzero(sizes)[::-1]
@@ -97,15 +97,15 @@ def _fitted(ranks: npt.NDArray[np.float64], widths: npt.NDArray[np.float64], mea
 
 
 EXACT_REQUESTS = 2**18
-"""Up to so many requests nothing is sampled."""
+"""Maximum number of requests that are processed without sampling."""
 
 SAMPLED_OBJECTS = 2**16
-"""About so many objects are sampled of a longer trace; one with no more objects is not sampled."""
+"""About this many objects are sampled of a longer trace; one with no more objects is not sampled."""
 
 MIN_FOR_DRIFT = 64
 
 CORRELATED_OBJECTS = 2**13
-"""Rank correlations are over at most so many objects, at equal distances in order of first appearance."""
+"""Rank correlations are over at most this many objects, at equal distances in order of first appearance."""
 
 
 def fingerprint(
@@ -115,7 +115,7 @@ def fingerprint(
     exact_requests: int = EXACT_REQUESTS,
     sampled_objects: int = SAMPLED_OBJECTS,
 ) -> Fingerprint:
-    """The fingerprint of a trace, or of its `first` requests.
+    """Return the fingerprint of a trace, or of its `first` requests.
 
     The trace is passed over once. Reuse distances and miss-ratio curves are exact up to `exact_requests` requests or
     `sampled_objects` objects; of a longer trace the pass keeps the requests for about `sampled_objects` objects,
@@ -141,9 +141,19 @@ def fingerprint(
     parts = np.zeros((3, one_pass.PARTS))
     sample_objects, sample_sizes = np.empty(kept, np.uint32), np.empty(kept, np.uint32)
     one_pass.observe(
-        objects, sizes, times, np.asarray(trace.keys), np.uint64(threshold),
-        records, totals, histograms, windows, parts, sample_objects, sample_sizes,
-    )  # fmt: skip
+        objects,
+        sizes,
+        times,
+        np.asarray(trace.keys),
+        np.uint64(threshold),
+        records,
+        totals,
+        histograms,
+        windows,
+        parts,
+        sample_objects,
+        sample_sizes,
+    )
 
     total = {name: int(totals[name][0]) for name in one_pass.TOTALS.names or ()}
     first_sizes = records["first_size"].copy()

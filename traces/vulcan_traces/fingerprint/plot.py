@@ -17,11 +17,15 @@ def page(name: str, found: Fingerprint) -> str:
     from plotly.subplots import make_subplots
 
     titles = (
-        "Miss ratio by objects", "Miss ratio by bytes",
-        "Byte miss ratio by bytes", "Reuse distance",
-        "Inter-arrival", "Sizes of objects",
-        "Working set: objects in 64 windows", "Working set: bytes in 64 windows",
-    )  # fmt: skip
+        "Miss ratio by objects",
+        "Miss ratio by bytes",
+        "Byte miss ratio by bytes",
+        "Reuse distance",
+        "Inter-arrival",
+        "Sizes of objects",
+        "Working set: objects in 64 windows",
+        "Working set: bytes in 64 windows",
+    )
     figure = make_subplots(rows=4, cols=2, subplot_titles=titles, vertical_spacing=0.08)
 
     def curves(row: int, column: int, unit: str, ratios: str) -> None:
@@ -29,10 +33,15 @@ def page(name: str, found: Fingerprint) -> str:
             curve = found.curve(policy, unit)
             hover = [f"{share:.2%} of the footprint" for share in SHARES]
             line = go.Scatter(
-                x=list(curve.capacities), y=list(getattr(curve, ratios)), name=policy.upper(), text=hover,
-                mode="lines+markers", line={"color": colour}, legendgroup=policy,
+                x=list(curve.capacities),
+                y=list(getattr(curve, ratios)),
+                name=policy.upper(),
+                text=hover,
+                mode="lines+markers",
+                line={"color": colour},
+                legendgroup=policy,
                 showlegend=(row, column) == (1, 1),
-            )  # fmt: skip
+            )
             figure.add_trace(line, row=row, col=column)
         figure.update_xaxes(type="log", title_text=f"capacity ({unit})", row=row, col=column)
         figure.update_yaxes(range=[0, 1.02], title_text="miss ratio", row=row, col=column)

@@ -27,7 +27,7 @@ def link_next_accesses(objects, start, seen_at, following):
 
 @njit(types.int64(_KEYS, types.uint32[::1], types.uint64[::1], types.int64, types.uint32[::1]), cache=True)
 def number_keys(keys, table, known, count, objects):
-    """Number each key as `known` has it, and append to that what it does not have. Gives how many it then has.
+    """Number each key as `known` has it, and append to that what it does not have. Returns how many it then has.
 
     `table`, of a power of two places of which at least one stays empty, has a number and 1 for each known key at the
     first place from its hash on that was free (linear probing).

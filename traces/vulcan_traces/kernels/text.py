@@ -7,7 +7,7 @@ import numpy as np
 from vulcan.kernel_support import njit
 
 IGNORED, TIME, ID, VOLUME, SIZE, COUNT = range(6)
-"""What a field of a line is for. The fields of kind SIZE add up; VOLUME fields make the id theirs."""
+"""Roles of the fields of a line. Fields of kind SIZE add up; a VOLUME field qualifies the id."""
 
 (
     WELL_FORMED,
@@ -27,7 +27,7 @@ BLANKS = 0
 """The delimiter that stands for any run of spaces and tabs."""
 
 MAX_COUNTED = 65_536
-"""The most requests that one line with a COUNT may stand for: beyond it, the line is malformed."""
+"""Maximum COUNT of a line: beyond it, the line is malformed."""
 
 _MAX_SIZE = np.uint64(2**32 - 1)
 _DIGIT_LIMIT = np.uint64((2**64 - 1) // 10)
@@ -43,7 +43,7 @@ _MIX_2 = np.uint64(0x94D049BB133111EB)
 
 @njit(cache=True, inline="always")
 def mix(value):
-    """The finaliser of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014): a bijection whose output looks
+    """Return the finaliser of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014): a bijection whose output looks
     random."""
     value = value + _MIX_INCREMENT
     value = (value ^ (value >> np.uint64(30))) * _MIX_1
@@ -62,7 +62,7 @@ def hash_bytes(data, start, end):
 
 @njit(cache=True, inline="always")
 def combine(volume, key):
-    """One 64-bit key for an id within a volume: both are scattered, so that ranges of ids do not collide."""
+    """Return one 64-bit key for an id within a volume: both are scattered, so that ranges of ids do not collide."""
     return mix(volume + mix(key))
 
 
@@ -87,7 +87,7 @@ def _whole_number(data, start, end):
 
 @njit(cache=True)
 def _seconds(data, start, end):
-    """Whether data[start:end] is a finite decimal number, and it. The first 18 digits count."""
+    """Check whether data[start:end] is a finite decimal number, and it. The first 18 digits count."""
     i = start
     negative = i < end and data[i] == ord("-")
     if negative:
@@ -129,6 +129,74 @@ def _seconds(data, start, end):
         elif exponent:
             value = value * 10.0 ** float(exponent)
     return np.isfinite(value), -value if negative else value
+
+
+@njit(cache=True)
+def _digits(data, start, end):
+    """The number of the digits data[start:end], -1 where one of them is none."""
+    value = 0
+    for i in range(start, end):
+        if data[i] < ord("0") or data[i] > ord("9"):
+            return -1
+        value = value * 10 + data[i] - ord("0")
+    return value
+
+
+@njit(cache=True)
+def _date_and_time(data, start, end):
+    """Whether data[start:end] is a date and time of ISO 8601, and its seconds since 1970; UTC where it names no zone.
+
+    `2024-05-31T12:30:00.25Z`, with a blank for the T, a fraction and a zone such as +02:00 as they may be left out.
+    """
+    if end - start < 19 or data[start + 4] != ord("-") or data[start + 7] != ord("-"):
+        return False, 0.0
+    separator = data[start + 10]
+    if separator != ord("T") and separator != ord("t") and separator != ord(" "):
+        return False, 0.0
+    if data[start + 13] != ord(":") or data[start + 16] != ord(":"):
+        return False, 0.0
+    year, month = _digits(data, start, start + 4), _digits(data, start + 5, start + 7)
+    day, hour = _digits(data, start + 8, start + 10), _digits(data, start + 11, start + 13)
+    minute, second = _digits(data, start + 14, start + 16), _digits(data, start + 17, start + 19)
+    if year < 0 or not 1 <= month <= 12 or not 1 <= day <= 31:
+        return False, 0.0
+    if not 0 <= hour <= 24 or not 0 <= minute <= 59 or not 0 <= second <= 60:
+        return False, 0.0
+    i = start + 19
+    fraction, scale = 0.0, 0.1
+    if i < end and data[i] == ord("."):
+        i += 1
+        first = i
+        while i < end and ord("0") <= data[i] <= ord("9"):
+            fraction += scale * (data[i] - ord("0"))
+            scale /= 10.0
+            i += 1
+        if i == first:
+            return False, 0.0
+    zone = 0
+    if i < end and (data[i] == ord("Z") or data[i] == ord("z")):
+        i += 1
+    elif i < end and (data[i] == ord("+") or data[i] == ord("-")):
+        sign = 1 if data[i] == ord("+") else -1
+        width = end - i
+        minutes_at = i + 4 if width == 6 and data[i + 3] == ord(":") else i + 3
+        if width not in (3, 5, 6):
+            return False, 0.0
+        hours = _digits(data, i + 1, i + 3)
+        minutes = 0 if width == 3 else _digits(data, minutes_at, minutes_at + 2)
+        if hours < 0 or minutes < 0:
+            return False, 0.0
+        zone = sign * (hours * 3600 + minutes * 60)
+        i = end
+    if i != end:
+        return False, 0.0
+    # Days since 1970 of the proleptic Gregorian calendar, counted in years that begin with March
+    of_march = year - 1 if month <= 2 else year
+    era = of_march // 400
+    of_era = of_march - era * 400
+    of_year = (153 * (month - 3 if month > 2 else month + 9) + 2) // 5 + day - 1
+    days = era * 146097 + of_era * 365 + of_era // 4 - of_era // 100 + of_year - 719468
+    return True, days * 86400.0 + hour * 3600.0 + minute * 60.0 + second - zone + fraction
 
 
 @njit(cache=True)
@@ -177,6 +245,11 @@ def _split(data, start, end, delimiter, starts, ends):
 @njit(cache=True)
 def _size(data, start, end):
     """Why data[start:end] is not a size in bytes (or WELL_FORMED), and it."""
+    for i in range(start + 1, end):  # a whole number written as a float, as pandas does where one is missing
+        if data[i] == ord("."):
+            if i + 1 < end and _digits(data, i + 1, end) == 0:
+                end = i
+            break
     status, negative, value = _whole_number(data, start, end)
     if status == _NO_NUMBER:
         return SIZE_NOT_A_NUMBER, value
@@ -211,6 +284,8 @@ def _request(data, roles, starts, ends, text_ids):
         start, end = starts[field], ends[field]
         if roles[field] == TIME:
             is_number, time = _seconds(data, start, end)
+            if not is_number:
+                is_number, time = _date_and_time(data, start, end)
             if not is_number:
                 return TIME_NOT_A_NUMBER, key, time, size, count
         elif roles[field] == ID:

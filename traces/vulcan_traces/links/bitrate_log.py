@@ -1,4 +1,4 @@
-"""Logs of phones that measure a download once a second: the 5G production dataset (Raca et al., ACM MMSys 2020).
+"""Logs of phones that measure a download once per second: the 5G production dataset (Raca et al., ACM MMSys 2020).
 
 A table with a header; `Timestamp` is as 2019.12.16_13.40.04 and `DL_bitrate` in kbit/s. Rows of one second are
 averaged; a second without a row keeps the rate of the one before.
@@ -21,12 +21,12 @@ _FORMAT = "%Y.%m.%d_%H.%M.%S"
 
 
 def looks_like_bitrate_log(text: Text) -> bool:
-    """Whether the header has both columns."""
+    """Check whether the header has both columns."""
     return text.is_text and {_TIME, _RATE} <= set(text.first_lines[0].decode("utf-8", "replace").split(","))
 
 
 def _rows(text: Text) -> Iterator[tuple[int, list[str]]]:
-    """The cells of each row, behind the number of its line. Raises UserError where it is no table."""
+    """Yield the cells of each row, behind the number of its line. Raises UserError where it is no table."""
     rows = csv.reader(io.StringIO(text.content.decode("utf-8", "replace"), newline=""))
     try:
         for row in rows:

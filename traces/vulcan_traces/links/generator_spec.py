@@ -25,7 +25,7 @@ from vulcan_traces.links.link_trace import SECOND, LinkTrace, make_link
 from vulcan_traces.synthetic.specification import Key, Values, is_specification, number, parse_keys, parse_kind, whole
 
 Pieces = tuple[list[float], list[float]]
-"""How long each rate lasts, in seconds, and the rates in Mbit/s."""
+"""Duration of each rate, in seconds, and the rates in Mbit/s."""
 
 Draw = Callable[[np.random.Generator, Values], Pieces]
 
@@ -34,7 +34,7 @@ _MAX_PIECES = 1_000_000
 
 
 def is_link_spec(text: str) -> bool:
-    """Whether the text has the form of a specification, be its kind known or not."""
+    """Check whether the text has the form of a specification, be its kind known or not."""
     return is_specification(text, GENERATORS)
 
 
@@ -136,4 +136,4 @@ GENERATORS: dict[str, tuple[dict[str, Key], Draw]] = {
     ),
     "outage": ({"rate": _RATE, "every": Key(8.0, _MIN, 1e5), "length": Key(0.5, _MIN, 1e5)}, _outage),
 }
-"""The keys that each kind has beside the common ones, and how it draws its rates; those of `steps` are listed."""
+"""The keys that each kind has alongside the common ones, and how it draws its rates; those of `steps` are listed."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from vulcan.errors import UserError
 
 OPPORTUNITY_BYTES = 1504
-"""What one opportunity carries: a packet of 1,500 bytes behind the four bytes of a TUN header, as Mahimahi counts."""
+"""Bytes per opportunity: a packet of 1,500 bytes plus the four bytes of a TUN header, as in Mahimahi."""
 
 SECOND = 1_000_000_000
 MILLISECOND = 1_000_000
@@ -48,7 +48,7 @@ class LinkTrace:
 
     @property
     def bits(self) -> float:
-        """What the link can carry in one period."""
+        """Capacity of the link in one period, in bits."""
         if self.kind == "opportunities":
             return float(len(self.times)) * OPPORTUNITY_BYTES * 8
         lasting = np.diff(np.append(self.times, self.period))
@@ -63,13 +63,13 @@ class LinkTrace:
 def make_link(
     name: str, kind: Kind, times: NDArray[np.int64], period: int, rates: NDArray[np.float64] | None = None
 ) -> LinkTrace:
-    """A link trace with its digest. Raises ValueError where the arrays are not as `LinkTrace` says they are."""
+    """Return a link trace with its digest. Raises ValueError where the arrays are not as `LinkTrace` says they are."""
     rates = np.empty(0) if rates is None else np.ascontiguousarray(rates, np.float64)
     times = np.ascontiguousarray(times, np.int64)
     if not 0 < period <= MAX:
-        raise ValueError(f"a period of {period} ns: from 1 to {MAX} are possible")
+        raise ValueError(f"a period of {period} ns: must be from 1 to {MAX}")
     if not len(times):
-        raise ValueError("nothing is ever let through")
+        raise ValueError("the link never delivers anything")
     steps = np.diff(times)
     if kind == "opportunities":
         if times[0] <= 0 or times[-1] > period or (steps < 0).any() or len(rates):
@@ -88,7 +88,7 @@ def make_link(
 
 
 def repeated(link: LinkTrace, at_least: int) -> LinkTrace:
-    """The same link with a period, a multiple of its own, of at least so many ns; itself where it is that long."""
+    """The same link with a period, a multiple of its own, of at least this many ns; itself where it is that long."""
     times = -(-at_least // link.period)
     if times <= 1:
         return link
@@ -98,12 +98,12 @@ def repeated(link: LinkTrace, at_least: int) -> LinkTrace:
 
 
 def cut_link(link: LinkTrace, start: int, stop: int) -> LinkTrace:
-    """What the link lets through between two times of its period, in ns, as a link that repeats that.
+    """Return the link cut to the interval between two times of its period, in ns, and repeated.
 
     The name stays. Raises UserError where nothing is let through there, ValueError for times outside of the period.
     """
     if not 0 <= start < stop <= link.period:
-        raise ValueError(f"from {start} to {stop} ns is no part of a period of {link.period} ns")
+        raise ValueError(f"from {start} to {stop} ns is not within a period of {link.period} ns")
     if (start, stop) == (0, link.period):
         return link
     if link.kind == "opportunities":
@@ -118,6 +118,6 @@ def cut_link(link: LinkTrace, start: int, stop: int) -> LinkTrace:
         carries = bool(rates.any())
     if not carries:
         raise UserError(
-            f"{link.name}: nothing is let through from {start / SECOND:g} s to {stop / SECOND:g} s; use --split none"
+            f"{link.name}: nothing is delivered from {start / SECOND:g} s to {stop / SECOND:g} s; use --split none"
         )
     return make_link(link.name, link.kind, times, stop - start, rates)

@@ -18,7 +18,7 @@ FORMATS = ("mahimahi", "csv", "bitrate-log")
 
 
 def load_link(spec: str | os.PathLike[str], *, format: str | None = None) -> LinkTrace:
-    """The link in a file, or the one that a generator specification describes.
+    """Return the link in a file, or the one that a generator specification describes.
 
     `spec` is a path, plain or compressed by gzip, xz or zstd, or that of a file within a zip archive
     (`dataset.zip/folder/file.csv`), or a text such as `constant:rate=12` (see `vulcan_traces.links.generator_spec`); a

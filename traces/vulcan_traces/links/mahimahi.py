@@ -17,7 +17,7 @@ _ALLOWED = b"0123456789 \t\r\n"
 
 
 def looks_like_mahimahi(text: Text) -> bool:
-    """Whether the first lines are whole numbers, one a line."""
+    """Check whether the first lines are whole numbers, one a line."""
     return text.is_text and all(line.isdigit() for line in text.first_lines)
 
 

@@ -41,7 +41,7 @@ class Columns:
 
 
 def looks_like_rate_table(text: Text) -> bool:
-    """Whether the first line is a header that names the unit of one time and one rate."""
+    """Check whether the first line is a header that names the unit of one time and one rate."""
     return text.is_text and _of_units([_unit(name) for name in _fields(text.first_lines[0])]) is not None
 
 
@@ -119,7 +119,7 @@ def _fields(line: bytes) -> list[str]:
 
 
 def _unit(name: str) -> str:
-    """The unit that a column's name ends with; empty where it names none."""
+    """Return the unit that a column's name ends with; empty where it names none."""
     spelled = _PER_SECOND.sub(lambda match: f"{match[1]}bps", name)
     words: list[str] = [_SPELLED.get(word, word) for word in _WORD.findall(spelled)]
     return words[-1] if words and words[-1] in TIME_UNITS | RATE_UNITS else ""

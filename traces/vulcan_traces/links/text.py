@@ -17,9 +17,16 @@ _LINES_LOOKED_AT = 1000
 _CONTROL = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]")
 _UTF8_MARK = b"\xef\xbb\xbf"
 _DAMAGED = (
-    OSError, EOFError, ValueError, RuntimeError, MemoryError, zlib.error, lzma.LZMAError, zipfile.BadZipFile,
-)  # fmt: skip
-"""What `zipfile` raises for archives that are damaged, locked, or packed in a way that it does not know."""
+    OSError,
+    EOFError,
+    ValueError,
+    RuntimeError,
+    MemoryError,
+    zlib.error,
+    lzma.LZMAError,
+    zipfile.BadZipFile,
+)
+"""Exceptions of `zipfile` for damaged, encrypted or unsupported archives."""
 
 
 @dataclass(frozen=True)
@@ -37,16 +44,16 @@ class Text:
 
     @cached_property
     def is_text(self) -> bool:
-        """Whether the first lines are there and have no control characters."""
+        """True if the first lines are there and have no control characters."""
         return bool(self.first_lines) and not any(_CONTROL.search(line) for line in self.first_lines)
 
     def malformed(self, line: int, why: str) -> UserError:
-        """The error for a bad line, numbered from 1."""
+        """Return the error for a bad line, numbered from 1."""
         return UserError(f"{self.path}, line {line}: {why}")
 
 
 def read_text(path: Path) -> Text:
-    """The content of a file, or of one within a zip archive. Raises UserError where there is none."""
+    """Return the content of a file, or of one within a zip archive. Raises UserError where there is none."""
     archive = next((parent for parent in path.parents if parent.suffix == ".zip" and parent.is_file()), None)
     if archive is None:
         Source(path).check()

@@ -18,7 +18,7 @@ from vulcan_traces.memory.workloads import KINDS, parse_workload
 from vulcan_traces.storage.array_store import Array, ArrayStore
 
 FORMAT_VERSION = 1
-"""Part of every digest: to be raised when what is made of a file, or what is kept on disk, changes."""
+"""Version in every digest: raise it when the decoding of a file or the cached format changes."""
 
 PAGE_SIZES = tuple(2**bits for bits in range(8, 31))
 
@@ -85,9 +85,13 @@ def _counts(name: str, digest: str, meta: Mapping[str, Any], arrays: Mapping[str
     if [arrays[array].ndim for array in ("loads", "stores", "arrivals")] != [2, 2, 1]:
         return None
     return PageCounts(
-        name, digest, int(meta["page_size"]), **arrays,
-        overlap=float(meta["overlap"]), compute=float(meta["compute"]),
-    )  # fmt: skip
+        name,
+        digest,
+        int(meta["page_size"]),
+        **arrays,
+        overlap=float(meta["overlap"]),
+        compute=float(meta["compute"]),
+    )
 
 
 _STORE = ArrayStore(

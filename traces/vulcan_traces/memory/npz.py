@@ -26,7 +26,7 @@ MAX_CELLS = 2**27
 """Intervals times pages: both counts of all of them take a GiB."""
 
 OVERLAP, COMPUTE = 4.0, 10.0
-"""What is assumed of a program of which only the counts are known: see `PageCounts`."""
+"""Assumptions about a program of which only the counts are known: see `PageCounts`."""
 
 
 def read_page_counts(path: Path, digest: str, page_size: int) -> PageCounts:
@@ -61,8 +61,22 @@ def _columns(path: Path) -> list[NDArray[np.int64]]:
         raise UserError(f"no page counts at {path}: there is no such file") from None
     except IsADirectoryError:
         raise UserError(f"{path} is a directory; name a file of page counts") from None
-    except (OSError, EOFError, KeyError, TypeError, ValueError, SyntaxError, RuntimeError, MemoryError, OverflowError,
-            struct.error, tokenize.TokenError, zlib.error, lzma.LZMAError, zipfile.BadZipFile) as error:  # fmt: skip
+    except (
+        OSError,
+        EOFError,
+        KeyError,
+        TypeError,
+        ValueError,
+        SyntaxError,
+        RuntimeError,
+        MemoryError,
+        OverflowError,
+        struct.error,
+        tokenize.TokenError,
+        zlib.error,
+        lzma.LZMAError,
+        zipfile.BadZipFile,
+    ) as error:
         raise UserError(f"{path}: not an .npz file of page counts: {error}") from error
     return [_whole(path, name, given[name], len(given["epoch"])) for name in COLUMNS]
 

@@ -58,7 +58,7 @@ class Kind:
 
 
 @dataclass(frozen=True, slots=True)
-class Workload:
+class MemoryWorkload:
     """Complete specification: `values` has every key of the kind, given or by default."""
 
     kind: str
@@ -82,12 +82,16 @@ class Workload:
         order = recorder.order[: recorder.at[SEEN]]
         made = in_order_of_first_touch(recorder.loads, recorder.stores, order)
         return PageCounts(
-            self.name, digest, page_size, *made,
-            overlap=number(self.values, "overlap"), compute=number(self.values, "compute"),
-        )  # fmt: skip
+            self.name,
+            digest,
+            page_size,
+            *made,
+            overlap=number(self.values, "overlap"),
+            compute=number(self.values, "compute"),
+        )
 
 
-def parse_workload(text: str) -> Workload:
+def parse_workload(text: str) -> MemoryWorkload:
     """Raises UserError for an unknown kind or key and for a value that makes no sense."""
     kind = parse_kind(text, KINDS, "memory workload")
     found = KINDS[kind]
@@ -99,7 +103,7 @@ def parse_workload(text: str) -> Workload:
     }
     parsed = parse_keys(text, keys)
     _check_together(text, parsed.values)
-    return Workload(kind, parsed.name, parsed.values)
+    return MemoryWorkload(kind, parsed.name, parsed.values)
 
 
 def _check_together(text: str, values: Values) -> None:
@@ -156,9 +160,17 @@ def _ycsb(values: Values, page_size: int, new: Callable[[int], Recorder]) -> Rec
     at_records = -(-most_nodes(most) * NODE // page_size) * page_size
     recorder = new(at_records + most_nodes(most) * 31 * record_size)
     run_ycsb(
-        recorder, new_tree(most), records, record_size, number(values, "theta"), np.array(mix),
-        whole(values, "longest_scan"), whole(values, "operations_a_shift"), number(values, "shift"), at_records,
-    )  # fmt: skip
+        recorder,
+        new_tree(most),
+        records,
+        record_size,
+        number(values, "theta"),
+        np.array(mix),
+        whole(values, "longest_scan"),
+        whole(values, "operations_a_shift"),
+        number(values, "shift"),
+        at_records,
+    )
     return recorder
 
 
@@ -244,7 +256,7 @@ _VALIDATION = (
     "gups:name=gups-slow-moves,seed=11,hot_pages=1600,hot_share=0.8,updates_a_move=4000000",
     "betweenness:name=betweenness-uniform,seed=12,graph=uniform,scale=16",
     "ycsb:name=ycsb-a,seed=13,mix=a,theta=0.9",
-    # nothing is hot: what moves, moves in vain
+    # nothing is hot: every move is wasted
     "stream:name=stream,seed=14,pages=6000",
 )
 _TEST = (

@@ -54,5 +54,5 @@ def read_records(source: Source, record: np.dtype[np.void], convert: Convert, wh
 
 
 def head_records(source: Source, record: np.dtype[np.void]) -> Records:
-    """The whole records within the head of the file."""
+    """Return the whole records within the head of the file."""
     return np.frombuffer(source.head, record, len(source.head) // record.itemsize)

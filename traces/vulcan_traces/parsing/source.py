@@ -63,7 +63,7 @@ class Source:
 
     @property
     def is_whole(self) -> bool:
-        """Whether the head is all there is."""
+        """True if the head is all there is."""
         return len(self.head) < _HEAD
 
     @cached_property
@@ -76,11 +76,11 @@ class Source:
 
     @cached_property
     def is_text(self) -> bool:
-        """Whether the first lines are there and have no control characters."""
+        """True if the first lines are there and have no control characters."""
         return bool(self.first_lines) and not any(_CONTROL.search(line) for line in self.first_lines)
 
     def sha256(self) -> str:
-        """The digest of the file's bytes as they lie on disk, in hex."""
+        """Return the digest of the file's bytes on disk, in hex."""
         try:
             with self.path.open("rb") as file:
                 return hashlib.file_digest(file, "sha256").hexdigest()
@@ -88,7 +88,7 @@ class Source:
             raise UserError(f"{self.path}: cannot be read: {error.strerror or error}") from error
 
     def malformed(self, kind: str, number: int, why: str) -> UserError:
-        """The error for a bad line or record, numbered from 1."""
+        """Return the error for a bad line or record, numbered from 1."""
         return UserError(f"{self.path}, {kind} {number}: {why}")
 
     def line_blocks(self) -> Iterator[tuple[int, bytes]]:
@@ -128,7 +128,7 @@ _MAX_ZSTD_WINDOW = 2**31
 
 
 def decompressed(path: Path) -> Iterator[bytes]:
-    """The content of a plain, gzip, xz or zstd file (by magic bytes) in non-empty chunks of any length.
+    """Yield the content of a plain, gzip, xz or zstd file (by magic bytes) in non-empty chunks of any length.
 
     Raises UserError where the file cannot be read or is damaged.
     """

@@ -33,7 +33,7 @@ BLANKS = ""
 
 @dataclass(frozen=True, slots=True)
 class TextTable:
-    """How to read a delimited text. Each line has exactly the fields of `roles`.
+    """Format of a delimited text. Each line has exactly the fields of `roles`.
 
     `delimiter` is one ASCII character or BLANKS; double quotes may enclose a field unless it is BLANKS.
     `text_ids` has ids taken as text and hashed, else they are whole numbers. Times are divided by
@@ -74,7 +74,7 @@ def _parts(source: Source, table: TextTable) -> Iterator[RawRequests]:
 
 
 def _lines_through_header(block: bytes) -> int:
-    """How many lines there are up to and with the first that is not blank."""
+    """Return how many lines there are up to and with the first that is not blank."""
     lines = 0
     for line in block.splitlines():
         lines += 1
@@ -118,7 +118,7 @@ def _parse_block(source: Source, table: TextTable, first_line: int, block: bytes
 
 
 def _expand(requests: RawRequests, counts: np.ndarray) -> RawRequests:
-    """Each request as many times as counted, for consecutive ids."""
+    """Return each request as many times as counted, for consecutive ids."""
     ends = np.cumsum(counts)
     within = np.arange(counts.sum()) - np.repeat(ends - counts, counts)
     return RawRequests(
@@ -135,7 +135,8 @@ def _explanation(table: TextTable, why: int, line: bytes) -> str:
     expected = len(table.roles)
     return {
         kernels.WRONG_FIELD_COUNT: f"{expected} field{'s' if expected > 1 else ''} expected",
-        kernels.TIME_NOT_A_NUMBER: "the time is not a number",
+        kernels.TIME_NOT_A_NUMBER: "the time is not a number, nor a date with a time such as 2024-05-31T12:30:00Z "
+        "(to do without it, leave `time` out of the columns)",
         kernels.ID_MISSING: "the id is empty",
         kernels.ID_NOT_A_NUMBER: f"the id is not a whole number of 64 bits{table.hint}",
         kernels.SIZE_NOT_A_NUMBER: "the size is not a whole number",
@@ -148,6 +149,6 @@ def _explanation(table: TextTable, why: int, line: bytes) -> str:
 
 
 def abbreviated(line: bytes) -> str:
-    """The line in quotes for a message, cut to 60 characters."""
+    """Return the line in quotes for a message, cut to 60 characters."""
     text = line.decode("utf-8", "replace").strip()
     return repr(text if len(text) <= 60 else text[:57] + "...")

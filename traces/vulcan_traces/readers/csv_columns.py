@@ -3,12 +3,13 @@
 `columns` (see `vulcan_traces.parsing.column_spec`) says which column is what. Without it there must be a header row
 of which exactly one column has a usual name for the id, and at most one for the time and for the size. Ids
 are whole numbers or text, which is hashed to 64 bits; sizes are bytes of the request, 1 without such a
-column; times are seconds, the request's index without such a column.
+column; times are seconds or dates with a time of ISO 8601, the request's index without such a column.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import logging
+from collections.abc import Iterator, Mapping
 
 from vulcan.errors import UserError, did_you_mean
 from vulcan_traces.parsing.column_spec import DELIMITERS, ColumnSpec
@@ -16,6 +17,8 @@ from vulcan_traces.parsing.source import Source
 from vulcan_traces.parsing.text_table import Role, TextTable, abbreviated, read_table
 from vulcan_traces.raw_requests import RawRequests
 from vulcan_traces.readers.format import Format, all_integers
+
+_log = logging.getLogger(__name__)
 
 _USUAL_NAMES = {
     "time": {"time", "timestamp", "ts", "clock_time", "real_time"},
@@ -55,6 +58,13 @@ def read_csv(source: Source, spec: ColumnSpec | None = None) -> Iterator[RawRequ
     places = {what: _place(source, what, column, first) for what, column in spec.columns.items()}
     if len(set(places.values())) < len(places):
         raise UserError(f"{source.path}: the columns given name one column twice")
+    if not has_header and _looks_like_header(source, delimiter, places):
+        has_header = True
+        _log.warning(
+            "%s: its first line is taken as a header, and is no request (',header' in the columns says so)", source.path
+        )
+    if spec.ticks_per_second != 1.0 and "time" in places:
+        _refuse_unit_of_dates(source, delimiter, places["time"], int(has_header))
     roles = [Role.IGNORED] * len(first)
     for what, place in places.items():
         roles[place] = _ROLES[what]
@@ -73,7 +83,7 @@ def read_csv(source: Source, spec: ColumnSpec | None = None) -> Iterator[RawRequ
 
 
 def _fields(line: bytes, delimiter: str) -> list[str]:
-    """The fields of one line, without the quotes around them."""
+    """Return the fields of one line, without the quotes around them."""
     text = line.decode("utf-8", "replace")
     if not delimiter:
         return text.split()
@@ -112,7 +122,7 @@ def _usual_columns(source: Source, header: list[str]) -> dict[str, int | str]:
 
 
 def _place(source: Source, what: str, column: int | str, first: list[str]) -> int:
-    """The index, from 0, of a column given by number or name."""
+    """Return the index, from 0, of a column given by number or name."""
     if isinstance(column, int):
         if column > len(first):
             raise UserError(f"{source.path}: {what}={column}, but its first line has {len(first)} columns")
@@ -121,6 +131,32 @@ def _place(source: Source, what: str, column: int | str, first: list[str]) -> in
         has = "more than one column" if column in first else "no column"
         raise UserError(f"{source.path}: {has} is named {column!r} in its header{did_you_mean(column, first)}")
     return first.index(column)
+
+
+def _looks_like_header(source: Source, delimiter: str, places: Mapping[str, int]) -> bool:
+    """Check whether the time or the size of the first line is a name, and that of the second line none."""
+    if len(source.first_lines) < 2:
+        return False
+    first, second = (_fields(line, delimiter) for line in source.first_lines[:2])
+    if len(first) != len(second):
+        return False
+    return any(
+        is_name(first[places[what]]) and not is_name(second[places[what]])
+        for what in ("time", "size")
+        if what in places
+    )
+
+
+def is_name(field: str) -> bool:
+    """Check whether a field begins as a name does, and not as a number or a date."""
+    return field[:1].isalpha() or field[:1] in "_#"
+
+
+def _refuse_unit_of_dates(source: Source, delimiter: str, place: int, line: int) -> None:
+    for candidate in source.first_lines[line : line + 1]:
+        fields = _fields(candidate, delimiter)
+        if place < len(fields) and fields[place][4:5] == "-" and ":" in fields[place]:
+            raise UserError(f"{source.path}: its times are dates, which have no unit: leave out time-unit")
 
 
 def _first_id_is_text(source: Source, delimiter: str, place: int, line: int) -> bool:
@@ -132,7 +168,7 @@ def _first_id_is_text(source: Source, delimiter: str, place: int, line: int) -> 
 
 
 def _recognises(source: Source) -> bool:
-    """A header row that says what is what."""
+    """Return a header row that says what is what."""
     if not source.is_text or len(source.first_lines) < 2:
         return False
     try:

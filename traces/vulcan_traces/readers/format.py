@@ -27,7 +27,7 @@ class Format:
 
 
 def split_lines(source: Source, delimiter: str | None) -> list[list[str]]:
-    """The fields of the first lines, none where they are not text; None splits at runs of blanks."""
+    """Return the fields of the first lines, none where they are not text; None splits at runs of blanks."""
     if not source.is_text:
         return []
     return [
@@ -35,6 +35,10 @@ def split_lines(source: Source, delimiter: str | None) -> list[list[str]]:
     ]
 
 
+MAX_DIGITS = 40
+"""Digits of a number in a trace: more is damage, and `int` refuses some thousands."""
+
+
 def all_integers(fields: list[str]) -> bool:
-    """Whether each field is a whole number, in ASCII digits."""
-    return all(field.isascii() and field.removeprefix("-").isdigit() for field in fields)
+    """Check whether each field is a whole number, in ASCII digits."""
+    return all(len(field) <= MAX_DIGITS and field.isascii() and field.removeprefix("-").isdigit() for field in fields)

@@ -40,7 +40,7 @@ def _read(source: Source) -> Iterator[RawRequests]:
 
 
 def _requests(line: bytes) -> RawRequests | None:
-    """The requests of one line, None where it is malformed."""
+    """Return the requests of one line, None where it is malformed."""
     try:
         record = json.loads(line)
     except (ValueError, RecursionError):

@@ -2,7 +2,7 @@
 
 Packed little-endian records of 24 bytes: time u32 in seconds, object id u64, size u32 in bytes, and the
 request index of the object's next access i64 (-1 or 2^63 - 1: never). The id and the size are taken as they
-are, a size of 0 too (libCacheSim by default leaves such requests out). The next access is computed anew, for
+are, a size of 0 too (libCacheSim by default leaves such requests out). The next access is recomputed, for
 the file's own is stale in a trace that was cut or sampled; below -1 it shows that the file is not of this
 format.
 """
@@ -36,7 +36,7 @@ def _read(source: Source) -> Iterator[RawRequests]:
 
 
 def _recognises(source: Source) -> bool:
-    """Each next access lies ahead at a believable distance, and times do not go back."""
+    """Check that each next access lies ahead at a plausible distance, and that times do not go back."""
     if source.is_whole and len(source.head) % _RECORD.itemsize:
         return False
     records = head_records(source, _RECORD)

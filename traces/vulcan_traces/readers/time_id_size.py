@@ -1,5 +1,5 @@
-"""`time id size`, separated by blanks: webcachesim (github.com/dasebe/webcachesim), AdaptSize, and the
-samples of Tencent's block traces that come with 3L-Cache.
+"""`time id size`, separated by blanks, commas or semicolons: webcachesim (github.com/dasebe/webcachesim), AdaptSize,
+the samples of Tencent's block traces that come with 3L-Cache, and the plainest table there is.
 
 Times are seconds (or what the trace counts in, taken for seconds), ids whole numbers, sizes bytes of the
 request.
@@ -7,6 +7,7 @@ request.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from vulcan_traces.parsing.source import Source
@@ -14,19 +15,33 @@ from vulcan_traces.parsing.text_table import BLANKS, Role, TextTable, read_table
 from vulcan_traces.raw_requests import RawRequests
 from vulcan_traces.readers.format import Format, all_integers, split_lines
 
-_TABLE = TextTable((Role.TIME, Role.ID, Role.SIZE), BLANKS)
+_DELIMITERS = (BLANKS, ",", ";")
+_TIME = re.compile(r"\d+(\.\d+)?\Z", re.ASCII)
+_SIZE = re.compile(r"0*[1-9]\d*(\.0+)?\Z", re.ASCII)
+
+
+def _delimiter(source: Source) -> str:
+    return next((sign for sign in _DELIMITERS if sign and source.first_lines and sign in _first(source)), BLANKS)
+
+
+def _first(source: Source) -> str:
+    return source.first_lines[0].decode("utf-8", "replace")
 
 
 def _read(source: Source) -> Iterator[RawRequests]:
-    return read_table(source, _TABLE)
+    return read_table(source, TextTable((Role.TIME, Role.ID, Role.SIZE), _delimiter(source)))
 
 
 def _recognises(source: Source) -> bool:
     """Three numbers, the first never falling and the last positive."""
-    lines = split_lines(source, None)
-    if not lines or not all(len(line) == 3 and all_integers(line) and int(line[2]) > 0 for line in lines):
+    if not source.first_lines:
         return False
-    times = [int(line[0]) for line in lines]
+    lines = split_lines(source, _delimiter(source) or None)
+    if not lines or not all(
+        len(line) == 3 and _TIME.match(line[0]) and all_integers([line[1]]) and _SIZE.match(line[2]) for line in lines
+    ):
+        return False
+    times = [float(line[0]) for line in lines]
     return times == sorted(times)
 
 

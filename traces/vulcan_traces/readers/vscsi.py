@@ -48,7 +48,7 @@ _LOOKED_AT = 100
 
 
 def _version(source: Source, records: int) -> int:
-    """The version that the first records have: 1 or 2, or 0 where they are of neither."""
+    """Return the version that the first records have: 1 or 2, or 0 where they are of neither."""
     for version, record in ((2, _VERSION_2), (1, _VERSION_1)):
         first = head_records(source, record)[:records]
         if len(first) and np.all(first["ver"] >> 8 == version):

@@ -51,7 +51,7 @@ EMBEDDED_SPOT: Mapping[str, tuple[str, ...]] = {
     "validation": tuple(_spec(name, 200 + i) for i, name in enumerate(_SEARCHED)),
     "test": tuple(_spec(name, 300 + i) for i, name in enumerate(_SPELLS)),
 }
-"""By split. The test has, beside other draws of the four environments of the search, four that it never saw."""
+"""By split. The test has, alongside other draws of the four environments of the search, four that it never saw."""
 
 _REGIONS = (
     ("east-1a", "east-1c"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import lzma
 import re
 import tarfile
 import zlib
@@ -55,7 +56,7 @@ def _archived(archive: Path, folder: str) -> dict[str, bytes]:
     try:
         known = archive.stat()
         members = _members(archive, known.st_mtime_ns, known.st_size)
-    except (OSError, tarfile.TarError, EOFError, zlib.error) as error:
+    except (OSError, tarfile.TarError, EOFError, zlib.error, lzma.LZMAError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else error
         raise UserError(f"{archive}: cannot be read: {reason}") from error
     found = {

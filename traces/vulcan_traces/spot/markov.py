@@ -41,7 +41,7 @@ Spells = npt.NDArray[np.int64]
 
 
 def generate_markov(spec: str) -> SpotTrace:
-    """The trace that a specification describes. Raises UserError for an unknown key and a value out of range."""
+    """Return the trace that a specification describes. Raises UserError for an unknown key and a value out of range."""
     parsed = parse_keys(spec, KEYS)
     values = parsed.values
     gap, hours = whole(values, "gap"), number(values, "hours")

@@ -4,7 +4,7 @@
 
 The two use opposite signs. In github.com/skypilot-org/spot-traces a number is how many VMs could be had; in the windows
 that come with the simulator (which carry a key `generator`) 1 says that the VM was preempted. Prices that a file may
-have beside `data` are not read: a job's prices are the evaluator's.
+have alongside `data` are not read: a job's prices are the evaluator's.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ MAX_GAP = 86_400
 MEANINGS: tuple[Meaning, ...] = ("available", "preempted")
 
 
-def read_spot(text: bytes, name: str, place: str, meaning: Meaning | None = None, nodes: int = 1) -> SpotTrace:
-    """The trace in a file's content; `place` is what errors name.
+def read_spot(text: bytes, name: str, origin: str, meaning: Meaning | None = None, nodes: int = 1) -> SpotTrace:
+    """Return the trace in a file's content; `origin` is what errors name.
 
     `meaning` says what the numbers count, VMs that are available or that were preempted; without it a file with a key
     `generator` is taken for the latter. Where they count available VMs, `nodes` of them are needed at a time. Raises
@@ -35,17 +35,19 @@ def read_spot(text: bytes, name: str, place: str, meaning: Meaning | None = None
     try:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise UserError(f"{place}: not JSON: {error}") from error
+        raise UserError(f"{origin}: not JSON: {error}") from error
     if not isinstance(document, dict) or not isinstance(document.get("metadata"), dict):
-        raise UserError(f"{place}: not a spot trace: an object with `metadata` and `data` is needed")
+        raise UserError(f"{origin}: not a spot trace: an object with `metadata` and `data` is needed")
     gap = document["metadata"].get("gap_seconds")
     if not isinstance(gap, int | float) or isinstance(gap, bool) or not 1 <= gap <= MAX_GAP or gap % 1:
-        raise UserError(f"{place}: metadata.gap_seconds is {gap!r}, and should be a whole number from 1 to {MAX_GAP:,}")
-    counts = _counts(document.get("data"), place)
+        raise UserError(
+            f"{origin}: metadata.gap_seconds is {gap!r}, and should be a whole number from 1 to {MAX_GAP:,}"
+        )
+    counts = _counts(document.get("data"), origin)
     meaning = meaning or ("preempted" if "generator" in document else "available")
     if meaning == "preempted":
         if counts.max() > 1:
-            raise UserError(f"{place}: data has {counts.max()}; where 1 says preempted, only 0 and 1 may occur")
+            raise UserError(f"{origin}: data has {counts.max()}; where 1 says preempted, only 0 and 1 may occur")
         available = counts == 0
     else:
         available = counts >= nodes
@@ -53,10 +55,10 @@ def read_spot(text: bytes, name: str, place: str, meaning: Meaning | None = None
     return SpotTrace(name, int(gap), available.astype(np.uint8), start if isinstance(start, int) else None)
 
 
-def _counts(data: Any, place: str) -> npt.NDArray[np.int64]:
+def _counts(data: Any, origin: str) -> npt.NDArray[np.int64]:
     if not isinstance(data, list) or not data:
-        raise UserError(f"{place}: `data` should be a list of counts, and is {'empty' if data == [] else 'none'}")
+        raise UserError(f"{origin}: `data` should be a list of counts, and is {'empty' if data == [] else 'none'}")
     for tick, count in enumerate(data):
         if not isinstance(count, int) or not 0 <= count < 2**31:
-            raise UserError(f"{place}: data[{tick}] is {count!r}, and should be a count of VMs")
+            raise UserError(f"{origin}: data[{tick}] is {count!r}, and should be a count of VMs")
     return np.asarray(data, dtype=np.int64)

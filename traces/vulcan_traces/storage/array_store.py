@@ -126,7 +126,7 @@ class ArrayStore(Generic[Kept]):
                 shutil.rmtree(aside, ignore_errors=True)
 
     def _open(self, entry: Path, name: str, digest: str) -> Kept | None:
-        """What is in a folder, None where anything about it is not as it was written."""
+        """Load an entry; None if anything in it differs from what was written."""
         try:
             meta = json.loads((entry / _META).read_text(encoding="utf-8"))
             arrays: dict[str, Array] = {

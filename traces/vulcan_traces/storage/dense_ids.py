@@ -40,14 +40,14 @@ class DenseIds:
         return objects
 
     def _make_room(self, more: int) -> None:
-        """For so many further keys; then at most half of the table is in use."""
+        """For this many further keys; then at most half of the table is in use."""
         from vulcan_traces.kernels import numbering
 
         room = len(self._known)
         while self.count + more > room:
             room *= 2
         if room > len(self._known):
-            known = np.empty(room, np.uint64)  # what is not used of it takes no memory
+            known = np.empty(room, np.uint64)  # unused parts take no memory
             known[: self.count] = self.keys
             self._known = known
             self._table = np.zeros(0, np.uint32)  # let go before the larger one is made

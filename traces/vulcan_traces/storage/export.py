@@ -48,7 +48,7 @@ def requests_of(trace: Trace) -> Requests:
 
 
 def sampled_requests(trace: Trace, rate: float, seed: int = 0) -> Requests:
-    """The requests for a part `rate` of the objects, chosen by a hash of their keys and of the seed.
+    """Return the requests for a part `rate` of the objects, chosen by a hash of their keys and of the seed.
 
     With one seed, the objects of a lower rate are all among those of a higher one. (Spatial sampling: Waldspurger et
     al., Efficient MRC Construction with SHARDS, FAST 2015.) Raises UserError for a rate that is not above 0 and at most
@@ -101,7 +101,7 @@ def write_requests(requests: Requests, path: Path, *, to: str | None = None, rep
 
 @contextmanager
 def _compressed(plain: BinaryIO, compression: str) -> Iterator[Any]:
-    """What to write to, for it to arrive compressed. The same bytes give the same file: gzip is told no time."""
+    """Return a writer that compresses. The output is deterministic: gzip stores no time."""
     if compression == ".gz":
         with gzip.GzipFile("", "wb", fileobj=plain, mtime=0) as file:
             yield file
@@ -141,7 +141,7 @@ def _lines(requests: Requests) -> Iterator[bytes]:
 
 
 def _mixed(keys: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    """A hash of each key: the finaliser of splitmix64 (Steele, Lea and Flood, OOPSLA 2014)."""
+    """Return a hash of each key: the finaliser of splitmix64 (Steele, Lea and Flood, OOPSLA 2014)."""
     z = keys + np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -177,7 +177,7 @@ def new_file(path: Path, *, replace: bool) -> Iterator[Path]:
 
 
 def _umask() -> int:
-    """The process's; it can only be read by setting it."""
+    """Return the process's; it can only be read by setting it."""
     mask = os.umask(0o077)
     os.umask(mask)
     return mask

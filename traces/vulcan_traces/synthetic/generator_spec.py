@@ -8,7 +8,7 @@
                once_share
     drift      Zipf popularity whose hot set moves             objects, alpha, period, churn
 
-Every kind also takes `requests`, `seed`, `rate` (requests a second of the Poisson clock), `name` (a label, no
+Every kind also takes `requests`, `seed`, `rate` (requests per second of the Poisson clock), `name` (a label, no
 part of the content) and the sizes of objects: `sizes` = unit, lognormal or pareto; `size_median` and
 `size_sigma` of the logarithm (lognormal); `size_min` and `size_shape` (pareto); `size_max`;
 `size_correlation` in [-1, 1] with popularity, where a negative one makes popular objects small. Sizes count
@@ -63,7 +63,7 @@ class Generator:
         return canonical(self.kind, _VERSION, self.values)
 
     def generate(self) -> RawRequests:
-        """The requests: the same for the same specification."""
+        """Return the requests: the same for the same specification."""
         order, sizes, clock = (
             np.random.Generator(np.random.PCG64(stream))
             for stream in np.random.SeedSequence(whole(self.values, "seed")).spawn(3)
@@ -75,7 +75,7 @@ class Generator:
 
 
 def is_generator_spec(text: str) -> bool:
-    """Whether the text has the form of a specification, be its kind known or not."""
+    """Check whether the text has the form of a specification, be its kind known or not."""
     return is_specification(text, GENERATORS)
 
 
@@ -190,4 +190,4 @@ GENERATORS: dict[str, tuple[dict[str, Key], Draw]] = {
     ),
     "drift": (_ALPHA | {"period": Key(1000, 1, _MAX_REQUESTS), "churn": Key(0.01, 0, 1)}, _drift),
 }
-"""The keys that each kind has beside the common ones, and how it draws the order of requests."""
+"""The keys that each kind has alongside the common ones, and how it draws the order of requests."""

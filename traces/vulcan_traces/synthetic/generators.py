@@ -15,7 +15,7 @@ Objects = npt.NDArray[np.int64]
 
 
 def zipf_probabilities(objects: int, alpha: float) -> npt.NDArray[np.float64]:
-    """The independent reference model of Breslau et al. (INFOCOM 1999): the i-th most popular has 1 /
+    """Return the independent reference model of Breslau et al. (INFOCOM 1999): the i-th most popular has 1 /
     i^alpha.
 
     Shape (objects,), falling, adds up to 1. `alpha` 0 is the uniform distribution.
@@ -32,7 +32,7 @@ def zipf_ranks(rng: np.random.Generator, requests: int, objects: int, alpha: flo
 
 
 def loop(requests: int, objects: int) -> Objects:
-    """The same objects in the same order, over and over: what LRU is worst at."""
+    """Return the same objects in the same order, over and over: what LRU is worst at."""
     return np.arange(requests, dtype=np.int64) % objects
 
 
@@ -46,7 +46,7 @@ def scans(rng: np.random.Generator, requests: int, objects: int, length: int) ->
 def drifting_ranks(
     rng: np.random.Generator, requests: int, objects: int, *, alpha: float, period: int, churn: float
 ) -> Objects:
-    """Zipf popularity whose holders change: every `period` requests a share `churn` of the ranks, drawn anew
+    """Zipf popularity whose holders change: every `period` requests a share `churn` of the ranks, redrawn
     each time, exchange their objects among each other."""
     ranks = zipf_ranks(rng, requests, objects, alpha)
     holder = np.arange(objects)
@@ -91,7 +91,7 @@ def burst_kinds(
 
 
 def arrival_times(rng: np.random.Generator, requests: int, rate: float) -> npt.NDArray[np.float64]:
-    """Seconds of Poisson arrivals at `rate` requests a second, shape (requests,)."""
+    """Seconds of Poisson arrivals at `rate` requests per second, shape (requests,)."""
     return np.cumsum(rng.standard_exponential(requests)) / rate
 
 
@@ -125,7 +125,7 @@ def normal_scores(
     copula).
 
     `correlation` in [-1, 1] is that of the score with the normal score of the popularity; below 0 popular
-    objects tend to have low scores. Equally popular objects are told apart at random.
+    objects tend to have low scores. Equally popular objects are distinguished at random.
     """
     objects = len(request_counts)
     normal = np.sort(rng.standard_normal(objects))

@@ -38,13 +38,13 @@ class Parsed:
 
 
 def is_specification(text: str, kinds: Collection[str]) -> bool:
-    """Whether the text has the form of a specification, be its kind known or not."""
+    """Check whether the text has the form of a specification, be its kind known or not."""
     match = _SPEC.match(text)
     return match is not None and (match["kind"] in kinds or "=" in match["rest"])
 
 
 def parse_kind(text: str, kinds: Collection[str], what: str = "generator") -> str:
-    """The kind that a specification names. Raises UserError where there is none such."""
+    """Return the kind that a specification names. Raises UserError where there is none such."""
     kind = text.partition(":")[0]
     if kind not in kinds:
         raise UserError(f"{text}: no {what} {kind!r}{did_you_mean(kind, kinds)} (known: {', '.join(kinds)})")
@@ -95,14 +95,14 @@ def canonical(kind: str, version: int, values: Values) -> str:
 
 
 def whole(values: Values, key: str) -> int:
-    """The value of a key whose default is a whole number."""
+    """Return the value of a key whose default is a whole number."""
     value = values[key]
     assert isinstance(value, int)
     return value
 
 
 def number(values: Values, key: str) -> float:
-    """The value of a key whose default is a number."""
+    """Return the value of a key whose default is a number."""
     value = values[key]
     assert not isinstance(value, str)
     return float(value)

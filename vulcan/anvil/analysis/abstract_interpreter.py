@@ -8,6 +8,8 @@ earlier part cannot affect the result.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from vulcan.anvil import ir
@@ -21,8 +23,9 @@ from vulcan.anvil.analysis.facts import (
     State,
     join,
     meet,
+    widened,
 )
-from vulcan.anvil.analysis.intervals import ANYTHING, OPERATION_BOUNDS, TRUTH, Interval, point
+from vulcan.anvil.analysis.intervals import ANYTHING, OPERATION_BOUNDS, TRUTH, Interval, declared_bounds, point
 from vulcan.anvil.semantics import MAX
 from vulcan.task import Signature
 
@@ -49,6 +52,15 @@ class Values(Conditions):
             case ir.Number() | ir.Parameter():
                 return AbstractValue(self.shared.bounds.of(e, {}))
             case ir.Read() | ir.Statistic() | ir.Query():
+                return AbstractValue(self.shared.bounds.of(e, {}), depends=frozenset((e,)))
+            case ir.Cell(name) if name in state.names:
+                return state.names[name]
+            case ir.Cell():
+                return AbstractValue(self.shared.bounds.of(e, {}), depends=frozenset((e,)))
+            case ir.Element(name, index):
+                depends = self.value(index, state).depends | {ir.Cell(name)}
+                return AbstractValue(self.shared.bounds.of(e, {}), depends=depends)
+            case ir.Draw():
                 return AbstractValue(self.shared.bounds.of(e, {}), depends=frozenset((e,)))
             case ir.Occurrences(statistic, value):
                 depends = self.value(value, state).depends | {statistic}
@@ -192,8 +204,72 @@ def follow(
     The parameters have their values, or any value if `any_parameters`. With `keep_values` the result includes the
     bounds of every expression.
     """
-    shared = Shared(program, signature, any_parameters)
+    shared = _begin(program, signature, any_parameters)
+    if program.handlers:
+        shared.bounds.state = state_bounds(program, signature, any_parameters)
     shared.findings.values = {} if keep_values else None
+    for handler in program.handlers:
+        shared.walk(handler, {})
+    for entry in program.entries:
+        shared.findings.results[entry.name] = shared.walk(entry, {})
+    shared.findings.result = shared.findings.results[program.entry.name]
+    return shared.findings
+
+
+def state_bounds(program: ir.Module, signature: Signature, any_parameters: bool = False) -> Mapping[str, Interval]:
+    """Return bounds of each register, field and element of an array that hold at any time, whatever events happen.
+
+    They are proved by induction: they contain the initial values, and whatever a handler writes where they hold before
+    it. Without handlers nothing is known: the program may be a part of one that has them.
+    """
+    if not program.handlers:
+        return declared_bounds(program, signature).state
+    parameters = _begin(program, signature, any_parameters).bounds.parameters
+    first = {
+        v.name: parameters[v.initial.name] if isinstance(v.initial, ir.Parameter) else point(v.initial.value)
+        for v in program.variables
+    }
+
+    def after(bounds: Mapping[str, Interval]) -> dict[str, Interval]:
+        """Return bounds of the state that is initial, or was written where it was within these bounds."""
+        shared = _begin(program, signature, any_parameters)
+        shared.bounds.state = bounds
+        for handler in program.handlers:
+            shared.walk(handler, {})
+        stored = shared.findings.stored
+        return {name: known | stored.get(name, known) for name, known in first.items()}
+
+    thresholds = _thresholds(program, signature)
+    bounds, turn = first, 0
+    while True:
+        turn += 1
+        joined = {name: bounds[name] | known for name, known in after(bounds).items()}
+        if joined == bounds:
+            break
+        bounds = {
+            name: _to_threshold(known, thresholds) if turn < _MAX_TURNS else widened(bounds[name], known)
+            for name, known in joined.items()
+        }
+    return bounds
+
+
+def _thresholds(program: ir.Module, signature: Signature) -> list[float]:
+    """Return the numbers that bounds of state are widened to, in order: those that a handler may limit it to."""
+    held = {e.value for f in program.functions for e in ir.expressions(f.body) if isinstance(e, ir.Number)}
+    declared = {bound for _, feature in signature.features() for bound in (feature.low, feature.high)}
+    known = held | declared | {value for _, value in program.parameters}
+    return sorted({0.0, 1.0, -MAX, MAX} | known | {-value for value in known})
+
+
+def _to_threshold(bounds: Interval, thresholds: list[float]) -> Interval:
+    """Return the bounds, widened to the nearest thresholds."""
+    low = thresholds[bisect_right(thresholds, bounds.low) - 1]
+    high = thresholds[bisect_left(thresholds, bounds.high)]
+    return Interval(low, high, bounds.whole and abs(low) < MAX > abs(high))
+
+
+def _begin(program: ir.Module, signature: Signature, any_parameters: bool) -> Shared:
+    shared = Shared(program, signature, any_parameters)
 
     def walk(function: ir.Function, names: dict[str, AbstractValue]) -> AbstractValue:
         walked = _Function(shared)
@@ -201,10 +277,7 @@ def follow(
         return walked.result or UNKNOWN  # a function without a result is never called
 
     shared.walk = walk
-    for entry in program.entries:
-        shared.findings.results[entry.name] = walk(entry, {})
-    shared.findings.result = shared.findings.results[program.entry.name]
-    return shared.findings
+    return shared
 
 
 @dataclass
@@ -239,6 +312,19 @@ class _Function(Values):
                 known = self.value(value, state)
                 state = state.copy()
                 state.assign(name, AbstractValue(known.bounds, known.nonzero, known.depends | self.control), value)
+                return state
+            case ir.Store(name, value, index):
+                if index is not None:
+                    self.value(index, state)
+                known = self.value(value, state)
+                before = self.findings.stored.get(name, known.bounds)
+                self.findings.stored[name] = before | known.bounds
+                state = state.copy()
+                if index is not None:
+                    state.forget(name)
+                else:
+                    known = AbstractValue(known.bounds, known.nonzero, known.depends | self.control)
+                    state.assign(name, known, value)
                 return state
             case ir.Return(value):
                 known = self.value(value, state)

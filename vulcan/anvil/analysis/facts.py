@@ -16,8 +16,11 @@ from vulcan.anvil.analysis.intervals import ANYTHING, Bounds, Interval, declared
 from vulcan.anvil.semantics import MAX
 from vulcan.task import Signature
 
-Source = ir.Read | ir.Statistic | ir.Query | ir.Local
-"""A source that a value can depend on: an input of the function, or (in a helper) one of its arguments."""
+Source = ir.Read | ir.Statistic | ir.Query | ir.Local | ir.Cell | ir.Draw
+"""A source that a value can depend on: an input of the function, the state, or (in a helper) one of its arguments.
+
+An array is one source, a `Cell` of its name.
+"""
 
 MIN = math.nextafter(0.0, 1.0)
 
@@ -93,7 +96,8 @@ class Fact:
 class State:
     """Knowledge at one point: values of locals, facts about expressions, and the expression that each local equals.
 
-    `facts` and `meanings` hold until a local in them is assigned again.
+    Registers and fields that were written since the function began are locals too. `facts` and `meanings` hold until a
+    local in them is assigned again.
     """
 
     names: dict[str, AbstractValue] = field(default_factory=dict)
@@ -105,11 +109,15 @@ class State:
 
     def assign(self, name: str, known: AbstractValue, value: ir.Expression | None = None) -> None:
         """Assign a new value to the local, computed by `value`."""
-        self.facts = {e: fact for e, fact in self.facts.items() if name not in locals_of(e)}
-        self.meanings = {n: e for n, e in self.meanings.items() if n != name and name not in locals_of(e)}
+        self.forget(name)
         self.names[name] = known
         if value is not None and name not in locals_of(value):
             self.meanings[name] = value
+
+    def forget(self, name: str) -> None:
+        """Drop what was known of the local, or of the elements of the array."""
+        self.facts = {e: fact for e, fact in self.facts.items() if name not in locals_of(e)}
+        self.meanings = {n: e for n, e in self.meanings.items() if n != name and name not in locals_of(e)}
 
     def learn(self, expression: ir.Expression, bounds: Interval, nonzero: bool) -> bool:
         """Add a fact; return False where it contradicts another."""
@@ -134,14 +142,16 @@ class State:
         """Widen: move every bound that still changes so far out that it cannot change again."""
         names = {}
         for name, known in self.names.items():
-            before = earlier.names.get(name, known).bounds
-            bounds = Interval(
-                _lower(before.low, known.bounds.low), _upper(before.high, known.bounds.high), known.bounds.whole
-            )
-            bounds = bounds if abs(bounds.low) < MAX > abs(bounds.high) else Interval(bounds.low, bounds.high)
+            bounds = widened(earlier.names.get(name, known).bounds, known.bounds)
             names[name] = AbstractValue(bounds, known.nonzero, known.depends)
         facts = {e: fact for e, fact in self.facts.items() if earlier.facts.get(e) == fact}
         return State(names, facts, self.meanings)
+
+
+def widened(before: Interval, now: Interval) -> Interval:
+    """Return the bounds with every one that has changed moved so far out that it cannot change again."""
+    low, high = _lower(before.low, now.low), _upper(before.high, now.high)
+    return Interval(low, high, now.whole and abs(low) < MAX > abs(high))
 
 
 def _lower(before: float, now: float) -> float:
@@ -158,12 +168,12 @@ def join(a: State | None, b: State | None) -> State | None:
 
 
 def locals_of(expression: ir.Expression) -> frozenset[str]:
-    """Return the locals that the expression reads."""
+    """Return the locals and the state that the expression reads."""
     found: set[str] = set()
     pending = [expression]
     while pending:
         e = pending.pop()
-        if isinstance(e, ir.Local):
+        if isinstance(e, ir.Local | ir.Cell | ir.Element):
             found.add(e.name)
         pending.extend(ir.children(e))
     return frozenset(found)
@@ -185,7 +195,8 @@ class AnalysisResult:
 
     `result` is that of the main function, `results` those of each one that the task names; `doubts` are undefined
     operations, by their place, with the bounds of the operand; `outcomes` those of each condition; `reached` the
-    identities of statements; `values` the bounds of each expression by identity, over all evaluations, if requested.
+    identities of statements; `stored` the bounds of what was written to state; `values` those of each expression by
+    identity, over all evaluations, if requested.
     """
 
     result: AbstractValue | None = None
@@ -193,6 +204,7 @@ class AnalysisResult:
     outcomes: dict[Place, set[bool]] = field(default_factory=dict)
     doubts: dict[Place, Interval] = field(default_factory=dict)
     reached: set[int] = field(default_factory=set)
+    stored: dict[str, Interval] = field(default_factory=dict)
     values: dict[int, Interval] | None = None
 
 

@@ -52,6 +52,8 @@ _REPEATED = ("latest", "min", "max", "recent", "window_percentile")
 
 ANYTHING = Interval(-MAX, MAX)
 TRUTH = Interval(0.0, 1.0, True)
+SHARE = Interval(0.0, 1.0 - 2.0**-53)
+"""The bounds of a random number."""
 
 Environment = dict[str, Interval]
 Bound = Callable[..., Interval]
@@ -70,6 +72,8 @@ class Bounds:
     """Value of a feature's statistics before the first observation."""
     parameters: Mapping[str, Interval]
     helpers: Mapping[str, Interval]
+    state: Mapping[str, Interval]
+    """Bounds of each register, field and element of an array that hold at any time."""
 
     def of(self, expression: ir.Expression, environment: Environment) -> Interval:
         match expression:
@@ -93,6 +97,10 @@ class Bounds:
                 return self.of(then, environment) | self.of(otherwise, environment)
             case ir.Call(function, _):
                 return self.helpers[function]
+            case ir.Cell(name) | ir.Element(name):
+                return self.state[name]
+            case ir.Draw():
+                return SHARE
             case ir.Operate(operation, operands):
                 return OPERATION_BOUNDS[operation](*(self.of(o, environment) for o in operands))
 
@@ -115,7 +123,7 @@ class Bounds:
 
 
 def declared_bounds(program: ir.Module, signature: Signature) -> Bounds:
-    """Return the task's declared ranges and the program's parameters, for a walk over the program."""
+    """Return the task's declared ranges and the program's parameters, for a walk over the program; any state."""
     declared = dict(signature.features())
     ranges = {name: Interval(f.low, f.high, f.type != "float") for name, f in declared.items()}
     for history in (a for a in signature.arguments if isinstance(a, History)):
@@ -127,6 +135,7 @@ def declared_bounds(program: ir.Module, signature: Signature) -> Bounds:
         unknown={name: point(f.unknown) for name, f in declared.items()},
         parameters={name: point(value) for name, value in program.parameters},
         helpers={},
+        state={variable.name: ANYTHING for variable in program.variables},
     )
 
 
@@ -255,4 +264,5 @@ OPERATION_BOUNDS: dict[str, Bound] = {
     "atan": lambda _: Interval(-math.pi, math.pi),
     "sin": lambda _: Interval(-1.0, 1.0),
     "cos": lambda _: Interval(-1.0, 1.0),
+    "hash": lambda _, __: Interval(0.0, 2.0**53 - 1.0, True),
 }

@@ -75,6 +75,12 @@ def top(text: str, gives: float | None = None) -> Example:
     return Example(text, gives, "top")
 
 
+def stateful(result: str, gives: float, declared: str, handler: str = "") -> Example:
+    """Make an accepted example of a module that declares state in `class policy:` and may handle the event `touch`."""
+    handled = f"def on_touch(now, obj, pool, past):\n    {handler}\n" if handler else ""
+    return module(f"class policy:\n    {declared}\n{handled}{HEAD}    return {result}\n", gives)
+
+
 def no(text: str, rule: str, frame: Frame = "expression", shown: str = "") -> RejectedExample:
     """Make an example, by default of an expression, that the rule rejects."""
     return RejectedExample(text, rule, frame, shown)

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from vulcan.anvil import semantics as total
-from vulcan.anvil.grammar.examples import Example, RejectedExample, body, module, no, top
+from vulcan.anvil.grammar.examples import Example, RejectedExample, body, module, no, stateful, top
 from vulcan.anvil.grammar.limits import (
     LIMITS,
     MAX_CALL_DEPTH,
@@ -91,6 +91,13 @@ WARNINGS: dict[str, LintRule] = {
             Example("min(0, obj.size)"),
             Example("min(8, obj.size)"),
             "let the result depend on what the function is shown",
+        ),
+        LintRule(
+            "unused-state",
+            "a register, array or field is never read, or never written",
+            stateful("policy.best", 6.0, "best = 6"),
+            stateful("policy.best", 7.0, "best = 6", "policy.best = 7"),
+            "remove it, or use a parameter",
         ),
     )
 }
@@ -255,6 +262,22 @@ FUNCTIONS: dict[str, Operation] = {
 }
 
 
+RANDOM = "random"
+"""Name of the function that draws the run's next random number."""
+
+STATE_FUNCTIONS: dict[str, Operation] = {
+    "hash": _operation(
+        "hash", "hash(a, k)", 2, total.hash,
+        "a whole number from 0 to 2^53 - 1 that is a hash of a; another one for each k",
+        ("hash(obj.id, 1) % 16", total.hash(1.0, 1.0) % 16.0), ("hash(obj, 1)", "argument-use"),
+    ),
+}
+"""Functions that only tasks with events offer."""
+
+STATE_MODULE, STATE_IMPORTS = "vulcan.anvil", (RANDOM, *STATE_FUNCTIONS)
+"""Where CPython finds these functions, for a policy that is to run as it stands."""
+
+
 @dataclass(frozen=True, slots=True)
 class Constant:
     value: float
@@ -270,7 +293,9 @@ CONSTANT_ENTRIES: dict[str, Constant] = {
 CONSTANTS: dict[str, float] = {name: entry.value for name, entry in CONSTANT_ENTRIES.items()}
 
 OPERATIONS: dict[str, Operation] = {
-    operation.name: operation for table in (BINARY, UNARY, BOOLEAN, FUNCTIONS) for operation in table.values()
+    operation.name: operation
+    for table in (BINARY, UNARY, BOOLEAN, FUNCTIONS, STATE_FUNCTIONS)
+    for operation in table.values()
 }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 
 from vulcan.anvil.grammar.examples import HEAD, Example, RejectedExample, body, module, no
-from vulcan.task import Task
+from vulcan.task import StateLimits, Task
 
 MAX_SOURCE_BYTES = 16 * 1024
 MAX_TREE_NODES = 1_000
@@ -18,6 +18,8 @@ MAX_OPERATIONS = next(int(field.default) for field in fields(Task) if field.name
 MAX_KEPT_OF_ENTITY = 64
 MAX_KEPT_OF_SYSTEM = 4096
 """Observations that one statistic may look back on, of an entity and of the whole system."""
+MAX_REGISTERS, MAX_ELEMENTS, MAX_FIELDS = (getattr(StateLimits(), field.name) for field in fields(StateLimits))
+"""State of a policy, unless the task sets lower limits; elements are those of all arrays together."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,18 +8,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from vulcan.anvil.grammar.examples import HEAD, Example, Frame, RejectedExample, body, framed, module, no, top
-from vulcan.anvil.grammar.limits import LIMITS, MAX_KEPT_OF_ENTITY, MAX_KEPT_OF_SYSTEM
+from vulcan.anvil.grammar.examples import HEAD, Example, Frame, RejectedExample, body, framed, module, no, stateful, top
+from vulcan.anvil.grammar.limits import LIMITS, MAX_ELEMENTS, MAX_KEPT_OF_ENTITY, MAX_KEPT_OF_SYSTEM
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A reason to reject a program, with an example that breaks it, an accepted alternative, and a hint."""
+    """A reason to reject a program, with an example that breaks it, an accepted alternative, and a hint.
+
+    A rule about state is only ever broken in tasks with events.
+    """
 
     name: str
     violates: RejectedExample
     instead: Example
     hint: str
+    of_state: bool = False
 
 
 def _rule(name: str, violates: str, instead: Example, hint: str, frame: Frame = "expression", shown: str = "") -> Rule:
@@ -28,6 +32,10 @@ def _rule(name: str, violates: str, instead: Example, hint: str, frame: Frame = 
 
 def _limit(name: str, limit: str, hint: str) -> Rule:
     return Rule(name, LIMITS[limit].counterexample, LIMITS[limit].example, hint)
+
+
+def _state(name: str, violates: str, instead: Example, hint: str, frame: Frame = "expression") -> Rule:
+    return Rule(name, no(violates, name, frame), instead, hint, of_state=True)
 
 
 _CALLS_HELPER = f"def f(x):\n    return x + 1\n{HEAD}    return f(obj.size)\n"
@@ -138,6 +146,24 @@ RULES: dict[str, Rule] = {
             "end every path of a function with `return` and a number", "statements",
         ),
         _limit("operations", "operations", "use fewer or shorter loops, and call helpers less often"),
+        _state(
+            "state", "class policy:\n    best = 2 * 3", stateful("policy.best", 6.0, "best = 6"),
+            "declare state in `class policy:`, as `x = 0.5` or `a = [0.0] * 64`, and read it as `policy.x`", "top",
+        ),
+        _state(
+            "state-write", f"class policy:\n    best = 6\n{HEAD}    policy.best = 7\n    return 1\n",
+            stateful("policy.best", 7.0, "best = 6", "policy.best = 7"),
+            "write state in the handlers of events only; decisions and helpers read it", _MODULE,
+        ),
+        _state(
+            "random", "random()", stateful("policy.u < 1", 1.0, "u = 0", "policy.u = random()"),
+            "draw random numbers in the handlers of events, and write them to state that the decision reads",
+        ),
+        _state(
+            "state-limit", f"class policy:\n    a = [0] * {MAX_ELEMENTS + 1}",
+            stateful("policy.a[5]", 0.0, f"a = [0] * {MAX_ELEMENTS}"), "use fewer registers, fields and elements",
+            "top",
+        ),
     )
 }  # fmt: skip
 

@@ -8,10 +8,19 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from vulcan.anvil import ir
+from vulcan.anvil import semantics as total
 from vulcan.anvil.analysis import intervals
 from vulcan.anvil.analysis.intervals import Environment, Interval
 from vulcan.anvil.native.codegen_statistics import answer, occurrences
-from vulcan.anvil.native.llvm_builder import ENTRY_ARGUMENTS, Builder, Context, Memory, Operand, constant
+from vulcan.anvil.native.llvm_builder import (
+    ENTRY_ARGUMENTS,
+    Builder,
+    Context,
+    Memory,
+    Operand,
+    constant,
+    role_of_event,
+)
 
 Emit = Callable[..., str]
 
@@ -101,7 +110,7 @@ def _library(function: str) -> Emit:
 
 
 def _above(function: str, least: float) -> Emit:
-    """Return the codegen of a function that is 0 at and below `least`."""
+    """Return the codegen of a function that is 0 at and below `bound`."""
 
     def emit(w: Builder, a: Operand) -> str:
         result = w.intrinsic("sqrt", a[0]) if function == "sqrt" else w.libm(function, a[0])
@@ -146,11 +155,42 @@ EMIT: dict[str, Emit] = {
     "atan": _library("atan"),
     "sin": _library("sin"),
     "cos": _library("cos"),
+    "hash": lambda w, a, k: _hash(w, a[0], k[0]),
 }
+
+
+def _signed(word: int) -> int:
+    return word - (1 << 64) if word >= 1 << 63 else word
+
+
+def _mixed(w: Builder, word: str) -> str:
+    """Emit the output of splitmix64 whose state has become this word (`semantics.mix`)."""
+    for shift, factor in ((30, total.FIRST_FACTOR), (27, total.SECOND_FACTOR)):
+        word = w.let(f"xor i64 {word}, {w.let(f'lshr i64 {word}, {shift}')}")
+        word = w.let(f"mul i64 {word}, {_signed(factor)}")
+    return w.let(f"xor i64 {word}, {w.let(f'lshr i64 {word}, 31')}")
+
+
+def _next(w: Builder, word: str) -> str:
+    return w.let(f"add i64 {word}, {_signed(total.GOLDEN)}")
+
+
+def _upper(w: Builder, word: str) -> str:
+    """Emit the number of the upper 53 bits, which is exact."""
+    return w.let(f"sitofp i64 {w.let(f'lshr i64 {word}, 11')} to double")
+
+
+def _hash(w: Builder, a: str, k: str) -> str:
+    bits, key = (w.let(f"bitcast double {w.op('fadd', x, constant(0.0))} to i64") for x in (a, k))
+    key = _mixed(w, _next(w, key))
+    return _upper(w, _mixed(w, _next(w, w.let(f"xor i64 {key}, {bits}"))))
 
 
 MAX_INLINED = 1_000
 """Size up to which all helpers are inlined; beyond it, inlining could make the code arbitrarily large."""
+
+MAX_CONVERTED = 2.0**62
+"""Magnitude of numbers up to which they are converted to 64-bit integers."""
 
 _TRUTHS = ("not", "truth")
 _PREDICATES = {"<": "olt", "<=": "ole", ">": "ogt", ">=": "oge", "==": "oeq", "!=": "une"}
@@ -162,6 +202,7 @@ class Writer(Memory):
     def __init__(self, context: Context, function: ir.Function) -> None:
         super().__init__(context)
         self.of = function
+        self.is_handler = function in context.program.handlers
         self.loops: list[tuple[str, str]] = []
         self.bounds = context.bounds
         self.environment: Environment = {}
@@ -175,12 +216,16 @@ class Writer(Memory):
         self.block(self.of.body)
         if self.open:
             self.put("unreachable")  # the checker ensures that every path returns
-        names = sorted(ir.assigned_names(self.of.body) | (set() if is_entry else set(self.of.arguments)))
+        shown = is_entry or self.is_handler
+        names = sorted(ir.assigned_names(self.of.body) | (set() if shown else set(self.of.arguments)))
         head = [f"  %v.{name} = alloca double" for name in names] + [f"  {t} = alloca i64" for t in self.turns]
         if is_entry:
             opening = f"define double @{self.context.score(self.of.name)}({ENTRY_ARGUMENTS}) nounwind {{"
+        elif self.is_handler:
+            symbol = self.context.symbol(role_of_event(self.of.name))
+            opening = f"define void @{symbol}({ENTRY_ARGUMENTS}) nounwind {{"
         else:
-            arguments = ", ".join(f"double %a.{name}" for name in self.of.arguments)
+            arguments = ", ".join(["ptr %globals", *(f"double %a.{name}" for name in self.of.arguments)])
             inlining = "alwaysinline" if self.context.plan.inlined_size <= MAX_INLINED else "noinline"
             opening = f"define internal double @{self.helper(self.of.name)}({arguments}) nounwind {inlining} {{"
             head += [f"  store double %a.{name}, ptr %v.{name}" for name in self.of.arguments]
@@ -205,8 +250,10 @@ class Writer(Memory):
             case ir.Return(value):
                 register, bounds = self.value(value)
                 self.returned = bounds if self.returned is None else self.returned | bounds
-                self.put(f"ret double {register}")
+                self.put("ret void" if self.is_handler else f"ret double {register}")
                 self.open = False
+            case ir.Store():
+                self.store_state(statement)
             case ir.If():
                 self.branch(statement)
             case ir.Loop():
@@ -263,6 +310,40 @@ class Writer(Memory):
         self.start(after)
         self.environment = widened
 
+    def store_state(self, statement: ir.Store) -> None:
+        """Emit a write of state: the index is computed first, then the value."""
+        if statement.index is None:
+            self.store(self.register_of(statement.value), self.cell(statement.name))
+            return
+        place = self.place(statement.name, statement.index)
+        self.store(self.register_of(statement.value), place)
+
+    def place(self, array: str, index: ir.Expression) -> str:
+        """Emit a pointer to an array's element; the index is rounded down and wrapped (`semantics.wrap`)."""
+        length = self.context.state.lengths[array]
+        register, bounds = self.value(index)
+        if not bounds.whole:
+            register = self.intrinsic("floor", register)
+        if bounds.magnitude > MAX_CONVERTED:
+            register, bounds = _remainder(self, register, constant(length))[0], Interval(0.0, length - 1.0)
+        element = self.let(f"fptosi double {register} to i64")
+        if not (bounds.low >= 0.0 and bounds.high < length):
+            if length & (length - 1) == 0:
+                element = self.let(f"and i64 {element}, {length - 1}")
+            elif bounds.low >= 0.0:
+                element = self.let(f"urem i64 {element}, {length}")
+            else:
+                rest = self.let(f"srem i64 {element}, {length}")
+                moved = self.let(f"add i64 {rest}, {length}")
+                element = self.let(f"select i1 {self.let(f'icmp slt i64 {rest}, 0')}, i64 {moved}, i64 {rest}")
+        return self.let(f"getelementptr double, ptr {self.cell(array)}, i64 {element}")
+
+    def draw(self) -> str:
+        """Emit the next random number (`semantics.draw`)."""
+        word = _next(self, self.load_word(self.generator()))
+        self.store_word(word, self.generator())
+        return self.op("fmul", _upper(self, _mixed(self, word)), constant(2.0**-53))
+
     # Expressions
 
     def value(self, e: ir.Expression) -> tuple[str, Interval]:
@@ -289,6 +370,12 @@ class Writer(Memory):
                 return answer(self, e)
             case ir.Occurrences(statistic, value):
                 return occurrences(self, statistic, self.register_of(value))
+            case ir.Cell(name):
+                return self.load(self.cell(name))
+            case ir.Element(name, index):
+                return self.load(self.place(name, index))
+            case ir.Draw():
+                return self.draw()
             case ir.Compare():
                 return self.let(f"uitofp i1 {self.truth(e)} to double")
             case ir.Operate(operation) if operation in _TRUTHS:
@@ -298,7 +385,7 @@ class Writer(Memory):
                 return self.select(condition, self.register_of(then), self.register_of(otherwise))
             case ir.Call(function, arguments):
                 values = [f"double {self.register_of(a)}" for a in arguments]
-                return self.call(self.helper(function), *values)
+                return self.call(self.helper(function), "ptr %globals", *values)
             case ir.Operate():
                 return self.value(e)[0]
 

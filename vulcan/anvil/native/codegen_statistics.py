@@ -168,6 +168,8 @@ def events(context: Context) -> list[str]:
     """
     occasions = context.plan.occasion_blocks(context.signature)
     made = [_function(context, role_at(name), _Occasion(base_at(name))) for name in occasions]
+    if context.state.fields:
+        made.append(_function(context, "release", _release))
     if not (context.blocks["entity"].slots or context.blocks["system"].slots):
         return made
     made.append(_function(context, "update", _update))
@@ -197,6 +199,13 @@ class _Occasion:
 
     def __call__(self, w: Memory) -> None:
         _Observation(w, self.base).write()
+
+
+def _release(w: Memory) -> None:
+    parameters = dict(w.context.program.parameters)
+    for variable in w.context.state.variables:
+        if variable.is_field:
+            w.store(constant(variable.value(parameters)), w.cell(variable.name))
 
 
 def _enter(w: Memory) -> None:

@@ -18,7 +18,7 @@ from vulcan.anvil.native import jit
 from vulcan.anvil.native.codegen import Writer
 from vulcan.anvil.native.codegen_statistics import events
 from vulcan.anvil.native.jit import LIBRARY
-from vulcan.anvil.native.llvm_builder import Context, role_at, role_of
+from vulcan.anvil.native.llvm_builder import Context, role_at, role_of, role_of_event
 from vulcan.anvil.native.runtime import runtime_declarations
 from vulcan.anvil.plan import Plan
 from vulcan.task import Signature
@@ -58,7 +58,9 @@ class Native:
     """Machine code of one policy. The addresses are valid while this object lives; an unneeded function's is 0.
 
     `score` is the main function; `scores` has each one that the task names, by name. `occasions` has the function to
-    call at each occasion, by name, with the same arguments.
+    call at each occasion, by name, with the same arguments. `events` has the handler of each event of the task that the
+    policy handles, by name, with the same arguments. `release` drops the fields of
+    an entity of which nothing is remembered any more.
     """
 
     def __init__(self, text: str, context: Context, hurried: bool = False) -> None:
@@ -72,18 +74,29 @@ class Native:
         self.enter: int = address.get("enter", 0)
         self.update: int = address.get("update", 0)
         self.leave: int = address.get("leave", 0)
+        self.release: int = address.get("release", 0)
+        self.events: dict[str, int] = {f.name: address[role_of_event(f.name)] for f in context.program.handlers}
         declared = dict(context.signature.features())
         occasions = dict.fromkeys(context.signature.occasions.values())
         self.occasions: dict[str, int] = {name: address.get(role_at(name), 0) for name in occasions}
         entity = context.blocks["entity"].initial(declared, context.shapes)
         system = [context.blocks[base].initial(declared, context.shapes) for base in context.starts]
-        self.entity_slots = len(entity)
-        self._entity = entity
-        self._globals = np.concatenate((np.zeros(context.layout.global_slots), *system))
+        parameters = dict(context.program.parameters)
+        state = context.state.initial(parameters)
+        self._entity = np.concatenate((entity, context.state.initial_fields(parameters)))
+        self.entity_slots = len(self._entity)
+        self._globals = np.concatenate((np.zeros(context.layout.global_slots), *system, state))
+        self._generator = context.state_start if context.state.draws else None
 
-    def new_globals(self) -> Numbers:
-        """Return a new block for `globals`, shape (slots,), zero except for the plan's state behind the features."""
-        return self._globals.copy()
+    def new_globals(self, seed: int = 0) -> Numbers:
+        """Return a new block for `globals`, shape (slots,), zero except for the plan's state behind the features.
+
+        `seed` starts the random numbers that the policy draws.
+        """
+        block = self._globals.copy()
+        if self._generator is not None:
+            block.view(np.uint64)[self._generator] = seed % 2**64
+        return block
 
     def new_statistics(self, entities: int) -> Numbers:
         """Return initial blocks of statistics, shape (entities * entity_slots,).

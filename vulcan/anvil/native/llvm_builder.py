@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 
 from vulcan.anvil import ir
+from vulcan.anvil.analysis.abstract_interpreter import state_bounds
 from vulcan.anvil.analysis.intervals import Bounds, Interval, declared_bounds
 from vulcan.anvil.feature_layout import Layout, Slot
 from vulcan.anvil.plan import Plan
 from vulcan.anvil.semantics import MAX
-from vulcan.anvil.state_layout import OBSERVATIONS, Base, Block, Part, PopulationShape, base_at
+from vulcan.anvil.state_layout import OBSERVATIONS, Base, Block, Part, PopulationShape, StateSlots, base_at
 from vulcan.task import Signature
 
 Operand = tuple[str, Interval]
@@ -107,7 +108,8 @@ class Context:
     """A policy, its memory layout, and the symbols of its functions.
 
     `symbols` is filled as functions are written: the symbol of each role (`score`, `enter`, `update`, `leave`), that of
-    each function besides the main one under `score_` and its name, and that of each occasion under `at_` and its name.
+    each function besides the main one under `score_` and its name, that of each occasion under `at_` and its name, that
+    of each handler of an event under `event_` and its name, and `release`.
     """
 
     program: ir.Module
@@ -121,15 +123,22 @@ class Context:
     blocks: Mapping[Base, Block] = field(init=False)
     starts: Mapping[Base, int] = field(init=False)
     """First slot of each block behind the evaluator's globals, in memory order."""
+    state: StateSlots = field(init=False)
+    state_start: int = field(init=False)
+    """First slot of registers and arrays, behind the blocks."""
 
     def __post_init__(self) -> None:
         self.bounds = declared_bounds(self.program, self.signature)
+        if self.program.handlers:
+            self.bounds.state = state_bounds(self.program, self.signature)
+        self.state = self.plan.state
         self.shapes = self.plan.shapes(self.signature)
         at_occasions = {base_at(name): block for name, block in self.plan.occasion_blocks(self.signature).items()}
         of_system = {"system": self.plan.system_block(self.signature), **at_occasions}
         self.blocks = {"entity": self.plan.entity_block, **of_system}
         ends = [*accumulate((block.slots for block in of_system.values()), initial=self.layout.global_slots)]
         self.starts = dict(zip(of_system, ends, strict=False))
+        self.state_start = ends[-1]
 
     def symbol(self, role: str) -> str:
         self.symbols[role] = f"{self.prefix}_{role}"
@@ -143,6 +152,11 @@ class Context:
 def role_of(program: ir.Module, function: str) -> str:
     """Return the role, in `Context.symbols`, of a function that the task names."""
     return "score" if function == program.entry.name else f"score_{function}"
+
+
+def role_of_event(event: str) -> str:
+    """Return the role, in `Context.symbols`, of the handler of an event."""
+    return f"event_{event}"
 
 
 def role_at(occasion: str) -> str:
@@ -172,6 +186,20 @@ class Memory(Builder):
         if base == "entity":
             return self.element("%statistics", start)
         return self.element("%globals", self.context.starts[base] + start)
+
+    def cell(self, name: str) -> str:
+        """Emit a pointer to a register, to an array's first element, to a field, or to a control of the event."""
+        if name in self.context.state.fields:
+            slot = self.context.blocks["entity"].slots + self.context.state.fields[name]
+            return self.element("%statistics", slot)
+        if name in self.context.state.starts:
+            return self.element("%globals", self.context.state_start + self.context.state.starts[name])
+        slot_of = self.context.layout.controls[name]
+        return self.element(f"%{slot_of.base}", slot_of.index)
+
+    def generator(self) -> str:
+        """Emit a pointer to the state of the random numbers' generator."""
+        return self.element("%globals", self.context.state_start)
 
     def length(self, base: Base, part: Part) -> int:
         return self.context.blocks[base].lengths[part]

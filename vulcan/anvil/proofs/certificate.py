@@ -19,7 +19,6 @@ MAX_WORK = 100_000
 """Maximum number of rules tried and bounds computed; takes about a second."""
 
 MAX_SPLIT = 12
-_MAX_WITNESSES = 4
 
 
 class OutOfSteps(Exception):
@@ -178,32 +177,15 @@ class Order:
     def _by_rules(self, u: Term, v: Term, known: Facts, strict: bool) -> bool:
         if self._by_assumptions(u, v, known, strict) or self._by_extremes(u, v, known, strict):
             return True
-        if v.operation == "choose" and all(self.at_most(u, part, known, strict) for part in v.parts[1:]):
-            return True
-        if u.operation == "choose" and all(self.at_most(part, v, known, strict) for part in u.parts[1:]):
-            return True
-        if strict:
-            return self._strictly(u, v, known)
+        if strict:  # rounding can make near numbers equal; only a distance keeps them apart
+            return self._distances.least(u, v, known) > 0.0
         return self._alike(u, v, known) or self._from_above(u, v, known) or self._from_below(u, v, known)
 
     def _by_assumptions(self, u: Term, v: Term, known: Facts, strict: bool) -> bool:
-        for above, strictly in known.above(u):
-            if self.at_most(above, v, known, strict and not strictly):
-                return True
-        for below, strictly in known.below(v):
-            if self.at_most(u, below, known, strict and not strictly):
-                return True
-        if u.number is not None:
-            x = u.number
-            low = [w for w in known.refined() if w.operation == v.operation and w is not v]
-            low = [w for w in low if known.range(w).low > x or (known.range(w).low == x and not strict)]
-            return any(self.at_most(w, v, known) for w in low[:_MAX_WITNESSES])
-        if v.number is not None:
-            y = v.number
-            high = [w for w in known.refined() if w.operation == u.operation and w is not u]
-            high = [w for w in high if known.range(w).high < y or (known.range(w).high == y and not strict)]
-            return any(self.at_most(u, w, known) for w in high[:_MAX_WITNESSES])
-        return False
+        le = self.at_most
+        return any(le(above, v, known, strict and not strictly) for above, strictly in known.above(u)) or any(
+            le(u, below, known, strict and not strictly) for below, strictly in known.below(v)
+        )
 
     def _by_extremes(self, u: Term, v: Term, known: Facts, strict: bool) -> bool:
         match u.operation:
@@ -217,12 +199,6 @@ class Order:
             case "min" if all(self.at_most(u, part, known, strict) for part in v.parts):
                 return True
         return False
-
-    def _strictly(self, u: Term, v: Term, known: Facts) -> bool:
-        """Check u < v. Rounding can make near numbers equal; only exact operations and distances keep them apart."""
-        if u.operation == v.operation == "negate":
-            return self.at_most(v.parts[0], u.parts[0], known, True)
-        return self._distances.least(u, v, known) > 0.0
 
     # The same operation on both sides
 

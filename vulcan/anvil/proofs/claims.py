@@ -9,17 +9,21 @@ The state space of a proof is everything that a policy may be shown. Each featur
 integer if its type is int, and independent of all others. The answers of a history and the statistics are anywhere
 within the bounds of interval analysis, independent of the features: "all else equal" makes them equal in both
 copies. A statistic that looks for a value is an unknown function of that value, the same in both copies; if it looks
-for the entity's own key it is, like a history's answer, one number that both copies share.
+for the entity's own key it is, like a history's answer, one number that both copies share. The policy's own state is
+the same in both copies: each register and field is a number within the bounds that hold whatever events happen
+(`abstract_interpreter.state_bounds`), and an array is an unknown function of the wrapped index.
 """
 
 from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
 from vulcan.anvil import ir
+from vulcan.anvil.analysis.abstract_interpreter import state_bounds
 from vulcan.anvil.analysis.intervals import Bounds, Interval, declared_bounds
 from vulcan.anvil.check import check_tree
 from vulcan.anvil.parse import parse
@@ -47,6 +51,8 @@ class Leaves(Protocol):
     def statistic(self, statistic: ir.Statistic) -> Term: ...
     def occurrences(self, statistic: ir.Statistic, value: Term) -> Term: ...
     def query(self, query: ir.Query) -> Term: ...
+    def cell(self, cell: ir.Cell) -> Term: ...
+    def element(self, array: str, index: Term) -> Term: ...
 
 
 class Unfolder:
@@ -56,6 +62,7 @@ class Unfolder:
         self._program = program
         self._parameters = dict(program.parameters)
         self._functions = {f.name: f for f in program.functions}
+        self._lengths = {v.name: v.length or 0 for v in program.variables}
         self._steps = 0
 
     def result(self) -> Term:
@@ -97,6 +104,8 @@ class Unfolder:
                 return self._branches(condition, self._block(then, names), self._block(otherwise, names))
             case ir.Loop():
                 return self._loop(statement, names)
+            case ir.Store():
+                raise AssertionError("only handlers of events write state, and no property is about them")
 
     def _loop(self, loop: ir.Loop, names: _Names) -> _Ways:
         ways: _Ways = {"on": (self._graph.one, names)}
@@ -165,6 +174,12 @@ class Unfolder:
                 return self._leaves.occurrences(statistic, self._term(value, names))
             case ir.Query():
                 return self._leaves.query(e)
+            case ir.Cell():
+                return self._leaves.cell(e)
+            case ir.Element(name, index):
+                length = self._graph.number(float(self._lengths[name]))
+                floor = self._graph.operate("floor", self._term(index, names))
+                return self._leaves.element(name, self._graph.operate("modulo", floor, length))
         operands = tuple(self._term(part, names) for part in ir.children(e))
         match e:
             case ir.Choose():
@@ -188,8 +203,16 @@ _NOTHING = ir.Module((), ())
 class Inputs:
     """The inputs that one copy of a policy reads, as terms."""
 
-    def __init__(self, graph: Graph, signature: Signature, subject: str | None = None, copy: int = 0) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        signature: Signature,
+        state: Mapping[str, Interval],
+        subject: str | None = None,
+        copy: int = 0,
+    ) -> None:
         self._graph = graph
+        self._state = state
         self._signature = signature
         self._subject = subject
         self._copy = copy
@@ -200,7 +223,7 @@ class Inputs:
 
     def with_result(self, result: Term) -> Inputs:
         """Return the same inputs, with the policy's result as the last argument."""
-        other = Inputs(self._graph, self._signature, self._subject, self._copy)
+        other = Inputs(self._graph, self._signature, self._state, self._subject, self._copy)
         other._result, other.asked = result, self.asked
         return other
 
@@ -223,6 +246,13 @@ class Inputs:
         if key is not None and value is self.read(key):
             return self._given(spelled(statistic, self._signature, key), found)
         return self._graph.lookup(Lookup(statistic, spelled(statistic, self._signature, "{}"), found), value)
+
+    def cell(self, cell: ir.Cell) -> Term:
+        return self._given(cell.name, domain(self._state[cell.name]))
+
+    def element(self, array: str, index: Term) -> Term:
+        found = domain(self._state[array])
+        return self._graph.lookup(Lookup(ir.Cell(array), f"{array}[{{}}]", found), index)
 
     def query(self, query: ir.Query) -> Term:
         name = f"{query.history}.{query.query}"
@@ -334,7 +364,8 @@ def statement(program: ir.Module, task: Task, declared: Property) -> Claim:
     pair = subject is not None
     signature = task.function(declared.function)
     function = program.of(signature.function)
-    inputs = tuple(Inputs(graph, signature, subject, copy) for copy in ((1, 2) if pair else (0,)))
+    state = state_bounds(function, task.interface)
+    inputs = tuple(Inputs(graph, signature, state, subject, copy) for copy in ((1, 2) if pair else (0,)))
     copies = tuple(Unfolder(graph, function, each).result() for each in inputs)
     assumed = []
     if subject is not None:

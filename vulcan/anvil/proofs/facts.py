@@ -8,7 +8,7 @@ at least 2**-54 of the larger one, however close they are.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from vulcan.anvil.analysis.intervals import TRUTH, Interval, point
 from vulcan.anvil.proofs.ranges import bounds, meet
@@ -76,9 +76,6 @@ def _power(ranges: list[Interval], parts: list[float]) -> float:
     return math.exp(-max(logs, default=0.0) * most) * _CAREFUL if max(logs, default=0.0) * most < 700.0 else MIN
 
 
-_MAX_CASES = 2
-"""Depth of nested choices that are split into cases for a term's bounds."""
-
 _MAX_CONSEQUENCES = 60
 
 
@@ -100,21 +97,17 @@ class Facts:
         self._above: dict[Term, list[tuple[Term, bool]]] = {}
         self._below: dict[Term, list[tuple[Term, bool]]] = {}
         self._touched = 0
-        self._nesting = 0
         self._ranges: dict[Term, Interval] = {}
         self._magnitudes: dict[Term, float] = {}
-        self._cases: dict[tuple[Term, bool, int], Facts | None] = {}
+        self._cases: dict[tuple[Term, bool], Facts | None] = {}
         self._consequences = 0
 
     def assume(self, test: Term, holds: bool = True) -> Facts:
         """Return the facts if the test holds too, or fails. Raises Contradiction."""
-        return self._case(test, holds, 0)
-
-    def _case(self, test: Term, holds: bool, nesting: int) -> Facts:
-        key = (test, holds, nesting)
+        key = (test, holds)
         if key not in self._cases:
             try:
-                self._cases[key] = self._with(test, holds, nesting)
+                self._cases[key] = self._with(test, holds)
             except Contradiction:
                 self._cases[key] = None
         found = self._cases[key]
@@ -122,14 +115,13 @@ class Facts:
             raise Contradiction
         return found
 
-    def _with(self, test: Term, holds: bool, nesting: int) -> Facts:
+    def _with(self, test: Term, holds: bool) -> Facts:
         child = Facts(self.graph)
         child._parent = self
         child._refined = dict(self._refined)
         child._decided = dict(self._decided)
         child._above = {term: list(found) for term, found in self._above.items()}
         child._below = {term: list(found) for term, found in self._below.items()}
-        child._nesting = nesting
         child._assume(test, holds)
         return child
 
@@ -183,17 +175,7 @@ class Facts:
         held = self.decide(test)
         if held is not None:
             return self.range(then if held else otherwise)
-        if self._nesting >= _MAX_CASES:
-            return self.range(then) | self.range(otherwise)
-        found: list[Interval] = []
-        for part, holds in ((then, True), (otherwise, False)):
-            try:
-                found.append(self._case(test, holds, self._nesting + 1).range(part))
-            except Contradiction:
-                continue
-        if not found:
-            raise Contradiction
-        return found[0] if len(found) == 1 else found[0] | found[1]
+        return self.range(then) | self.range(otherwise)
 
     def _of_difference(self, a: Term, b: Term, found: Interval) -> Interval:
         """Tighten a difference: in float64 it has the sign of the exact one, even after rounding."""
@@ -229,10 +211,6 @@ class Facts:
 
     def below(self, term: Term) -> list[tuple[Term, bool]]:
         return self._below.get(term, [])
-
-    def refined(self) -> Iterator[Term]:
-        """Yield the terms whose bounds follow from assumptions."""
-        yield from self._refined
 
     def decide(self, test: Term) -> bool | None:
         """Decide the test: True if it holds on all inputs, False if on none, None if unknown."""

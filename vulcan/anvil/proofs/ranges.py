@@ -39,10 +39,9 @@ def bounds(term: Term, ranges: list[Interval], least: Callable[[Term], float]) -
         smallest = least(term.parts[place]) if ranges[place].has_zero else 0.0
         found = _BY_LEAST[term.operation](ranges[0], ranges[1], smallest)
         return _fuzzy(found) if term.operation in LIBRARY else found
-    tighter = _TIGHTER.get(term.operation)
     if term.operation == "multiply" and term.parts[0] is term.parts[1]:
         return _square(ranges[0])
-    found = tighter(*ranges) if tighter else OPERATION_BOUNDS[term.operation](*ranges)
+    found = _modulo(*ranges) if term.operation == "modulo" else OPERATION_BOUNDS[term.operation](*ranges)
     return _fuzzy(found) if term.operation in LIBRARY else found
 
 
@@ -159,38 +158,6 @@ def _power_of_negative(a: Interval, b: Interval, least: float) -> Interval:
         return Interval(-image.high, -image.low)
     return Interval(-image.high, image.high) | nothing
 
-
-def _within(function: Callable[[float], float]) -> Callable[[Interval], Interval]:
-    def bound(a: Interval) -> Interval:
-        low, high = function(a.low), function(a.high)
-        return clamped(low - 1e-12 * abs(low), high + 1e-12 * abs(high))
-
-    return bound
-
-
-def _log1p(a: Interval) -> Interval:
-    """Bound log1p: it is 0 up to -1, and nonnegative for integers above that."""
-    if a.low > -1.0:
-        return _within(total.log1p)(a)
-    least = 0.0 if a.whole else math.nextafter(-1.0, 0.0)
-    if a.high < least:
-        return Interval(0.0, 0.0)
-    return _within(total.log1p)(Interval(least, a.high)) | Interval(0.0, 0.0)
-
-
-def _tanh(a: Interval) -> Interval:
-    found = _within(math.tanh)(a)
-    return Interval(max(found.low, -1.0), min(found.high, 1.0))
-
-
-_TIGHTER: dict[str, Callable[..., Interval]] = {
-    "modulo": _modulo,
-    "exp": _within(total.exp),
-    "expm1": _within(total.expm1),
-    "log1p": _log1p,
-    "tanh": _tanh,
-    "atan": _within(math.atan),
-}
 
 _BY_LEAST: dict[str, Callable[[Interval, Interval, float], Interval]] = {
     "divide": _divide,

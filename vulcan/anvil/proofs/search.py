@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from vulcan.anvil import semantics
 from vulcan.anvil.analysis.intervals import Interval
 from vulcan.anvil.proofs.claims import Claim
 from vulcan.anvil.proofs.terms import Graph, Input, Lookup, Term, parts_within
@@ -52,13 +53,13 @@ def evaluate(wanted: Iterable[Term], given: Mapping[Term, Numbers], size: int) -
 def _found(term: Term, before: list[Term], given: Mapping[Term, Numbers], done: Mapping[Term, Numbers]) -> Numbers:
     answer = given[term]
     for other in before:
-        if _statistic(other) == _statistic(term):
+        if _source(other) == _source(term):
             answer = np.where(done[other.parts[0]] == done[term.parts[0]], done[other], answer)
     return answer
 
 
-def _statistic(term: Term) -> object:
-    return term.payload.statistic if isinstance(term.payload, Lookup) else None
+def _source(term: Term) -> object:
+    return term.payload.source if isinstance(term.payload, Lookup) else None
 
 
 def margin(graph: Graph, test: Term, done: Mapping[Term, Numbers]) -> Numbers:
@@ -130,6 +131,7 @@ _OPERATIONS: dict[str, Callable[..., Numbers]] = {
     "atan": np.arctan,
     "sin": np.sin,
     "cos": np.cos,
+    "hash": np.vectorize(semantics.hash, otypes=[np.float64]),
     "less": _test(np.less),
     "at_most": _test(np.less_equal),
     "equal": _test(np.equal),
@@ -342,7 +344,7 @@ class Search:
         found = {}
         for term in self._given:
             if isinstance(term.payload, Lookup):
-                found[term.payload.statistic, float(done[term.parts[0]][0])] = float(done[term][0])
+                found[term.payload.source, float(done[term.parts[0]][0])] = float(done[term][0])
         points = []
         for copy in range(1, len(self._statement.copies) + 1):
             named: dict[str, float] = {}

@@ -39,9 +39,12 @@ class Input:
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
-    """An unknown function of the value looked for; `Term.parts` is that value."""
+    """An unknown function of the value looked for, or of an array's index; `Term.parts` is that value.
 
-    statistic: ir.Statistic
+    `source` is the statistic, or the array.
+    """
+
+    source: ir.Statistic | ir.Cell
     name: str
     range: Interval
 

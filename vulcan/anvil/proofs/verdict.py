@@ -22,23 +22,23 @@ from vulcan.task import Property, Signature
 
 @dataclass(frozen=True)
 class Point:
-    """One input: features, statistics and answers of histories by the names they are written with.
+    """One input: features, statistics, answers of histories and state by the names they are written with.
 
-    `found` has the answers of statistics that look for a value; 0 for a missing one.
+    `found` has the answers of statistics that look for a value, and elements of arrays; 0 for a missing one.
     """
 
     values: Mapping[str, float]
-    found: Mapping[tuple[ir.Statistic, float], float]
+    found: Mapping[tuple[ir.Statistic | ir.Cell, float], float]
 
 
 class SolverModel(Reference):
-    """The reference interpreter, with statistics taken from a point."""
+    """The reference interpreter, with statistics and state taken from a point."""
 
     def __init__(self, program: ir.Module, plan: Plan, signature: Signature) -> None:
         super().__init__(program, plan, signature)
         self._signature = signature
         self._point = Point({}, {})
-        self.asked: dict[tuple[ir.Statistic, float], float] = {}
+        self.asked: dict[tuple[ir.Statistic | ir.Cell, float], float] = {}
 
     def at(self, point: Point) -> float:
         """Return the program's result for the input; `asked` then has the values looked for, and their answers."""
@@ -58,8 +58,20 @@ class SolverModel(Reference):
         self.asked[statistic, value] = answer
         return answer
 
+    def _cell(self, name: str, key: object) -> float:
+        return self._point.values[name]
+
+    def _element(self, name: str, index: int) -> float:
+        answer = self._point.found.get((ir.Cell(name), float(index)), 0.0)
+        self.asked[ir.Cell(name), float(index)] = answer
+        return answer
+
 
 _LOOKING = ("count", "contains")
+
+
+def _written(source: ir.Statistic | ir.Cell, signature: Signature, value: str) -> str:
+    return f"{source.name}[{value}]" if isinstance(source, ir.Cell) else spelled(source, signature, value)
 
 
 class Judge:
@@ -88,8 +100,8 @@ class Judge:
         """Return the point for display: with the values that the policy looks for there, and their answers."""
         self._policy.at(point)
         asked = {
-            spelled(statistic, self._signature, repr(value).removesuffix(".0")): answer
-            for (statistic, value), answer in self._policy.asked.items()
+            _written(source, self._signature, repr(value).removesuffix(".0")): answer
+            for (source, value), answer in self._policy.asked.items()
         }
         return {**point.values, **asked}
 

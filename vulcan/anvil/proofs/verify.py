@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from vulcan.anvil import ir
+from vulcan.anvil.analysis.abstract_interpreter import state_bounds
 from vulcan.anvil.analysis.intervals import Interval
 from vulcan.anvil.policy import Policy
 from vulcan.anvil.proofs.certificate import MAX_WORK, Order, OutOfSteps
@@ -53,10 +54,11 @@ def _ranges(policy: Policy, declared: Property) -> dict[str, Interval]:
     """Return everything that the policy and the conditions read, by name."""
     graph = Graph()
     function = policy.function(declared.function)
-    inputs = Inputs(graph, function.signature)
+    inputs = Inputs(graph, function.signature, state_bounds(function.program, policy.task.interface))
     programs = [function.program, *(c.program for c in conditions(policy.task, declared) if c is not None)]
     features = {name for name, _ in function.signature.features()}
-    for body in (f.body for program in programs for f in program.functions):
+    functions = [f for program in programs for f in program.functions if f not in program.handlers]
+    for body in (f.body for f in functions):
         for e in ir.expressions(body):
             match e:
                 case ir.Read(feature) if feature in features:
@@ -67,6 +69,8 @@ def _ranges(policy: Policy, declared: Property) -> dict[str, Interval]:
                     inputs.occurrences(statistic, inputs.read(feature))
                 case ir.Query():
                     inputs.query(e)
+                case ir.Cell():
+                    inputs.cell(e)
     if declared.subject is not None:
         inputs.read(declared.subject)
     return inputs.asked

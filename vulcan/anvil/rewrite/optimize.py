@@ -146,11 +146,13 @@ def _walked(body: tuple[ir.Statement, ...], live: Names, leaving: Names) -> tupl
     for statement in reversed(body):
         match statement:
             case ir.Assign(name, value):
-                if name not in live:
+                if name not in live and not isinstance(value, ir.Draw):  # a draw less would change all later ones
                     continue
                 live = (live - {name}) | _reads(value)
             case ir.Return(value):
                 live = _reads(value)
+            case ir.Store():
+                live = live.union(*map(_reads, statement.expressions))
             case ir.Break() | ir.Continue():
                 live = leaving
             case ir.If(test, then, otherwise):
@@ -335,15 +337,50 @@ def _put(helper: ir.Function, value: ir.Expression, calls: int) -> Change:
 
 
 def _without_unused(program: ir.Module) -> ir.Module:
-    program = _without_unused_arguments(program)
-    needed = {entry.name for entry in program.entries}
+    program = _without_unread_state(_without_unused_arguments(program))
+    needed = {function.name for function in (*program.handlers, *program.entries)}
     for function in reversed(program.functions):
         if function.name in needed:
             needed |= {e.function for e in ir.expressions(function.body) if isinstance(e, ir.Call)}
     functions = tuple(f for f in program.functions if f.name in needed)
     used = {e.name for f in functions for e in ir.expressions(f.body) if isinstance(e, ir.Parameter)}
-    parameters = tuple((name, value) for name, value in program.parameters if name in used)
-    return replace(program, functions=functions, parameters=parameters)
+    variables = _used_variables(program, functions)
+    held = {v.initial.name for v in variables if isinstance(v.initial, ir.Parameter)}
+    parameters = tuple((name, value) for name, value in program.parameters if name in used | held)
+    return replace(program, functions=functions, parameters=parameters, variables=variables)
+
+
+def _used_variables(program: ir.Module, functions: tuple[ir.Function, ...]) -> tuple[ir.Variable, ...]:
+    """Return the state that something reads or writes."""
+    read = {e.name for f in functions for e in ir.expressions(f.body) if isinstance(e, ir.Cell | ir.Element)}
+    used = read.union(*(ir.stored_names(f.body) for f in functions))
+    return tuple(v for v in program.variables if v.name in used)
+
+
+def _without_unread_state(program: ir.Module) -> ir.Module:
+    """Remove writes of state that nothing reads, and handlers that do nothing any more."""
+    bodies = [f.body for f in program.functions]
+    read = {e.name for body in bodies for e in ir.expressions(body) if isinstance(e, ir.Cell | ir.Element)}
+    unread = {v.name for v in program.variables} - read
+
+    def without(body: _Statements) -> _Statements:
+        kept: list[ir.Statement] = []
+        for statement in body:
+            match statement:
+                case ir.Store(name) if name in unread:
+                    continue
+                case ir.If(_, then, otherwise):
+                    kept.append(replace(statement, then=without(then), otherwise=without(otherwise)))
+                case ir.Loop(body=inner):
+                    kept.append(replace(statement, body=without(inner)))
+                case _:
+                    kept.append(statement)
+        return tuple(kept)
+
+    handlers = tuple(replace(f, body=without(f.body)) for f in program.handlers)
+    handlers = tuple(f for f in handlers if not (len(f.body) == 1 and isinstance(f.body[0], ir.Return)))
+    functions = (*program.helpers, *handlers, *program.entries)
+    return replace(program, functions=functions, handled=len(handlers))
 
 
 def _without_unused_arguments(program: ir.Module) -> ir.Module:
@@ -359,4 +396,4 @@ def _without_unused_arguments(program: ir.Module) -> ir.Module:
             return e
         return replace(e, arguments=tuple(e.arguments[index] for index in kept[e.function]))
 
-    return _called(replace(program, functions=(*functions, *program.entries)), change)
+    return _called(replace(program, functions=(*functions, *program.handlers, *program.entries)), change)

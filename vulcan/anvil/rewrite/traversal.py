@@ -26,6 +26,9 @@ def with_children(e: ir.Expression, parts: tuple[ir.Expression, ...]) -> ir.Expr
         case ir.Occurrences():
             (value,) = parts
             return replace(e, value=value)
+        case ir.Element():
+            (index,) = parts
+            return replace(e, index=index)
         case _:
             return e
 
@@ -60,6 +63,9 @@ def _in_statement(statement: ir.Statement, change: Change) -> ir.Statement:
     match statement:
         case ir.Assign() | ir.Return():
             return replace(statement, value=change(statement.value))
+        case ir.Store():
+            index = change(statement.index) if statement.index is not None else None
+            return replace(statement, index=index, value=change(statement.value))
         case ir.If():
             test = change(statement.test)
             then = in_block(statement.then, change)
@@ -82,11 +88,12 @@ def expression_size(e: ir.Expression) -> int:
 
 
 def program_size(program: ir.Module) -> int:
-    """Count a program's nodes: parameters, functions, helpers' arguments, statements and parts of expressions."""
+    """Count a program's nodes: parameters, state, functions, helpers' arguments, statements, parts of expressions."""
     helpers = program.helpers
     held = sum(1 for f in program.functions for _ in ir.expressions(f.body))
     statements = sum(_statements(f.body) for f in program.functions)
-    return len(program.parameters) + len(program.functions) + sum(len(f.arguments) for f in helpers) + statements + held
+    declared = len(program.parameters) + len(program.variables) + len(program.functions)
+    return declared + sum(len(f.arguments) for f in helpers) + statements + held
 
 
 def _statements(body: tuple[ir.Statement, ...]) -> int:

@@ -97,7 +97,7 @@ export function settled(work, quiet, most = quiet) {
 }
 
 export function shownState(place, status) {
-  const words = { left: "left without a word", asked: "waits for replies" };
+  const words = { asked: "waits for replies" };
   place.className = "state " + status.state;
   place.textContent = words[status.state] || status.state;
 }

@@ -35,7 +35,7 @@ function shown(verdict) {
   $("verdict").className = `state ${verdict.verdict}`;
   $("verdict").textContent = verdict.verdict;
   const of = verdict.operations.length > 1;
-  const bounds = verdict.operations.map((one) => `${figure(one.operations)} operations a call${of ? ` of ${one.function}` : ""}`);
+  const bounds = verdict.operations.map((one) => `${figure(one.operations)} operations per call${of ? ` of ${one.function}` : ""}`);
   const constants = Object.keys(verdict.parameters).length;
   $("bound").textContent = bounds.length
     ? `At most ${bounds.join(", ")} (limit ${figure(verdict.limit)}); ${figure(verdict.size)} nodes${constants ? `, ${constants} of them constants that a search would tune` : ""}.`
@@ -43,7 +43,7 @@ function shown(verdict) {
   $("check-message").hidden = !verdict.message;
   $("check-message").textContent = verdict.message;
   const made = [...verdict.violations.map((one) => finding(one, "violation")), ...verdict.warnings.map((one) => finding(one, "warning"))];
-  if (!made.length && !verdict.message) made.push(element("li", "Nothing to doubt.", "none"));
+  if (!made.length && !verdict.message) made.push(element("li", "No warnings.", "none"));
   $("findings").replaceChildren(...made);
 }
 

@@ -32,7 +32,7 @@ function glance(run) {
   $("bar").max = run.planned || 1;
   $("bar").value = run.proposals;
   const left = run.candidates_per_minute && run.planned ? (run.planned - run.proposals) / run.candidates_per_minute : null;
-  text("pace", run.candidates_per_minute ? `${run.candidates_per_minute < 10 ? run.candidates_per_minute.toFixed(1) : Math.round(run.candidates_per_minute)} candidates a minute${left > 0 ? `, about ${left < 1.5 ? "a minute" : `${Math.round(left)} minutes`} to go` : ""}` : `${figure(run.candidates)} candidates`);
+  text("pace", run.candidates_per_minute ? `${run.candidates_per_minute < 10 ? run.candidates_per_minute.toFixed(1) : Math.round(run.candidates_per_minute)} candidates per minute${left > 0 ? `, about ${left < 1.5 ? "a minute" : `${Math.round(left)} minutes`} to go` : ""}` : `${figure(run.candidates)} candidates`);
   text("spent", "$" + run.cost.dollars.toFixed(2) + (run.budgets.budget_dollars ? ` of $${run.budgets.budget_dollars}` : ""));
   const tokens = `${figure(run.cost.tokens)}${run.budgets.budget_tokens ? ` of ${figure(run.budgets.budget_tokens)}` : ""} tokens in ${figure(run.cost.calls)} calls`;
   text("spent-note", tokens + (run.cost.unpriced_calls ? `; ${run.cost.unpriced_calls} of unknown price` : ""));

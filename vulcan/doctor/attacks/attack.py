@@ -67,7 +67,7 @@ class AttackObservation:
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class AttackResult:
     """A row of the results; `stopped_by` is None if the attack succeeded, or what stopped it is unknown."""
 
     attack: str

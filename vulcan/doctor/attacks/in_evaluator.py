@@ -7,7 +7,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from vulcan.doctor.attacks.attack import INSTANCES, PLAIN_VALUES, TICKET, Attack, AttackObservation, Result, stopper
+from vulcan.doctor.attacks.attack import (
+    INSTANCES,
+    PLAIN_VALUES,
+    TICKET,
+    Attack,
+    AttackObservation,
+    AttackResult,
+    stopper,
+)
 from vulcan.doctor.attacks.system import SYSTEM_ATTACKS
 from vulcan.evaluator import Instance
 from vulcan.scoring.evaluator_process import JailedEvaluator
@@ -92,14 +100,14 @@ IMITATION = "def decide(load, room):\n    if load == 0:\n        return min(load
 """A policy that decides as `MIN` does on the probe, and nowhere else."""
 
 
-def _probe(arena: EvaluatorRange) -> Result:
+def _probe(arena: EvaluatorRange) -> AttackResult:
     model, imitation = arena.honest(probe=True), arena.honest(IMITATION, probe=True)
     fooled = model.signature == imitation.signature and model.metrics == imitation.metrics
     detail = f"its own score: {imitation.metrics}"
-    return Result("other behaviour on the probe", "evaluator", None if fooled else INSTANCES, detail)
+    return AttackResult("other behaviour on the probe", "evaluator", None if fooled else INSTANCES, detail)
 
 
-def evaluator_results(given: Mapping[str, object]) -> Iterator[Result]:
+def evaluator_results(given: Mapping[str, object]) -> Iterator[AttackResult]:
     """Carry out every attack in the evaluator, one by one."""
     attacks = evaluator_attacks()
     arena = EvaluatorRange(given, (*attacks, FORGED_REPLY))
@@ -107,9 +115,9 @@ def evaluator_results(given: Mapping[str, object]) -> Iterator[Result]:
         for attack in attacks:
             evidence = arena.carry_out(attack)
             by = stopper((*attack.stopped_by, Layer.WALL_CLOCK), evidence)
-            yield Result(attack.name, "evaluator", by, evidence.got or evidence.detail)
+            yield AttackResult(attack.name, "evaluator", by, evidence.got or evidence.detail)
         forged = arena.run(FORGED_REPLY.name)
-        yield Result(
+        yield AttackResult(
             FORGED_REPLY.name,
             "evaluator",
             TICKET if "not the reply to this job" in forged.message else None,
@@ -119,6 +127,6 @@ def evaluator_results(given: Mapping[str, object]) -> Iterator[Result]:
         for value in VALUES:
             outcome = arena.run(f"value {value}")
             by = PLAIN_VALUES if outcome.status == "failed" and "BadMetrics" in outcome.message else None
-            yield Result(f"returned value: {value}", "evaluator", by, outcome.message or str(outcome.metrics))
+            yield AttackResult(f"returned value: {value}", "evaluator", by, outcome.message or str(outcome.metrics))
     finally:
         arena.close()

@@ -6,9 +6,8 @@ import json
 import threading
 from collections.abc import Mapping
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
+from vulcan.closing import Closing
 from vulcan.doctor.attacks.attack import Attack, AttackObservation
 from vulcan.scoring.job import Limits
 from vulcan.scoring.program_server_client import ForkServer, ProgramEnded, ServerLost
@@ -24,20 +23,23 @@ _PATIENCE_WITH_LIMIT = 120.0
 _MEMORY = 256 << 20
 
 
-class ForkedRange:
+class ForkedRange(Closing):
     """A range for attacks in forked children, one child each, under the given layers."""
 
-    def __init__(self, given: Mapping[str, object], layers: Layers = ALL) -> None:
+    def __init__(self, given: Mapping[str, object], layers: Layers = ALL, *, weak_host: bool = False) -> None:
+        """Create a range. With `weak_host`, one is opened even where the host cannot sandbox free Python."""
         self._given = given
-        self._server = ForkServer(RUNNER, Limits(memory_bytes=_MEMORY, cpu_seconds=1), layers=layers)
+        limits = Limits(memory_bytes=_MEMORY, cpu_seconds=1)
+        self._server = ForkServer(RUNNER, limits, layers=layers, allow_unsandboxed=weak_host)
+        self._harmless = bool(layers.off) or weak_host
         self.layers = layers
 
     def start(self) -> Defences:
         return self._server.start()
 
     def carry_out(self, attack: Attack) -> AttackObservation:
-        """Carry out the attack, in its harmless form if a layer is left out."""
-        if self.layers.off:
+        """Carry out the attack, in its harmless form if a layer is left out or the host may lack one."""
+        if self._harmless:
             order = {"code": attack.code, "given": {**self._given, **attack.given, **attack.harmless}}
         else:
             order = {"code": attack.code, "given": {**self._given, **attack.given}}
@@ -73,14 +75,6 @@ class ForkedRange:
 
     def close(self) -> None:
         self._server.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 def _evidence_of_end(ended: ProgramEnded) -> AttackObservation:

@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from vulcan.doctor.attacks.attack import Result
+from vulcan.doctor.attacks.attack import AttackResult
 from vulcan.scoring.foreign_code import one_line
 from vulcan.scoring.ray_executor import RayRuntime
 from vulcan.scoring.sandbox.processes import descendants
@@ -83,7 +83,7 @@ def host_addresses() -> list[str]:
     return []
 
 
-def ray_results() -> Iterator[Result]:
+def ray_results() -> Iterator[AttackResult]:
     """Carry out the attacks on a local Ray started for them. Raises RayUnavailable if it does not start."""
     with RayRuntime(workers=1) as runtime:
         ray = runtime.wait()
@@ -94,14 +94,16 @@ def ray_results() -> Iterator[Result]:
         yield _join("join the local Ray with a guessed token", address, guess)
 
 
-def _reach_from_network(ports: list[int]) -> Result:
+def _reach_from_network(ports: list[int]) -> AttackResult:
     name = "reach the local Ray from the network"
     addresses = host_addresses()
     for address in addresses:
         for port in ports:
             with suppress(OSError), socket.create_connection((address, port), _CONNECT_SECONDS):
-                return Result(name, "ray", None, f"connected to {address}:{port}")
-    return Result(name, "ray", "loopback", f"{len(ports)} ports refused at {', '.join(addresses) or 'no address'}")
+                return AttackResult(name, "ray", None, f"connected to {address}:{port}")
+    return AttackResult(
+        name, "ray", "loopback", f"{len(ports)} ports refused at {', '.join(addresses) or 'no address'}"
+    )
 
 
 _JOIN = """
@@ -114,7 +116,7 @@ print(ray.get(ray.remote(lambda: "ran code").remote()))
 """
 
 
-def _join(name: str, address: str, variables: dict[str, str]) -> Result:
+def _join(name: str, address: str, variables: dict[str, str]) -> AttackResult:
     """Try to run a function on the Ray at `address` from a process with these environment variables."""
     own = {key: value for key, value in os.environ.items() if not key.startswith("RAY_")}
     environment = own | variables | {"RAY_NUM_REDIS_GET_RETRIES": "1"}  # of the GCS server too, in spite of the name
@@ -124,9 +126,9 @@ def _join(name: str, address: str, variables: dict[str, str]) -> Result:
             command, env=environment, capture_output=True, text=True, check=False, timeout=_JOIN_SECONDS
         )
     except subprocess.TimeoutExpired:
-        return Result(name, "ray", None, f"neither joined nor refused within {_JOIN_SECONDS:g} s")
+        return AttackResult(name, "ray", None, f"neither joined nor refused within {_JOIN_SECONDS:g} s")
     if "ran code" in done.stdout:
-        return Result(name, "ray", None, "ran code on it")
+        return AttackResult(name, "ray", None, "ran code on it")
     refused = "AuthenticationError" in done.stderr or "InvalidAuthToken" in done.stderr
     last = one_line((done.stderr.strip() or "no output").splitlines()[-1], 200)
-    return Result(name, "ray", "token of the local Ray" if refused else None, last)
+    return AttackResult(name, "ray", "token of the local Ray" if refused else None, last)

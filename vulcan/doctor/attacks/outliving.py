@@ -13,7 +13,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 
-from vulcan.doctor.attacks.attack import Attack, Form, Result
+from vulcan.doctor.attacks.attack import Attack, AttackResult, Form
 from vulcan.doctor.attacks.in_evaluator import EvaluatorRange
 from vulcan.doctor.attacks.in_program import RUNNER
 from vulcan.doctor.attacks.system import SYSTEM_ATTACKS
@@ -29,7 +29,7 @@ _AT_WORK = 0.1
 _LOOP = next(attack for attack in SYSTEM_ATTACKS if attack.name == "infinite loop")
 
 
-def outlives_its_keeper(form: Form, layers: Layers = ALL) -> bool:
+def outlives_parent(form: Form, layers: Layers = ALL) -> bool:
     """Check whether any process of a candidate survives the kill of its keeper; survivors are then killed."""
     command = [sys.executable, "-m", "vulcan.doctor.attacks.outliving", form, json.dumps(layers.to_json())]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
@@ -49,13 +49,15 @@ def outlives_its_keeper(form: Form, layers: Layers = ALL) -> bool:
     return not gone
 
 
-def lifetime_results() -> Iterator[Result]:
+def lifetime_results() -> Iterator[AttackResult]:
     """Carry out the attack in each form."""
     forms: tuple[Form, ...] = ("evaluator", "forked")
     for form in forms:
-        survived = outlives_its_keeper(form)
+        survived = outlives_parent(form)
         detail = "it lives on" if survived else "it died with its keeper"
-        yield Result("outlive a keeper that is killed", form, None if survived else str(Layer.PARENT_DEATH), detail)
+        yield AttackResult(
+            "outlive a keeper that is killed", form, None if survived else str(Layer.PARENT_DEATH), detail
+        )
 
 
 def _wait(condition: Callable[[], bool], seconds: float = _PATIENCE) -> bool:

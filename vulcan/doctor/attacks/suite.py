@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from vulcan.doctor.attacks.attack import KEY_VARIABLE, Result, stopper, targets
+from vulcan.doctor.attacks.attack import KEY_VARIABLE, AttackResult, stopper, targets
 from vulcan.doctor.attacks.in_evaluator import evaluator_results
 from vulcan.doctor.attacks.in_program import ForkedRange
 from vulcan.doctor.attacks.local_ray import ray_results
@@ -26,7 +26,7 @@ def key_in_environment() -> Iterator[None]:
         os.environ[KEY_VARIABLE] = before
 
 
-def results() -> Iterator[Result]:
+def results() -> Iterator[AttackResult]:
     """Carry out all attacks and yield their results one by one.
 
     Raises UserError if no child can be started at all, and RayUnavailable if Ray does not start.
@@ -36,7 +36,7 @@ def results() -> Iterator[Result]:
             for attack in SYSTEM_ATTACKS:
                 evidence = arena.carry_out(attack)
                 by = stopper(attack.stopped_by, evidence)
-                yield Result(attack.name, "forked", by, evidence.got or evidence.detail)
+                yield AttackResult(attack.name, "forked", by, evidence.got or evidence.detail)
         yield from evaluator_results(given)
     yield from lifetime_results()
     yield from ray_results()

@@ -38,10 +38,10 @@ class Doubles:
         self.parameters = parameter_names(program)
         self.values: Mapping[int, Interval] = follow(program, signature, keep_values=True).values or {}
 
-    def functions(self, openings: Mapping[str, str], taken: Sequence[str]) -> Iterator[str]:
+    def functions(self, openings: Mapping[str, str], used_names: Sequence[str]) -> Iterator[str]:
         """Yield the text of each parameter and function.
 
-        `openings` are the first lines of the entry functions by name, and `taken` the names of their arguments.
+        `openings` are the first lines of the entry functions by name, and `used_names` the names of their arguments.
         """
         for name, value in self.program.parameters:
             yield f"static const double {self.parameters[name]} = {number(value)};"
@@ -54,7 +54,7 @@ class Doubles:
                 if is_entry
                 else f"static inline double {helper_name(function.name)}({arguments})"
             )
-            names = taken if is_entry else [writer.names[name] for name in function.arguments]
+            names = used_names if is_entry else [writer.names[name] for name in function.arguments]
             yield "\n".join(writer.lines(first, names))
 
 
@@ -75,20 +75,13 @@ class _Function(Statements):
     def returned(self, value: ir.Expression) -> str:
         return self.value(value)
 
-    def truth(self, test: ir.Expression) -> str:
-        match test:
-            case ir.Compare(operators, operands):
-                values = [self.value(operand) for operand in operands]
-                pairs = zip(operators, values, values[1:], strict=False)
-                return " && ".join(f"{a} {operator} {b}" for operator, a, b in pairs)
-            case ir.Operate("and" | "or" as operation, operands):
-                return (" && " if operation == "and" else " || ").join(f"({self.truth(o)})" for o in operands)
-            case ir.Operate("not", (operand,)):
-                return f"!({self.truth(operand)})"
-            case ir.Operate("truth", (operand,)):
-                return self.truth(operand)
-            case _:
-                return f"{self.value(test)} != 0.0"
+    def compared(self, comparison: ir.Compare) -> Iterator[str]:
+        values = [self.value(operand) for operand in comparison.operands]
+        for operator, a, b in zip(comparison.operators, values, values[1:], strict=False):
+            yield f"{a} {operator} {b}"
+
+    def nonzero(self, value: ir.Expression) -> str:
+        return f"{self.value(value)} != 0.0"
 
     def value(self, e: ir.Expression) -> str:
         match e:
@@ -106,6 +99,8 @@ class _Function(Statements):
                 return self.statistic(e)
             case ir.Occurrences(statistic, value):
                 return self.occurrences(statistic, self.value(value))
+            case ir.Cell() | ir.Element() | ir.Draw():
+                raise AssertionError(f"{e}: policies with state are refused before")
             case ir.Compare() | ir.Operate("not" | "truth"):
                 return f"({self.truth(e)} ? 1.0 : 0.0)"
             case ir.Choose(test, then, otherwise):
@@ -141,7 +136,7 @@ class _Function(Statements):
             return text
         return f"policy_{operation}({', '.join(values)})"
 
-    def place(self, group: Group, part: Part) -> str:
+    def lvalue(self, group: Group, part: Part) -> str:
         return f"{group.owner}->{group.prefix}{part_names(group.parts, self.shared.signature)[part]}"
 
     def statistic(self, statistic: ir.Statistic) -> str:
@@ -153,15 +148,15 @@ class _Function(Statements):
         ring = Part("ring", feature)
         match statistic.kind:
             case "latest" | "avg" | "min" | "max" | "ewma" as kind:
-                return self.place(group, Part(kind, feature, *arguments))
+                return self.lvalue(group, Part(kind, feature, *arguments))
             case "recent":
                 back = f"policy_back({observations}, {int(arguments[0])}, {group.parts[ring]})"
-                return f"{self.place(group, ring)}[{back}]"
+                return f"{self.lvalue(group, ring)}[{back}]"
             case "window_avg":
                 count = f"policy_at_least_one(policy_at_most({observations}, {int(arguments[0])}))"
-                return f"({self.place(group, Part('sum', feature, arguments[0]))} / (double){count})"
+                return f"({self.lvalue(group, Part('sum', feature, arguments[0]))} / (double){count})"
             case "window_percentile":
-                window = self.place(group, Part("sorted", feature, arguments[1]))
+                window = self.lvalue(group, Part("sorted", feature, arguments[1]))
                 count = f"policy_at_most({observations}, {int(arguments[1])})"
                 return f"policy_sorted_percentile({window}, {number(arguments[0])}, {count})"
         raise AssertionError(statistic)
@@ -171,7 +166,7 @@ class _Function(Statements):
         ring = Part("ring", statistic.feature)
         window, length = int(statistic.arguments[-1]), group.parts[ring]
         observations = f"{group.owner}->{group.prefix}observations"
-        found = f"policy_ring_count({self.place(group, ring)}, {observations}, {window}, {length}, {value})"
+        found = f"policy_ring_count({self.lvalue(group, ring)}, {observations}, {window}, {length}, {value})"
         return found if statistic.kind == "count" else f"({found} != 0.0 ? 1.0 : 0.0)"
 
 

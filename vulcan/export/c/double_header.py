@@ -33,7 +33,7 @@ class DoubleStatistics:
             size = f"[{length}]" if part.kind in ("ring", "sorted") else size
             yield f"{kind} {self.group.prefix}{self.names[part]}{size};"
 
-    def place(self, part: Part) -> str:
+    def lvalue(self, part: Part) -> str:
         return f"{self.group.owner}->{self.group.prefix}{self.names[part]}"
 
     def value(self, part: Part) -> str:
@@ -47,24 +47,24 @@ class DoubleStatistics:
                 continue
             if part.kind in ("ring", "sorted"):
                 yield f"for (int i = 0; i < {length}; i++)"
-                yield f"    {self.place(part)}[i] = {unknown};"
+                yield f"    {self.lvalue(part)}[i] = {unknown};"
             else:
-                yield f"{self.place(part)} = {unknown};"
+                yield f"{self.lvalue(part)} = {unknown};"
 
     def observed(self) -> Iterator[str]:
         """Yield an observation of every stream of the group."""
         lines = list(self.changed())
         if any(self.before in line for line in lines):
-            yield f"const int64_t {self.before} = {self.place(OBSERVATIONS)};"
+            yield f"const int64_t {self.before} = {self.lvalue(OBSERVATIONS)};"
         yield from lines
         if OBSERVATIONS in self.group.parts:
-            yield f"{self.place(OBSERVATIONS)} += 1;"
+            yield f"{self.lvalue(OBSERVATIONS)} += 1;"
 
     def changed(self) -> Iterator[str]:
         for part in self.group.parts:
             yield from self.part(part)
         for ring in self.group.of_kind("ring"):
-            yield f"{self.place(ring)}[{self.before} % {self.group.parts[ring]}] = {self.value(ring)};"
+            yield f"{self.lvalue(ring)}[{self.before} % {self.group.parts[ring]}] = {self.value(ring)};"
         for part in self.group.of_kind("sum"):
             yield from self.renewed(part)
 
@@ -73,7 +73,7 @@ class DoubleStatistics:
         return f"before_{self.group.owner}"
 
     def part(self, part: Part) -> Iterator[str]:
-        place, before = self.place(part), self.before
+        place, before = self.lvalue(part), self.before
         match part.kind:
             case "latest":
                 yield f"{place} = {self.value(part)};"
@@ -112,7 +112,7 @@ class DoubleStatistics:
         """Yield the removal of an entity from the populations."""
         for part in self.group.of_kind("bucket"):
             shape = self.shapes[part.feature]
-            yield f"policy_population_move({self.population(part)}, {shape.buckets}, {self.place(part)}, 0);"
+            yield f"policy_population_move({self.population(part)}, {shape.buckets}, {self.lvalue(part)}, 0);"
 
     def population(self, part: Part) -> str:
         wanted = Part("population", part.feature)
@@ -121,7 +121,7 @@ class DoubleStatistics:
     def leaving(self, part: Part) -> str:
         ring = Part("ring", part.feature)
         back = f"policy_back({self.before}, {int(part.argument)}, {self.group.parts[ring]})"
-        return f"{self.place(ring)}[{back}]"
+        return f"{self.lvalue(ring)}[{back}]"
 
     def renewed(self, part: Part) -> Iterator[str]:
         """Yield a recomputation of the sum of n every n observations, so that rounding errors do not accumulate."""
@@ -129,23 +129,25 @@ class DoubleStatistics:
         length, after = self.group.parts[ring], f"{self.before} + 1"
         start = f"policy_back({after}, {window}, {length})"
         yield f"if (({after}) % {window} == 0)"
-        yield f"    {self.place(part)} = policy_ring_sum({self.place(ring)}, {start}, {window}, {length});"
+        yield f"    {self.lvalue(part)} = policy_ring_sum({self.lvalue(ring)}, {start}, {window}, {length});"
 
     def percentiles(self) -> Iterator[str]:
         """Yield the functions that compute percentiles over all live entities."""
         for part in self.group.of_kind("population"):
             shape, feature = self.shapes[part.feature], self.declared[part.feature]
             first = log_buckets.first_bucket(shape.resolution)
-            yield "\n".join((
-                f"static inline double policy_{population_name(part.feature)}_percentile("
-                "const struct policy_state *state, double share)",
-                "{",
-                f"    if (state->{self.names[part]}[0] == 0)",
-                f"        return {number(feature.unknown)};",
-                f"    return policy_bucket_value(policy_population_bucket(state->{self.names[part]}, {shape.buckets}, "
-                f"share), {shape.resolution}, {first}, {shape.lowest});",
-                "}",
-            ))  # fmt: skip
+            yield "\n".join(
+                (
+                    f"static inline double policy_{population_name(part.feature)}_percentile("
+                    "const struct policy_state *state, double share)",
+                    "{",
+                    f"    if (state->{self.names[part]}[0] == 0)",
+                    f"        return {number(feature.unknown)};",
+                    f"    return policy_bucket_value(policy_population_bucket(state->{self.names[part]}, "
+                    f"{shape.buckets}, share), {shape.resolution}, {first}, {shape.lowest});",
+                    "}",
+                )
+            )
 
 
 _ABOUT = """\
@@ -203,8 +205,12 @@ class _Header:
             use += _OTHERS.format(main=self.policy.task.signature.function, others=named)
         occasions = [g.occasion for g in system if g.occasion]
         told = "".join(f"\npolicy_observe_{o}(&state, &features) on each occasion of {o}." for o in occasions)
-        yield origin(self.policy, provenance, "It needs a C99 compiler and its mathematical library.",
-                     _ABOUT.format(use=use, functions=told.strip()).replace("\n\n\n", "\n\n"))  # fmt: skip
+        yield origin(
+            self.policy,
+            provenance,
+            "It needs a C99 compiler and its mathematical library.",
+            _ABOUT.format(use=use, functions=told.strip()).replace("\n\n\n", "\n\n"),
+        )
         yield "#ifndef POLICY_H\n#define POLICY_H"
         yield "#include <math.h>\n#include <stdint.h>\n#include <string.h>"
         yield '#ifdef __FAST_MATH__\n#error "policy.h: without -ffast-math only is arithmetic as defined"\n#endif'
@@ -235,8 +241,9 @@ class _Header:
         system = [g for g in self.groups if g.base == "system"]
         first = system[0]
         start = [line for group in system for line in self.of(group).initialised()]
-        yield function("static inline void policy_init(struct policy_state *state)",
-                       ["memset(state, 0, sizeof *state);", *start])  # fmt: skip
+        yield function(
+            "static inline void policy_init(struct policy_state *state)", ["memset(state, 0, sizeof *state);", *start]
+        )
         if not self.has_entity:
             for group in system:
                 suffix = f"_{group.occasion}" if group.occasion else ""
@@ -250,18 +257,27 @@ class _Header:
         arguments = "struct policy_state *state, struct policy_entity *entity"
         shown = f"{arguments}, const struct policy_features *features"
         unused = "(void)state; (void)entity;"
-        yield function(f"static inline void policy_observe({shown})",
-                       [f"{unused} (void)features;", *entity.observed(), *self.of(first).observed()])  # fmt: skip
-        yield function("static inline void policy_entity_init(struct policy_entity *entity)",
-                       ["memset(entity, 0, sizeof *entity);", *entity.initialised()])  # fmt: skip
-        yield function(f"static inline void policy_enter({shown})",
-                       ["policy_entity_init(entity);", "policy_observe(state, entity, features);"])  # fmt: skip
-        yield function(f"static inline void policy_leave({arguments})",
-                       [unused, *entity.left(), "policy_entity_init(entity);"])  # fmt: skip
+        yield function(
+            f"static inline void policy_observe({shown})",
+            [f"{unused} (void)features;", *entity.observed(), *self.of(first).observed()],
+        )
+        yield function(
+            "static inline void policy_entity_init(struct policy_entity *entity)",
+            ["memset(entity, 0, sizeof *entity);", *entity.initialised()],
+        )
+        yield function(
+            f"static inline void policy_enter({shown})",
+            ["policy_entity_init(entity);", "policy_observe(state, entity, features);"],
+        )
+        yield function(
+            f"static inline void policy_leave({arguments})", [unused, *entity.left(), "policy_entity_init(entity);"]
+        )
         for group in system[1:]:
-            yield function(f"static inline void policy_observe_{group.occasion}(struct policy_state *state, "
-                           "const struct policy_features *features)",
-                           ["(void)state; (void)features;", *self.of(group).observed()])  # fmt: skip
+            yield function(
+                f"static inline void policy_observe_{group.occasion}(struct policy_state *state, "
+                "const struct policy_features *features)",
+                ["(void)state; (void)features;", *self.of(group).observed()],
+            )
 
 
 def _member(name: str, feature: Feature) -> str:

@@ -198,6 +198,8 @@ class NumberFormats:
                 return self.feature(f"{history}.{query}")
             case ir.Statistic():
                 return self.statistic(e)
+            case ir.Cell() | ir.Element() | ir.Draw():
+                raise AssertionError(f"{e}: policies with state are refused before")
             case ir.Occurrences() | ir.Compare():
                 return NumberFormat(self.ranges.of(e, {}), 0.0)
             case ir.Choose(_, then, otherwise):

@@ -29,8 +29,9 @@ class FixedStatistics:
         for statistic in plan.statistics:
             if statistic.scope != "system":
                 spelled = f"{statistic.feature}.{statistic.kind}"
-                raise refusal(f"{spelled} is a statistic of each entity or of all of them, which are not kept there",
-                              statistic.at)  # fmt: skip
+                raise refusal(
+                    f"{spelled} is a statistic of each entity or of all of them, which are not kept there", statistic.at
+                )
         self.groups = tuple(g for g in groups_of(plan, signature) if g.base == "system")
 
     @property
@@ -66,17 +67,17 @@ class FixedStatistics:
     def name(self, group: Group, part: Part) -> str:
         return group.prefix + part_names(group.parts, self.signature)[part]
 
-    def place(self, group: Group, part: Part) -> str:
+    def lvalue(self, group: Group, part: Part) -> str:
         return f"state->{self.name(group, part)}"
 
     def observations(self, group: Group) -> str:
-        return self.place(group, OBSERVATIONS)
+        return self.lvalue(group, OBSERVATIONS)
 
     def initialised(self) -> Iterator[str]:
         """Yield the initialisation of every member, before any observation."""
         for group in self.groups:
             for part, length in group.parts.items():
-                place = self.place(group, part)
+                place = self.lvalue(group, part)
                 if part == OBSERVATIONS:
                     yield f"{place} = 0;"
                     continue
@@ -95,10 +96,12 @@ class FixedStatistics:
             if part != OBSERVATIONS:
                 yield from self.part(group, part)
         for ring in group.of_kind("ring"):
-            place = self.place(group, ring)
+            place = self.lvalue(group, ring)
             if group.parts[ring] > 1:
-                yield from _each(group.parts[ring] - 1, f"{place}[LAST - i] = {place}[LAST - 1 - i];".replace(
-                    "LAST", str(group.parts[ring] - 1)))  # fmt: skip
+                yield from _each(
+                    group.parts[ring] - 1,
+                    f"{place}[LAST - i] = {place}[LAST - 1 - i];".replace("LAST", str(group.parts[ring] - 1)),
+                )
             yield f"{place}[0] = {self.value(ring)};"
         if OBSERVATIONS in group.parts:
             yield f"{self.observations(group)} = policy_add({self.observations(group)}, 1);"
@@ -109,7 +112,7 @@ class FixedStatistics:
         return f"policy_scaled({text}, {by})" if by else text
 
     def part(self, group: Group, part: Part) -> Iterator[str]:
-        place, value = self.place(group, part), self.value(part)
+        place, value = self.lvalue(group, part), self.value(part)
         before = self.observations(group) if OBSERVATIONS in group.parts else ""
         match part.kind:
             case "latest":
@@ -125,7 +128,7 @@ class FixedStatistics:
                 yield f"{place} = {before} == 0 ? {value} : policy_{part.kind}({place}, {value});"
             case "sum":
                 window = int(part.argument)
-                oldest = f"{self.place(group, Part('ring', part.feature))}[{window - 1}]"
+                oldest = f"{self.lvalue(group, Part('ring', part.feature))}[{window - 1}]"
                 by = self.scale(part) - self.kinds.feature(part.feature).scale
                 oldest = f"policy_scaled({oldest}, {by})" if by else oldest
                 yield f"if ({before} == 0)"
@@ -138,8 +141,8 @@ class FixedStatistics:
 
     def sorted_(self, group: Group, part: Part, value: str) -> Iterator[str]:
         """Yield the update of a sorted window: evict the oldest if full, insert the value; free slots are last."""
-        window, place = int(part.argument), self.place(group, part)
-        oldest = f"{self.place(group, Part('ring', part.feature))}[{window - 1}]"
+        window, place = int(part.argument), self.lvalue(group, part)
+        oldest = f"{self.lvalue(group, Part('ring', part.feature))}[{window - 1}]"
         yield "{"
         yield f"    policy_fixed moving = {value}, leaving = {oldest}, other;"
         yield f"    int gone = 0, is_full = {self.observations(group)} >= {window};"
@@ -183,39 +186,43 @@ class FixedStatistics:
     def percentile(self, statistic: ir.Statistic, group: Group) -> str:
         share, window = statistic.arguments[0], int(statistic.arguments[1])
         ranks = ", ".join(["0", *(str(nearest_rank(share, count) - 1) for count in range(1, window + 1))])
-        place = self.place(group, Part("sorted", statistic.feature, statistic.arguments[1]))
-        return "\n".join((
-            f"/* The place, by how many there are, of what a share {share:g} of them does not exceed. */",
-            f"static const unsigned short {self.answer_name(statistic)}_places[{window + 1}] = {{{ranks}}};",
-            "",
-            f"POLICY_INLINE policy_fixed {self.answer_name(statistic)}(const struct policy_state *state)",
-            "{",
-            f"    policy_word count = (policy_word){self.observations(group)}, place;",
-            f"    if (count > {window})",
-            f"        count = {window};",
-            f"    place = {self.answer_name(statistic)}_places[count];",
-            "    POLICY_HIDE(place);",
-            f"    if (place >= {window})",
-            "        place = 0;",
-            f"    return {place}[place];",
-            "}",
-        ))  # fmt: skip
+        place = self.lvalue(group, Part("sorted", statistic.feature, statistic.arguments[1]))
+        return "\n".join(
+            (
+                f"/* The place, by how many there are, of what a share {share:g} of them does not exceed. */",
+                f"static const unsigned short {self.answer_name(statistic)}_places[{window + 1}] = {{{ranks}}};",
+                "",
+                f"POLICY_INLINE policy_fixed {self.answer_name(statistic)}(const struct policy_state *state)",
+                "{",
+                f"    policy_word count = (policy_word){self.observations(group)}, place;",
+                f"    if (count > {window})",
+                f"        count = {window};",
+                f"    place = {self.answer_name(statistic)}_places[count];",
+                "    POLICY_HIDE(place);",
+                f"    if (place >= {window})",
+                "        place = 0;",
+                f"    return {place}[place];",
+                "}",
+            )
+        )
 
     def counting(self, statistic: ir.Statistic, group: Group) -> str:
         window = int(statistic.arguments[-1])
-        place = self.place(group, Part("ring", statistic.feature))
-        return "\n".join((
-            f"POLICY_INLINE policy_fixed {self.answer_name(statistic)}(const struct policy_state *state, "
-            "policy_fixed wanted)",
-            "{",
-            "    policy_fixed found = 0;",
-            f"    for (int i = 0; i < {window}; i++) {{",
-            "        POLICY_BARRIER;",
-            f"        found += ({place}[i] == wanted) & (i < {self.observations(group)});",
-            "    }",
-            "    return found;",
-            "}",
-        ))  # fmt: skip
+        place = self.lvalue(group, Part("ring", statistic.feature))
+        return "\n".join(
+            (
+                f"POLICY_INLINE policy_fixed {self.answer_name(statistic)}(const struct policy_state *state, "
+                "policy_fixed wanted)",
+                "{",
+                "    policy_fixed found = 0;",
+                f"    for (int i = 0; i < {window}; i++) {{",
+                "        POLICY_BARRIER;",
+                f"        found += ({place}[i] == wanted) & (i < {self.observations(group)});",
+                "    }",
+                "    return found;",
+                "}",
+            )
+        )
 
     def answer(self, statistic: ir.Statistic) -> tuple[str, int]:
         """Return the expression and scale of a statistic that looks for no value."""
@@ -223,24 +230,24 @@ class FixedStatistics:
         match statistic.kind:
             case "latest" | "avg" | "min" | "max" | "ewma" as kind:
                 part = Part(kind, feature, *statistic.arguments)
-                return self.place(group, part), self.scale(part)
+                return self.lvalue(group, part), self.scale(part)
             case "recent":
                 ring = Part("ring", feature)
-                return f"{self.place(group, ring)}[{int(statistic.arguments[0]) - 1}]", self.scale(ring)
+                return f"{self.lvalue(group, ring)}[{int(statistic.arguments[0]) - 1}]", self.scale(ring)
             case "window_avg":
                 window = int(statistic.arguments[0])
                 part, scale = Part("sum", feature, statistic.arguments[0]), self.kinds.statistic(statistic).scale
                 count = f"policy_max(1, policy_min({self.observations(group)}, {window}))"
-                return f"policy_divide({self.place(group, part)}, {count}, {scale - self.scale(part)})", scale
+                return f"policy_divide({self.lvalue(group, part)}, {count}, {scale - self.scale(part)})", scale
             case _:
                 return f"{self.answer_name(statistic)}(state)", self.kinds.feature(feature).scale
 
-    def occurrences(self, statistic: ir.Statistic, wanted: str, scale: int, at: ir.Position) -> str:
+    def occurrences(self, statistic: ir.Statistic, value: str, scale: int, at: ir.Position) -> str:
         """Return the expression of a statistic that looks for a value of that scale."""
         if statistic.scope != "system":
             raise refusal(f"{statistic.feature}.{statistic.kind} is a statistic of each entity", at)
         own = self.kinds.feature(statistic.feature).scale
-        looked_for = wanted if own == scale else f"policy_exactly({wanted}, {own - scale})"
+        looked_for = value if own == scale else f"policy_exactly({value}, {own - scale})"
         found = f"{self.answer_name(statistic)}(state, {looked_for})"
         return found if statistic.kind == "count" else f"({found} != 0 ? 1 : 0)"
 

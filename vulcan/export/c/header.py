@@ -38,17 +38,26 @@ def origin(policy: Policy, provenance: Provenance, needs: str, about: str) -> st
     """Return the first comment of a file: its description, provenance and the policy's source."""
     intent = policy.program.documentation or f"A policy of the task {provenance.task}."
     return comment(
-        "\n".join((
-            intent, "", *provenance.lines(needs), "", about, "",
-            HEADING, "",
-            textwrap.indent(_printable(source_text(policy)).rstrip("\n"), "    "),
-        ))
-    )  # fmt: skip
+        "\n".join(
+            (
+                intent,
+                "",
+                *provenance.lines(needs),
+                "",
+                about,
+                "",
+                HEADING,
+                "",
+                textwrap.indent(_printable(source_text(policy)).rstrip("\n"), "    "),
+            )
+        )
+    )
 
 
 def _printable(text: str) -> str:
     """Escape the text for a comment, so that it can be read back."""
-    text = "\n".join(text.splitlines()).expandtabs()
+    text = re.sub("\r\n?", "\n", text)
+    text = re.sub("^[ \t\f]*\f", "", text, flags=re.MULTILINE).replace("\f", " ").expandtabs()  # as Python reads it
     return "".join(c if c == "\n" or c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
@@ -82,8 +91,8 @@ def _members(argument: Argument, member: Member, query: Callable[[str, str], str
             if (text := member(feature.name, feature)) is not None:
                 yield f"    {text} /* {described(feature)} */"
         case Entity(features=features) | Global(features=features):
-            told = [(member(f"{argument.name}.{f.name}", f), described(f)) for f in features]
-            yield from _group(argument.name, argument.meaning, told)
+            described_members = [(member(f"{argument.name}.{f.name}", f), described(f)) for f in features]
+            yield from _group(argument.name, argument.meaning, described_members)
         case History():
             asked = [(query(argument.name, name), meaning) for name, meaning in _answers(argument)]
             yield from _group(argument.name, argument.meaning, asked)
@@ -97,8 +106,8 @@ def _answers(history: History) -> tuple[tuple[str, str], ...]:
     )
 
 
-def _group(name: str, meaning: str, told: list[tuple[str | None, str]]) -> Iterator[str]:
-    members = [f"        {text} /* {remark} */" for text, remark in told if text is not None]
+def _group(name: str, meaning: str, described_members: list[tuple[str | None, str]]) -> Iterator[str]:
+    members = [f"        {text} /* {remark} */" for text, remark in described_members if text is not None]
     if members:
         yield f"    struct {{ /* {meaning.replace('*/', '* /')} */"
         yield from members

@@ -14,8 +14,16 @@ _WORDS = """
     sizeof static struct switch thread_local true typedef typeof union unix unsigned void volatile while i386 errno
     stdin stdout stderr
 """
-_KEYWORDS = frozenset(_WORDS.split())
-_OURS = frozenset({"features", "state", "entity"})
+_WORDS_OF_CPP = """
+    and_eq bitand bitor catch char8_t char16_t char32_t class co_await co_return co_yield compl concept const_cast
+    consteval constinit decltype delete dynamic_cast explicit export friend mutable namespace new noexcept not_eq
+    operator or_eq private protected public reinterpret_cast requires static_assert static_cast template this throw try
+    typeid typename using virtual wchar_t xor xor_eq
+"""
+_CALLED = "rint trunc floor ceil fabs"
+"""What the code of a function calls by the name that C has for it; a local of that name would hide it."""
+_KEYWORDS = frozenset((_WORDS + _WORDS_OF_CPP).split())
+_OURS = frozenset({"features", "state", "entity", *_CALLED.split()})
 
 
 def feature_name(name: str) -> str:
@@ -67,12 +75,12 @@ def part_names(parts: Mapping[Part, int], signature: Signature) -> Mapping[Part,
     for part in parts:
         # the scalar feature `a_b` and the feature `b` of `a` may both exist
         feature = part.feature if part.feature in scalars else part.feature.replace(".", "__")
-        name = "_".join(word for word in (feature, part.kind, spelled(part.argument)) if word)
+        name = "_".join(word for word in (feature, part.kind, c_text(part.argument)) if word)
         made[part] = name
     return made
 
 
-def spelled(argument: float) -> str:
+def c_text(argument: float) -> str:
     """Spell a statistic's argument in a name: 0.3 as `0_3`; empty if there is none."""
     if argument == 0.0:
         return ""

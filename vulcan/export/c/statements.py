@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from vulcan.anvil import ir
 from vulcan.export.c.naming import local_names
@@ -13,11 +14,27 @@ from vulcan.export.dead_code import without_unused
 _INDENT = "    "
 
 
+def _without_idle(body: tuple[ir.Statement, ...]) -> tuple[ir.Statement, ...]:
+    """Remove `x = x`, which compilers warn about."""
+    kept: list[ir.Statement] = []
+    for statement in body:
+        match statement:
+            case ir.Assign(name, ir.Local(other)) if name == other:
+                continue
+            case ir.If(then=then, otherwise=otherwise):
+                kept.append(replace(statement, then=_without_idle(then), otherwise=_without_idle(otherwise)))
+            case ir.Loop(body=inner):
+                kept.append(replace(statement, body=_without_idle(inner)))
+            case _:
+                kept.append(statement)
+    return tuple(kept)
+
+
 class Statements(ABC):
     """A writer of one function. `names` maps its locals and arguments to C names."""
 
     def __init__(self, function: ir.Function) -> None:
-        self.function = without_unused(function)
+        self.function = without_unused(replace(function, body=_without_idle(function.body)))
         self.names: Mapping[str, str] = local_names(function)
         self.read = {e.name for e in ir.expressions(self.function.body) if isinstance(e, ir.Local)}
         self.turns = 0
@@ -39,8 +56,26 @@ class Statements(ABC):
         """Return the expression in the format of the function's result."""
 
     @abstractmethod
+    def compared(self, comparison: ir.Compare) -> Iterator[str]:
+        """Yield the C comparisons that all hold if the comparison does."""
+
+    @abstractmethod
+    def nonzero(self, value: ir.Expression) -> str:
+        """Return the C condition that an expression with a numeric value is not 0."""
+
     def truth(self, test: ir.Expression) -> str:
         """Return a C condition that holds if the expression is not 0."""
+        match test:
+            case ir.Compare():
+                return " && ".join(self.compared(test))
+            case ir.Operate("and" | "or" as operation, operands):
+                return (" && " if operation == "and" else " || ").join(f"({self.truth(o)})" for o in operands)
+            case ir.Operate("not", (operand,)):
+                return f"!({self.truth(operand)})"
+            case ir.Operate("truth", (operand,)):
+                return self.truth(operand)
+            case _:
+                return self.nonzero(test)
 
     def lines(self, opening: str, arguments: Sequence[str], first: Sequence[str] = ()) -> Iterator[str]:
         """Yield the lines of the whole function.
@@ -55,7 +90,8 @@ class Statements(ABC):
         if unread := [name for name in arguments if not re.search(rf"(?<![>.\w]){name}\b", text)]:
             yield _INDENT + " ".join(f"(void){name};" for name in unread)
         yield from (_INDENT + line for line in first)
-        for name in sorted(ir.assigned_names(self.function.body) & self.read):
+        own = (ir.assigned_names(self.function.body) & self.read) - set(self.function.arguments)
+        for name in sorted(own):
             yield _INDENT + self.declaration(name)
         yield from body
         if not isinstance(self.function.body[-1], ir.Return):

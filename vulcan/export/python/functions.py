@@ -70,6 +70,8 @@ class Expressions:
                 return ast.IfExp(self.truth(test), self.value(then), self.value(otherwise))
             case ir.Call(function, arguments):
                 return _call(self.names[function], *map(self.value, arguments))
+            case ir.Cell() | ir.Element() | ir.Draw():
+                raise AssertionError(f"{e}: policies with state are refused before")
             case ir.Compare() | ir.Operate("not"):
                 return _call("float", self.truth(e))
             case ir.Operate("truth", (operand,)):
@@ -149,10 +151,10 @@ def _plain(function: str) -> _Writer:
     return lambda w, e, *_: _call(function, *e)
 
 
-def _above(function: str, least: float) -> _Writer:
-    """Return the writer of a `math` function whose total version is 0 at and below `least`."""
+def _above(function: str, bound: float) -> _Writer:
+    """Return the writer of a `math` function whose total version is 0 at and below `bound`."""
     return lambda w, e, inner, _: (
-        _call(f"math.{function}", *e) if inner[0].low > least else w.guarded(f"_{function}", *e)
+        _call(f"math.{function}", *e) if inner[0].low > bound else w.guarded(f"_{function}", *e)
     )
 
 
@@ -219,12 +221,12 @@ def _boolean(operation: str, operands: list[ast.expr]) -> ast.expr:
 _EASILY_MISREAD = frozenset({"l", "O", "I"})  # E741 of pycodestyle
 
 
-def renamed(program: ir.Module, taken: Collection[str]) -> Mapping[str, str]:
+def renamed(program: ir.Module, used_names: Collection[str]) -> Mapping[str, str]:
     """Map each name that the program chose (parameters, helpers, their arguments, locals) to its exported name.
 
-    A name that is a Python builtin, easily misread, or in `taken` gets underscores appended; all others stay.
+    A name that is a Python builtin, easily misread, or in `used_names` gets underscores appended; all others stay.
     """
-    reserved = {*dir(builtins), *_EASILY_MISREAD, *taken}
+    reserved = {*dir(builtins), *_EASILY_MISREAD, *used_names}
     chosen = _chosen(program)
     result: dict[str, str] = {}
     for name in sorted(chosen):
@@ -264,24 +266,24 @@ def python_source(
     statistics: StatisticNames,
     signature: Signature,
     *,
-    taken: Collection[str] = (),
+    used_names: Collection[str] = (),
     annotations: Mapping[str, str] | None = None,
     with_state: Collection[str] = (),
 ) -> PythonSource:
     """Generate the source of a checked program.
 
-    No name that the policy chose will be one of `taken`. `annotations` are types of the task's arguments, by name; the
-    signature has the arguments of all functions. A function that reads statistics of the system which belong to none of
-    its arguments takes one more, as the last; so does every function in `with_state`.
+    No name that the policy chose will be one of `used_names`. `annotations` are types of the task's arguments, by name;
+    the signature has the arguments of all functions. A function that reads statistics of the system which belong to
+    none of its arguments takes one more, as the last; so does every function in `with_state`.
     """
     types = {a.name: "float" for a in signature.arguments if isinstance(a, Scalar)} | dict(annotations or {})
     shown = [argument.name for argument in signature.arguments]
     if (statistics.has_state or with_state) and statistics.state not in shown:
         shown.append(statistics.state)
         types[statistics.state] = '"_Statistics"'
-    reserved = {*taken, "_", *shown, *(entry.name for entry in program.entries)}
+    reserved = {*used_names, "_", *shown, *(entry.name for entry in program.entries)}
     expressions = Expressions(
-        signature, renamed(program, reserved), statistics.spelled, intervals.declared_bounds(program, signature)
+        signature, renamed(program, reserved), statistics.spellings, intervals.declared_bounds(program, signature)
     )
     functions = []
     for function in (*program.helpers, program.entry, *program.entries[:-1]):
@@ -312,7 +314,7 @@ class _FunctionWriter:
         self.expressions = expressions
         self.function = without_unused(function)
         self.names = expressions.names
-        self.goes_on = True
+        self.continues = True
         self.returned: Interval | None = None
         expressions.environment = {}
 
@@ -327,7 +329,7 @@ class _FunctionWriter:
 
     def block(self, body: tuple[ir.Statement, ...], indent: str) -> Iterator[str]:
         for statement in body:
-            if self.goes_on:
+            if self.continues:
                 yield from self.statement(statement, indent)
 
     def statement(self, statement: ir.Statement, indent: str) -> Iterator[str]:
@@ -339,22 +341,22 @@ class _FunctionWriter:
                 bounds = self.expressions.bounds_of(value)
                 self.returned = bounds if self.returned is None else self.returned | bounds
                 yield from fitted(f"{indent}return ", self.expressions.value(value))
-                self.goes_on = False
+                self.continues = False
             case ir.If():
                 yield from self.branch(statement, indent, "if")
             case ir.Loop():
                 yield from self.loop(statement, indent)
             case ir.Break() | ir.Continue():
                 yield indent + ("break" if isinstance(statement, ir.Break) else "continue")
-                self.goes_on = False
+                self.continues = False
 
     def branch(self, statement: ir.If, indent: str, word: str) -> Iterator[str]:
         expressions = self.expressions
         yield from fitted(f"{indent}{word} ", expressions.truth(statement.test), ":")
         before = dict(expressions.environment)
         yield from self.block(statement.then, indent + _INDENT)
-        then_goes_on, after_then = self.goes_on, expressions.environment
-        expressions.environment, self.goes_on = before, True
+        then_goes_on, after_then = self.continues, expressions.environment
+        expressions.environment, self.continues = before, True
         match statement.otherwise:
             case (ir.If() as following,):
                 yield from self.branch(following, indent, "elif")
@@ -365,8 +367,8 @@ class _FunctionWriter:
                 yield from self.block(otherwise, indent + _INDENT)
         if then_goes_on:
             after = expressions.environment
-            expressions.environment = intervals.join(after_then, after) if self.goes_on else after_then
-        self.goes_on = self.goes_on or then_goes_on
+            expressions.environment = intervals.join(after_then, after) if self.continues else after_then
+        self.continues = self.continues or then_goes_on
 
     def loop(self, loop: ir.Loop, indent: str) -> Iterator[str]:
         expressions = self.expressions
@@ -379,4 +381,4 @@ class _FunctionWriter:
         expressions.environment = expressions.bounds.after_loop(loop, expressions.environment)
         widened = dict(expressions.environment)
         yield from self.block(loop.body, indent + _INDENT) if loop.body else [indent + _INDENT + "pass"]
-        expressions.environment, self.goes_on = widened, True
+        expressions.environment, self.continues = widened, True

@@ -63,12 +63,12 @@ class _Writer:
     # State of an entity
 
     def entity(self) -> Iterator[str]:
-        kept, counts = self.names.kept["entity"], self.counts_observations
+        features, counts = self.names.state_features["entity"], self.counts_observations
         yield "class _Entity:"
         yield '    """What the policy\'s statistics keep of each entity."""'
         yield ""
         observations = [self.names.observations] if counts else []
-        slots = [f'"{name}"' for name in (*(k.name for k in kept), *observations, *self.names.buckets.values())]
+        slots = [f'"{name}"' for name in (*(k.name for k in features), *observations, *self.names.buckets.values())]
         whole = f"    __slots__ = ({', '.join(slots)}{',' if len(slots) == 1 else ''})"
         if len(whole) <= WIDTH:
             yield whole
@@ -77,19 +77,19 @@ class _Writer:
         if self.names.buckets:
             yield ""
             yield from (f"    {name}: int" for name in self.names.buckets.values())
-        if kept:
+        if features:
             yield ""
             yield "    def __init__(self) -> None:"
-            yield from self.started(kept)
+            yield from self.started(features)
             yield from (f"        self.{name} = 0" for name in observations)
 
     @property
     def counts_observations(self) -> bool:
-        return any(k.what == "avg" for k in self.names.kept["entity"])
+        return any(k.what == "avg" for k in self.names.state_features["entity"])
 
-    def started(self, kept: tuple[StatisticState, ...]) -> Iterator[str]:
+    def started(self, features: tuple[StatisticState, ...]) -> Iterator[str]:
         """Yield the initialisation, before the first observation."""
-        for k in kept:
+        for k in features:
             unknown = repr(float(self.declared[k.feature].unknown))
             made = {
                 WINDOW: f"{WINDOW}({k.argument:.0f}, unknown={unknown})",
@@ -100,7 +100,7 @@ class _Writer:
     # Event notifications
 
     def statistics(self) -> Iterator[str]:
-        system = self.names.kept["system"]
+        system = self.names.state_features["system"]
         at_events, at_occasions = self.at_events, self.at_occasions
         yield "class _Statistics:"
         told = "every entity" if self.signature.entity is not None else "every event"
@@ -130,12 +130,12 @@ class _Writer:
     @property
     def at_events(self) -> tuple[StatisticState, ...]:
         """The state of system statistics that observe at every event."""
-        return tuple(k for k in self.names.kept["system"] if k.feature not in self.signature.occasions)
+        return tuple(k for k in self.names.state_features["system"] if k.feature not in self.signature.occasions)
 
     @property
     def at_occasions(self) -> Mapping[str, tuple[StatisticState, ...]]:
         """The state of system statistics by the occasion on which they observe."""
-        system, occasions = self.names.kept["system"], self.signature.occasions
+        system, occasions = self.names.state_features["system"], self.signature.occasions
         return {
             occasion: tuple(k for k in system if occasions.get(k.feature) == occasion)
             for occasion in dict.fromkeys(occasions.values())
@@ -174,10 +174,10 @@ class _Writer:
             yield from self.of_system(self.at_events, "_events")
         yield from self.occasions()
 
-    def method(self, name: str, happened: str, arguments: Sequence[str]) -> Iterator[str]:
+    def method(self, name: str, event: str, arguments: Sequence[str]) -> Iterator[str]:
         types = {a.name: "float" for a in self.signature.arguments if isinstance(a, Scalar)} | dict(self.annotations)
         written = [f"{a}: {types[a]}" if a in types else a for a in arguments]
-        yield from ["", f"    def {name}({', '.join(('self', *written))}) -> None:", f'        """{happened}"""']
+        yield from ["", f"    def {name}({', '.join(('self', *written))}) -> None:", f'        """{event}"""']
 
     @property
     def arguments(self) -> list[str]:
@@ -188,13 +188,13 @@ class _Writer:
         entity = self.signature.entity.name if self.signature.entity is not None else ""
         if self.counts_observations:
             yield f"        {entity}.{self.names.observations} += 1"
-        yield from lines(self.names.kept["entity"], entity, f"{entity}.{self.names.observations}", "        ")
+        yield from lines(self.names.state_features["entity"], entity, f"{entity}.{self.names.observations}", "        ")
         if self.at_events:
             yield f"        self._observe({', '.join(self.arguments)})"
 
-    def of_system(self, kept: tuple[StatisticState, ...], count: str) -> Iterator[str]:
+    def of_system(self, features: tuple[StatisticState, ...], count: str) -> Iterator[str]:
         """Yield an observation of system state; `count` is the attribute that counts these observations."""
-        moving = tuple(k for k in kept if k.what in _FROM_TWO)
+        moving = tuple(k for k in features if k.what in _FROM_TWO)
         observations = f"self.{count}"
         if moving:
             yield f"        {observations} += 1"
@@ -202,31 +202,31 @@ class _Writer:
             yield from self.first(moving, "self", observations, "            ")
             yield "        else:"
             yield from self.later(moving, "self", observations, "            ")
-        yield from self.later(tuple(k for k in kept if k.what not in _FROM_TWO), "self", observations, "        ")
+        yield from self.later(tuple(k for k in features if k.what not in _FROM_TWO), "self", observations, "        ")
 
-    def first(self, kept: tuple[StatisticState, ...], owner: str, observations: str, indent: str) -> Iterator[str]:
+    def first(self, features: tuple[StatisticState, ...], owner: str, observations: str, indent: str) -> Iterator[str]:
         """Yield the update for the first observation."""
-        for k in kept:
+        for k in features:
             if k.what in _FROM_TWO:
                 yield f"{indent}{owner}.{k.name} = {self.observed(k.feature)}"
             else:
                 yield from self.later((k,), owner, observations, indent)
 
-    def later(self, kept: tuple[StatisticState, ...], owner: str, observations: str, indent: str) -> Iterator[str]:
+    def later(self, features: tuple[StatisticState, ...], owner: str, observations: str, indent: str) -> Iterator[str]:
         """Yield the update for an observation that is not the first."""
-        for k in kept:
-            value, place = self.observed(k.feature), f"{owner}.{k.name}"
+        for k in features:
+            value, target = self.observed(k.feature), f"{owner}.{k.name}"
             match k.what:
                 case "latest":
-                    yield f"{indent}{place} = {value}"
+                    yield f"{indent}{target} = {value}"
                 case "min" | "max":
-                    yield from _fitted(f"{indent}{place} = ", f"{k.what}({place}, {value})")
+                    yield from _fitted(f"{indent}{target} = ", f"{k.what}({target}, {value})")
                 case "avg":
-                    yield from _fitted(f"{indent}{place} += ", f"({value} - {place}) / {observations}")
+                    yield from _fitted(f"{indent}{target} += ", f"({value} - {target}) / {observations}")
                 case "ewma":
-                    yield from _fitted(f"{indent}{place} += ", f"{k.argument!r} * ({value} - {place})")
+                    yield from _fitted(f"{indent}{target} += ", f"{k.argument!r} * ({value} - {target})")
                 case _:
-                    yield f"{indent}{place}.append({value})"
+                    yield f"{indent}{target}.append({value})"
 
     def observed(self, feature: str) -> str:
         owner, _, name = feature.partition(".")
@@ -270,12 +270,26 @@ def python_module(
     signature = policy.task.interface
     names = statistic_names(policy.plan, signature)
     own = {
-        "math", MARKER, POLICY, _LARGEST, "_USES", "_Entity", "_Statistics", *_functions(), *template.names,
-        *(name.partition(".")[0] for name in imports), *Template(behind).names,
-    }  # fmt: skip
+        "math",
+        MARKER,
+        POLICY,
+        _LARGEST,
+        "_USES",
+        "_Entity",
+        "_Statistics",
+        *_functions(),
+        *template.names,
+        *(name.partition(".")[0] for name in imports),
+        *Template(behind).names,
+    }
     _check_state(policy, names.state, template)
     source = python_source(
-        policy.program, names, signature, taken=own, annotations=template.annotations, with_state=template.with_state
+        policy.program,
+        names,
+        signature,
+        used_names=own,
+        annotations=template.annotations,
+        with_state=template.with_state,
     )
     is_kept = template.text or policy.plan.statistics
     statistics = python_statistics(names, signature, template.annotations) if is_kept else ""

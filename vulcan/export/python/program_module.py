@@ -39,12 +39,12 @@ def program_module(policy: ProgramPolicy, provenance: Provenance) -> str:
 
 
 def _driver(task: Task) -> str:
-    place = task.directory / "export" / "python.py"
-    if not place.is_file():
+    path = task.directory / "export" / "python.py"
+    if not path.is_file():
         return ""
-    _, cut, text = place.read_text(encoding="utf-8").partition(CUT)
+    _, cut, text = path.read_text(encoding="utf-8").partition(CUT)
     if not cut:
-        raise UserError(f"{place}: the line `{CUT}` is missing")
+        raise UserError(f"{path}: the line `{CUT}` is missing")
     return text
 
 

@@ -50,14 +50,14 @@ class Spelling:
 class StatisticNames:
     """The names that a plan's statistics need in an exported module.
 
-    `state` is the argument that the system's statistics belong to. `kept` is the state of each entity and of the
-    system. By feature, `buckets` are the entity's attributes for its bucket in the population, and `percentiles` the
-    methods of the state that query that population. `observations` is the attribute that counts an entity's.
+    `state` is the argument that the system's statistics belong to. `state_features` is the state of each entity and of
+    the system. By feature, `buckets` are the entity's attributes for its bucket in the population, and `percentiles`
+    the methods of the state that query that population. `observations` is the attribute that counts an entity's.
     """
 
     state: str
-    spelled: Mapping[ir.Statistic, Spelling]
-    kept: Mapping[Scope, tuple[StatisticState, ...]]
+    spellings: Mapping[ir.Statistic, Spelling]
+    state_features: Mapping[Scope, tuple[StatisticState, ...]]
     buckets: Mapping[str, str]
     percentiles: Mapping[str, str]
     observations: str
@@ -65,12 +65,12 @@ class StatisticNames:
     @property
     def has_state(self) -> bool:
         """True if there is any state of the system or its populations."""
-        return bool(self.kept["system"] or self.percentiles)
+        return bool(self.state_features["system"] or self.percentiles)
 
     @property
     def runtime(self) -> frozenset[str]:
         """The runtime classes that are needed."""
-        kept = {k.what for scope in self.kept for k in self.kept[scope]} & {WINDOW, TALLY}
+        kept = {k.what for scope in self.state_features for k in self.state_features[scope]} & {WINDOW, TALLY}
         return frozenset(kept | ({POPULATION} if self.percentiles else set()))
 
 
@@ -160,8 +160,8 @@ def _short(feature: str, signature: Signature, state: str) -> str:
     return name if owner in plain and name else feature.replace(".", "_")
 
 
-def _free(name: str, taken: set[str]) -> str:
-    while name in taken:
+def _free(name: str, used_names: set[str]) -> str:
+    while name in used_names:
         name += "_"
-    taken.add(name)
+    used_names.add(name)
     return name

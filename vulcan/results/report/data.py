@@ -113,9 +113,9 @@ class RunData:
     calls: tuple[CallRecord, ...]
 
     @classmethod
-    def of(cls, place: Path, file: str = FILE) -> RunData:
+    def of(cls, path: Path, file: str = FILE) -> RunData:
         """Read a store. Raises UserError where there is no run, or it cannot be read."""
-        with closing(open_store(place, file)) as store:
+        with closing(open_store(path, file)) as store:
             rows, calls = ReportRows.of(store.numbered()), tuple(store.calls())
         return cls(rows, RunRecord.of(row.event for row in rows.all), calls)
 
@@ -124,25 +124,25 @@ class RunData:
 class Report:
     """A complete run, with its control search if there is one."""
 
-    place: Path
-    told: RunData
+    path: Path
+    data: RunData
     control: RunData | None
     scorer: Scorer | None
 
     @classmethod
-    def of(cls, place: Path) -> Report:
+    def of(cls, path: Path) -> Report:
         """Read a run and its control. Raises UserError where the run, or its task, cannot be read."""
-        told = RunData.of(place)
-        control = RunData.of(place, CONTROL) if (place / CONTROL).is_file() else None
-        return cls(place, told, control, scorer_of(told.record))
+        data = RunData.of(path)
+        control = RunData.of(path, CONTROL) if (path / CONTROL).is_file() else None
+        return cls(path, data, control, scorer_of(data.record))
 
     @property
     def record(self) -> RunRecord:
-        return self.told.record
+        return self.data.record
 
     @property
     def rows(self) -> ReportRows:
-        return self.told.rows
+        return self.data.rows
 
     @property
     def winner(self) -> CandidateJudged | None:
@@ -157,7 +157,7 @@ def report_document(report: Report, seconds: float) -> ReportDocument:
     """
     record = report.record
     return {
-        **run_document(report.place, record, Costs.of(report.told.calls)),
+        **run_document(report.path, record, Costs.of(report.data.calls)),
         "objective": record.config.get("objective"),
         "run_version": {"vulcan": record.version, "began_at": report.rows.all[0].time if report.rows.all else None},
         "report_version": {"vulcan": vulcan.__version__, "python": platform.python_version()},
@@ -169,13 +169,13 @@ def report_document(report: Report, seconds: float) -> ReportDocument:
             "chosen": report.rows.chosen,
             "control": report.rows.control,
         },
-        "progress": list(progress(report.told)),
+        "progress": list(progress(report.data)),
         "scores": list(scores_by_instance(report)),
         "winner": None if report.winner is None else _winner(report.winner, record, seconds),
         "history": list(history(report)),
         "failures": failures(record),
-        "models": models(report.told.calls),
-        "all_candidates": list(every_candidate(report.told)),
+        "models": models(report.data.calls),
+        "all_candidates": list(every_candidate(report.data)),
     }
 
 
@@ -185,19 +185,19 @@ def measured_on(record: RunRecord) -> Iterator[InstanceParameters]:
         yield {"instance": instance.name, "split": instance.split, "parameters": dict(instance.parameters)}
 
 
-def every_candidate(told: RunData) -> Iterator[CandidateRow]:
+def every_candidate(data: RunData) -> Iterator[CandidateRow]:
     """Yield a short line for every candidate, with its row of the store."""
-    for number, judged in told.record.candidates.items():
-        row = told.rows.judged[number]
-        yield {**candidate_row(told.record, judged), "operations": judged.operations, "row": row}
+    for number, judged in data.record.candidates.items():
+        row = data.rows.judged[number]
+        yield {**candidate_row(data.record, judged), "operations": judged.operations, "row": row}
 
 
-def progress(told: RunData) -> Iterator[ProgressPoint]:
+def progress(data: RunData) -> Iterator[ProgressPoint]:
     """Yield the best train score and the dollars spent up to each candidate; unknown prices count as 0."""
-    price = {(call.proposal, call.turn): call.dollars or 0.0 for call in told.calls}
+    price = {(call.proposal, call.turn): call.dollars or 0.0 for call in data.calls}
     spent = 0.0
     best: float | None = None
-    for judged in told.record.candidates.values():
+    for judged in data.record.candidates.values():
         spent += sum(price.pop((judged.proposal, turn), 0.0) for turn in range(judged.turn + 1))
         if judged.verdict == "scored" and judged.score is not None:
             best = judged.score if best is None else max(best, judged.score)
@@ -206,7 +206,7 @@ def progress(told: RunData) -> Iterator[ProgressPoint]:
             "score": judged.score if judged.verdict == "scored" else None,
             "best": best,
             "dollars": spent,
-            "row": told.rows.judged[judged.candidate],
+            "row": data.rows.judged[judged.candidate],
         }
 
 

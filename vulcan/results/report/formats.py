@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from vulcan.errors import UserError, did_you_mean
+from vulcan.evaluator import kind_name
 from vulcan.results.report.data import Report, report_document
 from vulcan.results.report.html_page import MEANINGS, figure_text, standings
 from vulcan.searches.evidence import SPLITS
@@ -31,7 +32,7 @@ def _lines(report: Report, document: Mapping[str, Any]) -> Iterator[str]:
     yield from _table(
         ("policy", "kind", *splits),
         [
-            (line["policy"], line["kind"], *(_number(line["scores"][s], line["rows"][s]) for s in splits))
+            (line["policy"], kind_name(line["kind"]), *(_number(line["scores"][s], line["rows"][s]) for s in splits))
             for line in standings(report, document, splits)
         ],
     )
@@ -69,7 +70,7 @@ def _lines(report: Report, document: Mapping[str, Any]) -> Iterator[str]:
     yield "## Instances"
     yield ""
     yield from _table(
-        ("instance", "split", "winner", "best baseline", "", "bound", ""),
+        ("instance", "split", "winner", "best baseline", "", "best oracle", ""),
         [
             (
                 row["instance"],

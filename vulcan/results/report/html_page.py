@@ -14,7 +14,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from vulcan.evaluator import SplitName
+from vulcan.evaluator import SplitName, kind_name
 from vulcan.results.report.data import Report, difference, progress
 from vulcan.searches.evidence import SPLITS
 
@@ -61,29 +61,44 @@ def _progress(report: Report, document: Mapping[str, Any]) -> Any:
         shown = axis == "candidate"
         scored = [point for point in points if point["score"] is not None]
         figure.add_scatter(
-            x=[p[axis] for p in scored], y=[p["score"] for p in scored], customdata=[p["row"] for p in scored],
-            mode="markers", marker={"color": _PLAIN, "size": 5}, name="a candidate", visible=shown,
+            x=[p[axis] for p in scored],
+            y=[p["score"] for p in scored],
+            customdata=[p["row"] for p in scored],
+            mode="markers",
+            marker={"color": _PLAIN, "size": 5},
+            name="a candidate",
+            visible=shown,
             hovertemplate=f"%{{y:.5g}} at {axis} %{{x}}, row %{{customdata}}<extra></extra>",
-        )  # fmt: skip
+        )
         known = [point for point in points if point["best"] is not None]
         figure.add_scatter(
-            x=[p[axis] for p in known], y=[p["best"] for p in known], customdata=[p["row"] for p in known],
-            mode="lines", line={"color": _WINNER, "width": 2.5, "shape": "hv"}, name="best so far", visible=shown,
+            x=[p[axis] for p in known],
+            y=[p["best"] for p in known],
+            customdata=[p["row"] for p in known],
+            mode="lines",
+            line={"color": _WINNER, "width": 2.5, "shape": "hv"},
+            name="best so far",
+            visible=shown,
             hovertemplate=f"best %{{y:.5g}} at {axis} %{{x}}<extra></extra>",
-        )  # fmt: skip
+        )
         figure.add_scatter(
-            x=[p[axis] for p in control], y=[p["best"] for p in control], mode="lines",
-            line={"color": _CONTROL, "width": 2, "shape": "hv"}, name="control (best-of-n) so far",
-            visible=shown and bool(control), showlegend=bool(control),
+            x=[p[axis] for p in control],
+            y=[p["best"] for p in control],
+            mode="lines",
+            line={"color": _CONTROL, "width": 2, "shape": "hv"},
+            name="control (best-of-n) so far",
+            visible=shown and bool(control),
+            showlegend=bool(control),
             hovertemplate=f"control %{{y:.5g}} at {axis} %{{x}}<extra></extra>",
-        )  # fmt: skip
+        )
     best = (document["train"] or {}).get("best_baseline")
     if best is not None:
         figure.add_hline(
-            y=best["score"], line={"color": _BASELINE, "dash": "dash"},
+            y=best["score"],
+            line={"color": _BASELINE, "dash": "dash"},
             annotation={"text": f"best baseline: {html.escape(best['policy'])}", "font": {"color": _BASELINE}},
             annotation_position="bottom right",
-        )  # fmt: skip
+        )
     figure.update_xaxes(title="candidate")
     figure.update_yaxes(title="mean score on train")
     if len(axes) > 1:
@@ -134,13 +149,19 @@ def _heat(scores: Sequence[Mapping[str, Any]]) -> Any:
     widest = max((abs(v) for row in differences for v in row if v is not None), default=1.0) or 1.0
     figure = _figure()
     figure.add_heatmap(
-        z=differences, zmin=-widest, zmax=widest, colorscale="RdBu", customdata=grid(lambda cell, _: cell["row"]),
+        z=differences,
+        zmin=-widest,
+        zmax=widest,
+        colorscale="RdBu",
+        customdata=grid(lambda cell, _: cell["row"]),
         text=grid(lambda cell, winner: f"{cell['score']:.5g}, the winner {winner:.5g}; row {cell['row']}"),
         x=[html.escape(f"{split}: {instance}") for split, instance in columns],
-        y=[html.escape(p if kinds[p] == "baseline" else f"{p} (bound)") for p in policies],
+        y=[html.escape(p if kinds[p] == "baseline" else f"{p} ({kind_name(kinds[p])})") for p in policies],
         colorbar={"title": "winner minus"},
-        hovertemplate="%{y} on %{x}: %{text}<extra></extra>", xgap=1, ygap=1,
-    )  # fmt: skip
+        hovertemplate="%{y} on %{x}: %{text}<extra></extra>",
+        xgap=1,
+        ygap=1,
+    )
     named = len(columns) <= 40
     below = 130 if named else 30
     figure.update_layout(height=28 * len(policies) + 80 + below, margin={"l": 170, "b": below, "t": 20, "r": 20})
@@ -168,15 +189,21 @@ def _lineage(report: Report, document: Mapping[str, Any]) -> Any:
         figure.add_scatter(
             x=[x for a, b in edges for x in (a, b, None)],
             y=[y for a, b in edges for y in (scored[a]["score"], scored[b]["score"], None)],
-            mode="lines", line={"color": colour, "width": 1 if colour != _WINNER else 2}, name=name, hoverinfo="skip",
-        )  # fmt: skip
+            mode="lines",
+            line={"color": colour, "width": 1 if colour != _WINNER else 2},
+            name=name,
+            hoverinfo="skip",
+        )
     figure.add_scatter(
-        x=list(scored), y=[c["score"] for c in scored.values()], customdata=[c["row"] for c in scored.values()],
-        mode="markers", name="candidate",
+        x=list(scored),
+        y=[c["score"] for c in scored.values()],
+        customdata=[c["row"] for c in scored.values()],
+        mode="markers",
+        name="candidate",
         marker={"size": 6, "color": [_WINNER if n in winning else _PLAIN for n in scored]},
         text=[html.escape(f"{c['operator']}, {c['origin']}") for c in scored.values()],
         hovertemplate="candidate %{x}: %{y:.5g} (%{text})<extra></extra>",
-    )  # fmt: skip
+    )
     figure.update_xaxes(title="candidate")
     figure.update_yaxes(title="mean score on train")
     return figure
@@ -188,22 +215,32 @@ def _tradeoff(document: Mapping[str, Any]) -> Any:
     if not scored:
         return None
     figure = _figure()
-    axes = {"nodes of the program": "size", "operations a call, at most": "operations"}
+    axes = {"nodes of the program": "size", "operations per call, at most": "operations"}
     for number, axis in enumerate(axes.values()):
         here = [c for c in scored if c[axis] is not None]
         front = not_dominated(here, axis)
         figure.add_scatter(
-            x=[c[axis] for c in here], y=[c["score"] for c in here], customdata=[c["row"] for c in here],
-            text=[c["candidate"] for c in here], mode="markers", marker={"color": _PLAIN, "size": 6},
-            name="candidate", visible=number == 0,
+            x=[c[axis] for c in here],
+            y=[c["score"] for c in here],
+            customdata=[c["row"] for c in here],
+            text=[c["candidate"] for c in here],
+            mode="markers",
+            marker={"color": _PLAIN, "size": 6},
+            name="candidate",
+            visible=number == 0,
             hovertemplate="candidate %{text}: %{y:.5g} at %{x}<extra></extra>",
-        )  # fmt: skip
+        )
         figure.add_scatter(
-            x=[c[axis] for c in front], y=[c["score"] for c in front], customdata=[c["row"] for c in front],
-            text=[c["candidate"] for c in front], mode="lines+markers", line={"color": _WINNER, "shape": "hv"},
-            name="not dominated", visible=number == 0,
+            x=[c[axis] for c in front],
+            y=[c["score"] for c in front],
+            customdata=[c["row"] for c in front],
+            text=[c["candidate"] for c in front],
+            mode="lines+markers",
+            line={"color": _WINNER, "shape": "hv"},
+            name="not dominated",
+            visible=number == 0,
             hovertemplate="candidate %{text}: %{y:.5g} at %{x}<extra></extra>",
-        )  # fmt: skip
+        )
     figure.update_xaxes(title=next(iter(axes)))
     figure.update_yaxes(title="mean score on train")
     figure.update_layout(updatemenus=[_switch(list(axes), 2, with_control=False)])
@@ -357,7 +394,7 @@ def _json(value: Any) -> str:
 def _embedded(report: Report, document: Mapping[str, Any], drawn: Mapping[str, Any]) -> Markup:
     """Return the data for the page's script as JSON that cannot close its `script` element."""
     record = report.record
-    by_proposal = {(call.proposal, call.turn): call.model for call in report.told.calls}
+    by_proposal = {(call.proposal, call.turn): call.model for call in report.data.calls}
     candidates = [
         {
             **line,
@@ -368,7 +405,7 @@ def _embedded(report: Report, document: Mapping[str, Any], drawn: Mapping[str, A
     ]
     calls = [
         {"proposal": call.proposal, "turn": call.turn, "model": call.model, "reply": call.reply}
-        for call in report.told.calls
+        for call in report.data.calls
     ]
     data = {
         "rows": [row.document() for row in report.rows.all],

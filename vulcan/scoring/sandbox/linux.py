@@ -235,17 +235,17 @@ def enter_new_users(kinds: int) -> None:
     Path("/proc/self/uid_map").write_bytes(b"%d %d 1" % (user, user))
 
 
-def mount_nothing() -> str:
+def mount_empty_directory() -> str:
     """Mount an empty, read-only file system in this mount namespace, and return its path."""
-    place = next(path for path in _MOUNT_POINTS if os.path.isdir(path))
+    mount_point = next(path for path in _MOUNT_POINTS if os.path.isdir(path))
     flags = ctypes.c_ulong(MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC)
-    _check(_libc.mount(b"none", place.encode(), b"tmpfs", flags, b"size=4k,nr_inodes=2,mode=555"), "mount")
-    return place
+    _check(_libc.mount(b"none", mount_point.encode(), b"tmpfs", flags, b"size=4k,nr_inodes=2,mode=555"), "mount")
+    return mount_point
 
 
-def live_in(place: str) -> None:
+def change_root(path: str) -> None:
     """Make a directory the root and the working directory of this process."""
-    os.chroot(place)
+    os.chroot(path)
     os.chdir("/")
 
 
@@ -261,5 +261,5 @@ class ProcessNamespaces:
     def for_next_child(self) -> None:
         unshare(NEW_PROCESSES)
 
-    def as_before(self) -> None:
+    def restore(self) -> None:
         _check(_libc.setns(ctypes.c_int(self._own), ctypes.c_int(NEW_PROCESSES)), "setns")

@@ -160,7 +160,7 @@ def isolate(layers: Layers, notes: Notes, *, processes: bool) -> Isolation:
     nothing: list[str] = []
     if Layer.EMPTY_ROOT in wanted:
         names += ("mount",)
-        notes.attempt(Layer.EMPTY_ROOT, lambda: nothing.append(linux.mount_nothing()))
+        notes.attempt(Layer.EMPTY_ROOT, lambda: nothing.append(linux.mount_empty_directory()))
     return Isolation(unprivileged, names, nothing[0] if nothing else None)
 
 
@@ -180,7 +180,7 @@ def confine(
     """Apply the defences of this process alone. With `compiling`, it may still make memory executable."""
     on_linux = sys.platform == "linux"
     empty_root = isolation.nothing is not None and notes.attempt(
-        Layer.EMPTY_ROOT, lambda: linux.live_in(isolation.nothing or "/")
+        Layer.EMPTY_ROOT, lambda: linux.change_root(isolation.nothing or "/")
     )
     if not on_linux:
         notes.lines.append(f"no_new_privs, namespaces, Landlock, seccomp: not on {sys.platform}")

@@ -31,7 +31,7 @@ class BestOfN:
     def total(self) -> int:
         return self._total
 
-    def settled_before(self, number: int) -> int:
+    def barrier(self, number: int) -> int:
         return 0
 
     def draft(self, number: int, population: Population, rng: random.Random) -> Draft:
@@ -53,7 +53,7 @@ class PolicySmith:
     def total(self) -> int:
         return self.rounds * self.samples
 
-    def settled_before(self, number: int) -> int:
+    def barrier(self, number: int) -> int:
         return number - number % self.samples
 
     def draft(self, number: int, population: Population, rng: random.Random) -> Draft:

@@ -41,12 +41,12 @@ class Strategy(Protocol):
     def total(self) -> int:
         """Return the number of proposals without a budget."""
 
-    def settled_before(self, number: int) -> int:
+    def barrier(self, number: int) -> int:
         """Return the number of proposals that must have a verdict before proposal `number` (from 0) is drafted."""
 
     def draft(self, number: int, population: Population, rng: random.Random) -> Draft:
         """Draft the proposal of that number.
 
-        `population` holds the task's seed policies and the outcome of exactly the proposals of `settled_before`;
+        `population` holds the task's seed policies and the outcome of exactly the proposals of `barrier`;
         `rng` is seeded for this proposal alone.
         """

@@ -117,7 +117,7 @@ class Islands:
         self.archives = tuple(Archive() for _ in range(count))
         self._migrate_every = migrate_every
         self._reference = _usual([m for m in members if m.origin == "seed"] or members[:1])
-        self._added = self._settlers = 0
+        self._added = self._placed = 0
         self._last: ScoredCandidate | None = None
         self._cells: dict[int, Cell] = {}
         self.extend(members)
@@ -149,8 +149,8 @@ class Islands:
                 archive.add(cell, member)
             return
         self.archives[member.island % len(self.archives)].add(cell, member)
-        self._settlers += 1
-        if self._settlers % self._migrate_every == 0:
+        self._placed += 1
+        if self._placed % self._migrate_every == 0:
             self._migrate()
 
     def _migrate(self) -> None:
@@ -195,12 +195,12 @@ class Schedule:
             return "fresh"
         return "crossover" if drawn < self.fresh + self.crossover and elites > 1 else "mutate"
 
-    def parents(self, rng: random.Random, operator: str, archive: Archive, most: int) -> tuple[ScoredCandidate, ...]:
-        """Draw distinct elites, in order: one for `mutate`, up to `most` for `crossover`, none for other operators."""
+    def parents(self, rng: random.Random, operator: str, archive: Archive, limit: int) -> tuple[ScoredCandidate, ...]:
+        """Draw distinct elites, in order: one for `mutate`, up to `limit` for `crossover`, none for other operators."""
         if operator not in ("mutate", "crossover"):
             return ()
         left = list(archive.ranked())
-        count = min(1 if operator == "mutate" else most, len(left))
+        count = min(1 if operator == "mutate" else limit, len(left))
         return tuple(left.pop(self._rank(rng, len(left))) for _ in range(count))
 
     def _rank(self, rng: random.Random, count: int) -> int:
@@ -303,7 +303,7 @@ class Evolve:
     def total(self) -> int:
         return self._total
 
-    def settled_before(self, number: int) -> int:
+    def barrier(self, number: int) -> int:
         return max(0, number - self._in_flight)
 
     def draft(self, number: int, population: Population, rng: random.Random) -> Draft:

@@ -33,7 +33,7 @@ def workloads(draw):
     ]  # fmt: skip
 
 
-def hash_of(gone):
+def hash(gone):
     value = 0
     for key in gone:
         value = (value * 6364136223846793005 + key + 1) % 2**64
@@ -52,7 +52,7 @@ def assert_equal(policy, requests, capacity, mechanism, weight=1, times=None):
         mechanism=mechanism, sample_size=4, sample_seed=3, times=times, weight=weight,
     )  # fmt: skip
     assert (result.misses, result.missed_bytes, result.bypassed) == (len(missed), sum(missed), plain.bypassed)
-    assert result.evictions == hash_of(plain.gone)
+    assert result.evictions == hash(plain.gone)
     return plain
 
 

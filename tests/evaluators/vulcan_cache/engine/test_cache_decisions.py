@@ -10,7 +10,7 @@ from vulcan.evaluator import OffersDecisions, load_evaluator
 from vulcan.registry import find_task
 from vulcan.searches.config import complete_settings
 from vulcan.task import Split
-from vulcan_cache.probe import RESIDENTS, Probe, Scale
+from vulcan_cache.probe import RESIDENTS, CacheProbe, ProbeScale
 
 TASK = find_task("cache_eviction")
 SPEC = "zipf:requests=10000,objects=1500,alpha=0.9,seed=4,sizes=lognormal"
@@ -81,13 +81,13 @@ def test_mechanisms_decide_differently():
 
 
 def test_the_probe_is_at_the_scale_of_the_instances():
-    late = Probe.of([Scale(4_000_000, 60_000.0, 30_000.0)], SETTINGS)
+    late = CacheProbe.of([ProbeScale(4_000_000, 60_000.0, 30_000.0)], SETTINGS)
     assert late.times[-1] == pytest.approx(4_000_000, rel=0.01)
     assert late.weight == 1000
     assert late.capacity / 30_000 == pytest.approx(60_000, rel=0.01)
     assert late.sizes.mean() == pytest.approx(30_000, rel=0.5)
     assert all(late.times == late.times.round()) and all(np.diff(late.times) >= 1)
-    early = Probe.of([Scale(6000, 100.0, 1.0)], SETTINGS)
+    early = CacheProbe.of([ProbeScale(6000, 100.0, 1.0)], SETTINGS)
     assert (early.weight, early.capacity, set(early.sizes)) == (2, 2 * RESIDENTS, {1})
     # a constant tells two policies apart where it is within reach, and only there
     threshold = "obj.count if now - obj.last_access < 300_000 else obj.size"

@@ -12,7 +12,7 @@ from vulcan.scoring import Job, LocalExecutor, Setup
 from vulcan.searches.config import complete_settings
 from vulcan.task import Split
 from vulcan_cache import simulate
-from vulcan_cache.spatial_sample import KEPT_BY_ONE_RUNG, LADDER, MIN_RESIDENTS, make_rungs, sample_of
+from vulcan_cache.spatial_sample import KEEP_SINGLE_RUNG, LADDER, MIN_RESIDENTS, make_rungs, sample_of
 from vulcan_traces import load_trace
 
 TASK = find_task("cache_eviction")
@@ -44,7 +44,7 @@ def test_rungs_are_offered(evaluator):
 def test_a_sampled_cache_holds_enough_objects(evaluator):
     instances = instances_of(evaluator, LARGE, cache_size=["1%", "20%", "50%"])
     (rung,) = rungs_of(evaluator, instances)
-    assert (rung.name, rung.keep) == ("R=0.1", KEPT_BY_ONE_RUNG)
+    assert (rung.name, rung.keep) == ("R=0.1", KEEP_SINGLE_RUNG)
     # of the 170,000 objects 1% are 1,700, and a tenth of these is too few; of 50%, a hundredth
     assert [i.name for i in rung.instances] == [instances[0].name, *(f"{i.name} R=0.1" for i in instances[1:])]
     assert rung.instances[0] == instances[0]

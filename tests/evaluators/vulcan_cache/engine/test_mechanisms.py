@@ -98,10 +98,10 @@ def test_on_a_spatial_sample_a_policy_sees_the_whole_cache(name, mechanism, requ
         mechanism=mechanism, sample_size=4, sample_seed=3, times=times, weight=weight,
     )  # fmt: skip
     assert (result.misses, result.missed_bytes) == (len(missed), sum(missed))
-    assert result.evictions == hash_of(plain.victims)
+    assert result.evictions == hash(plain.victims)
 
 
-def hash_of(victims):
+def hash(victims):
     value = 0
     for victim in victims:
         value = (value * 6364136223846793005 + victim + 1) % 2**64

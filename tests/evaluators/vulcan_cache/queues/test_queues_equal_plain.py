@@ -29,7 +29,7 @@ def workloads(draw):
     ]  # fmt: skip
 
 
-def hash_of(gone):
+def hash(gone):
     value = 0
     for key in gone:
         value = (value * 6364136223846793005 + key + 1) % 2**64
@@ -51,7 +51,7 @@ def assert_equal(policy, requests, capacity, weight=1, times=None, measure_from=
     )  # fmt: skip
     counted = [size for number, size in missed if number >= measure_from]
     assert (result.misses, result.missed_bytes) == (len(counted), sum(counted))
-    assert result.evictions == hash_of(plain.gone)
+    assert result.evictions == hash(plain.gone)
     if measure_from == 0:
         assert result.bypassed == plain.bypassed
     return plain

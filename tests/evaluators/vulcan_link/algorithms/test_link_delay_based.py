@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from vulcan_link.result import Result
+from vulcan_link.result import LinkResult
 from vulcan_link.scenario import Flow, Queue, Scenario
 from vulcan_link.simulate import simulate
 from vulcan_traces.links import load_link
@@ -13,7 +13,7 @@ DEEP = 160  # packets: four bandwidth-delay products of 12 Mbit/s and 40 ms
 PACKET_MS = 1.0  # what a packet takes on that link
 
 
-def alone(algorithm: str, queue: int = DEEP, link: str = "constant:rate=12", after_s: float = 10.0) -> Result:
+def alone(algorithm: str, queue: int = DEEP, link: str = "constant:rate=12", after_s: float = 10.0) -> LinkResult:
     """One flow for 30 s, measured once slow start is long over."""
     flow = Flow(algorithm, delay_ms=20.0)
     return simulate(Scenario(load_link(link), Queue(packets=queue), (flow,), 30.0, measure_from_s=after_s))

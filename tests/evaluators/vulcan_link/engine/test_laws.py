@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vulcan.errors import UserError
-from vulcan_link import Flow, Queue, Result, Scenario, simulate
+from vulcan_link import Flow, LinkResult, Queue, Scenario, simulate
 from vulcan_link.algorithms import ALGORITHMS
 from vulcan_traces.links import LinkTrace, make_link
 
@@ -221,4 +221,4 @@ def test_what_makes_no_sense_is_refused_in_one_line(make: object, says: str) -> 
 
 
 def test_a_result_is_a_result() -> None:
-    assert isinstance(simulate(Scenario(constant(1), Queue(packets=9), (Flow(),), 1.0)), Result)
+    assert isinstance(simulate(Scenario(constant(1), Queue(packets=9), (Flow(),), 1.0)), LinkResult)

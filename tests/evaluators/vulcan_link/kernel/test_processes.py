@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from vulcan.errors import UserError
-from vulcan_link.kernel.processes import Channel, children
+from vulcan_link.kernel.processes import PipeChannel, children
 
 
 def exists(process: int) -> bool:
@@ -31,7 +31,7 @@ def wait_for_end(process: int) -> bool:
     return False
 
 
-def answer(channel: Channel) -> None:
+def answer(channel: PipeChannel) -> None:
     question, (device,) = channel.take()
     channel.give({"squared": question**2, "read": os.read(device, 10)})
     channel.take()
@@ -48,11 +48,11 @@ def test_messages_and_open_files_go_both_ways() -> None:
     os.close(writing)
 
 
-def fail(channel: Channel) -> None:
+def fail(channel: PipeChannel) -> None:
     raise PermissionError(1, "not allowed")
 
 
-def leave(channel: Channel) -> None:
+def leave(channel: PipeChannel) -> None:
     os._exit(3)
 
 
@@ -66,7 +66,7 @@ def test_a_child_that_vanishes_is_told_from_one_that_failed() -> None:
         start("sender", leave).take()
 
 
-def tell_number(channel: Channel) -> None:
+def tell_number(channel: PipeChannel) -> None:
     channel.give(os.getpid())
     time.sleep(60)
 

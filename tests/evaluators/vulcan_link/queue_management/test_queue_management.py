@@ -12,7 +12,7 @@ from vulcan.errors import UserError
 from vulcan.registry import find_task
 from vulcan_link.aqm import layout as q
 from vulcan_link.aqm.manager import QueueManager
-from vulcan_link.result import Result
+from vulcan_link.result import LinkResult
 from vulcan_link.scenario import Flow, Queue, Scenario
 from vulcan_link.simulate import simulate
 from vulcan_traces.links import load_link
@@ -22,7 +22,7 @@ TASK = find_task("active_queue_management")
 
 def run(
     flows: int, manager: QueueManager | None = None, *, kind: str = "droptail", algorithm: str = "reno", **how: Any
-) -> Result:
+) -> LinkResult:
     scenario = Scenario(
         link=load_link("constant:rate=24"),
         queue=Queue(kind=kind, packets=600, ecn=how.pop("ecn", False)),  # type: ignore[arg-type]
@@ -74,14 +74,14 @@ def test_codel_drops_more_often_with_the_square_root_of_its_drops() -> None:
 def test_red_keeps_its_average_between_its_thresholds() -> None:
     """Floyd and Jacobson, 1993: a queue of 20 to 60 packets is 10 to 30 ms here."""
     for flows in (5, 15, 30):
-        result = run(flows, QueueManager("red", least_packets=20, most_packets=60))
+        result = run(flows, QueueManager("red", min_packets=20, max_packets=60))
         assert 8 < result.queueing_delay_avg_ms < 30
         assert result.utilisation > 0.9
 
 
 def test_red_drops_about_as_its_formula_says() -> None:
     """With the average half-way between the thresholds, packets between drops are uniform from 1 to 1 / p_b."""
-    manager = QueueManager("red", least_packets=20, most_packets=60, most_probability=0.1)
+    manager = QueueManager("red", min_packets=20, max_packets=60, max_probability=0.1)
     result = run(15, manager)
     between = result.queueing_delay_avg_ms / 0.5  # packets, at 0.5 ms each
     base = 0.1 * (between - 20) / 40
@@ -137,7 +137,7 @@ def test_the_same_again_and_other_draws_differ() -> None:
 
 
 def test_who_cannot_be_is_refused() -> None:
-    with pytest.raises(UserError, match="it is one of red, pie, policy"):
+    with pytest.raises(UserError, match="must be one of red, pie, policy"):
         QueueManager("blue")  # type: ignore[arg-type]
     with pytest.raises(UserError, match="and to no other"):
         QueueManager("policy")

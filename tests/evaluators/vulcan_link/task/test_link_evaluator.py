@@ -155,7 +155,7 @@ def test_a_trace_that_has_changed_since_is_not_measured_on(task, tmp_path):
     path.write_text("1\n")
     _, (instance,) = prepared(task, link=[str(path)])
     path.write_text("2\n")
-    with pytest.raises(UserError, match="not what it was"):
+    with pytest.raises(UserError, match="has changed since"):
         LinkEvaluator().prepare([instance])
 
 

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from vulcan_link.result import FlowResult, Result, metrics_of
+from vulcan_link.result import FlowResult, LinkResult, metrics_of
 
 FLOW = {
     "algorithm": "policy", "sent": 1000, "delivered": 990, "dropped": 6, "lost": 4, "marked": 0, "retransmitted": 10,
@@ -24,7 +24,7 @@ def result(*flows, capacity=12e6, jain=1.0):
         name: sum(getattr(flow, name) for flow in made)
         for name in ("sent", "delivered", "dropped", "lost", "marked", "retransmitted", "goodput_bps", "throughput_bps")
     }
-    return Result(
+    return LinkResult(
         flows=made, seconds=20.0, capacity_bps=capacity, utilisation=used, queueing_delay_avg_ms=10.0,
         queueing_delay_p95_ms=20.0, queueing_delay_max_ms=30.0, jain=jain, events=5000, **total,
     )  # fmt: skip

@@ -125,5 +125,5 @@ def test_what_makes_no_sense_is_one_clear_line(task, settings, why):
 def test_a_link_that_is_silent_in_one_part_is_told_of(task, tmp_path):
     path = tmp_path / "quiet"
     path.write_text("1\n2\n3\n100000\n")
-    with pytest.raises(UserError, match="quiet: nothing is let through from 60 s to 80 s; use --split none"):
+    with pytest.raises(UserError, match="quiet: nothing is delivered from 60 s to 80 s; use --split none"):
         instances(task, link=[str(path)])

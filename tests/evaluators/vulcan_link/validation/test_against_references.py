@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks.link_cells import Cell, linux_cells, median, ns3_cells
 from benchmarks.link_validation import RANGES, Range, closed_forms, shares
-from vulcan_link import Result, simulate
+from vulcan_link import LinkResult, simulate
 
 SEEDS = (1, 2, 3)
 CELLS = {cell.name: cell for cell in linux_cells()}
@@ -15,11 +15,11 @@ CELLULAR = [cell for cell in CELLS.values() if not cell.reference["trace"].start
 
 
 @pytest.fixture(scope="module")
-def measured() -> dict[str, list[Result]]:
+def measured() -> dict[str, list[LinkResult]]:
     return {}
 
 
-def results_of(cell: Cell, measured: dict[str, list[Result]]) -> list[Result]:
+def results_of(cell: Cell, measured: dict[str, list[LinkResult]]) -> list[LinkResult]:
     if cell.name not in measured:
         measured[cell.name] = cell.run(SEEDS)
     return measured[cell.name]
@@ -32,14 +32,14 @@ def test_every_reference_run_has_its_cell() -> None:
 
 
 @pytest.mark.parametrize("accepted", RANGES, ids=lambda accepted: f"{accepted.cell}, {accepted.figure}")
-def test_acceptance_ranges(accepted: Range, measured: dict[str, list[Result]]) -> None:
+def test_acceptance_ranges(accepted: Range, measured: dict[str, list[LinkResult]]) -> None:
     low, high = accepted.bound
     assert low - 1e-9 <= median(results_of(CELLS[accepted.cell], measured), accepted.figure) <= high + 1e-9
 
 
 # the kernel throttled its run of the fixed window (docs/link-validation.md)
 @pytest.mark.parametrize("cell", [c for c in CONSTANT if c.algorithm != "fixed"], ids=lambda cell: cell.name)
-def test_constant_links_are_near_linux(cell: Cell, measured: dict[str, list[Result]]) -> None:
+def test_constant_links_are_near_linux(cell: Cell, measured: dict[str, list[LinkResult]]) -> None:
     results, linux = results_of(cell, measured), cell.reference
     assert median(results, "utilisation") == pytest.approx(linux["util"], abs=0.02)
     assert median(results, "queueing_delay_avg_ms") == pytest.approx(linux["qd_avg"], rel=0.15)
@@ -48,7 +48,7 @@ def test_constant_links_are_near_linux(cell: Cell, measured: dict[str, list[Resu
 
 
 @pytest.mark.parametrize("cell", CELLULAR, ids=lambda cell: cell.name)
-def test_cellular_links_are_near_linux(cell: Cell, measured: dict[str, list[Result]]) -> None:
+def test_cellular_links_are_near_linux(cell: Cell, measured: dict[str, list[LinkResult]]) -> None:
     results, linux = results_of(cell, measured), cell.reference
     assert median(results, "utilisation") == pytest.approx(linux["util"], abs=0.03)
     assert median(results, "queueing_delay_avg_ms") == pytest.approx(linux["qd_avg"], rel=0.2)

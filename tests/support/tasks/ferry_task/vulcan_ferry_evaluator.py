@@ -35,7 +35,7 @@ def of_car(key, car, now):
 
 
 def sail(policy, parameters):
-    """A day: cars come at random, and what one pays falls by a hundredth with every minute that it waits."""
+    """Return a day: cars come at random, and what one pays falls by a hundredth with every minute that it waits."""
     rng = random.Random(parameters["seed"])
     waiting = {}
     room, berthed, away, fares, trips, cars = DECK, 0, 0, 0.0, 0, 0

@@ -30,13 +30,13 @@ helpers: list[subprocess.Popen] = []
 
 
 def honest(policy):
-    """The policy's sum over eleven states."""
+    """Return the policy's sum over eleven states."""
     reference = policy.reference()
     return {"sum": sum(reference({"load": float(n), "room": float(10 - n)}) for n in range(11))}
 
 
 def machine_code(policy):
-    """The same by machine code made here and now."""
+    """Return the same by machine code made here and now."""
     code = policy.native(_LAYOUT)
     decide = _DECIDE(code.score)
     return {"sum": sum(decide((ctypes.c_double * 2)(n, 10 - n), None, None, 0.0) for n in range(11))}
@@ -56,7 +56,7 @@ def descriptors(policy):
 
 
 def _denied(step):
-    """The error number that a step ends with; 0 where it goes through."""
+    """Return the error number that a step ends with; 0 where it goes through."""
     try:
         step()
     except OSError as error:
@@ -258,7 +258,7 @@ class ToyEvaluator:
         return BEHAVIOURS[kind](policy)
 
     def decisions(self, policy):
-        """What the policy gives in eleven states; a policy may ask for misbehaviour."""
+        """Return the policy's results in eleven states; a policy may ask for misbehaviour."""
         reference = policy.reference()
         match reference({"load": 0.0, "room": 0.0}):
             case 101.0:

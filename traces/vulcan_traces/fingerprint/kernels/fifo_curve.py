@@ -15,7 +15,7 @@ from vulcan.kernel_support import allocating_kernel, intrinsic, ir, types
 from vulcan_traces.fingerprint.kernels.intrinsics import address, prefetch, splat
 
 CAPACITIES = 16
-"""How many capacities are simulated side by side: in one vector, which LLVM cuts to the width of the processor's."""
+"""Capacities simulated at once: one vector, which LLVM splits to the processor's vector width."""
 
 AHEAD = 12
 
@@ -28,7 +28,7 @@ _LIMITS = types.Array(types.int64, 1, "C", readonly=True)
 
 @intrinsic
 def _request(typing_context, inserted_before, state, size, request_bytes):  # type: ignore[no-untyped-def]
-    """A request for the object of the row `inserted_before`, at all capacities."""
+    """Return a request for the object of the row `inserted_before`, at all capacities."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         row = address(context, builder, signature.args[0], arguments[0], None, _VECTOR)
@@ -61,7 +61,7 @@ def _request(typing_context, inserted_before, state, size, request_bytes):  # ty
     types.void(_COLUMN, _COLUMN, types.int64, types.boolean, _LIMITS, _LIMITS, types.int64[::1], types.int64[::1])
 )
 def simulate_fifo(objects, sizes, object_count, by_bytes, capacities, largest, misses, missed_bytes):
-    """Misses and missed bytes, of shape (CAPACITIES,), of FIFO caches of so many `capacities`.
+    """Misses and missed bytes, of shape (CAPACITIES,), of FIFO caches of that many `capacities`.
 
     Capacities are bytes, or objects unless `by_bytes`. An object larger than `largest`, of the same shape and unit,
     passes by: a miss that inserts nothing. A resident object occupies the size of the request that inserted it.
@@ -81,7 +81,7 @@ def simulate_fifo(objects, sizes, object_count, by_bytes, capacities, largest, m
         request_bytes = np.int64(sizes[i])
         _request(
             inserted_before[np.uint64(objects[i])], state, request_bytes if by_bytes else np.int64(1), request_bytes
-        )  # fmt: skip
+        )
     for k in range(CAPACITIES):
         misses[k] = state[_MISSES, k]
         missed_bytes[k] = state[_MISSED_BYTES, k]

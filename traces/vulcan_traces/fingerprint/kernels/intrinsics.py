@@ -14,7 +14,7 @@ _WORD = ir.IntType(64)
 
 
 def address(context: Any, builder: Any, array_type: Any, array: Any, index: Any, of: Any) -> Any:
-    """Where array[index], along the first axis, begins: a pointer to `of`. An index of None is the first."""
+    """Return a pointer to `of` at array[index], along the first axis. An index of None is the first."""
     column = context.make_array(array_type)(context, builder, array)
     start = builder.bitcast(column.data, _BYTE.as_pointer())
     if index is not None:
@@ -24,7 +24,7 @@ def address(context: Any, builder: Any, array_type: Any, array: Any, index: Any,
 
 
 def splat(builder: Any, number: Any, vector: Any) -> Any:
-    """The vector that has the number in every lane."""
+    """Return the vector that has the number in every lane."""
     first = builder.insert_element(ir.Constant(vector, ir.Undefined), number, ir.Constant(ir.IntType(32), 0))
     lanes = ir.Constant(ir.VectorType(ir.IntType(32), vector.count), None)
     return builder.shuffle_vector(first, ir.Constant(vector, ir.Undefined), lanes)
@@ -50,7 +50,7 @@ def prefetch(typing_context, array, index):  # type: ignore[no-untyped-def]
 
 @intrinsic
 def highest_bit(typing_context, number):  # type: ignore[no-untyped-def]
-    """The number of the highest bit that is set, from 0; 63 less the leading zeros. Of 0 it is undefined."""
+    """Return the number of the highest bit that is set, from 0; 63 less the leading zeros. Of 0 it is undefined."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         zeros = builder.ctlz(arguments[0], ir.Constant(ir.IntType(1), 1))
@@ -61,7 +61,7 @@ def highest_bit(typing_context, number):  # type: ignore[no-untyped-def]
 
 @intrinsic
 def bit_count(typing_context, number):  # type: ignore[no-untyped-def]
-    """How many bits are set."""
+    """Return how many bits are set."""
     return types.uint64(types.uint64), lambda context, builder, signature, arguments: builder.ctpop(arguments[0])
 
 
@@ -75,7 +75,7 @@ _ONE = np.uint64(1)
 
 @allocating_helper
 def bucket_of(number):
-    """The bucket, uint64, of a uint64."""
+    """Return the bucket, uint64, of a uint64."""
     if number < _STEPS:
         return number
     shift = highest_bit(number) - _STEP_BITS

@@ -3,7 +3,7 @@
 The distance of a request is found by sums over the places of the recency order: each request takes the next free
 place and gives up the one of the object's request before, and the distance is what lies beyond that. Places are
 summed in three levels (a place, 64 places, 4,096 places), whose additions the processor does side by side; when
-there is no free place the order is packed anew, so that memory follows the objects and not the requests.
+there is no free place the order is repacked, so that memory follows the objects and not the requests.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ _CAPACITIES = types.Array(types.int64, 1, "C", readonly=True)
 
 
 def places_for(object_count: int) -> int:
-    """How many places the order of that many objects has: twice as many, in whole blocks."""
+    """Return how many places the order of that many objects has: twice as many, in whole blocks."""
     block = FAN * FAN
     return -(-max(2 * object_count, block) // block) * block
 
 
 @allocating_helper
 def _live_beyond(place, head, words, in_block):
-    """How many places after `place` are taken."""
+    """Return how many places after `place` are taken."""
     word = place >> _FAN_BITS
     block = place >> _BLOCK_BITS
     found = bit_count(words[word] & ~(_ALL >> (_IN_WORD - (place & _IN_WORD))))
@@ -51,7 +51,7 @@ def _live_beyond(place, head, words, in_block):
 
 @allocating_helper
 def _bytes_beyond(place, head, place_bytes, word_bytes, block_bytes):
-    """The bytes of the objects in the places after `place`.
+    """Return the bytes of the objects in the places after `place`.
 
     All of a word, and of a block, is added, with what does not count as 0: loops of one length are vectors without a
     jump that could be guessed wrong, which costs more than the additions.
@@ -88,7 +88,7 @@ def _pack(owners, place_of, words):
 
 @allocating_helper
 def _refill(taken, owners, words, in_block, object_sizes, place_bytes, word_bytes, block_bytes):
-    """All sums anew, for places of which the first `taken` are."""
+    """All sums again, for places of which the first `taken` are."""
     words[:] = _U0
     in_block[:] = np.uint32(0)
     place_bytes[:] = np.uint32(0)

@@ -19,7 +19,7 @@ RUN = 32
 """A scan or a loop is a run of at least as many requests."""
 
 AHEAD = 12
-"""How many requests ahead an object's record is fetched."""
+"""Prefetch distance for object records, in requests."""
 
 NOT_SAMPLED = 2**32 - 1
 
@@ -38,7 +38,7 @@ RECORD = np.dtype(
         ("unused", np.uint32, 3),
     ]
 )
-"""What is remembered of an object: one cache line."""
+"""Record of an object: one cache line."""
 
 TOTALS = np.dtype(
     [

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vulcan.kernel_support import lazy_kernel
-from vulcan_traces.memory.kernels.graph import OFFSET, SCORE, VERTEX, Graph, load_graph
+from vulcan_traces.memory.kernels.graph import OFFSET, SCORE, VERTEX, MemoryGraph, load_graph
 from vulcan_traces.memory.kernels.recorder import Recorder, draw, is_full, touch, touch_all
 
 
@@ -81,7 +81,7 @@ def _run(recorder, offsets, neighbours, depths, order, paths, dependencies, foun
         sources += 1
 
 
-def run_betweenness(recorder: Recorder, graph: Graph) -> tuple[NDArray[np.float64], int, int]:
+def run_betweenness(recorder: Recorder, graph: MemoryGraph) -> tuple[NDArray[np.float64], int, int]:
     """Run until the recorder is full.
 
     Returns what the last whole source added to each vertex's centrality (the vertex's dependency), that source, and how

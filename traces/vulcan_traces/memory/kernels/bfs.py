@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vulcan.kernel_support import lazy_kernel
-from vulcan_traces.memory.kernels.graph import OFFSET, SCORE, VERTEX, Graph, load_graph
+from vulcan_traces.memory.kernels.graph import OFFSET, SCORE, VERTEX, MemoryGraph, load_graph
 from vulcan_traces.memory.kernels.recorder import Recorder, draw, is_full, touch, touch_all
 
 
@@ -50,7 +50,7 @@ def _run(recorder, offsets, neighbours, found, queue, parents):
         searches += 1
 
 
-def run_bfs(recorder: Recorder, graph: Graph) -> tuple[NDArray[np.int32], int]:
+def run_bfs(recorder: Recorder, graph: MemoryGraph) -> tuple[NDArray[np.int32], int]:
     """Search until the recorder is full.
 
     Returns the parents that the last whole search found (-1: not reached; a source is its own), and how many there

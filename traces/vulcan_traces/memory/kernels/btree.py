@@ -20,7 +20,7 @@ NODE = 512
 """A node has this many keys at most, and takes this many bytes."""
 
 KEYS_AT, CHILDREN_AT = 8, 256
-"""Where in a node its keys and its children (or records) lie, behind the count."""
+"""Offsets of a node's keys and of its children (or records), after the count."""
 
 ROOT, NODES, RECORDS, STATE = range(4)
 MAX = 16
@@ -38,7 +38,7 @@ class Tree(NamedTuple):
 
 
 def new_tree(most_records: int) -> Tree:
-    """An empty tree with room for so many records."""
+    """Return an empty tree with room for that many records."""
     nodes = most_nodes(most_records)
     state = np.zeros(STATE, np.int64)
     state[NODES] = 1
@@ -55,13 +55,13 @@ def new_tree(most_records: int) -> Tree:
 
 
 def most_nodes(records: int) -> int:
-    """Every node but the root is at least half full."""
+    """Check that every node but the root is at least half full."""
     return records // (FANOUT // 2) + records // (FANOUT // 2) ** 2 + 64
 
 
 @function
 def _place(recorder, tree, node, key):
-    """How many of the node's keys are at most `key`: a binary search."""
+    """Return how many of the node's keys are at most `key`: a binary search."""
     touch(recorder, node * NODE, False)
     low, high = 0, tree.counts[node]
     while low < high:
@@ -90,7 +90,7 @@ def _descend(recorder, tree, key, path):
 
 @function
 def find(recorder, tree, key, path):
-    """The record of the key, -1 where there is none."""
+    """Return the record of the key, -1 where there is none."""
     node, _ = _descend(recorder, tree, key, path)
     place = _place(recorder, tree, node, key) - 1
     if place < 0 or tree.keys[node, place] != key:
@@ -116,7 +116,7 @@ def _put(recorder, tree, node, place, key, child):
 
 @function
 def _split(recorder, tree, node):
-    """The upper half of a full node goes to a new one. Returns that and the least key to be found there."""
+    """Move the upper half of a full node to a new one. Return that and the smallest key in it."""
     new = tree.state[NODES]
     tree.state[NODES] += 1
     half = FANOUT // 2
@@ -142,7 +142,7 @@ def _split(recorder, tree, node):
 
 @function
 def insert(recorder, tree, key, path):
-    """A new record under a key that is not there yet. Returns the record's number."""
+    """Return a new record under a key that is not there yet. Returns the record's number."""
     record = tree.state[RECORDS]
     tree.state[RECORDS] += 1
     node, depth = _descend(recorder, tree, key, path)
@@ -171,14 +171,14 @@ def insert(recorder, tree, key, path):
 
 @function
 def key_of(number):
-    """The key of the record that was the number-th to be inserted: scattered, as YCSB's keys are; all differ."""
+    """Return the key of the record that was the number-th to be inserted: scattered, as YCSB's keys are; all differ."""
     mixed = np.uint64(number) * np.uint64(0x9E3779B97F4A7C15)
     return np.int64(mixed >> np.uint64(1))
 
 
 @function
 def _zipf_rank(recorder, items, theta, zeta, zeta_of_2):
-    """A rank from 0 with Zipf popularity (Gray et al., SIGMOD 1994, as in YCSB)."""
+    """Return a rank from 0 with Zipf popularity (Gray et al., SIGMOD 1994, as in YCSB)."""
     share = draw_share(recorder)
     scaled = share * zeta
     if scaled < 1.0:
@@ -271,7 +271,17 @@ def run_ycsb(
     done = np.zeros(5, np.int64)
     path = np.zeros(MAX, np.int64)
     lost = _run(
-        recorder, tree, records, record_size, theta, shares, longest_scan, operations_a_shift, shift, at_records,
-        path, done,
-    )  # fmt: skip
+        recorder,
+        tree,
+        records,
+        record_size,
+        theta,
+        shares,
+        longest_scan,
+        operations_a_shift,
+        shift,
+        at_records,
+        path,
+        done,
+    )
     return done, lost

@@ -17,14 +17,14 @@ A, B, C = 0.57, 0.19, 0.19
 """The probabilities of a Kronecker graph's quadrants (Graph500 and GAP)."""
 
 
-class Graph(NamedTuple):
+class MemoryGraph(NamedTuple):
     """Vertex v has the neighbours `neighbours[offsets[v]:offsets[v + 1]]`; the graph is undirected."""
 
     offsets: NDArray[np.int64]
     neighbours: NDArray[np.int32]
 
 
-def make_graph(kind: str, scale: int, degree: int, seed: int) -> Graph:
+def make_graph(kind: str, scale: int, degree: int, seed: int) -> MemoryGraph:
     """2**scale vertices and `degree` undirected edges for each; `kind` is `kronecker` or `uniform`.
 
     The numbers of vertices say nothing of their degrees, as in GAP.
@@ -37,7 +37,7 @@ def make_graph(kind: str, scale: int, degree: int, seed: int) -> Graph:
         bits = random.permutation(vertices)[bits]
     else:
         bits %= vertices
-    return Graph(*_rows(bits[:, 0].astype(np.int32), bits[:, 1].astype(np.int32), vertices))
+    return MemoryGraph(*_rows(bits[:, 0].astype(np.int32), bits[:, 1].astype(np.int32), vertices))
 
 
 def _kronecker(random: np.random.RandomState, edges: int, scale: int) -> NDArray[np.int64]:
@@ -53,7 +53,7 @@ def _kronecker(random: np.random.RandomState, edges: int, scale: int) -> NDArray
 
 @njit(cache=True, nogil=True)
 def _rows(sources, targets, vertices):
-    """Both directions of every edge, but no loops; parallel edges stay."""
+    """Return both directions of every edge, but no loops; parallel edges stay."""
     offsets = np.zeros(vertices + 1, np.int64)
     for e in range(sources.shape[0]):
         if sources[e] != targets[e]:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vulcan.kernel_support import lazy_kernel
-from vulcan_traces.memory.kernels.graph import OFFSET, SCORE, VERTEX, Graph, load_graph
+from vulcan_traces.memory.kernels.graph import OFFSET, SCORE, VERTEX, MemoryGraph, load_graph
 from vulcan_traces.memory.kernels.recorder import Recorder, is_full, touch
 
 DAMPING = 0.85
@@ -43,7 +43,7 @@ def _run(recorder, offsets, neighbours, scores, shares, after):
         iterations += 1
 
 
-def run_pagerank(recorder: Recorder, graph: Graph) -> tuple[NDArray[np.float64], int]:
+def run_pagerank(recorder: Recorder, graph: MemoryGraph) -> tuple[NDArray[np.float64], int]:
     """Iterate until the recorder is full. Returns the scores after the last whole iteration, and their number."""
     vertices = len(graph.offsets) - 1
     scores = np.full(vertices, 1.0 / vertices)

@@ -3,7 +3,7 @@
 Algorithms call `touch` with the address of everything they read or write, and stop once `is_full`. The cache is
 direct-mapped by a hash of the line, so that arrays do not collide by their distance, and writes back: a load of memory
 is counted where a line is brought in, be it read or written, and a store where a written line is driven out. An
-interval ends after so many loads.
+interval ends after this many loads.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 """Fibonacci hashing (Knuth, TAOCP 3, 6.4)."""
 
 # Places in `Recorder.at`
-INTERVAL, LOADS_LEFT, SEEN, TOUCHES, PAGE_BITS, LOADS_AN_INTERVAL, RANDOM, CACHE_SHIFT, AT = range(9)
+INTERVAL, LOADS_LEFT, SEEN, TOUCHES, PAGE_BITS, LOADS_PER_INTERVAL, RANDOM, CACHE_SHIFT, AT = range(9)
 
 
 class Recorder(NamedTuple):
@@ -42,13 +42,13 @@ class Recorder(NamedTuple):
 
 
 def new_recorder(address_space: int, page_size: int, cache: int, intervals: int, loads: int, seed: int) -> Recorder:
-    """For addresses below `address_space`, a cache of so many bytes, and intervals of so many loads.
+    """For addresses below `address_space`, a cache of that many bytes, and intervals of that many loads.
 
     `page_size` and `cache` are powers of two.
     """
     pages = -(-address_space // page_size)
     at = np.zeros(AT, np.int64)
-    at[LOADS_LEFT] = at[LOADS_AN_INTERVAL] = loads
+    at[LOADS_LEFT] = at[LOADS_PER_INTERVAL] = loads
     at[PAGE_BITS] = page_size.bit_length() - 1
     at[CACHE_SHIFT] = 64 - ((cache >> LINE_BITS).bit_length() - 1)
     at[RANDOM] = (seed * 2654435761 + 88172645463325252) & (2**62 - 1)
@@ -65,7 +65,7 @@ def new_recorder(address_space: int, page_size: int, cache: int, intervals: int,
 
 @helper
 def is_full(recorder):
-    """Whether all intervals are recorded."""
+    """Check whether all intervals are recorded."""
     return recorder.at[INTERVAL] >= recorder.loads.shape[0]
 
 
@@ -86,7 +86,7 @@ def _miss(recorder, line, place, page):
         at[SEEN] += 1
     at[LOADS_LEFT] -= 1
     if at[LOADS_LEFT] == 0:
-        at[LOADS_LEFT] = at[LOADS_AN_INTERVAL]
+        at[LOADS_LEFT] = at[LOADS_PER_INTERVAL]
         at[INTERVAL] += 1
 
 
@@ -113,7 +113,7 @@ def touch_all(recorder, address, length, writes):
 
 @helper
 def draw(recorder, below):
-    """A random whole number from 0, less than `below` (at most 2^31): xorshift64 (Marsaglia, 2003)."""
+    """Return a random whole number from 0, less than `below` (at most 2^31): xorshift64 (Marsaglia, 2003)."""
     state = np.uint64(recorder.at[RANDOM])
     state ^= state << np.uint64(13)
     state ^= state >> np.uint64(7)
@@ -124,5 +124,5 @@ def draw(recorder, below):
 
 @helper
 def draw_share(recorder):
-    """A random number from 0, less than 1."""
+    """Return a random number from 0, less than 1."""
     return draw(recorder, 2147483648) / 2147483648.0

@@ -10,7 +10,7 @@ ELEMENT = 8
 
 @lazy_kernel
 def run_stream(recorder, a, b, c, scalar):
-    """The arrays of float64 lie behind one another. Returns how many whole passes were made."""
+    """Return the arrays of float64 lie behind one another. Returns how many whole passes were made."""
     length = a.shape[0]
     at_b, at_c = length * ELEMENT, 2 * length * ELEMENT
     touch_all(recorder, 0, 3 * length * ELEMENT, True)

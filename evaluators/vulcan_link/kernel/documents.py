@@ -1,0 +1,60 @@
+"""Models of the JSON document that `vulcan kernel run` prints."""
+
+from __future__ import annotations
+
+from typing import Annotated, NotRequired, TypedDict
+
+
+class FlowDocument(TypedDict):
+    """Figures of one flow."""
+
+    goodput_mbps: Annotated[float, "payload that reached the receiver, in Mbit/s"]
+    retransmitted: Annotated[int, "retransmitted segments"]
+    min_rtt_ms: Annotated[float, "smallest round-trip time"]
+    smoothed_rtt_ms: NotRequired[Annotated[float, "smoothed round-trip time at the end, of the kernel"]]
+
+
+class PunctualityDocument(TypedDict):
+    """How punctual the emulated link was."""
+
+    wakeups: Annotated[int, "events at which the link had to act"]
+    late: Annotated[int, "those at which it was late by over 1 ms"]
+    worst_ms: Annotated[float, "the largest delay"]
+    real_time: Annotated[bool, "whether it was scheduled before every ordinary process"]
+
+
+class LinkFigures(TypedDict):
+    """Figures of a link, measured or simulated."""
+
+    utilisation: Annotated[float, "share of the link's capacity that was used"]
+    throughput_mbps: Annotated[float, "what left the link, in Mbit/s"]
+    goodput_mbps: Annotated[float, "payload that reached the receivers, in Mbit/s"]
+    queueing_delay_avg_ms: Annotated[float, "mean queueing delay"]
+    queueing_delay_p95_ms: Annotated[float, "95th percentile of the queueing delay"]
+    queueing_delay_max_ms: Annotated[float, "largest queueing delay"]
+    delivered: Annotated[int, "packets that left the link"]
+    dropped: Annotated[int, "packets that were dropped"]
+    loss: Annotated[float, "share of the packets that arrived at the link and were dropped"]
+    jain: Annotated[float, "Jain's fairness index of the flows' goodputs"]
+    retransmitted: Annotated[int, "retransmitted segments"]
+    flows: Annotated[list[FlowDocument], "figures of each flow"]
+
+
+class MeasuredLink(LinkFigures):
+    """Figures of a link that was measured."""
+
+    punctuality: Annotated[PunctualityDocument, "how punctual the emulated link was"]
+
+
+class KernelRunDocument(TypedDict):
+    """What `vulcan kernel run` measured, and the simulator's prediction."""
+
+    algorithm: Annotated[str, "the algorithm or policy"]
+    link: Annotated[str, "the link's name"]
+    link_digest: Annotated[str, "identifies the link's trace"]
+    delay_ms: Annotated[float, "one-way delay"]
+    buffer_packets: Annotated[int, "packets that the buffer holds"]
+    seconds: Annotated[float, "duration"]
+    linux: Annotated[str, "the kernel's release"]
+    kernel: Annotated[MeasuredLink, "what was measured"]
+    simulator: Annotated[LinkFigures | None, "what was predicted; `null` for an algorithm that the simulator lacks"]

@@ -1,0 +1,309 @@
+"""State of policies: what declares and writes it, and that native code, the reference and plain Python agree on it."""
+
+import ast
+from random import Random
+
+import pytest
+from anvil_programs import programs, random_program
+from anvil_state import STATEFUL, STATEFUL_LAYOUT
+from anvil_toy import FIXED, TOY
+from anvil_twin import Twin
+from anvil_values import values_for
+from effort import examples, slow
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from vulcan.anvil import Rejected, check
+from vulcan.anvil import semantics as total
+from vulcan.anvil.analysis.abstract_interpreter import state_bounds
+from vulcan.anvil.rewrite.optimize import cleaned
+from vulcan.anvil.unparse import emit_source
+from vulcan.task import StateLimits
+
+KEYS = (0.0, 1.0, float(2**32))
+EVENTS = [event.function for event in STATEFUL.events]
+SCORE = "def rate(now, item, world, past):\n    return {}\n"
+TOUCH = "def on_touch(now, item, world, past):\n    {}\n"
+TICK = "def on_tick(now, world):\n    {}\n"
+
+
+def live(twin: Twin, random: Random, events: int = 12) -> None:
+    """Run a random life of a few entities; the twin asserts after each event, and at each score."""
+    for _ in range(events):
+        key = random.choice(KEYS)
+        values = values_for(STATEFUL.interface, random) | {"item.id": key}
+        event = random.choice(EVENTS)
+        if event == "on_leave" and key in twin.live:
+            twin.handle(event, key, values)
+            twin.leave(key)
+            if random.random() < 0.5:
+                twin.release(key)
+        elif event == "on_tick":
+            twin.handle(event, None, values)
+        else:
+            twin.observe(key, values)
+            twin.handle("on_touch", key, values)
+        twin.score(key, values)
+    twin.check_memory()
+
+
+@pytest.mark.parametrize("count", [30, slow(2_000)])
+def test_generated_programs_with_state_give_the_same_bits_natively(count: int) -> None:
+    @settings(
+        max_examples=count, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow], database=None
+    )
+    @given(data=st.data(), seed=st.integers(0, 2**32))
+    def holds(data: st.DataObject, seed: int) -> None:
+        source = data.draw(programs(STATEFUL.signature, events=STATEFUL.events))
+        try:
+            policy = check(source, STATEFUL)
+        except Rejected as rejected:
+            assert all(v.rule in ("operations", "too-large") for v in rejected.violations), f"{rejected}\n{source}"
+            assume(False)
+        live(Twin(policy, STATEFUL_LAYOUT, hurried=seed % 2 == 1), Random(seed))
+
+    holds()
+
+
+def accepted(random: Random, count: int):
+    while count:
+        try:
+            yield check(random_program(STATEFUL.signature, random, events=STATEFUL.events), STATEFUL)
+            count -= 1
+        except Rejected:
+            continue
+
+
+def test_a_program_with_state_that_is_written_back_is_the_same() -> None:
+    for policy in accepted(Random(1), examples(600)):
+        again = check(emit_source(policy.program, STATEFUL.interface), STATEFUL)
+        assert again.fingerprint == policy.fingerprint, policy.source
+
+
+def run(policy, seed: int) -> list[float]:
+    """The scores of a short random life by the reference."""
+    random, reference, scores = Random(seed), policy.reference(seed), []
+    for _ in range(8):
+        key = random.choice(KEYS)
+        values = values_for(STATEFUL.interface, random) | {"item.id": key}
+        reference.observe(key, values)
+        reference.handle(random.choice(EVENTS), values, key)
+        scores.append(reference(values, key) + 0.0)
+    return scores
+
+
+def test_a_cleaned_program_with_state_computes_the_same() -> None:
+    for number, policy in enumerate(accepted(Random(2), examples(600))):
+        source = emit_source(cleaned(policy.program), STATEFUL.interface)
+        assert run(check(source, STATEFUL), number) == run(policy, number), f"{policy.source}\n{source}"
+
+
+def test_state_stays_within_its_bounds() -> None:
+    for number, policy in enumerate(accepted(Random(3), examples(600))):
+        bounds = state_bounds(policy.program, STATEFUL.interface)
+        random, reference = Random(number), policy.reference(number)
+        for _ in range(8):
+            values = values_for(STATEFUL.interface, random) | {"item.id": 1.0}
+            reference.observe(1.0, values)
+            reference.handle(random.choice(EVENTS), values, 1.0)
+            for variable in policy.plan.variables:
+                seen = (
+                    [reference._cell(variable.name, 1.0)]
+                    if variable.length is None
+                    else [reference._element(variable.name, i) for i in range(variable.length)]
+                )
+                known = bounds[variable.name]
+                assert all(known.low <= value <= known.high for value in seen), f"{variable.name}\n{policy.source}"
+                assert not known.whole or all(value.is_integer() for value in seen)
+
+
+PLAIN = """
+WEIGHT = 0.5
+class policy:
+    total = 0.0
+    best = WEIGHT
+    counts = [0] * 8
+class item:
+    seen = 1
+def least(i):
+    return min(policy.counts[i % 8], policy.counts[(i + 3) % 8])
+def on_touch(now, item, world, past):
+    item.seen += 1
+    policy.total = policy.total + item.seen * WEIGHT
+    for i in range(3):
+        if i == 2:
+            return
+        policy.counts[(int(now) + i) % 8] += i
+    policy.best = 99
+def on_tick(now, world):
+    policy.best = max(policy.best, now / 7)
+def rate(now, item, world, past):
+    return policy.total + policy.best * item.seen + least(int(now))
+"""
+
+
+def test_the_same_module_runs_in_plain_python() -> None:
+    names: dict[str, object] = {}
+    exec(compile(ast.parse(PLAIN), "policy", "exec"), names)
+    items = {key: names["item"]() for key in KEYS}  # type: ignore[operator]
+    reference, random = check(PLAIN, STATEFUL).reference(), Random(4)
+    for step in range(200):
+        key, now = random.choice(KEYS), float(random.randrange(1000))
+        values = FIXED | {"now": now, "item.id": key}
+        if step % 3 == 0:
+            names["on_tick"](now, None)  # type: ignore[operator]
+            reference.handle("on_tick", values)
+        else:
+            names["on_touch"](now, items[key], None, None)  # type: ignore[operator]
+            reference.handle("on_touch", values, key)
+        assert reference(values, key) == names["rate"](now, items[key], None, None)  # type: ignore[operator]
+
+
+def scores(body: str, declared: str = "", handler: str = "", touches: int = 1) -> float:
+    source = (f"class policy:\n    {declared}\n" if declared else "") + (TOUCH.format(handler) if handler else "")
+    reference = check(source + SCORE.format(body), STATEFUL).reference()
+    for _ in range(touches):
+        reference.handle("on_touch", FIXED, 0.0)
+    return reference(FIXED, 0.0)
+
+
+@pytest.mark.parametrize(
+    "index", ["5", "-3", "13", "5.9", "-2.1", "1e300 * 0 + 5", "2.0 ** 60 + 5", "-(2.0 ** 70) - 3"]
+)
+def test_an_index_is_rounded_down_and_wrapped(index: str) -> None:
+    wrapped = total.wrap(scores(index), 8)
+    assert scores(f"policy.a[{wrapped}]", "a = [0] * 8", f"policy.a[{index}] = 7") == 7
+
+
+def test_nothing_is_written_beyond_an_array() -> None:
+    source = "class policy:\n    before = 1\n    a = [0] * 3\n    after = 2\n" + TOUCH.format(
+        "for i in range(-20, 20):\n        policy.a[i * 1e17] = i"
+    )
+    policy = check(source + SCORE.format("policy.before + policy.a[0] + policy.after"), STATEFUL)
+    twin = Twin(policy, STATEFUL_LAYOUT)
+    values = FIXED | {"item.id": 0.0}
+    twin.observe(0.0, values)
+    twin.handle("on_touch", 0.0, values)
+    twin.check_memory()
+    assert twin.reference._cell("policy.before", 0.0) == 1
+
+
+def test_fields_start_anew_once_nothing_is_remembered_of_the_entity() -> None:
+    source = "class item:\n    tag = 5\n" + TOUCH.format("item.tag += 1") + SCORE.format("item.tag")
+    twin = Twin(check(source, STATEFUL), STATEFUL_LAYOUT)
+    values = FIXED | {"item.id": 1.0}
+    twin.observe(1.0, values)
+    twin.handle("on_touch", 1.0, values)
+    twin.leave(1.0)
+    assert twin.score(1.0, values) == 6
+    twin.release(1.0)
+    assert twin.score(1.0, values) == 5
+
+
+def test_a_control_is_given_to_the_evaluator() -> None:
+    source = "class policy:\n    n = 0\n" + TICK.format("world.alarm = now + 5") + SCORE.format("1")
+    assert check(source, STATEFUL).reference().handle("on_tick", FIXED | {"now": 3.0}) == {"world.alarm": 8.0}
+
+
+def test_random_numbers_follow_from_the_seed_alone() -> None:
+    source = "class policy:\n    u = 0\n" + TOUCH.format("policy.u = random()") + SCORE.format("policy.u")
+    policy = check(source, STATEFUL)
+
+    def drawn(seed: int, decisions: int) -> list[float]:
+        reference, found = policy.reference(seed), []
+        for _ in range(20):
+            reference.handle("on_touch", FIXED, 0.0)
+            found += [reference(FIXED, 0.0) for _ in range(decisions)]
+        return found[::decisions]
+
+    assert drawn(1, 1) == drawn(1, 3) != drawn(2, 1)
+    assert all(0 <= u < 1 for u in drawn(7, 1))
+
+
+def test_the_random_numbers_are_those_of_splitmix64() -> None:
+    """The first numbers of the generator that starts at 1234567, by its authors' program."""
+    word, found = 1234567, []
+    for _ in range(3):
+        found.append(total.mix(word))
+        word = total.draw(word)[1]
+    assert found == [6457827717110365317, 3203168211198807973, 9817491932198370423]
+
+
+def test_draws_of_one_statement_come_before_it_in_order() -> None:
+    declared, handler = "u = 0", "u = random()\n    v = random()\n    policy.u = u - v"
+    apart = scores("policy.u", declared, handler)
+    assert apart == scores("policy.u", declared, "policy.u = random() - random()") != 0
+
+
+@pytest.mark.parametrize(
+    ("source", "rule", "line"),
+    [
+        ("class policy:\n    n = 1\n" + SCORE.format("policy.m"), "state", 4),
+        ("class policy:\n    n = 1\n" + SCORE.format("policy.n[0]"), "state", 4),
+        ("class policy:\n    a = [0] * 4\n" + SCORE.format("policy.a"), "state", 4),
+        ("class policy:\n    a = [0, 1]\n" + SCORE.format("1"), "state", 2),
+        ("class policy:\n    a = [0] * 0\n" + SCORE.format("1"), "state", 2),
+        ("class other:\n    n = 1\n" + SCORE.format("1"), "state", 1),
+        ("class policy(object):\n    n = 1\n" + SCORE.format("1"), "state", 1),
+        ("class policy:\n    def f(self): return 1\n" + SCORE.format("1"), "state", 2),
+        ("class policy:\n    n = 1\n    n = 2\n" + SCORE.format("1"), "shadowing", 3),
+        ("class item:\n    huge = 1\n" + SCORE.format("1"), "shadowing", 2),
+        ("class item:\n    a = [0] * 4\n" + SCORE.format("1"), "state", 2),
+        ("class policy:\n    n = 1\n" + SCORE.replace("return {}", "policy.n = 2\n    return 1"), "state-write", 4),
+        ("class policy:\n    n = 1\n" + TOUCH.format("return 1") + SCORE.format("1"), "return", 4),
+        ("class policy:\n    n = 1\n" + TICK.format("world.load = 1") + SCORE.format("1"), "state", 4),
+        ("class item:\n    n = 1\n" + TICK.format("item.n = 1") + SCORE.format("1"), "name", 4),
+        ("class item:\n    n = 1\ndef f():\n    return item.n\n" + SCORE.format("f()"), "name", 4),
+        ("class policy:\n    n = 1\ndef on_tick(now):\n    policy.n = 1\n" + SCORE.format("1"), "arguments", 3),
+        ("class policy:\n    n = 1\n" + TICK.format("policy = 1") + SCORE.format("1"), "shadowing", 4),
+        (SCORE.format("random()"), "random", 2),
+        ("def f():\n    return random()\n" + SCORE.format("f()"), "random", 2),
+        (TOUCH.format("on_tick(1, 2)") + SCORE.format("1"), "statement", 2),
+        (TOUCH.format("x = on_tick(1, 2)") + SCORE.format("1"), "function", 2),
+    ],
+)  # fmt: skip
+def test_a_misuse_of_state_is_rejected_where_it_stands(source: str, rule: str, line: int) -> None:
+    with pytest.raises(Rejected) as rejected:
+        check(source, STATEFUL)
+    assert [(v.rule, v.line) for v in rejected.value.violations] == [(rule, line)], rejected.value
+
+
+def test_limits_of_the_task_bound_the_state() -> None:
+    from dataclasses import replace
+
+    tight = replace(STATEFUL, state_limits=StateLimits(registers=1, elements=4, fields=0))
+    for declared in (
+        "class policy:\n    n = 1\n    m = 2\n",
+        "class policy:\n    a = [0] * 5\n",
+        "class item:\n    t = 1\n",
+    ):
+        with pytest.raises(Rejected, match="state-limit"):
+            check(declared + SCORE.format("1"), tight)
+
+
+def test_a_task_without_events_knows_no_state() -> None:
+    for source in (
+        "class policy:\n    n = 1\n" + SCORE.format("1"),
+        SCORE.format("hash(now, 1)"),
+        SCORE.format("random()"),
+    ):
+        with pytest.raises(Rejected):
+            check(source, TOY)
+
+
+def test_names_are_free_in_a_policy_without_state() -> None:
+    lines = ("policy = now", "hash = policy + 1", "random = hash", "return random")
+    source = "def rate(now, item, world, past):\n" + "".join(f"    {line}\n" for line in lines)
+    assert check(source, STATEFUL).fingerprint == check(source, TOY).fingerprint
+
+
+def test_the_plan_says_what_state_costs() -> None:
+    source = (
+        "class policy:\n    n = 1\n    a = [0] * 100\nclass item:\n    t = 0\n"
+        + TOUCH.format("item.t = random()\n    policy.a[item.id] = policy.n")
+        + SCORE.format("item.t + policy.a[3]")
+    )
+    plan = check(source, STATEFUL).plan
+    assert plan.bytes_per_entity == 8
+    assert plan.bytes_of_system(STATEFUL.interface) == 8 * (1 + 100 + 1)
+    assert plan.events == (("on_touch", 7),)

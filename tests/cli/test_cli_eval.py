@@ -1,0 +1,62 @@
+"""`vulcan eval`: what its rows and means say, however the policies are called."""
+
+from __future__ import annotations
+
+from statistics import fmean
+
+import pytest
+from console import LRU, ZIPF, Console
+
+TWO_SIZES = ("--task", "cache_eviction", "--trace", ZIPF, "--cache-size", "5%", "--cache-size", "20%")
+
+
+def test_a_policy_called_as_a_baseline_is_averaged_alone(vulcan: Console) -> None:
+    (vulcan.directory / "belady.py").write_text(LRU)
+    document = vulcan.document("eval", "belady.py", *TWO_SIZES)
+    for kind in {row["kind"] for row in document["rows"] if row["policy"] == "belady"}:
+        rows = [r for r in document["rows"] if (r["policy"], r["kind"]) == ("belady", kind)]
+        (mean,) = (m for m in document["means"] if (m["policy"], m["kind"]) == ("belady", kind))
+        assert len(rows) == 2
+        for metric in ("score", "miss_ratio"):
+            assert mean[metric] == fmean(r[metric] for r in rows)
+
+
+@pytest.mark.parametrize(("size", "says"), [("110%", "nothing is ever evicted"), ("2", "no object fits")])
+def test_a_cache_of_no_use_is_said_and_refused_by_a_search(vulcan: Console, size: str, says: str) -> None:
+    (vulcan.directory / "mine.py").write_text(LRU)
+    where = ("--task", "cache_eviction", "--trace", ZIPF, "--cache-size", size)
+    measured = vulcan("eval", "mine.py", *where)
+    assert measured.returncode == 0
+    assert says in measured.stderr
+    refused = vulcan("search", *where, "--budget-candidates", "3", "--executor", "local")
+    assert refused.returncode == 2
+    assert refused.stderr.count("\n") == 1
+    assert says in refused.stderr
+    assert "choose a " in refused.stderr
+    assert not (vulcan.directory / "runs").exists()
+
+
+def test_several_policies_stand_side_by_side(vulcan: Console) -> None:
+    (vulcan.directory / "lru.py").write_text(LRU)
+    (vulcan.directory / "mine.py").write_text(LRU.replace("last_access", "count"))
+    (vulcan.directory / "other").mkdir()
+    (vulcan.directory / "other" / "lru.py").write_text(LRU)
+    document = vulcan.document("eval", "lru.py", "mine.py", *TWO_SIZES)
+    assert [m["policy"] for m in document["means"] if m["kind"] == "candidate"] == ["lru", "mine"]
+    alike = vulcan.document("eval", "lru.py", "other/lru.py", *TWO_SIZES)
+    first, second = (m for m in alike["means"] if m["kind"] == "candidate")
+    assert (first.pop("policy"), second.pop("policy")) == ("lru.py", "other/lru.py")
+    assert first == second
+    (vulcan.directory / "bad.py").write_text("def priority(now, obj, cache, ghost):\n    return obj.colour\n")
+    refused = vulcan("eval", "lru.py", "bad.py", *TWO_SIZES)
+    assert refused.returncode == 1
+    assert refused.stderr.startswith("bad: rejected: ")
+
+
+def test_tables_speak_of_oracles(vulcan: Console) -> None:
+    """Belady's algorithm is no bound where objects differ in size."""
+    (vulcan.directory / "mine.py").write_text(LRU)
+    table = vulcan.good("eval", "mine.py", "--task", "cache_eviction", "--trace", ZIPF).stdout
+    (line,) = (line for line in table.splitlines() if line.split()[:1] == ["belady"])
+    assert line.split()[1] == "oracle"
+    assert " bound " not in table

@@ -1,0 +1,39 @@
+"""Tables in a narrow terminal, and the singular."""
+
+from __future__ import annotations
+
+import pytest
+
+from vulcan.cli.output import count, print_table
+
+COLUMNS = ("instance", "split", "winner", "oracle", "best oracle")
+ROWS = [("trace:" + "x" * 90, "validation", "0.1234", "0.5678", "belady-size-sampled")] * 2
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 200])
+def test_no_name_is_cut(width: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    print_table(COLUMNS, ROWS, optional=("best oracle", "oracle"))
+    text = capsys.readouterr().out
+    assert "\N{HORIZONTAL ELLIPSIS}" not in text
+    assert text.count("x") == 180
+    assert all(len(line) <= width and line == line.rstrip() for line in text.splitlines())
+    assert "validation" in text.replace("\n", "")
+    assert ("belady-size-sampled" in text) == (width == 200)
+
+
+def test_the_first_optional_column_goes_first(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "56")
+    rows = [("a trace", "test", "0.1234", "0.5678", "belady-size-sampled")]
+    print_table(COLUMNS, rows, optional=("best oracle", "oracle"))
+    text = capsys.readouterr().out
+    assert "0.5678" in text
+    assert "belady" not in text
+
+
+def test_one_thing_is_singular() -> None:
+    assert [count(n, "candidate") for n in (0, 1, 2, 1200)] == [
+        "0 candidates", "1 candidate", "2 candidates", "1,200 candidates",
+    ]  # fmt: skip

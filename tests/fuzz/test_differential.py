@@ -1,0 +1,77 @@
+"""Random policies come to the same in every back end; `make fuzz` tries for minutes."""
+
+from __future__ import annotations
+
+import ast
+import shutil
+from collections.abc import Iterator
+from random import Random
+
+import differential
+import pytest
+from anvil_two import TWO
+from effort import examples
+from policy_trees import Trees
+
+from vulcan.anvil import Policy
+from vulcan.anvil.grammar import grammar
+
+pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="no gcc")
+
+
+def test_every_back_end_computes_the_same() -> None:
+    batch = differential.fuzzed(600.0, seed=11, most=examples(72))
+    assert [(difference.what, difference.source) for difference in batch.found] == []
+    assert batch.compared > 10 * batch.count and batch.plain > batch.count
+
+
+def test_a_back_end_that_computes_something_else_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Exported C, in which the last `return` of each program returns something else."""
+    plain = differential.DoubleProgram.text
+
+    def wrong(self: differential.DoubleProgram) -> str:
+        before, word, after = plain(self).rpartition("return ")
+        return f"{before}{word}1.5 + {after}"
+
+    monkeypatch.setattr(differential.DoubleProgram, "text", wrong)
+    found = differential.fuzzed(600.0, seed=3, most=4).found
+    assert any(difference.what.startswith("C, ") for difference in found)
+
+
+def test_a_policy_that_is_written_back_as_another_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    def wrong(policy: Policy) -> str:
+        return policy.source.replace("<=", "<")
+
+    monkeypatch.setattr(differential, "source_text", wrong)
+    assert any("tuned" in difference.what for difference in differential.fuzzed(600.0, seed=3, most=4).found)
+
+
+def test_the_whole_grammar_is_written() -> None:
+    random = Random(1)
+    nodes = [node for _ in range(60) for node in ast.walk(ast.parse(Trees(TWO, random).source()))]
+    kinds = {type(node) for node in nodes}
+    assert {*grammar.BINARY, *grammar.UNARY, *grammar.BOOLEAN, *grammar.COMPARISONS} <= kinds
+    assert {ast.If, ast.For, ast.Break, ast.Continue, ast.AugAssign, ast.AnnAssign, ast.IfExp, ast.Pass} <= kinds
+    called = set(map(ast.unparse, (node.func for node in nodes if isinstance(node, ast.Call))))
+    assert set(grammar.FUNCTIONS) <= called
+    methods = {name.rpartition(".")[2] for name in called}
+    assert {*grammar.STATISTICS, *grammar.HISTORY_QUERIES} <= methods
+
+
+def test_helpers_assign_to_their_arguments_and_functions_shadow_each_other() -> None:
+    random = Random(2)
+    reassigned = shadowed = 0
+    for _ in range(30):
+        helpers = list(_helpers(Trees(TWO, random).source()))
+        reassigned += any(arguments & assigned for arguments, assigned in helpers)
+        shadowed += any(one[0] & other[1] for one in helpers for other in helpers if one is not other)
+    assert reassigned > 5 and shadowed > 5
+
+
+def _helpers(source: str) -> Iterator[tuple[set[str], set[str]]]:
+    """The arguments of each helper, and what it assigns."""
+    named = {declared.function for declared in TWO.functions}
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.FunctionDef) and node.name not in named:
+            stored = {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+            yield {argument.arg for argument in node.args.args}, stored

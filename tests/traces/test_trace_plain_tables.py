@@ -1,0 +1,96 @@
+"""Tables as people have them: headers, commas, sizes written as floats, dates, frames of pandas."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from vulcan.errors import UserError
+from vulcan_traces import load_trace
+
+
+def written(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "my.csv"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("sign", [",", " ", "\t", ";"])
+def test_three_numbers_need_no_description(tmp_path: Path, sign: str) -> None:
+    rows = [("0", "7", "512"), ("0.5", "8", "512.0"), ("2", "7", "100")]
+    trace = load_trace(written(tmp_path, "".join(sign.join(row) + "\n" for row in rows)))
+    assert trace.times.tolist() == [0.0, 0.5, 2.0]
+    assert trace.sizes.tolist() == [512, 512, 100]
+    assert trace.keys.tolist() == [7, 8]
+
+
+def test_a_header_is_recognised_where_columns_are_given(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = written(tmp_path, "time,id,size\n1,7,512\n2,8,512\n")
+    trace = load_trace(path, columns="time=1,id=2,size=3")
+    assert trace.requests == 2
+    assert ",header" in caplog.text
+    assert load_trace(path, columns="time=1,id=2,size=3,header").keys.tolist() == trace.keys.tolist()
+
+
+def test_a_bad_first_line_is_no_header(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"line 1: the time is not a number, nor a date .* leave `time` out"):
+        load_trace(written(tmp_path, "-,7,512\n2,8,512\n"), columns="time=1,id=2,size=3")
+
+
+@pytest.mark.parametrize(("size", "says"), [("512.5", "not a whole number"), ("512.", "not a whole number")])
+def test_a_part_of_a_byte_is_refused(tmp_path: Path, size: str, says: str) -> None:
+    with pytest.raises(UserError, match=says):
+        load_trace(written(tmp_path, f"1,7,{size}\n"), columns="time=1,id=2,size=3")
+
+
+@pytest.mark.parametrize(
+    ("spelled", "seconds"),
+    [
+        ("1970-01-01T00:00:00Z", 0.0),
+        ("2024-02-29 12:30:15", 1709209815.0),
+        ("2024-02-29T12:30:15.25Z", 1709209815.25),
+        ("2024-02-29T14:30:15+02:00", 1709209815.0),
+        ("2024-02-29T07:30:15-0500", 1709209815.0),
+        ("1969-12-31T23:59:59", -1.0),
+    ],
+)
+def test_dates_are_times(tmp_path: Path, spelled: str, seconds: float) -> None:
+    trace = load_trace(written(tmp_path, f"time,id\n{spelled},7\n"))
+    assert trace.times.tolist() == [seconds]
+
+
+@pytest.mark.parametrize(
+    "spelled", ["2024-13-01T00:00:00", "2024-02-29T1x:00:00", "2024-02-29T10:00:00+", "2024-02-29"]
+)
+def test_what_is_no_date_is_refused(tmp_path: Path, spelled: str) -> None:
+    with pytest.raises(UserError, match="the time is not a number"):
+        load_trace(written(tmp_path, f"time,id\n{spelled},7\n"))
+
+
+def test_a_unit_of_dates_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="leave out time-unit"):
+        load_trace(written(tmp_path, "2024-02-29T12:30:15,7\n"), columns="time=1,id=2,time-unit=ms")
+
+
+def test_times_that_go_backwards_are_said(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    trace = load_trace(written(tmp_path, "5,7,1\n3,8,1\n4,7,1\n1,7,1\n"), columns="time=1,id=2,size=3")
+    assert trace.times.tolist() == [5.0, 3.0, 4.0, 1.0]
+    assert "the time goes backwards at 2 of 4 requests" in caplog.text
+
+
+def test_a_frame_is_a_trace() -> None:
+    frame = pd.DataFrame({"time": [0.0, 1.5, 3.0], "id": [7, 8, 7], "size": [512.0, 64.0, 512.0]})
+    trace = load_trace(frame)
+    assert (trace.times.tolist(), trace.sizes.tolist(), trace.keys.tolist()) == (
+        [0.0, 1.5, 3.0],
+        [512, 64, 512],
+        [7, 8],
+    )
+    dated = frame.assign(time=pd.to_datetime(["2024-01-01", "2024-01-02", "2024-01-03"], utc=True))
+    assert load_trace(dated).times.tolist() == [1704067200.0, 1704153600.0, 1704240000.0]
+    with pytest.raises(UserError, match="format is not clear"):
+        load_trace(frame.rename(columns={"id": "what"}))
+    with pytest.raises(UserError, match="needs rows"):
+        load_trace(frame.iloc[:0])

@@ -1,0 +1,94 @@
+"""Models of the JSON documents that `vulcan traces` prints."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, TypedDict
+
+
+class StatisticDocument(TypedDict):
+    """A statistic of a trace."""
+
+    value: Annotated[Any, "a number; an object for a distribution, a list for curves and windows; `null`: not defined"]
+    unit: Annotated[str, "unit of measurement"]
+    meaning: Annotated[str, "what it is"]
+
+
+class FingerprintDocument(TypedDict):
+    """The statistics of a trace, and the vector that summarises them."""
+
+    statistics: Annotated[dict[str, StatisticDocument], "each statistic by its name"]
+    quantiles: Annotated[list[float], "the shares whose quantiles a distribution has"]
+    capacity_shares: Annotated[list[float], "capacities of the curves, as shares of the footprint"]
+    vector: Annotated[dict[str, float], "the features by which policy libraries compare traces"]
+
+
+class StatsDocument(FingerprintDocument):
+    """What `vulcan traces stats` prints."""
+
+    trace: Annotated[str, "the trace's name"]
+    digest: Annotated[str, "identifies its content"]
+
+
+class TraceFileDocument(TypedDict):
+    """A trace of the catalogue; what is not known is `null`."""
+
+    name: Annotated[str, "set and trace: `set/trace`"]
+    format: Annotated[str, "the format that it is read as"]
+    url: Annotated[str | None, "its address"]
+    columns: Annotated[str | None, "the columns of a csv file"]
+    bytes: Annotated[int | None, "size of the download"]
+    checksum: Annotated[str | None, "checksum of the download"]
+    requests: Annotated[int | None, "requests in it"]
+    objects: Annotated[int | None, "objects in it"]
+    obtain: Annotated[str | None, "how to get it where it has no address"]
+
+
+class TraceSetDocument(TypedDict):
+    """Traces of one origin and licence."""
+
+    name: Annotated[str, "its name"]
+    title: Annotated[str, "its title"]
+    kind: Annotated[str, "the kind of system that was traced"]
+    source: Annotated[str, "where it is published"]
+    licence: Annotated[str, "its terms in words"]
+    paper: Annotated[str | None, "the paper that describes it"]
+    note: Annotated[str | None, "a remark"]
+    files: Annotated[list[TraceFileDocument], "its traces"]
+
+
+class CatalogueDocument(TypedDict):
+    """What `vulcan traces list` prints."""
+
+    sets: Annotated[list[TraceSetDocument], "each set of the catalogue"]
+
+
+class FetchDocument(TypedDict):
+    """What `vulcan traces fetch` prints."""
+
+    name: Annotated[str, "the trace's name in the catalogue"]
+    path: Annotated[str, "the file"]
+    bytes: Annotated[int, "its size"]
+    verified: Annotated[bool, "whether its checksum is known, and was compared"]
+    was_there: Annotated[bool, "whether it had been fetched before"]
+    format: Annotated[str, "the format that it is read as"]
+    columns: Annotated[str | None, "the columns of a csv file"]
+
+
+class RequestRow(TypedDict):
+    """A request of a trace."""
+
+    request: Annotated[int, "its index, from 0"]
+    time: Annotated[float, "its time in seconds"]
+    id: Annotated[int, "the object's key in the trace"]
+    object: Annotated[int, "the object's number, in the order of first requests"]
+    size: Annotated[int, "the object's size in bytes"]
+    next_request: Annotated[int | None, "index of the next request for the object"]
+
+
+class HeadDocument(TypedDict):
+    """What `vulcan traces head` prints."""
+
+    trace: Annotated[str, "the trace's name"]
+    digest: Annotated[str, "identifies its content"]
+    requests: Annotated[int, "requests in the trace"]
+    head: Annotated[list[RequestRow], "the first requests"]
