@@ -7,6 +7,7 @@ import re
 import sys
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -60,6 +61,7 @@ DOMAIN = re.compile(
 )
 
 
+@cache
 def sources(package: str) -> dict[str, Path]:
     """The modules of a package by dotted name."""
     place = PACKAGES[package]
@@ -74,15 +76,17 @@ def tree(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"), str(path))
 
 
-def imported(path: Path) -> Iterator[tuple[int, str]]:
+@cache
+def imported(path: Path) -> list[tuple[int, str]]:
     """Line and dotted name of everything that a module imports, also inside functions and for types only."""
+    found = []
     for node in ast.walk(tree(path)):
         if isinstance(node, ast.Import):
-            yield from ((node.lineno, alias.name) for alias in node.names)
+            found += [(node.lineno, alias.name) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}:{node.lineno}: a relative import"
-            for alias in node.names:
-                yield node.lineno, f"{node.module}.{alias.name}"
+            found += [(node.lineno, f"{node.module}.{alias.name}") for alias in node.names]
+    return found
 
 
 def unit(name: str) -> str:
@@ -167,6 +171,7 @@ def test_the_framework_knows_no_domain() -> None:
     assert found == []
 
 
+@cache
 def kernel_patterns() -> list[str]:
     """Return the modules that mypy leaves to numba, as patterns."""
     with (ROOT / "pyproject.toml").open("rb") as file:

@@ -39,8 +39,8 @@ def test_admission_and_a_ghost_list_take_nothing_more_and_statistics_what_the_pl
 
 
 def test_five_million_requests_stay_below_a_bound_for_each_request_and_object(tmp_path: Path) -> None:
-    """Beside a small run, which has Python, LLVM and the kernels in memory too; at a commit, one million."""
-    many = 5_000_000 if ALL else 1_000_000
+    """Beside a small run, which has Python, LLVM and the kernels in memory too; at a commit, half a million."""
+    many = 5_000_000 if ALL else 500_000
     grown: dict[str, list[float]] = {}
     for requests, objects in ((50_000, 10_000), (many, many // 5)):
         file = tmp_path / f"{requests}.oracleGeneral"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
+from effort import ALL
 from offline_tasks import VALUE_TASK
 
 from vulcan.anvil import check, ir
@@ -25,7 +26,7 @@ def priority(now, obj, cache, ghost):
         total += obj.size * i
     return total
 """
-SEEDS = range(40)
+SEEDS = range(40 if ALL else 20)
 
 
 def described(operator: str, parents: tuple[Parent, ...], seed: int) -> str:
@@ -56,7 +57,7 @@ def test_a_new_program_does_not_depend_on_the_parents() -> None:
 
 
 def test_without_an_operator_the_generator_chooses_for_itself() -> None:
-    told = [described("", PARENTS, seed) for seed in range(120)]
+    told = [described("", PARENTS, seed) for seed in range(120 if ALL else 40)]
     for said in ("wrote a new program", "changed candidate 12", "changed candidate 11", "crossed candidate 12"):
         assert any(said in text for text in told), said
 
@@ -76,7 +77,7 @@ def test_a_split_compares_a_feature_with_a_percentile_of_its_own_and_keeps_the_r
     words = vocabulary(TASK)
     whole = ir.Read("obj.count")
     seen = set()
-    for seed in range(200):
+    for seed in range(200 if ALL else 60):
         draft = PolicyDraft(random.Random(seed), words)
         made = split_population(draft, whole)
         assert isinstance(made, ir.Choose)

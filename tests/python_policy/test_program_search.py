@@ -119,7 +119,7 @@ def test_jobs_of_programs_that_fail_leave_the_worker_in_order() -> None:
     instances = load_evaluation_set(CACHE, CONFIG, ProgramEvaluator()).instances[:1]
     endless = SEEDS["fifo"].replace("return self.queue", "while True: pass\n        return self.queue")
     jobs = {
-        "timeout": (endless, 3.0),
+        "timeout": (endless, 1.5),
         "rejected": ("import os\n", 60.0),
         "failed": (SEEDS["fifo"].replace("popleft()", "pop(3)"), 60.0),
         "memory": (SEEDS["fifo"].replace("deque()", "[0] * 10**11"), 60.0),
@@ -149,12 +149,12 @@ def test_constants_at_the_top_are_tuned() -> None:
         ]
 
     source = SEEDS["s3_fifo"].replace("SMALL_SHARE = 0.1", "SMALL_SHARE = 0.6")
-    found = tune(source, CACHE, evaluate, evaluations=24, seed=1)
+    found = tune(source, CACHE, evaluate, evaluations=16, seed=1)
     assert found is not None
     assert found.score > found.before
     assert {change.name for change in found.changes} <= {"SMALL_SHARE", "GHOST_SHARE", "PROMOTED_FROM", "MAX_COUNTED"}
     assert found.source.split("class Policy")[1] == source.split("class Policy")[1]
-    assert len(seen) == found.evaluations <= 24
+    assert len(seen) == found.evaluations <= 16
 
 
 def exported(source: str, place: Path) -> ModuleType:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from effort import few
 from locations import RECORDED, ROOT
 from search_parts import Scripted, as_reply, judged, lineup, of_kind
 
@@ -75,7 +76,7 @@ def test_what_breaks_one_is_rejected_and_its_input_shown(name):
     assert reading.feedback.startswith(f"property {broken!r} is broken (") and " gives " in reading.feedback
 
 
-@pytest.mark.parametrize("place", ["recorded", "recorded_library/block_io", "recorded_library/loops"])
+@pytest.mark.parametrize("place", few(["recorded", "recorded_library/block_io", "recorded_library/loops"], 1))
 def test_no_recorded_candidate_of_a_model_is_rejected(place, tmp_path):
     task = find_task("cache_eviction")
     (tmp_path / "run.db").write_bytes((RECORDED.parent / place / "run.db").read_bytes())
@@ -86,7 +87,9 @@ def test_no_recorded_candidate_of_a_model_is_rejected(place, tmp_path):
     assert [source for source in sources if refuted_required(check(source, task)) is not None] == []
 
 
-@pytest.mark.parametrize("name", ["active_queue_management", "congestion_control", "cache_queues", "spot_single"])
+@pytest.mark.parametrize(
+    "name", few(["congestion_control", "active_queue_management", "spot_single", "cache_queues"], 2)
+)
 def test_the_generator_guards_what_it_writes(name):
     """Without a required property it writes what breaks it, most of the time."""
     task = find_task(name)

@@ -20,7 +20,12 @@ SETTINGS: dict[str, dict[str, Any]] = {
     },
     "congestion_control": {"duration_s": 3.0},
     "load_balancing": {"requests": 6000, "load": [0.9]},
-    "memory_tiering": {},
+    "memory_tiering": {
+        "trace": [
+            "gups:pages=1200,hot_pages=100,intervals=20,loads=12000,updates_a_move=30000,seed=4",
+            "gups:pages=900,hot_pages=80,intervals=20,loads=12000,updates_a_move=20000,seed=5",
+        ]
+    },
     "spot_multi": {"windows": 6},
     "spot_single": {"windows": 6, "overhead": [0.2]},
 }

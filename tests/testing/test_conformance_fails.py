@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from console import Console
 from faults import FAULTS, Fault
 from jsonschema import Draft202012Validator
 
@@ -71,13 +70,14 @@ def test_what_needs_a_failed_check_is_not_tried(tmp_path: Path) -> None:
 def test_the_command_tells_what_to_mend(tmp_path: Path) -> None:
     turned = next(fault for fault in FAULTS if fault.says == "turn the objective's sign")
     broken(tmp_path / "turned", "turned", turned)
-    vulcan = [str(Path(sys.executable).parent / "vulcan"), "task", "validate", f"{tmp_path}/turned", "--jobs", "25"]
-    told = subprocess.run(vulcan, text=True, capture_output=True, check=False)
+    command = ("task", "validate", f"{tmp_path}/turned", "--jobs", "25")
+    vulcan = Console(tmp_path)
+    told = vulcan(*command)
     assert told.returncode == 1
     assert told.stderr == ""
     assert "failed    objective" in told.stdout
     assert "fix: higher must be better: turn the objective's sign, or mend the bound" in told.stdout
-    document = json.loads(subprocess.run([*vulcan, "--json"], text=True, capture_output=True, check=False).stdout)
+    document = json.loads(vulcan(*command, "--json").stdout)
     assert not document["passed"]
     failed = [check for check in document["checks"] if check["result"] == "failed"]
     assert [check["check"] for check in failed] == ["objective"]

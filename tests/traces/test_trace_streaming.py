@@ -115,16 +115,16 @@ def decode(barrier, path, results):
 def test_of_processes_that_want_the_same_trace_one_decodes_it(tmp_path, monkeypatch):
     monkeypatch.setenv("VULCAN_CACHE_DIR", str(tmp_path / "cache"))
     path = tmp_path / "t.csv"
-    path.write_text("time,id,size\n" + "".join(f"{i},{i * i % 977},1\n" for i in range(200_000)))
+    path.write_text("time,id,size\n" + "".join(f"{i},{i * i % 977},1\n" for i in range(50_000)))
     context = multiprocessing.get_context("spawn")
-    barrier, results = context.Barrier(3), context.Queue()
-    processes = [context.Process(target=decode, args=(barrier, path, results)) for _ in range(3)]
+    barrier, results = context.Barrier(2), context.Queue()
+    processes = [context.Process(target=decode, args=(barrier, path, results)) for _ in range(2)]
     for process in processes:
         process.start()
     found = [results.get(timeout=180) for _ in processes]
     for process in processes:
         process.join()
-    assert sorted(times for times, _ in found) == [0, 0, 1]
+    assert sorted(times for times, _ in found) == [0, 1]
     assert len({total for _, total in found}) == 1
 
 

@@ -2,71 +2,23 @@
 
 from __future__ import annotations
 
-import heapq
-from collections import OrderedDict
-
 import pytest
 
+from vulcan_cache.baselines import BASELINES
 from vulcan_traces import EMBEDDED, load_trace
 
 SPECS = [spec for specs in EMBEDDED.values() for spec in specs]
-
-
-def queue_miss_ratio(requests, capacity, promote):
-    """FIFO, or LRU where a hit promotes."""
-    cached: OrderedDict[int, int] = OrderedDict()
-    used = misses = 0
-    for key, size in requests:
-        if key in cached:
-            if promote:
-                cached.move_to_end(key)
-            continue
-        misses += 1
-        if size <= capacity:
-            while used + size > capacity:
-                used -= cached.popitem(last=False)[1]
-            cached[key] = size
-            used += size
-    return misses / len(requests)
-
-
-def priority_miss_ratio(requests, capacity, size_aware):
-    """In-cache LFU, or GreedyDual-Size-Frequency with a cost of 1 (Cherkasova 1998)."""
-    heap: list[tuple[float, int, int]] = []
-    cached: dict[int, tuple[int, int, int]] = {}  # size, hits, the request that pushed its newest heap entry
-    used = misses = 0
-    inflation = 0.0
-    for now, (key, size) in enumerate(requests):
-        old_size, hits, _ = cached.get(key, (size, 0, 0))
-        if not hits:
-            misses += 1
-            if size > capacity:
-                continue
-            while used + size > capacity:
-                priority, pushed, victim = heapq.heappop(heap)
-                if victim in cached and cached[victim][2] == pushed:
-                    used -= cached.pop(victim)[0]
-                    inflation = priority
-            used += size
-        cached[key] = (old_size, hits + 1, now)
-        priority = inflation + (hits + 1) / old_size if size_aware else hits + 1
-        heapq.heappush(heap, (priority, now, key))
-    return misses / len(requests)
 
 
 @pytest.fixture(scope="module")
 def miss_ratios():
     """By workload and policy, at a cache of 10 % of the footprint."""
     table = {}
-    for spec in SPECS:
-        trace = load_trace(spec)
-        requests = list(zip(trace.objects.tolist(), trace.sizes.tolist(), strict=True))
-        capacity = trace.footprint // 10
+    for trace in map(load_trace, SPECS):
+        given = trace.objects, trace.sizes, trace.next_access, trace.object_count, trace.footprint // 10, 0
         table[trace.name] = {
-            "LRU": queue_miss_ratio(requests, capacity, True),
-            "FIFO": queue_miss_ratio(requests, capacity, False),
-            "LFU": priority_miss_ratio(requests, capacity, False),
-            "GDSF": priority_miss_ratio(requests, capacity, True),
+            name.upper(): BASELINES[name].kernel()(*given)[0] / trace.requests
+            for name in ("lru", "fifo", "lfu", "gdsf")
         }
     return table
 

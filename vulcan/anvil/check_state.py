@@ -100,13 +100,13 @@ class StateChecker(ExpressionChecker):
         handled = self.events.get(scope.function)
         controls = {f"{c.name}.{feature.name}" for c in handled.controls for feature in c.features} if handled else ()
         if name in controls and index is None:
-            return (ir.Store(name, value, None, position(target)),)
+            return (ir.Write(name, value, None, position(target)),)
         if name not in self.variables:
             raise self.undeclared(target, controls)
         if handled is None:
             raise self.stop("state-write", target, f"{scope.function!r} writes `{snippet(target)}`")
         declared = self.cell(node, scope) if index is None else self.array(node, scope)
-        return (ir.Store(declared.name, value, index, position(target)),)
+        return (ir.Write(declared.name, value, index, position(target)),)
 
     def undeclared(self, target: ast.expr, controls: Iterable[str] = ()) -> Stop:
         node = target.value if isinstance(target, ast.Subscript) else target

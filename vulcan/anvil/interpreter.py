@@ -167,7 +167,7 @@ class Reference:
                     raise _Continued
                 case ir.Return(value):
                     raise _Returned(self._value(value, names, features, key))
-                case ir.Store(name):
+                case ir.Write(name):
                     *at, stored = (self._value(e, names, features, key) for e in statement.expressions)
                     self._store(name, at, stored, key)
 

@@ -187,7 +187,7 @@ class Return:
 
 
 @dataclass(frozen=True, slots=True)
-class Store:
+class Write:
     """A write of a register, a field, an array's element (with an index) or a control of the event."""
 
     name: str
@@ -201,7 +201,7 @@ class Store:
         return (self.value,) if self.index is None else (self.index, self.value)
 
 
-Statement = Assign | If | Loop | Break | Continue | Return | Store
+Statement = Assign | If | Loop | Break | Continue | Return | Write
 
 
 @dataclass(frozen=True, slots=True)
@@ -344,7 +344,7 @@ def expressions(body: tuple[Statement, ...]) -> Iterator[Expression]:
         match statement:
             case Assign(_, value) | Return(value):
                 yield from _walk(value)
-            case Store():
+            case Write():
                 for value in statement.expressions:
                     yield from _walk(value)
             case If(test, then, otherwise):
@@ -372,7 +372,7 @@ def stored_names(body: tuple[Statement, ...]) -> frozenset[str]:
     names: set[str] = set()
     for statement in body:
         match statement:
-            case Store(name):
+            case Write(name):
                 names.add(name)
             case If(_, then, otherwise):
                 names |= stored_names(then) | stored_names(otherwise)

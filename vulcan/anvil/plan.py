@@ -207,7 +207,7 @@ class _Counter:
         match statement:
             case ir.Assign(_, value) | ir.Return(value):
                 return 1 + self.expression(value)
-            case ir.Store():
+            case ir.Write():
                 return 1 + sum(map(self.expression, statement.expressions))
             case ir.If(test, then, otherwise):
                 branches = self.block(then), self.block(otherwise)
@@ -250,7 +250,7 @@ class _Depth:
         match statement:
             case ir.Assign(_, value) | ir.Return(value):
                 return 1 + self.expression(value)
-            case ir.Store():
+            case ir.Write():
                 return 1 + max(map(self.expression, statement.expressions))
             case ir.If(test, then, otherwise):
                 return 1 + max(self.expression(test), self.block(then), self.block(otherwise))

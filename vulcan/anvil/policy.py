@@ -237,9 +237,9 @@ class _Canonical:
                 return ir.Loop(self.name(name), start, stop, step, self.block(body))
             case ir.Return(value):
                 return ir.Return(self.expression(value))
-            case ir.Store(name, value, index):
+            case ir.Write(name, value, index):
                 canonical_index = self.expression(index) if index is not None else None
-                return ir.Store(self.state.get(name, name), self.expression(value), canonical_index)
+                return ir.Write(self.state.get(name, name), self.expression(value), canonical_index)
             case ir.Break() | ir.Continue():
                 return statement
 

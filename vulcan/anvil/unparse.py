@@ -115,7 +115,7 @@ class _Writer:
                 yield f"{indent}{name} {_BINARY[operation][0]}= {self.text(right)}"
             case ir.Assign(name, value):
                 yield f"{indent}{name} = {self.text(value)}"
-            case ir.Store(name):
+            case ir.Write(name):
                 yield indent + self.store(statement)
             case ir.Return() if self.handles:
                 yield f"{indent}return"
@@ -132,7 +132,7 @@ class _Writer:
             case ir.Continue():
                 yield indent + "continue"
 
-    def store(self, statement: ir.Store) -> str:
+    def store(self, statement: ir.Write) -> str:
         """Return the text of a write of state."""
         old: ir.Expression = ir.Cell(statement.name)
         place = statement.name

@@ -19,8 +19,10 @@ from vulcan.models.ensemble import ArmOutcome, Ensemble, choose_model, choose_so
 from vulcan.models.open import Replay
 from vulcan.models.prices import UNKNOWN, Price, expected_cost, expected_tokens, find_price, price_per_million
 from vulcan.searches.config import SearchConfig
+from vulcan.searches.costs import Costs
 from vulcan.searches.proposal import Proposal
-from vulcan.store.events import CallRecord
+from vulcan.store import RunRecord
+from vulcan.store.events import CallRecord, CandidateJudged, Event
 from vulcan.task import Program, Task
 
 OFFLINE = "offline/evolve"
@@ -229,3 +231,25 @@ def forecast_limits(config: SearchConfig, planned: int, models: Sequence[ModelFo
 
 def _count(limit: float, each: float) -> int | None:
     return int(limit / each) if each else None
+
+
+def check_replies(record: RunRecord, config: SearchConfig, costs: Costs, unanswered: Sequence[Event]) -> None:
+    """Raise UserError where no model gave anything that could be scored: the winner would be a seed policy.
+
+    `unanswered` are the events of the latest proposals, all without a reply.
+    """
+    if not costs.calls and unanswered:
+        judged = [event for event in unanswered if isinstance(event, CandidateJudged)]
+        why = next((event.feedback for event in reversed(judged)), "no answer")
+        raise UserError(
+            f"the model gave no reply to any of {len(judged)} proposals: {why}; when it is back, go on with "
+            "`vulcan resume`"
+        )
+    made = [c for c in record.candidates.values() if record.proposals[c.proposal].round > 0]
+    truncated = sum("truncated-reply" in c.rules for c in made)
+    if truncated and all(c.verdict == "no-reply" or "truncated-reply" in c.rules for c in made):
+        shown = "the server's default" if config.max_tokens is None else str(config.max_tokens)
+        raise UserError(
+            f"all {truncated} replies were cut off at the limit of tokens per reply ({shown}), before a program was "
+            "complete: search again with a larger --max-tokens"
+        )

@@ -25,7 +25,7 @@ from vulcan.searches.config import SearchConfig
 from vulcan.searches.costs import Costs
 from vulcan.searches.evaluation import CandidateEvaluation, EvaluationPlan, StoppingContext
 from vulcan.searches.finalize import Finalizer, Refiner
-from vulcan.searches.model_pool import ModelPool, choose, reply_of
+from vulcan.searches.model_pool import ModelPool, check_replies, choose, reply_of
 from vulcan.searches.population import VisibleHistory
 from vulcan.searches.prompts import Prompts
 from vulcan.searches.proposal import ADVICE, PendingProposal, Proposal, call_record, judged, storable
@@ -35,7 +35,6 @@ from vulcan.searches.strategies import make_strategy
 from vulcan.store import RunRecord, Store
 from vulcan.store.events import (
     CallRecord,
-    CandidateJudged,
     CandidateProposed,
     ControlFinished,
     Event,
@@ -283,28 +282,9 @@ class Study:
             raise
         finally:
             threads.shutdown(wait=True, cancel_futures=True)
-        self._check_replies()
+        if self._max_proposals is None and not self.config.offline:
+            check_replies(self.record, self.config, self.costs, self._buffered)
         self.finish()
-
-    def _check_replies(self) -> None:
-        """Raise UserError where no model gave anything that could be scored: the winner would be a seed policy."""
-        if self._max_proposals is not None or self.config.offline:
-            return
-        if not self.costs.calls and self._buffered:
-            why = next((e.feedback for e in reversed(self._buffered) if isinstance(e, CandidateJudged)), "")
-            raise UserError(
-                f"the model gave no reply to any of {self.completed} proposals: {why or 'no answer'}; when it is back, "
-                "go on with `vulcan resume`"
-            )
-        made = [c for c in self.record.candidates.values() if self.record.proposals[c.proposal].round > 0]
-        truncated = sum("truncated-reply" in c.rules for c in made)
-        if truncated and all(c.verdict == "no-reply" or "truncated-reply" in c.rules for c in made):
-            limit = self.config.max_tokens
-            shown = "the server's default" if limit is None else str(limit)
-            raise UserError(
-                f"all {truncated} replies were cut off at the limit of tokens per reply ({shown}), before a program "
-                "was complete: search again with a larger --max-tokens"
-            )
 
     def _report_wait(self, replies: Mapping[Future[CallRecord], Proposal], since: Mapping[int, float]) -> None:
         """Tell the display what the search is waiting for."""

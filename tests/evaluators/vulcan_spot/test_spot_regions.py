@@ -9,7 +9,7 @@ import plain_regions
 import plain_spot
 import pytest
 import spot_cases
-from effort import examples
+from effort import ALL
 
 from vulcan.anvil import check
 from vulcan.registry import find_task
@@ -18,7 +18,7 @@ from vulcan_spot.simulate import REGION_BASELINES, simulate_regions
 from vulcan_traces.spot import SpotTrace
 
 TASK = find_task("spot_multi")
-CASES = examples(1200)
+CASES = 1200 if ALL else 100
 PER_TEST = 100
 
 

@@ -52,7 +52,7 @@ POLICIES = {
 }
 CHECKED = {name: check(source, TASK) for name, source in POLICIES.items()}
 WAYS = [name for name in BASELINES if name != "omniscient"]
-COUNTS = [80, slow(1000)]
+COUNTS = [40, slow(1000)]
 """Random cases, of which an ordinary run takes the fewer."""
 
 
@@ -135,7 +135,7 @@ def test_with_all_pages_fast_the_time_is_ideal(case: Case, name):
     assert result.hits == result.accesses
 
 
-@settings(max_examples=examples(500), deadline=None, derandomize=True)
+@settings(max_examples=examples(200), deadline=None, derandomize=True)
 @given(case=cases(), name=st.sampled_from(sorted(POLICIES)))
 def test_nothing_beats_the_omniscient_bound(case: Case, name):
     least = run_baseline("omniscient", case.counts, case.samples, case.capacity, **case.arguments())

@@ -7,6 +7,7 @@ import math
 
 import numpy as np
 import pytest
+from effort import slow
 
 from vulcan.anvil import check
 from vulcan.errors import UserError
@@ -42,9 +43,16 @@ def test_it_is_an_evaluator_with_rungs_and_decisions(evaluator):
     assert isinstance(evaluator, OffersDecisions)
 
 
-def test_without_a_trace_the_generated_workloads_are_split_by_workload(evaluator):
+@pytest.mark.parametrize("scale", ["small", slow("default")])
+def test_without_a_trace_the_generated_workloads_are_split_by_workload(evaluator, monkeypatch, scale):
+    workloads = MEMORY_WORKLOADS
+    if scale == "small":
+        small = "gups:pages=100,hot_pages=10,intervals=50,loads=500,seed={}"
+        numbers = {"train": (1, 2), "validation": (3,), "test": (4, 5)}
+        workloads = {part: tuple(map(small.format, seeds)) for part, seeds in numbers.items()}
+        monkeypatch.setattr("vulcan_tiering.evaluator.MEMORY_WORKLOADS", workloads)
     found = evaluator.instances(settings(), Split())
-    assert [i.split for i in found] == [part for part, specs in MEMORY_WORKLOADS.items() for _ in specs]
+    assert [i.split for i in found] == [part for part, specs in workloads.items() for _ in specs]
     assert all(i.parameters["measure_from"] == 0 and i.parameters["measure_to"] == 50 for i in found)
 
 

@@ -10,12 +10,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from admission_programs import policies as admission_programs
 from cache_formats import CASES, POLICIES, made, requests, simulated, text_of
+from cache_programs import admission_programs, queue_programs
 from effort import few
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from queue_programs import policies as queue_programs
 from real_data import real_data
 
 from vulcan_traces import load_trace

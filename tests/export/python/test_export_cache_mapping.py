@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from cache_formats import POLICIES as ALL_POLICIES
+from cache_formats import exported
 from effort import examples
 from exported import POLICIES, TASK, export, load
 from hypothesis import HealthCheck, settings
@@ -11,6 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 MODULES = {name: load(export(source)) for name, source in POLICIES.items()}
 KEYS = st.integers(0, 12)
+ADMISSION, QUEUES = ALL_POLICIES["cache_admission"], ALL_POLICIES["cache_queues"]
 
 
 class LikeADictionary(RuleBasedStateMachine):
@@ -224,3 +227,68 @@ def test_the_template_works_as_it_stands() -> None:
     cache = module.Cache(2)
     cache.update({"a": 1, "b": 2, "c": 3})
     assert list(cache) == ["b", "c"]
+
+
+def test_what_is_not_admitted_is_not_stored() -> None:
+    cache = exported("cache_admission", ADMISSION["lru_by_frequency"], "python").Cache(2)
+    cache.update({"a": 1, "b": 2, "c": 3})
+    assert (dict(cache.items()), cache.bypassed) == ({"a": 1, "b": 2}, 1)
+    assert cache.get("c", "not there") == "not there"
+    assert cache.setdefault("a", 7) == 1
+    cache.put("a", "larger than all", size=3)
+    assert ("a" in cache, cache.bypassed) == (False, 2)
+
+
+LETS_NOTHING_STAY = """
+def insert(now, obj, cache, queues, ghost):
+    return 1
+
+
+def hit(now, obj, cache, queues):
+    return 2
+
+
+def tail(now, obj, cache, queues):
+    return 0
+
+
+def keep(now, obj, cache, queues):
+    return 0
+
+
+def share(queue, cache, queues):
+    return 0 if queue == 2 else cache.capacity
+"""
+
+
+def test_a_hit_that_makes_its_object_leave_still_gives_the_value() -> None:
+    cache = exported("cache_queues", LETS_NOTHING_STAY, "python").Cache(10)
+    cache.put("a", 1)
+    assert cache["a"] == 1
+    assert "a" not in cache
+    cache.put("b", 2)
+    assert cache.get("b") == 2
+    cache.put("c", 3)
+    cache.put("c", 4)  # a request that hits: the object leaves, and its new value with it
+    assert (cache.hits, cache.misses, len(cache), cache.currsize) == (3, 3, 0, 0)
+
+
+def test_a_cache_of_queues_is_used_like_a_dictionary() -> None:
+    cache = exported("cache_queues", QUEUES["s3_fifo"], "python").Cache(100, getsizeof=len)
+    cache["a"] = "four"
+    cache.update({"b": "seven..", "c": "x" * 101})
+    assert (dict(cache.items()), cache.currsize, cache.bypassed) == ({"a": "four", "b": "seven.."}, 11, 1)
+    assert cache.setdefault("a", "other") == "four"
+    assert cache.pop("a") == "four" and "a" not in cache
+    assert cache.evict() == "b"
+    with pytest.raises(KeyError, match="empty"):
+        cache.popitem()
+    cache["d"] = "word"
+    cache.put("d", "longer word")
+    assert (cache["d"], cache.currsize) == ("longer word", 11)
+    del cache["d"]
+    assert (len(cache), cache.currsize) == (0, 0)
+    with pytest.raises(KeyError):
+        cache["d"]
+    with pytest.raises(ValueError, match="capacity"):
+        exported("cache_queues", QUEUES["fifo"], "python").Cache(0)

@@ -313,7 +313,7 @@ class _Function(Values):
                 state = state.copy()
                 state.assign(name, AbstractValue(known.bounds, known.nonzero, known.depends | self.control), value)
                 return state
-            case ir.Store(name, value, index):
+            case ir.Write(name, value, index):
                 if index is not None:
                     self.value(index, state)
                 known = self.value(value, state)

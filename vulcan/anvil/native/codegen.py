@@ -252,7 +252,7 @@ class Writer(Memory):
                 self.returned = bounds if self.returned is None else self.returned | bounds
                 self.put("ret void" if self.is_handler else f"ret double {register}")
                 self.open = False
-            case ir.Store():
+            case ir.Write():
                 self.store_state(statement)
             case ir.If():
                 self.branch(statement)
@@ -310,7 +310,7 @@ class Writer(Memory):
         self.start(after)
         self.environment = widened
 
-    def store_state(self, statement: ir.Store) -> None:
+    def store_state(self, statement: ir.Write) -> None:
         """Emit a write of state: the index is computed first, then the value."""
         if statement.index is None:
             self.store(self.register_of(statement.value), self.cell(statement.name))

@@ -104,7 +104,7 @@ class Unfolder:
                 return self._branches(condition, self._block(then, names), self._block(otherwise, names))
             case ir.Loop():
                 return self._loop(statement, names)
-            case ir.Store():
+            case ir.Write():
                 raise AssertionError("only handlers of events write state, and no property is about them")
 
     def _loop(self, loop: ir.Loop, names: _Names) -> _Ways:

@@ -151,7 +151,7 @@ def _walked(body: tuple[ir.Statement, ...], live: Names, leaving: Names) -> tupl
                 live = (live - {name}) | _reads(value)
             case ir.Return(value):
                 live = _reads(value)
-            case ir.Store():
+            case ir.Write():
                 live = live.union(*map(_reads, statement.expressions))
             case ir.Break() | ir.Continue():
                 live = leaving
@@ -367,7 +367,7 @@ def _without_unread_state(program: ir.Module) -> ir.Module:
         kept: list[ir.Statement] = []
         for statement in body:
             match statement:
-                case ir.Store(name) if name in unread:
+                case ir.Write(name) if name in unread:
                     continue
                 case ir.If(_, then, otherwise):
                     kept.append(replace(statement, then=without(then), otherwise=without(otherwise)))

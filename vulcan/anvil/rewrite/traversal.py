@@ -63,7 +63,7 @@ def _in_statement(statement: ir.Statement, change: Change) -> ir.Statement:
     match statement:
         case ir.Assign() | ir.Return():
             return replace(statement, value=change(statement.value))
-        case ir.Store():
+        case ir.Write():
             index = change(statement.index) if statement.index is not None else None
             return replace(statement, index=index, value=change(statement.value))
         case ir.If():

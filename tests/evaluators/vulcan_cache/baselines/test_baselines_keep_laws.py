@@ -6,6 +6,7 @@ import sys
 import numpy as np
 import pytest
 from baseline_traces import columns, real_trace
+from effort import few
 
 from vulcan_cache.baselines import BASELINES
 
@@ -47,7 +48,7 @@ def test_the_warm_up_is_simulated_but_not_counted(name):
 
 
 @pytest.mark.parametrize("name", ONLINE)
-@pytest.mark.parametrize("path", [SPRITE, CLOUD_PHYSICS])
+@pytest.mark.parametrize("path", few([SPRITE, CLOUD_PHYSICS], 1))
 def test_belady_misses_least_where_sizes_are_equal(name, path):
     trace = real_trace(path).with_unit_sizes()
     for capacity in (1, 7, 70, 700):
@@ -71,7 +72,7 @@ def test_gdsf_beats_belady_where_sizes_differ_so_that_belady_is_no_bound_there()
 
 
 @pytest.mark.parametrize("name", ONLINE)
-@pytest.mark.parametrize("path", [CLOUD_PHYSICS, "tencent/tencentBlock.ns3300.sample.csv"])
+@pytest.mark.parametrize("path", few(["tencent/tencentBlock.ns3300.sample.csv", CLOUD_PHYSICS], 1))
 def test_belady_by_size_misses_least_on_real_traces_with_sizes(name, path):
     trace = real_trace(path)
     for share in (0.001, 0.01, 0.1):

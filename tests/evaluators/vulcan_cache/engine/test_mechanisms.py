@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from cache_programs import PROGRAMS
 from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from plain_cache import PlainCache
+from plain_cache import assert_equal
 
 from vulcan.anvil import check
 from vulcan.errors import UserError
 from vulcan.registry import find_task
 from vulcan_cache import simulate
 from vulcan_cache.baselines import BASELINES
-from vulcan_cache.simulate import generator_state
 from vulcan_traces import load_trace
 
 TASK = find_task("cache_eviction")
@@ -39,73 +39,70 @@ POLICIES = {
 }
 
 
-def counts(policy, requests, capacity, mechanism, draws, seed, measure_from=0):
-    plain = PlainCache(policy, capacity, mechanism, draws, generator_state(seed))
-    missed = [
-        (now >= measure_from, size) for now, (key, size) in enumerate(requests) if not plain.request(now, key, size)
-    ]
-    return sum(m for m, _ in missed), sum(size for m, size in missed if m)
+NAMED = {
+    "cache_eviction": POLICIES,
+    "cache_admission": find_task("cache_admission").seed_policies(),
+    "cache_queues": find_task("cache_queues").seed_policies(),
+}
+MECHANISMS = [
+    ("cache_eviction", "heap"), ("cache_eviction", "sample"), ("cache_admission", "heap"),
+    ("cache_admission", "sample"), ("cache_queues", "queues"),
+]  # fmt: skip
 
 
-def dense(keys):
+def sources(task):
+    named = st.sampled_from(list(NAMED[task].values()))
+    return named | PROGRAMS[task]() if task in PROGRAMS else named
+
+
+def dense(keys, sizes):
     numbers: dict[int, int] = {}
-    return [numbers.setdefault(key, len(numbers)) for key in keys]
+    return [(numbers.setdefault(key, len(numbers)), size) for key, size in zip(keys, sizes, strict=True)]
 
 
 @st.composite
 def workloads(draw):
-    keys = dense(draw(st.lists(st.integers(0, 30), min_size=1, max_size=150)))
+    keys = draw(st.lists(st.integers(0, 30), min_size=1, max_size=150))
     one_size = draw(st.booleans())
-    sizes = [1 if one_size else draw(st.integers(1, 60)) for _ in keys]
-    return list(zip(keys, sizes, strict=True))
+    return dense(keys, [1 if one_size else draw(st.integers(1, 60)) for _ in keys])
 
 
-@pytest.mark.parametrize("mechanism", ["heap", "sample"])
-@pytest.mark.parametrize("name", POLICIES)
-@settings(max_examples=examples(25), deadline=None)
-@given(requests=workloads(), capacity=st.integers(1, 200), draws=st.integers(1, 20), seed=st.integers(0, 9))
-def test_kernels_decide_as_plain_python(name, mechanism, requests, capacity, draws, seed):
-    policy = check(POLICIES[name], TASK)
-    objects = np.array([key for key, _ in requests], np.uint32)
-    sizes = np.array([size for _, size in requests], np.uint32)
-    start = len(requests) // 3
-    result = simulate(
-        policy, objects, sizes, capacity,
-        mechanism=mechanism, sample_size=draws, sample_seed=seed, measure_from=start,
-    )  # fmt: skip
-    assert (result.misses, result.missed_bytes) == counts(policy, requests, capacity, mechanism, draws, seed, start)
-    assert result.requests == len(requests) - start
-    assert result.bytes == sum(size for _, size in requests[start:])
+@pytest.mark.parametrize(
+    ("task", "mechanism", "name"), [(task, mechanism, name) for task, mechanism in MECHANISMS for name in NAMED[task]]
+)
+def test_named_policies_decide_as_plain_python(task, mechanism, name):
+    policy = check(NAMED[task][name], find_task(task))
+    for seed, (capacity, largest, draws) in enumerate([(9, 1, 4), (60, 60, 1), (200, 60, 16)]):
+        random = np.random.RandomState(seed)
+        keys, sizes = random.zipf(1.3, 200) % 30, random.randint(1, largest + 1, 200)
+        requests = dense(keys.tolist(), sizes.tolist())
+        assert_equal(policy, requests, capacity, mechanism, draws=draws, seed=seed, measure_from=20 * seed)
 
 
-@pytest.mark.parametrize("mechanism", ["heap", "sample"])
-@pytest.mark.parametrize("name", ["ages", "ghosts", "averages", "percentiles", "huge"])
-@settings(max_examples=25, deadline=None)
+@pytest.mark.parametrize(("task", "mechanism"), MECHANISMS)
+@settings(max_examples=examples(150), deadline=None, derandomize=True)
 @given(
+    data=st.data(), requests=workloads(), capacity=st.integers(1, 200), draws=st.integers(1, 20), seed=st.integers(0, 9)
+)
+def test_generated_policies_decide_as_plain_python(task, mechanism, data, requests, capacity, draws, seed):
+    policy = check(data.draw(sources(task)), find_task(task))
+    assert_equal(policy, requests, capacity, mechanism, draws=draws, seed=seed)
+
+
+@pytest.mark.parametrize(("task", "mechanism"), MECHANISMS)
+@settings(max_examples=examples(60), deadline=None, derandomize=True)
+@given(
+    data=st.data(),
     requests=workloads(),
     capacity=st.integers(1, 2000),
     weight=st.sampled_from([2, 10, 100]),
     gaps=st.integers(0, 10**6),
 )
-def test_on_a_spatial_sample_a_policy_sees_the_whole_cache(name, mechanism, requests, capacity, weight, gaps):
-    policy = check(POLICIES[name], TASK)
-    objects, sizes = (np.array(column, np.uint32) for column in zip(*requests, strict=True))
+def test_on_a_spatial_sample_a_policy_sees_the_whole_cache(task, mechanism, data, requests, capacity, weight, gaps):
+    policy = check(data.draw(sources(task)), find_task(task))
     times = np.cumsum(np.random.RandomState(gaps).randint(1, gaps + 2, len(requests))).astype(np.float64)
-    plain = PlainCache(policy, capacity, mechanism, 4, generator_state(3), weight)
-    missed = [size for now, (key, size) in zip(times, requests, strict=True) if not plain.request(int(now), key, size)]
-    result = simulate(
-        policy, objects, sizes, capacity,
-        mechanism=mechanism, sample_size=4, sample_seed=3, times=times, weight=weight,
-    )  # fmt: skip
-    assert (result.misses, result.missed_bytes) == (len(missed), sum(missed))
-    assert result.evictions == hash(plain.victims)
-
-
-def hash(victims):
-    value = 0
-    for victim in victims:
-        value = (value * 6364136223846793005 + victim + 1) % 2**64
-    return value
+    plain = assert_equal(policy, requests, capacity, mechanism, weight=weight, times=times)
+    assert plain.used <= capacity
 
 
 @pytest.fixture(scope="module")

@@ -9,11 +9,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from console import COMMAND
 
 from vulcan.errors import UserError
 from vulcan_link.kernel import host
 
-COMMAND = str(Path(sys.executable).parent / "vulcan")
 RUN = (COMMAND, "kernel", "run", "cubic", "--link", "constant:rate=12", "--seconds", "1")
 _PR_CAPBSET_DROP, _CAP_NET_ADMIN, _CAP_SYS_ADMIN = 24, 12, 21
 

@@ -15,10 +15,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from console import COMMAND, Console
 from effort import few
 from kernel_host import in_namespaces
 from locations import TESTS
-from test_host import COMMAND
 from test_processes import wait_for_end
 
 from vulcan_link.kernel.cell import Cell, Measurement
@@ -92,12 +92,8 @@ def test_a_rate_trace_with_an_outage_holds_packets_through_it() -> None:
 
 
 def test_the_command_prints_the_kernel_beside_the_simulator(tmp_path: Path) -> None:
-    command = (COMMAND, "kernel", "run", "cubic", "--link", "constant:rate=12", "--delay-ms", "21", "--seconds", "5")
-    done = subprocess.run(
-        (*command, "--json", "--log", tmp_path / "link.log"), check=False, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
-    document = json.loads(done.stdout)
+    link = ("--link", "constant:rate=12", "--delay-ms", "21", "--seconds", "5")
+    document = Console(tmp_path).document("kernel", "run", "cubic", *link, "--log", "link.log")
     assert document["kernel"]["utilisation"] == pytest.approx(document["simulator"]["utilisation"], abs=0.08)
     assert document["kernel"]["goodput_mbps"] == pytest.approx(document["simulator"]["goodput_mbps"], rel=0.1)
     assert 0.5 < document["kernel"]["queueing_delay_avg_ms"] / document["simulator"]["queueing_delay_avg_ms"] < 2
@@ -111,16 +107,10 @@ def test_the_command_prints_the_kernel_beside_the_simulator(tmp_path: Path) -> N
 
 def test_the_table_has_both_and_a_link_file_is_read(tmp_path: Path) -> None:
     (tmp_path / "link").write_text("1\n")
-    done = subprocess.run(
-        (COMMAND, "kernel", "run", "reno", "--link", tmp_path / "link", "--seconds", "2", "--flows", "2"),
-        check=False,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    assert "Linux " in done.stdout
-    assert "simulator" in done.stdout
-    assert "goodput of each flow" in done.stdout
+    table = Console(tmp_path).good("kernel", "run", "reno", "--link", "link", "--seconds", "2", "--flows", "2").stdout
+    assert "Linux " in table
+    assert "simulator" in table
+    assert "goodput of each flow" in table
 
 
 @pytest.mark.parametrize("ending", few([signal.SIGINT, signal.SIGKILL], 1))

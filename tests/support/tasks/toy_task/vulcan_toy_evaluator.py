@@ -30,13 +30,13 @@ helpers: list[subprocess.Popen] = []
 
 
 def honest(policy):
-    """Return the policy's sum over eleven states."""
+    """The policy's sum over eleven states."""
     reference = policy.reference()
     return {"sum": sum(reference({"load": float(n), "room": float(10 - n)}) for n in range(11))}
 
 
 def machine_code(policy):
-    """Return the same by machine code made here and now."""
+    """The same by machine code made here and now."""
     code = policy.native(_LAYOUT)
     decide = _DECIDE(code.score)
     return {"sum": sum(decide((ctypes.c_double * 2)(n, 10 - n), None, None, 0.0) for n in range(11))}

@@ -1,89 +1,19 @@
-"""The kernels admit and evict as the plain-Python mechanisms do, request by request."""
+"""What a policy of `cache_admission` answers, and what the kernels make of it."""
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
-from admission_programs import policies
-from effort import examples
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from plain_admission import PlainAdmission
+from plain_cache import assert_equal
 
 from vulcan.anvil import check
 from vulcan.errors import UserError
 from vulcan.registry import find_task
 from vulcan_cache import simulate
-from vulcan_cache.simulate import generator_state
 from vulcan_traces import load_trace
 
 TASK = find_task("cache_admission")
 EVICTION = find_task("cache_eviction")
 SEEDS = {name: check(source, TASK) for name, source in TASK.seed_policies().items()}
-
-
-@st.composite
-def workloads(draw):
-    keys = draw(st.lists(st.integers(0, 25), min_size=1, max_size=150))
-    numbers: dict[int, int] = {}
-    one_size = draw(st.booleans())
-    return [
-        (numbers.setdefault(key, len(numbers)), 1 if one_size else draw(st.integers(1, 60)))
-        for key in keys
-    ]  # fmt: skip
-
-
-def hash(gone):
-    value = 0
-    for key in gone:
-        value = (value * 6364136223846793005 + key + 1) % 2**64
-    return value
-
-
-def assert_equal(policy, requests, capacity, mechanism, weight=1, times=None):
-    objects, sizes = (np.array(column, np.uint32) for column in zip(*requests, strict=True))
-    plain = PlainAdmission(policy, capacity, mechanism, 4, generator_state(3), weight)
-    moments = range(len(requests)) if times is None else times
-    missed = [
-        size for now, (key, size) in zip(moments, requests, strict=True) if not plain.request(int(now), key, size)
-    ]
-    result = simulate(
-        policy, objects, sizes, capacity,
-        mechanism=mechanism, sample_size=4, sample_seed=3, times=times, weight=weight,
-    )  # fmt: skip
-    assert (result.misses, result.missed_bytes, result.bypassed) == (len(missed), sum(missed), plain.bypassed)
-    assert result.evictions == hash(plain.gone)
-    return plain
-
-
-@pytest.mark.parametrize("mechanism", ["heap", "sample"])
-@settings(max_examples=examples(120), deadline=None, derandomize=True)
-@given(source=policies(), requests=workloads(), capacity=st.integers(1, 200))
-def test_generated_policies_decide_as_plain_python(mechanism, source, requests, capacity):
-    assert_equal(check(source, TASK), requests, capacity, mechanism)
-
-
-@pytest.mark.parametrize("mechanism", ["heap", "sample"])
-@pytest.mark.parametrize("name", SEEDS)
-@settings(max_examples=20, deadline=None, derandomize=True)
-@given(requests=workloads(), capacity=st.integers(1, 300))
-def test_shipped_policies_decide_as_plain_python(name, mechanism, requests, capacity):
-    assert_equal(SEEDS[name], requests, capacity, mechanism)
-
-
-@pytest.mark.parametrize("mechanism", ["heap", "sample"])
-@settings(max_examples=40, deadline=None, derandomize=True)
-@given(
-    source=policies(),
-    requests=workloads(),
-    capacity=st.integers(1, 2000),
-    weight=st.sampled_from([2, 10, 100]),
-    gaps=st.integers(0, 10**6),
-)
-def test_on_a_spatial_sample_a_policy_sees_the_whole_cache(mechanism, source, requests, capacity, weight, gaps):
-    times = np.cumsum(np.random.RandomState(gaps).randint(1, gaps + 2, len(requests))).astype(np.float64)
-    plain_hold_whole = assert_equal(check(source, TASK), requests, capacity, mechanism, weight, times)
-    assert plain_hold_whole.used <= capacity
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""Writes policies of the task `cache_queues` whose answers are spread over all that the functions may say."""
+"""Writes policies of the cache tasks that decide by all that they may see."""
 
 from __future__ import annotations
 
@@ -40,23 +40,47 @@ SPREAD = {
     ),
 }  # fmt: skip
 
+RANKED_BY = (
+    "now", "obj.id", "obj.size", "obj.count", "obj.last_access", "obj.insertion", "cache.used", "cache.capacity",
+    "cache.objects", "cache.evicted_priority", "ghost.contains(obj.id)", "ghost.count(obj.id)", "ghost.age(obj.id)",
+    "obj.last_access.recent(2)", "obj.count.ewma(0.3)", "cache.size.percentile(0.5)", "cache.used.avg()",
+)  # fmt: skip
+VICTIM = (
+    "victim.size", "victim.count", "victim.last_access", "victim.insertion", "victim.priority", "victim.count.max()"
+)  # fmt: skip
 
-def _expressions(reads: tuple[str, ...]) -> st.SearchStrategy[str]:
-    leaves = st.sampled_from((*reads, *CONSTANTS))
+
+def _expressions(reads: tuple[str, ...], leaves: int) -> st.SearchStrategy[str]:
     return st.recursive(
-        leaves,
+        st.sampled_from((*reads, *CONSTANTS)),
         lambda part: st.one_of(
             st.builds("({} {} {})".format, part, st.sampled_from(("+", "-", "*", "//", "%", "<", ">=")), part),
             st.builds("({} if {} else {})".format, part, part, part),
         ),
-        max_leaves=4,
+        max_leaves=leaves,
     )
 
 
 @st.composite
-def policies(draw: st.DrawFn) -> str:
+def queue_programs(draw: st.DrawFn) -> str:
+    """A policy of the task `cache_queues`, whose answers are spread over all that its functions may say."""
     functions = []
     for name, (arguments, reads) in ARGUMENTS.items():
-        body = draw(st.sampled_from(SPREAD[name])).format(draw(_expressions(reads)))
+        body = draw(st.sampled_from(SPREAD[name])).format(draw(_expressions(reads, 4)))
         functions.append(f"def {name}({arguments}):\n    return {body}\n")
     return "\n\n".join(functions)
+
+
+@st.composite
+def admission_programs(draw: st.DrawFn) -> str:
+    """A policy of the task `cache_admission`."""
+    admit = draw(st.sampled_from(("{}", "({}) % 3 - 1", "({}) % 2", "ghost.count(obj.id) - ({}) % 3"))).format(
+        draw(_expressions((*RANKED_BY, *VICTIM), 5))
+    )
+    return (
+        f"def priority(now, obj, cache, ghost):\n    return {draw(_expressions(RANKED_BY, 5))}\n\n\n"
+        f"def admit(now, obj, cache, victim, ghost):\n    return {admit}\n"
+    )
+
+
+PROGRAMS = {"cache_admission": admission_programs, "cache_queues": queue_programs}

@@ -1,10 +1,20 @@
-"""`heap` and `sample` with admission, in plain Python over the reference interpreter."""
+"""The mechanisms `heap` and `sample` in plain Python over the reference interpreter, with admission and without.
+
+Slow, and simple enough to be seen right. `assert_equal` compares the kernels with it, and with `PlainQueues`.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from plain_queues import PlainQueues
 
 from vulcan.anvil import Policy
+from vulcan_cache import simulate
+from vulcan_cache.simulate import generator_state
 
 NO_VICTIM = {f"victim.{name}": 0.0 for name in ("size", "count", "last_access", "insertion", "priority")}
 MASK = (1 << 64) - 1
@@ -19,11 +29,12 @@ class Resident:
     priority: float = 0.0
 
 
-class PlainAdmission:
+class PlainCache:
     """On a spatial sample, each object stands for `weight` ones, and `capacity` is that of the whole cache."""
 
     def __init__(self, policy: Policy, capacity: int, mechanism: str, draws: int, state: int, weight: int = 1) -> None:
         self.run = policy.reference()
+        self.admits = any(declared.function == "admit" for declared in policy.task.functions)
         self.capacity = capacity
         self.weight = weight
         self.mechanism = mechanism
@@ -85,13 +96,8 @@ class PlainAdmission:
             self.bypassed += 1
             return False
         chosen = self.lowest() if self.used + needed > self.capacity else None
-        self.victim = dict(NO_VICTIM)
-        if chosen is not None:
-            seen = self.residents[chosen[0]]
-            self.victim = {f"victim.{name}": getattr(seen, name) for name in ("size", "count", "last_access")}
-            self.victim |= {"victim.insertion": seen.insertion, "victim.priority": chosen[1]}
         newcomer = Resident(size, 1, now, now)
-        if not self.run.ask("admit", self.features(key, newcomer), key) > 0:
+        if self.admits and not self.lets_in(key, newcomer, chosen):
             self.bypassed += 1
             self.gone.append(key)
             found = self.found(key)
@@ -107,6 +113,14 @@ class PlainAdmission:
         if self.mechanism == "heap":
             newcomer.priority = self.score(key)
         return False
+
+    def lets_in(self, key: int, newcomer: Resident, chosen: tuple[int, float] | None) -> bool:
+        self.victim = dict(NO_VICTIM)
+        if chosen is not None:
+            seen = self.residents[chosen[0]]
+            self.victim = {f"victim.{name}": getattr(seen, name) for name in ("size", "count", "last_access")}
+            self.victim |= {"victim.insertion": seen.insertion, "victim.priority": chosen[1]}
+        return self.run.ask("admit", self.features(key, newcomer), key) > 0
 
     def remember(self, key: int, count: int, held: int) -> None:
         self.listed.append((key, count, self.now))
@@ -141,3 +155,48 @@ class PlainAdmission:
             self.state ^= self.state << 17 & MASK
             drawn.append((self.state >> 32) * n >> 32)
         return drawn
+
+
+def hash_of(gone: Iterable[int]) -> int:
+    value = 0
+    for key in gone:
+        value = (value * 6364136223846793005 + key + 1) % 2**64
+    return value
+
+
+def assert_equal(
+    policy: Policy,
+    requests: list[tuple[int, int]],
+    capacity: int,
+    mechanism: str,
+    *,
+    draws: int = 4,
+    seed: int = 3,
+    weight: int = 1,
+    times: Any = None,
+    measure_from: int = 0,
+) -> Any:
+    """The plain-Python cache after these requests (object and size), of which the kernel decides each alike."""
+    plain: Any = (
+        PlainQueues(policy, capacity, weight)
+        if mechanism == "queues"
+        else PlainCache(policy, capacity, mechanism, draws, generator_state(seed), weight)
+    )
+    moments = range(len(requests)) if times is None else times
+    missed = [
+        (number, size)
+        for number, (now, (key, size)) in enumerate(zip(moments, requests, strict=True))
+        if not plain.request(int(now), key, size)
+    ]
+    objects, sizes = (np.array(column, np.uint32) for column in zip(*requests, strict=True))
+    result = simulate(
+        policy, objects, sizes, capacity, mechanism=mechanism, sample_size=draws, sample_seed=seed,
+        measure_from=measure_from, times=times, weight=weight,
+    )  # fmt: skip
+    counted = [size for number, size in missed if number >= measure_from]
+    assert (result.misses, result.missed_bytes) == (len(counted), sum(counted))
+    assert (result.requests, result.bytes) == (len(requests) - measure_from, int(sizes[measure_from:].sum()))
+    assert result.evictions == hash_of(plain.gone)
+    if measure_from == 0:
+        assert result.bypassed == plain.bypassed
+    return plain

@@ -1,87 +1,13 @@
-"""The kernel makes the decisions of the plain-Python mechanism, request by request."""
+"""What a policy of `cache_queues` answers, and what the kernel makes of it."""
 
 from __future__ import annotations
 
-import numpy as np
-import pytest
-from effort import examples
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from plain_queues import PlainQueues
-from queue_programs import policies
+import plain_cache
 
 from vulcan.anvil import check
 from vulcan.registry import find_task
-from vulcan_cache import simulate
 
 TASK = find_task("cache_queues")
-SEEDS = {name: check(source, TASK) for name, source in TASK.seed_policies().items()}
-
-
-@st.composite
-def workloads(draw):
-    keys = draw(st.lists(st.integers(0, 25), min_size=1, max_size=150))
-    numbers: dict[int, int] = {}
-    one_size = draw(st.booleans())
-    return [
-        (numbers.setdefault(key, len(numbers)), 1 if one_size else draw(st.integers(1, 60)))
-        for key in keys
-    ]  # fmt: skip
-
-
-def hash(gone):
-    value = 0
-    for key in gone:
-        value = (value * 6364136223846793005 + key + 1) % 2**64
-    return value
-
-
-def assert_equal(policy, requests, capacity, weight=1, times=None, measure_from=0):
-    objects, sizes = (np.array(column, np.uint32) for column in zip(*requests, strict=True))
-    plain = PlainQueues(policy, capacity, weight)
-    moments = range(len(requests)) if times is None else times
-    missed = [
-        (number, size)
-        for number, (now, (key, size)) in enumerate(zip(moments, requests, strict=True))
-        if not plain.request(int(now), key, size)
-    ]
-    result = simulate(
-        policy, objects, sizes, capacity,
-        mechanism="queues", measure_from=measure_from, times=times, weight=weight,
-    )  # fmt: skip
-    counted = [size for number, size in missed if number >= measure_from]
-    assert (result.misses, result.missed_bytes) == (len(counted), sum(counted))
-    assert result.evictions == hash(plain.gone)
-    if measure_from == 0:
-        assert result.bypassed == plain.bypassed
-    return plain
-
-
-@settings(max_examples=examples(150), deadline=None, derandomize=True)
-@given(source=policies(), requests=workloads(), capacity=st.integers(1, 200))
-def test_generated_policies_decide_as_plain_python(source, requests, capacity):
-    assert_equal(check(source, TASK), requests, capacity)
-
-
-@pytest.mark.parametrize("name", SEEDS)
-@settings(max_examples=20, deadline=None, derandomize=True)
-@given(requests=workloads(), capacity=st.integers(1, 300))
-def test_shipped_policies_decide_as_plain_python(name, requests, capacity):
-    assert_equal(SEEDS[name], requests, capacity, measure_from=len(requests) // 3)
-
-
-@settings(max_examples=50, deadline=None, derandomize=True)
-@given(
-    source=st.one_of(policies(), st.sampled_from(list(TASK.seed_policies().values()))),
-    requests=workloads(),
-    capacity=st.integers(1, 2000),
-    weight=st.sampled_from([2, 10, 100]),
-    gaps=st.integers(0, 10**6),
-)
-def test_on_a_spatial_sample_a_policy_sees_the_whole_cache(source, requests, capacity, weight, gaps):
-    times = np.cumsum(np.random.RandomState(gaps).randint(1, gaps + 2, len(requests))).astype(np.float64)
-    assert_equal(check(source, TASK), requests, capacity, weight, times)
-
 
 POLICY = """
 def insert(now, obj, cache, queues, ghost):
@@ -107,6 +33,10 @@ def share(queue, cache, queues):
 
 def policy(insert="1", hit="0", tail="-1", keep="0", share="cache.capacity"):
     return check(POLICY.format(insert=insert, hit=hit, tail=tail, keep=keep, share=share), TASK)
+
+
+def assert_equal(policy, requests, capacity):
+    return plain_cache.assert_equal(policy, requests, capacity, "queues")
 
 
 def keys(*asked):
