@@ -292,8 +292,13 @@ class Task:
 
     @cached_property
     def interface(self) -> Signature:
-        """The main function's declaration, extended by every argument of the others and of the events."""
-        return together((*self.functions, *self.events)) if self.others or self.events else self.signature
+        """The main function's declaration, extended by every argument of the others."""
+        return together(self.functions) if self.others else self.signature
+
+    @cached_property
+    def whole_interface(self) -> Signature:
+        """The interface of a policy that handles events: extended by every argument of the events too."""
+        return together((*self.functions, *self.events)) if self.events else self.interface
 
     def objective(self, name: str | None = None) -> Objective:
         """Return the objective of that name, by default the first one. Raises KeyError."""

@@ -10,13 +10,13 @@ GHOST = QUEUES + 1
 SIZE, COUNT, LAST_ACCESS, INSERTION, HITS, QUEUE, LEFT_COUNT, LEFT_AT = range(8)
 RECORD = 8
 
-# Float64 slots of the globals. ASKED is the queue whose share is asked for, or that
-# an object has left. LISTED is GHOST, which an object's QUEUE is
+# Float64 slots of the globals. ASKED is the queue whose share is asked for. LISTED is GHOST, which an object's QUEUE is
 # while it is in the ghost list. USED_IN and OBJECTS_IN, plus its number, are where a queue has what it holds.
 NOW, USED, CAPACITY, OBJECTS, EVICTIONS, ASKED, LISTED = range(7)
 USED_IN = LISTED
 OBJECTS_IN = USED_IN + QUEUES
-GLOBALS = OBJECTS_IN + QUEUES + 1
+SOURCE = OBJECTS_IN + QUEUES + 1  # the queue that an object has left
+GLOBALS = SOURCE + 1
 
 MAX_REMEMBERED = float(2**20)
 """Maximum hit count that an object retains when it is moved."""
@@ -25,7 +25,7 @@ LAYOUT = Layout(
     features={
         "now": Slot("globals", NOW),
         "queue": Slot("globals", ASKED),
-        "source": Slot("globals", ASKED),
+        "source": Slot("globals", SOURCE),
         "obj.id": Slot("key"),
         "obj.size": Slot("entity", SIZE),
         "obj.count": Slot("entity", COUNT),

@@ -147,7 +147,7 @@ CASES = [
 
 
 def test_the_examples_are_of_exactly_the_rules_of_the_table():
-    assert set(BAD) == set(grammar.RULES)
+    assert set(BAD) == {name for name, rule in grammar.RULES.items() if not rule.of_state}  # see test_anvil_state
 
 
 @pytest.mark.parametrize(("rule", "marked"), CASES)

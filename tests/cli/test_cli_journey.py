@@ -174,7 +174,7 @@ def test_check_says_what_a_policy_needs(vulcan: Console) -> None:
     assert (document["policy"], document["accepted"]) == ("mine.py", True)
     assert set(document["plan"]) == {
         "features", "statistics", "history", "operations", "operations_limit", "bytes_per_entity", "system_bytes",
-        "functions",
+        "functions", "events", "state",
     }  # fmt: skip
     assert set(document["plan"]["features"]) >= {"obj.size"}
     assert len(document["plan"]["statistics"]) == 1
@@ -202,7 +202,7 @@ def test_tasks_and_their_interfaces(vulcan: Console) -> None:
     shown = vulcan.document("task", "show", "cache_eviction")
     assert set(shown) == {
         "task", "summary", "kind", "function", "arguments", "features", "returns", "mechanisms", "objectives",
-        "others", "properties", "settings", "operations",
+        "others", "events", "properties", "settings", "operations",
     }  # fmt: skip
     assert (shown["kind"], shown["function"], shown["arguments"]) == (
         "rank",

@@ -125,7 +125,7 @@ class _Checker(StateChecker):
             number = 0.0  # so that its uses are not reported too
         if number is None:
             self.report("parameter", node, f"parameter {name!r} is not one number")
-        self.parameters[name] = number or 0.0
+        self.parameters[name] = 0.0 if number is None else number
 
     def taken(self, name: str, node: ast.AST) -> None:
         if not name.isascii():

@@ -24,6 +24,11 @@ if TYPE_CHECKING:
     from vulcan.anvil.native.compile import Native
 
 
+def interface_of(task: Task, program: ir.Module) -> Signature:
+    """Return everything that a program may read: without handlers, nothing that only events show."""
+    return task.whole_interface if program.handlers else task.interface
+
+
 class Compiled:
     """Machine code of a program, compiled on first use for each layout, and cached."""
 
@@ -71,11 +76,11 @@ class PolicyFunction:
 
     @cached_property
     def _compiled(self) -> Compiled:
-        return Compiled(self.program, self.plan, self.task.interface)
+        return Compiled(self.program, self.plan, interface_of(self.task, self.program))
 
     def reference(self) -> Reference:
         """Return a fresh reference run of this function under CPython: a callable with the statistics it needs."""
-        return Reference(self.program, self.plan, self.task.interface)
+        return Reference(self.program, self.plan, interface_of(self.task, self.program))
 
 
 def check(source: str, task: Task) -> Policy:
@@ -148,14 +153,14 @@ class Policy:
 
     @cached_property
     def _compiled(self) -> Compiled:
-        return Compiled(self.program, self.plan, self.task.interface)
+        return Compiled(self.program, self.plan, interface_of(self.task, self.program))
 
     def reference(self, seed: int = 0) -> Reference:
         """Return a fresh reference run of the policy under CPython: a callable with the statistics it needs.
 
         `seed` starts the random numbers that it draws.
         """
-        return Reference(self.program, self.plan, self.task.interface, seed)
+        return Reference(self.program, self.plan, interface_of(self.task, self.program), seed)
 
     @property
     def warnings(self) -> tuple[PolicyWarning, ...]:
@@ -166,7 +171,9 @@ class Policy:
     def ranking_warnings(self) -> tuple[PolicyWarning, ...]:
         """Warnings about what is equal for all the entities that a mechanism compares; no part of the verdict."""
         ranks = [declared for declared in self.task.functions if isinstance(declared, Rank)]
-        return tuple(w for rank in ranks for w in ranking_warnings(self.program, rank, self.task.interface))
+        return tuple(
+            w for rank in ranks for w in ranking_warnings(self.program, rank, interface_of(self.task, self.program))
+        )
 
     @property
     def constant(self) -> str | None:
@@ -179,7 +186,7 @@ class Policy:
 
     @cached_property
     def _doubts(self) -> LintResult:
-        return lint(self.source, self.program, self.task.interface)
+        return lint(self.source, self.program, interface_of(self.task, self.program))
 
     @cached_property
     def fingerprint(self) -> str:

@@ -88,24 +88,28 @@ def _listed() -> Iterable[Operation]:
 
 def _features(task: Task) -> str:
     about = []
-    for argument in task.interface.arguments:
+    for argument in task.whole_interface.arguments:
         if isinstance(argument, Entity | Global):
             about.append(f"`{argument.name}` is {argument.meaning}.")
     rows: list[tuple[str, ...]] = [
         (code(name), feature.type, feature.unit, _range(feature), feature.meaning)
-        for name, feature in task.interface.features()
+        for name, feature in task.whole_interface.features()
     ]
     head: tuple[str, ...] = ("read", "type", "unit", "range", "meaning")
     if task.others:
         head = (*head, "in")
-        rows = [(*row, _shown_to(task, name)) for row, (name, _) in zip(rows, task.interface.features(), strict=True)]
+        rows = [
+            (*row, _shown_to(task, name)) for row, (name, _) in zip(rows, task.whole_interface.features(), strict=True)
+        ]
     features = table(head, rows)
     return "\n\n".join((" ".join(about), features)) if about else features
 
 
 def _shown_to(task: Task, feature: str) -> str:
     """Return the functions that are shown the feature."""
-    return ", ".join(code(declared.function) for declared in task.functions if feature in dict(declared.features()))
+    return ", ".join(
+        code(declared.function) for declared in (*task.functions, *task.events) if feature in dict(declared.features())
+    )
 
 
 def _range(feature: Feature) -> str:
@@ -113,7 +117,7 @@ def _range(feature: Feature) -> str:
 
 
 def _statistics(task: Task) -> str:
-    signature = task.interface
+    signature = task.whole_interface
     owners = []
     entity = signature.entity
     if entity is not None:
@@ -151,7 +155,7 @@ def _statistics(task: Task) -> str:
 
 
 def _offered(kind: StatisticKind, task: Task) -> bool:
-    entity = task.interface.entity
+    entity = task.whole_interface.entity
     return kind.scopes != ("population",) or (entity is not None and entity.population is not None)
 
 
@@ -174,9 +178,9 @@ def bounds_of_arguments(entity: str | None) -> str:
 
 
 def _histories(task: Task) -> str:
-    entity = task.interface.entity
+    entity = task.whole_interface.entity
     parts = []
-    for argument in task.interface.arguments:
+    for argument in task.whole_interface.arguments:
         if not isinstance(argument, History) or entity is None:
             continue
         key = f"{argument.entity}.{entity.key}"
@@ -191,7 +195,7 @@ def _histories(task: Task) -> str:
 
 def _state(task: Task) -> str:
     """Describe declarations of state, the events, and what only their handlers may do."""
-    entity = task.interface.entity
+    entity = task.whole_interface.entity
     fields = f"class {entity.name}:\n    tag = 0.0               # a field of each {entity.name}\n" if entity else ""
     first = task.events[0]
     head = f"def {first.function}({', '.join(a.name for a in first.arguments)}):"

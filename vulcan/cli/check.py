@@ -92,7 +92,7 @@ def _print_program(path: Path, checked: ProgramPolicy, *, as_json: bool) -> None
 
 def _describe(path: Path, policy: Policy) -> None:
     plan = policy.plan
-    memory = plan.memory(policy.task.interface)
+    memory = plan.memory(policy.task.whole_interface)
     say(f"accepted: {path}")
     for declared in policy.task.functions:
         of = f" of {declared.function}" if policy.task.others else ""
@@ -108,7 +108,7 @@ def _describe(path: Path, policy: Policy) -> None:
     for variable in plan.variables:
         elements = f", {variable.length:,} elements" if variable.length is not None else ""
         say(f"  state       {variable.name}: {_kind_of(variable)}{elements}, {_bytes_of(variable):,} bytes")
-    system = plan.bytes_of_system(policy.task.interface)
+    system = plan.bytes_of_system(policy.task.whole_interface)
     of_what = "statistics and fields" if plan.variables else "statistics"
     say(f"  memory      {plan.bytes_per_entity:,} bytes of {of_what} per entity, {system:,} bytes of the system")
     warnings = (*policy.warnings, *policy.ranking_warnings)
@@ -137,14 +137,14 @@ def _bytes_of(variable: Variable) -> int:
 def _spelled(used: StatisticMemory, task: Task) -> str:
     statistic = used.statistic
     arguments = ", ".join(f"{argument:g}" for argument in statistic.arguments)
-    occasion = task.interface.occasions.get(statistic.feature) if statistic.scope == "system" else None
+    occasion = task.whole_interface.occasions.get(statistic.feature) if statistic.scope == "system" else None
     at = f" at each {occasion.replace('_', ' ')}" if occasion is not None else ""
     return f"{statistic.feature}.{statistic.kind}({arguments}) of the {statistic.scope}{at}"
 
 
 def _document(policy: Policy) -> PlanDocument:
     plan = policy.plan
-    memory = plan.memory(policy.task.interface)
+    memory = plan.memory(policy.task.whole_interface)
     functions = [policy.function(declared.function) for declared in policy.task.functions]
     return {
         "functions": [
@@ -177,7 +177,7 @@ def _document(policy: Policy) -> PlanDocument:
         "operations": plan.operations,
         "operations_limit": policy.task.operations,
         "bytes_per_entity": plan.bytes_per_entity,
-        "system_bytes": plan.bytes_of_system(policy.task.interface),
+        "system_bytes": plan.bytes_of_system(policy.task.whole_interface),
     }
 
 

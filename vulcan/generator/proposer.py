@@ -214,9 +214,9 @@ class SeveralBreeder:
     def _checked(self, parts: Sequence[ir.Module], done: str) -> BredPolicy | None:
         said = f"The offline generator (offline/evolve, not a language model) {done}."
         named = [declared.function for declared in (*self._task.others, self._task.signature)]
-        program = join(parts, named, self._task.interface, f"Written by {said[0].lower()}{said[1:]}")
+        program = join(parts, named, self._task.whole_interface, f"Written by {said[0].lower()}{said[1:]}")
         try:
-            return BredPolicy(said, check(emit_source(program, self._task.interface), self._task))
+            return BredPolicy(said, check(emit_source(program, self._task.whole_interface), self._task))
         except Rejected:
             return None
 

@@ -214,7 +214,7 @@ class _Search:
                 yield _Smaller(cut, smaller, own)
 
     def written(self, program: ir.Module) -> str:
-        return emit_source(program, self.task.interface)
+        return emit_source(program, self.task.whole_interface)
 
     def measured(self, candidates: Sequence[_Smaller]) -> list[_Smaller]:
         """Evaluate candidates in order until the evaluations run out, and return those with a score."""

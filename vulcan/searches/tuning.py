@@ -162,7 +162,7 @@ def tune(
 
 def _numbers(policy: Policy) -> Adjustable:
     """Lift the policy's numbers, unless it would then be too large for the language."""
-    signature = policy.task.interface
+    signature = policy.task.whole_interface
     lifted = lift(policy.program, signature)
     try:
         check(emit_source(lifted, signature), policy.task)
@@ -194,7 +194,7 @@ class _OfAnvil:
         own = self.policy.parameters
         idle = (k.name for k, v in zip(self.numbers.knobs, values, strict=True) if k.name not in own and k.value == v)
         program: ir.Module = lowered(self.numbers.with_values(values), frozenset(idle))
-        return emit_source(program, self.policy.task.interface)
+        return emit_source(program, self.policy.task.whole_interface)
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,6 +44,7 @@ from vulcan_cache.queue_layout import (
     QUEUE,
     QUEUES,
     SIZE,
+    SOURCE,
     USED,
     USED_IN,
 )
@@ -221,7 +222,7 @@ def queues(
             if to != _NOWHERE:
                 _take(globals_, records, links, key, holder, weight)
                 _put(globals_, records, links, count, key, U(to), weight)
-                globals_[ASKED] = float(np.int64(holder))
+                globals_[SOURCE] = float(np.int64(holder))
                 tell(on_move, globals_, records, statistics, width, key)
                 filled |= U(U(to) != holder) << U(to)
         else:
@@ -280,7 +281,7 @@ def queues(
                 _take(globals_, records, links, victim, shrinking, weight)
                 records[place | U(HITS)] = math.floor(min(max(kept, 0.0), MAX_REMEMBERED))
                 _put(globals_, records, links, count, victim, U(goes), weight)
-                globals_[ASKED] = float(np.int64(shrinking))
+                globals_[SOURCE] = float(np.int64(shrinking))
                 tell(on_move, globals_, records, statistics, width, victim)
                 if filled != U(0):
                     filled |= U(1) << U(goes)

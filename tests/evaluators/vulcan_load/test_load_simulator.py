@@ -203,7 +203,7 @@ def test_every_baseline_is_the_same_again() -> None:
     [
         ({"load": 1.0}, "load is 1.0"),
         ({"servers": 1}, "servers is 1"),
-        ({"probes": 21}, "probes is 21: from 2 to 20"),
+        ({"probes": 21}, "probes is 21: must be from 2 to 20"),
         ({"service": "gauss"}, "service 'gauss'"),
         ({"delay_ms": -1.0}, "delay_ms"),
     ],
