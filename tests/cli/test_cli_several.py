@@ -60,7 +60,7 @@ def test_check_says_what_each_function_takes(vulcan: Console) -> None:
         {"function": "leave", "features": ["ferry.queue", "ferry.waited"], "operations": 9},
     ]
     told = vulcan.good("check", POLICY, "--task", FERRY_TASK).stdout
-    assert "at most 9 a call of priority" in told and "at most 9 a call of leave" in told
+    assert "at most 9 per call of priority" in told and "at most 9 per call of leave" in told
 
 
 def test_a_policy_that_lacks_a_function_is_told_which(vulcan: Console) -> None:

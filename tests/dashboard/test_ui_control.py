@@ -169,7 +169,7 @@ def test_a_raised_budget_is_what_the_search_goes_on_to(cut: Path, serve: Callabl
 
         told = until(over, "the search is finished")
         assert (told["proposals"], told["best"]["chosen"]) == (9, True)
-        assert "only a search that was stopped" in refused(server, cut.name, "resume", {"executor": "local"})
+        assert "only a stopped search" in refused(server, cut.name, "resume", {"executor": "local"})
         higher = {"budget": "budget_candidates", "value": 12}
         assert "start a new search" in refused(server, cut.name, "budget", higher)
     after = [c.source for c in record_of(cut).candidates.values()]

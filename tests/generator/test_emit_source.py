@@ -138,7 +138,9 @@ def _operations(parts: st.SearchStrategy[ir.Expression]) -> st.SearchStrategy[ir
         st.tuples(*[parts] * max(least, 1 if most == 1 else 2)).map(
             lambda operands, name=name: ir.Operate(name, operands)
         )
-        for name, (least, most) in ((o.name, o.arguments) for o in grammar.OPERATIONS.values())
+        for name, (least, most) in (
+            (o.name, o.arguments) for o in grammar.OPERATIONS.values() if o.name not in grammar.STATE_FUNCTIONS
+        )
     ]
     comparison = st.sampled_from(sorted(grammar.COMPARISONS.values()))
     return st.one_of(

@@ -54,7 +54,7 @@ def test_it_holds_what_the_task_declares(
     for shown in (*parents, *inspirations):
         assert f"```python\n{shown.source.strip()}\n```" in text
         assert f"{shown.score:.4f}" in text
-    assert text.count("```python\n") == len(parents) + len(inspirations)
+    assert text.count("```python\n") == len(parents) + len(inspirations) + bool(task.events)
     assert "{{" not in text
     assert "{%" not in text
     assert "\n\n\n" not in text

@@ -256,7 +256,7 @@ def test_a_search_that_is_interrupted_does_not_wait_for_the_model(children: Exec
 
 def test_no_reply_at_all_is_no_success_however_few_proposals(children: Executor) -> None:
     store = MemoryStore()
-    settings = CallSettings(timeout=10.0, retry=RetryPolicy(attempts=2, first_wait=0.01))
+    settings = CallSettings(timeout=10.0, retry=RetryPolicy(attempts=2, initial_wait=0.01))
     with pytest.raises(UserError, match=r"no reply to any of 3 proposals: .*down for now.*`vulcan resume`"):
         search(store, children, [fail(500, "down for now")], settings, samples=3)
     assert not of_kind(store, WinnerChosen)

@@ -17,7 +17,7 @@ from vulcan.searches.options import OPTIONS, SPELLED, SearchOptions, fits
 from vulcan.store.decode import MalformedRow, as_declared
 from vulcan.task import Json, Setting, Task
 
-_OMITTED_IF_UNSET = ("model_timeout", "price_in", "price_out")
+_OMITTED_IF_UNSET = ("model_timeout", "price_in", "price_out", "state")
 """Options that earlier runs do not have: a run without them is recorded as before."""
 
 
@@ -36,7 +36,7 @@ class SearchConfig(SearchOptions):
     def to_json(self) -> dict[str, Json]:
         plain = cast(dict[str, Json], asdict(self))
         for name in _OMITTED_IF_UNSET:
-            if plain[name] is None:
+            if plain[name] is None or plain[name] is False:
                 del plain[name]
         return {"task": self.task, "settings": plain["settings"], **plain, "model": list(self.model)}
 

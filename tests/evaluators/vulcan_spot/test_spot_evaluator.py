@@ -11,8 +11,8 @@ from vulcan.anvil import check
 from vulcan.errors import UserError
 from vulcan.evaluator import Evaluator, OffersDecisions, load_evaluator
 from vulcan.registry import find_task
+from vulcan.scoring import Job as ScoringJob
 from vulcan.scoring import LocalExecutor, Setup
-from vulcan.scoring import SpotJob as ScoringJob
 from vulcan.searches.config import complete_settings
 from vulcan.task import Split
 from vulcan_spot import SpotJob, Windows, simulate

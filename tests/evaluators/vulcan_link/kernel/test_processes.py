@@ -62,7 +62,7 @@ def test_a_child_that_fails_says_why() -> None:
 
 
 def test_a_child_that_vanishes_is_told_from_one_that_failed() -> None:
-    with children() as start, pytest.raises(RuntimeError, match=r"the sender ended .*exit code 3"):
+    with children() as start, pytest.raises(RuntimeError, match=r"the sender exited without a message .*exit code 3"):
         start("sender", leave).take()
 
 
