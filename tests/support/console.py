@@ -27,7 +27,9 @@ LRU = "def priority(now, obj, cache, ghost):\n    return obj.last_access\n"
 
 Result = subprocess.CompletedProcess[str]
 
-SETTINGS = ("VULCAN_RUNS_DIR", "VULCAN_MODEL", "VULCAN_API_BASE", "OPENAI_API_KEY", "RAY_ADDRESS", "PYTHONPATH")
+SETTINGS = (
+    "VULCAN_RUNS_DIR", "VULCAN_MODEL", "VULCAN_API_BASE", "OPENAI_API_KEY", "RAY_ADDRESS", "PYTHONPATH", "COLUMNS",
+)  # fmt: skip
 
 
 class Console:
