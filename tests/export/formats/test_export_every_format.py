@@ -38,6 +38,7 @@ def vulcan(*words: str, code: int = 0) -> str:
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("COLUMNS", raising=False)  # which pytest-xdist sets
     return tmp_path
 
 
