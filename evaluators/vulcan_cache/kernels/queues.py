@@ -181,6 +181,7 @@ def queues(
     """Objects enter at the head of a queue, and the policy says of those at a tail whether they leave or move."""
     share, insert, hit, tail, keep, enter, update, leave = policy[:8]
     on_hit, on_ghost_hit, on_miss, on_refuse, on_evict, on_insert, on_move, on_forget, release = policy[8:]
+    handles = on_hit | on_ghost_hit | on_miss | on_refuse | on_evict | on_insert | on_move | on_forget | release
     count = U(links.shape[0] // 2 - GHOST - 1)
     room = float(capacity)
     globals_[CAPACITY] = room
@@ -217,13 +218,15 @@ def queues(
             records[at | U(LAST_ACCESS)] = now
             if update != 0:
                 call_event(update, globals_, records, at, statistics, key * width, float(np.int64(key)))
-            tell(on_hit, globals_, records, statistics, width, key)
+            if handles:
+                tell(on_hit, globals_, records, statistics, width, key)
             to = _answer(hit, globals_, records, statistics, width, key, 0.0)
             if to != _NOWHERE:
                 _take(globals_, records, links, key, holder, weight)
                 _put(globals_, records, links, count, key, U(to), weight)
-                globals_[SOURCE] = float(np.int64(holder))
-                tell(on_move, globals_, records, statistics, width, key)
+                if handles:
+                    globals_[SOURCE] = float(np.int64(holder))
+                    tell(on_move, globals_, records, statistics, width, key)
                 filled |= U(U(to) != holder) << U(to)
         else:
             size = float(sizes[r])
@@ -237,15 +240,17 @@ def queues(
                 records[at | U(HITS)] = 0.0
                 records[at | U(LAST_ACCESS)] = now
                 records[at | U(INSERTION)] = now
-                tell(on_ghost_hit if holder == _GHOST else release, globals_, records, statistics, width, key)
-                tell(on_miss, globals_, records, statistics, width, key)
+                if handles:
+                    tell(on_ghost_hit if holder == _GHOST else release, globals_, records, statistics, width, key)
+                    tell(on_miss, globals_, records, statistics, width, key)
                 to = _answer(insert, globals_, records, statistics, width, key, -1.0)
                 if to > _NOWHERE:
                     needed = size * weight
                 else:
                     evicted = with_one_more(evicted, key)
                     known = records[at | U(LEFT_COUNT)] if holder == _GHOST else 0.0
-                    tell(on_refuse, globals_, records, statistics, width, key)
+                    if handles:
+                        tell(on_refuse, globals_, records, statistics, width, key)
                     records[at | U(QUEUE)] = 0.0
                     if to != _FORGET:
                         if not is_fixed:
@@ -281,12 +286,14 @@ def queues(
                 _take(globals_, records, links, victim, shrinking, weight)
                 records[place | U(HITS)] = math.floor(min(max(kept, 0.0), MAX_REMEMBERED))
                 _put(globals_, records, links, count, victim, U(goes), weight)
-                globals_[SOURCE] = float(np.int64(shrinking))
-                tell(on_move, globals_, records, statistics, width, victim)
+                if handles:
+                    globals_[SOURCE] = float(np.int64(shrinking))
+                    tell(on_move, globals_, records, statistics, width, victim)
                 if filled != U(0):
                     filled |= U(1) << U(goes)
             else:
-                tell(on_evict, globals_, records, statistics, width, victim)
+                if handles:
+                    tell(on_evict, globals_, records, statistics, width, victim)
                 if leave != 0:
                     call_event(leave, globals_, records, place, statistics, victim * width, float(np.int64(victim)))
                 _take(globals_, records, links, victim, shrinking, weight)
@@ -311,6 +318,7 @@ def queues(
             _put(globals_, records, links, count, key, U(to), weight)
             if enter != 0:
                 call_event(enter, globals_, records, at, statistics, key * width, float(np.int64(key)))
-            tell(on_insert, globals_, records, statistics, width, key)
+            if handles:
+                tell(on_insert, globals_, records, statistics, width, key)
         r += U(1)
     return misses, missed_bytes, bypassed, evicted
