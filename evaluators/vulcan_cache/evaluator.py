@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -25,6 +24,7 @@ from vulcan_cache.probe import CacheProbe, ProbeScale
 from vulcan_cache.simulate import CacheResult, check_sample_size, mechanism_named, simulate
 from vulcan_cache.spatial_sample import make_rungs, sample_of
 from vulcan_traces import EMBEDDED, Trace, load_trace
+from vulcan_traces.written_sizes import BYTES_PER_UNIT, split_size
 
 log = logging.getLogger(__name__)
 
@@ -307,38 +307,16 @@ def _chosen(settings: Mapping[str, Any]) -> dict[str, Any]:
     return {name: settings[name] for name in HOW if name in settings}
 
 
-# Cache sizes as users write them.
-
-_UNITS = {
-    "": 1,
-    "b": 1,
-    "kb": 10**3,
-    "mb": 10**6,
-    "gb": 10**9,
-    "tb": 10**12,
-    "k": 2**10,
-    "m": 2**20,
-    "g": 2**30,
-    "t": 2**40,
-    "kib": 2**10,
-    "mib": 2**20,
-    "gib": 2**30,
-    "tib": 2**40,
-}
-_FORM = re.compile(r"(?P<number>[-+]?\d+(?:\.\d*)?|[-+]?\.\d+)\s*(?P<unit>%|[a-z]*)\Z", re.IGNORECASE)
-
-
 def capacity_in_bytes(text: str, trace: Trace) -> int:
     """Return the capacity in bytes that the text denotes for this trace.
 
     Bytes (`1000000`, `64MiB`), a share of the trace's footprint (`10%`), or a number of objects of its mean size
     (`1000obj`). Raises UserError where it is none of these, or is less than one byte.
     """
-    match = _FORM.match(text.strip())
-    unit = match["unit"].lower() if match else ""
-    if match is None or unit not in (*_UNITS, "%", "obj", "objects"):
+    written = split_size(text, "%", "obj", "objects")
+    if written is None:
         raise UserError(f"cache size {text!r} is not a size: write bytes (64MiB), a share (10%) or objects (1000obj)")
-    number = float(match["number"])
+    number, unit = written
     if number <= 0:
         raise UserError(f"cache size {text!r} is not above 0")
     if unit == "%":
@@ -346,7 +324,7 @@ def capacity_in_bytes(text: str, trace: Trace) -> int:
     elif unit in ("obj", "objects"):
         size = number * trace.footprint / trace.object_count
     else:
-        size = number * _UNITS[unit]
+        size = number * BYTES_PER_UNIT[unit]
     if size < 1:
         raise UserError(
             f"cache size {text!r} is less than one byte of {trace.name}, whose footprint is {trace.footprint:,} bytes"

@@ -39,7 +39,13 @@ class Weaker:
 
 
 HOSTS = (
-    Weaker("not root", ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")),
+    Weaker(
+        "not root",  # but may read what the checkout and its Python need, wherever they are
+        (
+            "setpriv", "--reuid=65534", "--regid=65534", "--clear-groups",
+            "--inh-caps=-all,+dac_read_search", "--ambient-caps=-all,+dac_read_search",
+        ),
+    ),
     Weaker(
         "not root, no mapped user",  # to the kernel it still is root, whose processes are not counted
         ("unshare", "--user"),
