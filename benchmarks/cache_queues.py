@@ -2,7 +2,8 @@
 
 Zipf(1.0) requests over many objects of log-normal sizes, a cache of 10% of the footprint. All contestants run in one
 process, in turn; figures are medians over turns. libCacheSim is measured as it comes, and its FIFO and S3-FIFO once
-more with a hash table of a size that suits this trace (2**20 buckets instead of 2**24).
+more with a hash table of a size that suits this trace (2**20 buckets instead of 2**24). Policies with state are
+compared with the native kernels of their names too.
 """
 
 from __future__ import annotations
@@ -19,11 +20,20 @@ from benchmarks.harness import Goal, arguments, finish, interleaved, ratio
 from vulcan.anvil import check
 from vulcan.registry import find_task
 from vulcan_cache import simulate
+from vulcan_cache.baselines import BASELINES
 from vulcan_traces import load_trace
 
 PEERS = {
-    "fifo": "FIFO", "clock": "Clock", "sieve": "Sieve", "two_q": "TwoQ", "slru": "SLRU", "s3_fifo": "S3FIFO"
+    "fifo": "FIFO", "clock": "Clock", "sieve": "Sieve", "two_q": "TwoQ", "slru": "SLRU", "s3_fifo": "S3FIFO",
+    "arc": "ARC", "lirs": "LIRS", "w_tinylfu": "WTinyLFU",
 }  # fmt: skip
+NATIVE = {
+    "arc": ("arc", "0.48 on a shared host: the queues' kernel asks the policy where the native one decides"),
+    "lirs": ("lirs", ""),
+    "w_tinylfu": ("w-tinylfu", "0.41 on a shared host: the native kernel has a counter for each object and no sketch"),
+}
+"""Native kernels, and why one is more than twice as fast where it is."""
+
 TUNED = ("FIFO", "S3FIFO")
 
 
@@ -51,9 +61,15 @@ def main() -> None:
             reader = libcachesim.TraceReader(str(file), libcachesim.TraceType.ORACLE_GENERAL_TRACE)
             return float(getattr(libcachesim, name)(capacity, **settings).process_trace(reader)[0])
 
+        def native(name: str) -> float:
+            run = BASELINES[name].kernel()
+            misses, _, _ = run(*columns, np.asarray(trace.next_access), trace.object_count, capacity, 0)
+            return misses / trace.requests
+
         contestants = {
             **{f"vulcan queues, {name}": lambda p=policy: engine(p, "queues") for name, policy in policies.items()},
             "vulcan heap, gdsf": lambda: engine(gdsf, "heap"),
+            **{f"native {name}": lambda n=name: native(n) for name, _ in NATIVE.values()},
             **{f"libcachesim {name}": lambda n=name: peer(n) for name in PEERS.values()},
             **{f"libcachesim {name}, tuned": lambda n=name: peer(n, hashpower=20) for name in TUNED},
         }
@@ -68,6 +84,15 @@ def main() -> None:
     goals += [
         Goal("fifo, times libcachesim's FIFO with a tuned hash table", faster("fifo", tuned=True), 1),
         Goal("s3_fifo, times libcachesim's S3-FIFO with a tuned hash table", faster("s3_fifo", tuned=True), 1),
+        *(
+            Goal(
+                f"{name}, times the speed of its native kernel",
+                ratio(seconds[f"native {native_name}"], seconds[f"vulcan queues, {name}"]),
+                0.5,
+                documented=why,
+            )
+            for name, (native_name, why) in NATIVE.items()
+        ),
         Goal(
             "s3_fifo, times the speed of gdsf by the heap",
             ratio(seconds["vulcan heap, gdsf"], seconds["vulcan queues, s3_fifo"]),
