@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from vulcan.anvil import check
 from vulcan.anvil.number_text import format_number
 from vulcan.registry import find_task
 from vulcan.task import Entity, Feature, Global, Mechanism, Property, Rank, Scalar, Split, Task, Value
@@ -64,6 +65,18 @@ def test_improvement_over_fifo_is_symmetric(metrics, fifo, score):
 
 def test_the_seed_policies_come_in_order():
     assert list(find_task("cache_eviction").seed_policies()) == ["fifo", "gdsf", "lfu", "lru"]
+
+
+def test_policies_that_keep_state_are_seeds_only_where_it_is_offered():
+    task = find_task("cache_eviction")
+    stateless, every = task.seed_policies(), task.seed_policies(state=True)
+    assert stateless.items() < every.items()
+    assert not any(check(source, task).program.variables for source in stateless.values())
+    assert "lecar" in every
+    for name in every.keys() - stateless.keys():
+        assert check(every[name], task).program.variables, name
+    program = find_task("cache_program")
+    assert program.seed_policies() == program.seed_policies(state=True) != {}
 
 
 def test_bounds_may_be_whole_numbers() -> None:

@@ -6,6 +6,7 @@ the properties to prove and the exported module's signature are all derived from
 
 from __future__ import annotations
 
+import ast
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -309,7 +310,21 @@ class Task:
                 return objective
         raise KeyError(name)
 
-    def seed_policies(self) -> dict[str, str]:
-        """Return the source of each policy shipped with the task, by name, in alphabetical order."""
+    def seed_policies(self, *, state: bool = False) -> dict[str, str]:
+        """Return the source of each policy shipped with the task, by name, in alphabetical order.
+
+        Without `state`, policies that keep state are left out: a search that does not offer it knows none of them.
+        """
         folder = self.directory / "policies"
-        return {path.stem: path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.py"))}
+        sources = {path.stem: path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.py"))}
+        if state or isinstance(self.signature, Program):
+            return sources
+        return {name: source for name, source in sources.items() if not _declares_state(source)}
+
+
+def _declares_state(source: str) -> bool:
+    """Whether a policy in Anvil has a class; what cannot be parsed has none, and is for the checker to reject."""
+    try:
+        return any(isinstance(node, ast.ClassDef) for node in ast.parse(source).body)
+    except (SyntaxError, ValueError):
+        return False

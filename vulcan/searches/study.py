@@ -339,7 +339,7 @@ class Study:
 
     def _score_seed_policies(self) -> None:
         """Score the task's own policies fully, as round 0: the first proposals build on them."""
-        seeds = list(self.task.seed_policies().items())
+        seeds = list(self._seeds.items())
         for number, (name, source) in enumerate(seeds, 1):
             if number in self.record.proposals:
                 continue
@@ -357,7 +357,11 @@ class Study:
 
     @cached_property
     def _first_number(self) -> int:
-        return 1 + len(self.task.seed_policies())
+        return 1 + len(self._seeds)
+
+    @cached_property
+    def _seeds(self) -> dict[str, str]:
+        return self.task.seed_policies(state=self.config.state)
 
     def _evaluate(self, number: int, source: str, context: StoppingContext) -> CandidateEvaluation:
         return CandidateEvaluation(number, source, self._plan, context, self.scorer, self.executor, self.config.limit)
