@@ -313,13 +313,14 @@ class Task:
     def seed_policies(self, *, state: bool = False) -> dict[str, str]:
         """Return the source of each policy shipped with the task, by name, in alphabetical order.
 
-        Without `state`, policies that keep state are left out: a search that does not offer it knows none of them.
+        Those that keep state come last, and only with `state`: a search that does not offer it begins without them.
         """
         folder = self.directory / "policies"
         sources = {path.stem: path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.py"))}
-        if state or isinstance(self.signature, Program):
+        if isinstance(self.signature, Program):
             return sources
-        return {name: source for name, source in sources.items() if not _declares_state(source)}
+        stateless = {name: source for name, source in sources.items() if not _declares_state(source)}
+        return stateless | sources if state else stateless
 
 
 def _declares_state(source: str) -> bool:

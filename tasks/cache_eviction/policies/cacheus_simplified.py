@@ -1,10 +1,10 @@
-"""A simplified Cacheus (Rodriguez et al., FAST 2021): two experts, whose weights are learnt at a rate that is learnt too.
+"""A simplified Cacheus (Rodriguez et al., FAST 2021): two experts, with weights and a learning rate that adapt.
 
 For the mechanism `sample`. One expert is the paper's CR-LFU: the least frequently used, requests counting on while the
 ghost list remembers the object, and of equals the most recently used. The other is a simplified SR-LRU: LRU in which an
 object that was requested again is protected for a time. The paper keeps such objects in a list of its own, whose oldest
-return to the other list when it is too long; a policy that sees one object at a time cannot know which these are. So the
-time is adapted instead of the list's length, by the objects that come back after this expert evicted them: it shrinks
+return to the other list when it is too long; which these are, a policy that sees one object at a time cannot know. So
+the time adapts instead of the list's length, to the objects that come back after this expert evicted them: it shrinks
 with each that had not been protected, and grows with each that had been, but too briefly. Weights and rate change as
 in the paper: the rate follows the hit ratio's gradient over windows of as many requests as the cache has objects.
 """

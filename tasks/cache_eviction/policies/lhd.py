@@ -90,7 +90,8 @@ def on_evict(now, obj, cache, ghost):
             ages = 2 ** ((policy.bin + 1) / BINS_PER_OCTAVE) - 2 ** (policy.bin / BINS_PER_OCTAVE)
             policy.lifetime += policy.events_beyond * ages
             is_known = policy.events_beyond > 0.00001
-            policy.density[at] = policy.hits_beyond / max(policy.lifetime, 1e-9) if is_known else 0
+            density = policy.hits_beyond / max(policy.lifetime, 1e-9) if is_known else 0
+            policy.density[at] = min(max(density, 0), 1e9)  # a bound on priorities that can be proved
             policy.bin -= 1
             if policy.bin < 0:
                 policy.bin = BINS - 1

@@ -44,7 +44,8 @@ def log(x):
 
 def prediction(idle, gap, no_gap, count, size):
     known = policy.base + policy.idle * idle + policy.gap * gap
-    return known + policy.no_gap * no_gap + policy.count * count + policy.size * size
+    predicted = known + policy.no_gap * no_gap + policy.count * count + policy.size * size
+    return min(max(predicted, -100), 100)
 
 
 def step(rate, time, idle, gap, no_gap, count, size):
