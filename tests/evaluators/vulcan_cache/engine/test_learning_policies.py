@@ -68,7 +68,7 @@ def test_decisions_are_those_of_the_definition(name, seed, largest, capacity):
 )
 def test_miss_ratios_are_near_the_native_ones(name, draws, path, share, within):
     folder, file = path.rsplit("/", 1)
-    trace = load_trace(real_data(*folder.split("/")) / file)
+    trace = load_trace(real_data("cache", *folder.split("/")) / file)
     capacity = int(trace.footprint * share)
     result = simulate(check(SOURCES[name], TASK), trace.objects, trace.sizes, capacity, sample_size=draws)
     misses, *_ = BASELINES[name].kernel()(
