@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, replace
 from pathlib import Path
 
 import pytest
 
-from vulcan.anvil import check
 from vulcan.anvil.number_text import format_number
 from vulcan.registry import find_task
 from vulcan.task import Entity, Feature, Global, Mechanism, Property, Rank, Scalar, Split, Task, Value
@@ -67,16 +66,20 @@ def test_the_seed_policies_come_in_order():
     assert list(find_task("cache_eviction").seed_policies()) == ["fifo", "gdsf", "lfu", "lru"]
 
 
-def test_policies_that_keep_state_are_seeds_only_where_it_is_offered():
-    task = find_task("cache_eviction")
-    stateless, every = task.seed_policies(), task.seed_policies(state=True)
-    assert stateless.items() < every.items()
-    assert not any(check(source, task).program.variables for source in stateless.values())
-    assert "lecar" in every
-    for name in every.keys() - stateless.keys():
-        assert check(every[name], task).program.variables, name
-    program = find_task("cache_program")
-    assert program.seed_policies() == program.seed_policies(state=True) != {}
+def test_policies_that_keep_state_are_offered_to_searches_with_state_only(tmp_path: Path) -> None:
+    folder = tmp_path / "policies"
+    folder.mkdir()
+    decision = "def priority(now, obj, cache, ghost):\n    return obj.size\n"
+    sources = {
+        "a": "class policy:\n    x = 0\n\n\n" + decision,
+        "b": '"""A class of policies, def on_hit."""\n\n' + decision,
+        "c": "class obj:\n    tag = 0\n\n\ndef on_hit(now, obj, cache, ghost):\n    obj.tag = 1\n\n\n" + decision,
+    }
+    for name, source in sources.items():
+        (folder / f"{name}.py").write_text(source)
+    task = replace(find_task("cache_eviction"), directory=tmp_path)
+    assert task.seed_policies() == {"b": sources["b"]}
+    assert task.seed_policies(state=True) == sources
 
 
 def test_bounds_may_be_whole_numbers() -> None:

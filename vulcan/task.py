@@ -6,8 +6,8 @@ the properties to prove and the exported module's signature are all derived from
 
 from __future__ import annotations
 
-import ast
 import math
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -65,6 +65,9 @@ __all__ = [
     "Value",
     "event",
 ]
+
+_KEEPS_STATE = re.compile(r"^(class|def on_)", re.MULTILINE)
+"""Source that declares state or handles an event; no other policy has a class."""
 
 Metrics = Mapping[str, float]
 """Metrics of one evaluation of one instance, by name."""
@@ -310,22 +313,13 @@ class Task:
                 return objective
         raise KeyError(name)
 
-    def seed_policies(self, *, state: bool = False) -> dict[str, str]:
+    def seed_policies(self, state: bool = False) -> dict[str, str]:
         """Return the source of each policy shipped with the task, by name, in alphabetical order.
 
-        Those that keep state come last, and only with `state`: a search that does not offer it begins without them.
+        Those that keep state are among them only with `state`: a search without state begins as it always did.
         """
         folder = self.directory / "policies"
         sources = {path.stem: path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.py"))}
-        if isinstance(self.signature, Program):
+        if state or isinstance(self.signature, Program):
             return sources
-        stateless = {name: source for name, source in sources.items() if not _declares_state(source)}
-        return stateless | sources if state else stateless
-
-
-def _declares_state(source: str) -> bool:
-    """Whether a policy in Anvil has a class; what cannot be parsed has none, and is for the checker to reject."""
-    try:
-        return any(isinstance(node, ast.ClassDef) for node in ast.parse(source).body)
-    except (SyntaxError, ValueError):
-        return False
+        return {name: source for name, source in sources.items() if not _KEEPS_STATE.search(source)}

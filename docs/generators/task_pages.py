@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
 
 from markdown_parts import written_by
 
@@ -166,17 +165,10 @@ def _default(setting: Setting) -> str:
 
 def _seeds(task: Task) -> str:
     """Their names, with the first paragraph of what each says of itself."""
-    stateless, all_ = task.seed_policies(), task.seed_policies(state=True)
-    text = "A search begins with them.\n\n" + _summaries(stateless)
-    learning = {name: source for name, source in all_.items() if name not in stateless}
-    if learning:
-        text += "\n\nThese keep state; a search begins with them too if it has `--state`.\n\n" + _summaries(learning)
-    return text
-
-
-def _summaries(sources: Mapping[str, str]) -> str:
     rows = []
-    for name, source in sources.items():
+    for name, source in task.seed_policies(state=True).items():
         said = ast.get_docstring(ast.parse(source)) or ""
         rows.append((code(name), " ".join(said.split("\n\n")[0].split())))
-    return table(("policy", "what it is"), rows)
+    stateful = [code(name) for name in task.seed_policies(state=True) if name not in task.seed_policies()]
+    only = f"; one without `--state` leaves out {', '.join(stateful)}" if stateful else ""
+    return f"A search begins with them{only}.\n\n" + table(("policy", "what it is"), rows)
