@@ -161,7 +161,7 @@ def show(mine, flow, shown):
     """Write the features of `state`."""
     shown[_NOW] = math.floor((flow[NOW] - flow[STARTED]) / 1e3)
     shown[_CAUSE] = mine[m.ASK]
-    shown[_CWND] = math.floor(flow[CWND])
+    shown[_CWND] = max(math.floor(flow[CWND]), MIN_WINDOW)  # at a timeout it may be 1
     shown[_IN_FLIGHT] = flow[IN_FLIGHT]
     shown[_ACKED] = flow[ACKED]
     shown[_LOST] = flow[LOST]
@@ -249,13 +249,13 @@ def ask(mine, flow, policy, shown, records, statistics, acknowledged):
         call_event(update, shown, records, 0, statistics, 0, 0.0)
     if policy[HANDLES] != 0:
         handle_events(mine, flow, policy, shown, records, statistics, over, acknowledged)
-    shown_before = shown[_CWND]
+    before = math.floor(flow[CWND])
     if cause != ACKNOWLEDGEMENT:
         flow[LAST_LOSS] = flow[NOW]
         shown[_SSTHRESH] = max(math.floor(flow[IN_FLIGHT] / 2.0), MIN_WINDOW)
         mine[m.SLOW_START] = 0
     elif slow_start_continues(mine, flow) or (mine[m.CALLED] == 1 and not over):
-        note(mine, flow, shown, shown_before)
+        note(mine, flow, shown, before)
         return
     answer = clamped(call_score(score, shown, records, 0, statistics, 0, 0.0))
     mine[m.CALLS] += 1
@@ -268,7 +268,7 @@ def ask(mine, flow, policy, shown, records, statistics, acknowledged):
         flow[CWND] = answer
         if cause in (TIMEOUT, CONGESTION) or flow[SSTHRESH] == NO_THRESHOLD:
             flow[SSTHRESH] = answer
-    note(mine, flow, shown, shown_before)
+    note(mine, flow, shown, before)
 
 
 @function
