@@ -34,18 +34,14 @@ from vulcan_link.flow_state import (
     TIMEOUT,
 )
 from vulcan_link.policy_state import (
-    HANDLES,
     ON_ACK,
     ON_ECN,
     ON_LOSS,
     ON_TIMEOUT,
     ON_TIMER,
     ON_WINDOW,
-    ROUND_OVER,
-    SCORE,
     SLOT,
     TIMER_AFTER,
-    UPDATE,
 )
 from vulcan_link.scenario import MAX_PACKETS
 
@@ -217,29 +213,29 @@ def handle(handler, flow, shown, records, statistics):
 
 
 @function
-def handle_events(mine, flow, policy, shown, records, statistics, over, acknowledged):
+def handle_events(mine, flow, handlers, shown, records, statistics, over, acknowledged):
     """Call the policy's handlers of what has happened."""
     cause = mine[m.ASK]
     shown[_IN_SLOW_START] = 1.0 if cause == ACKNOWLEDGEMENT and mine[m.SLOW_START] == 1 else 0.0
     if flow[TIMER_DUE] <= shown[_NOW]:
         flow[TIMER_DUE] = math.inf
-        handle(policy[ON_TIMER], flow, shown, records, statistics)
+        handle(handlers[ON_TIMER], flow, shown, records, statistics)
     if over:
-        handle(policy[ON_WINDOW], flow, shown, records, statistics)
+        handle(handlers[ON_WINDOW], flow, shown, records, statistics)
     if acknowledged:
-        handle(policy[ON_ACK], flow, shown, records, statistics)
+        handle(handlers[ON_ACK], flow, shown, records, statistics)
     if cause == CONGESTION:
-        handle(policy[ON_LOSS], flow, shown, records, statistics)
+        handle(handlers[ON_LOSS], flow, shown, records, statistics)
     elif cause == MARK:
-        handle(policy[ON_ECN], flow, shown, records, statistics)
+        handle(handlers[ON_ECN], flow, shown, records, statistics)
     elif cause == TIMEOUT:
-        handle(policy[ON_TIMEOUT], flow, shown, records, statistics)
+        handle(handlers[ON_TIMEOUT], flow, shown, records, statistics)
 
 
 @helper
-def ask(mine, flow, policy, shown, records, statistics, acknowledged):
+def ask(mine, flow, policy, handlers, shown, records, statistics, acknowledged):
     """Let the policy observe the event, and set the window to its answer if one is due."""
-    score, update, round_over = policy[SCORE], policy[UPDATE], policy[ROUND_OVER]
+    score, update, round_over, handles = policy
     cause = mine[m.ASK]
     over = observe_round(mine, flow, shown) if cause != TIMEOUT else False
     show(mine, flow, shown)
@@ -247,8 +243,8 @@ def ask(mine, flow, policy, shown, records, statistics, acknowledged):
         call_event(round_over, shown, records, 0, statistics, 0, 0.0)
     if update != 0:
         call_event(update, shown, records, 0, statistics, 0, 0.0)
-    if policy[HANDLES] != 0:
-        handle_events(mine, flow, policy, shown, records, statistics, over, acknowledged)
+    if handles:
+        handle_events(mine, flow, handlers, shown, records, statistics, over, acknowledged)
     before = math.floor(flow[CWND])
     if cause != ACKNOWLEDGEMENT:
         flow[LAST_LOSS] = flow[NOW]
