@@ -46,6 +46,9 @@ class PlainFlow:
         assert self.expected == [], "a handler was not called"
         assert self.has_decided or self.in_slow_start or not self.is_asked
         self.has_decided = False
+        self.in_slow_start = bool(features["flow.in_slow_start"])
+        remains = self.due - features["state.now_us"]
+        assert features["flow.timer_us"] == (max(remains, 0) if remains < math.inf else 0)
         self.run.observe(None, features)
         cause = features["state.cause"]
         acknowledged = cause in (0, 3) or (cause == 1 and features["state.acked_packets"] > 0)
@@ -65,7 +68,7 @@ class PlainFlow:
         if name == "on_timer":
             self.due = math.inf
         assert features["flow.timer_us"] == (self.due - now if now <= self.due < math.inf else 0)
-        self.in_slow_start = bool(features["flow.in_slow_start"])
+        assert self.in_slow_start == features["flow.in_slow_start"]
         self.handled[name] += 1
         after = self.run.handle(name, features).get("flow.timer_after_us")
         if after is not None:

@@ -196,18 +196,24 @@ def slow_start_continues(mine, flow):
 
 
 @function
-def handle(handler, flow, shown, records, statistics):
+def show_flow(mine, flow, shown):
+    """Write the features of `flow`."""
+    due = flow[TIMER_DUE]
+    shown[_TIMER] = max(due - shown[_NOW], 0.0) if due < math.inf else 0.0
+    shown[_IN_SLOW_START] = 1.0 if mine[m.ASK] == ACKNOWLEDGEMENT and mine[m.SLOW_START] == 1 else 0.0
+
+
+@function
+def handle(handler, mine, flow, shown, records, statistics):
     """Call a handler, if there is one, and set the timer if it says so."""
     if handler == 0:
         return
-    now = shown[_NOW]
-    due = flow[TIMER_DUE]
-    shown[_TIMER] = max(due - now, 0.0) if due < math.inf else 0.0
+    show_flow(mine, flow, shown)
     shown[TIMER_AFTER] = math.nan
     call_event(handler, shown, records, 0, statistics, 0, 0.0)
     after = shown[TIMER_AFTER]
     if after >= 1.0:
-        flow[TIMER_DUE] = now + min(math.floor(after), MAX_TIMER)
+        flow[TIMER_DUE] = shown[_NOW] + min(math.floor(after), MAX_TIMER)
     elif after < 1.0:
         flow[TIMER_DUE] = math.inf
 
@@ -216,20 +222,19 @@ def handle(handler, flow, shown, records, statistics):
 def handle_events(mine, flow, handlers, shown, records, statistics, over, acknowledged):
     """Call the policy's handlers of what has happened."""
     cause = mine[m.ASK]
-    shown[_IN_SLOW_START] = 1.0 if cause == ACKNOWLEDGEMENT and mine[m.SLOW_START] == 1 else 0.0
     if flow[TIMER_DUE] <= shown[_NOW]:
         flow[TIMER_DUE] = math.inf
-        handle(handlers[ON_TIMER], flow, shown, records, statistics)
+        handle(handlers[ON_TIMER], mine, flow, shown, records, statistics)
     if over:
-        handle(handlers[ON_WINDOW], flow, shown, records, statistics)
+        handle(handlers[ON_WINDOW], mine, flow, shown, records, statistics)
     if acknowledged:
-        handle(handlers[ON_ACK], flow, shown, records, statistics)
+        handle(handlers[ON_ACK], mine, flow, shown, records, statistics)
     if cause == CONGESTION:
-        handle(handlers[ON_LOSS], flow, shown, records, statistics)
+        handle(handlers[ON_LOSS], mine, flow, shown, records, statistics)
     elif cause == MARK:
-        handle(handlers[ON_ECN], flow, shown, records, statistics)
+        handle(handlers[ON_ECN], mine, flow, shown, records, statistics)
     elif cause == TIMEOUT:
-        handle(handlers[ON_TIMEOUT], flow, shown, records, statistics)
+        handle(handlers[ON_TIMEOUT], mine, flow, shown, records, statistics)
 
 
 @helper
@@ -239,6 +244,8 @@ def ask(mine, flow, policy, handlers, shown, records, statistics, acknowledged):
     cause = mine[m.ASK]
     over = observe_round(mine, flow, shown) if cause != TIMEOUT else False
     show(mine, flow, shown)
+    if handles:
+        show_flow(mine, flow, shown)
     if over and round_over != 0:
         call_event(round_over, shown, records, 0, statistics, 0, 0.0)
     if update != 0:
