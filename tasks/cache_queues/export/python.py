@@ -34,6 +34,13 @@ def share(queue: float, cache: "_State", queues: "_Queues") -> float:
 class _Entity:
     __slots__ = ()
 
+    def fields(self) -> tuple[float, ...]:
+        """The fields, to be kept as long as the entity is remembered."""
+        return ()
+
+    def resume(self, fields: tuple[float, ...]) -> None:
+        """The entity is back: it has the fields that it left with."""
+
 
 class _Statistics:
     def enter(self, now: float, obj: "_Object", queues: "_Queues", queue: float) -> None:
@@ -45,6 +52,33 @@ class _Statistics:
     def leave(self, obj: "_Object") -> None:
         """The entity leaves."""
 
+    def seed(self, seed: int) -> None:
+        """Start the random numbers, with a whole number."""
+
+    def on_hit(self, now: float, obj: "_Object", queues: "_Queues", ghost: "_Ghost") -> None:
+        """See the task's event."""
+
+    def on_ghost_hit(self, now: float, obj: "_Object", queues: "_Queues", ghost: "_Ghost") -> None:
+        """See the task's event."""
+
+    def on_miss(self, now: float, obj: "_Object", queues: "_Queues", ghost: "_Ghost") -> None:
+        """See the task's event."""
+
+    def on_refuse(self, now: float, obj: "_Object", queues: "_Queues", ghost: "_Ghost") -> None:
+        """See the task's event."""
+
+    def on_evict(self, now: float, obj: "_Object", queues: "_Queues", ghost: "_Ghost") -> None:
+        """See the task's event."""
+
+    def on_insert(self, now: float, obj: "_Object", queues: "_Queues", ghost: "_Ghost") -> None:
+        """See the task's event."""
+
+    def on_move(self, now: float, obj: "_Object", queues: "_Queues", source: float) -> None:
+        """See the task's event."""
+
+    def on_forget(self, now: float, obj: "_Object", queues: "_Queues") -> None:
+        """See the task's event."""
+
 
 # --- exported modules have the policy above this line ---
 
@@ -55,6 +89,7 @@ _FORGET = -1
 _MOVES_A_REQUEST = 4
 _MOST_KEPT = 2.0**20
 _LAST_ASKED = 4.0  # the queue whose share is asked for last
+_SEED = 1  # with state
 
 
 class _Object(_Entity):
@@ -74,11 +109,20 @@ class _Object(_Entity):
         self.insertion = now
         self.newer = self.older = None  # its neighbours in the queue
 
+    def left(self):  # with state
+        """The object as it is in the ghost list: without statistics."""
+        obj = _Object(None, self.id, self.size, self.insertion)
+        obj.count, obj.hits, obj.last_access = self.count, self.hits, self.last_access
+        obj.queue = float(_IN_GHOST)
+        obj.resume(self.fields())
+        return obj
+
 
 class _Left:
     """What is known of an object in the ghost list."""
 
     __slots__ = ("count", "identity", "newer", "older", "size", "time")
+    __slots__ += ("obj",)  # with state
 
     def __init__(self, identity: object, size: float, count: float, time: float) -> None:
         self.identity = identity
@@ -165,6 +209,7 @@ class _Ghost:
         self._known: dict[object, _Left] = {}
         self._ring = _Ring()
         self._used = 0.0
+        self.state = self.queues = None  # with state
 
     def contains(self, identity: object) -> float:
         return 1.0 if identity in self._known else 0.0
@@ -193,12 +238,24 @@ class _Ghost:
             return
         while self._used + size > limit:
             left = self._ring.newer
+            self.state.on_forget(self.now, left.obj, self.queues)  # with state
             self._used -= left.size
             self._ring.remove(left)
             del self._known[left.identity]
         left = self._known[identity] = _Left(identity, size, count, self.now)
         self._ring.add(left)
         self._used += size
+
+    def fields(self, identity: object) -> "tuple[float, ...] | None":  # with state
+        """The fields that an object in the list left with."""
+        left = self._known.get(identity)
+        return None if left is None else left.obj.fields()
+
+    def keep(self, obj: _Object) -> None:  # with state
+        """The object leaves as it is now, and is remembered or not."""
+        left = self._known.get(obj.id)
+        if left is not None:
+            left.obj = obj.left()
 
 
 def _whole(answer: float, low: float) -> int:
@@ -238,6 +295,8 @@ class Cache(_CacheMapping):
         self._queues = _Queues()
         self._ghost = _Ghost()
         self._moves = 0
+        self._ghost.state, self._ghost.queues = self._state, self._queues  # with state
+        self.seed(_SEED)  # with state
 
     def _tick(self, now):
         self._now = self._ghost.now = now
@@ -250,6 +309,7 @@ class Cache(_CacheMapping):
     def _touch(self, obj):
         obj.hits += 1.0
         self._state.update(self._now, obj, self._queues, _LAST_ASKED)
+        self._state.on_hit(self._now, obj, self._queues, self._ghost)  # with state
         self._hit(obj)
 
     def _hit(self, obj):
@@ -257,8 +317,10 @@ class Cache(_CacheMapping):
         if to == 0:
             return
         filled = {to} - {int(obj.queue)}
+        source = obj.queue  # with state
         self._queues.take(obj)
         self._queues.put(obj, to)
+        self._state.on_move(self._now, obj, self._queues, source)  # with state
         while overfull := [number for number in filled if self._queues.used(number) > self._share(number)]:
             moved = self._look_at_tail(max(overfull), self._share(0))
             if isinstance(moved, int):
@@ -275,11 +337,14 @@ class Cache(_CacheMapping):
         known = self._ghost.count(obj.id)
         obj.queue = float(_IN_GHOST if self._ghost.contains(obj.id) else 0)
         self._ghost.take(obj.id)
+        self._miss(obj)  # with state
         to = self._queue_for(obj)
         if to < 1:
+            self._state.on_refuse(self._now, obj, self._queues, self._ghost)  # with state
             self._ghost.forget(obj.id)
             if to != _FORGET:
                 self._ghost.remember(obj.id, obj.size, known + 1.0, self._share(0))
+            self._ghost.keep(obj)  # with state
             return False
         if self._state.used + size > self._capacity:
             while self._state.used + size > self._capacity:
@@ -289,7 +354,15 @@ class Cache(_CacheMapping):
         self._keep(obj, value)
         self._queues.put(obj, to)
         self._state.enter(self._now, obj, self._queues, _LAST_ASKED)
+        self._state.on_insert(self._now, obj, self._queues, self._ghost)  # with state
         return True
+
+    def _miss(self, obj):  # with state
+        """The object was missed; it has the fields that it left with, if the ghost list remembers it."""
+        if (fields := self._ghost.fields(obj.id)) is not None:
+            obj.resume(fields)
+            self._state.on_ghost_hit(self._now, obj, self._queues, self._ghost)
+        self._state.on_miss(self._now, obj, self._queues, self._ghost)
 
     def _evict(self):
         """Have a queue shrink, and another one where it is empty, until an object has left: its key and value."""
@@ -312,11 +385,14 @@ class Cache(_CacheMapping):
             self._queues.take(obj)
             obj.hits = float(math.floor(min(max(kept, 0.0), _MOST_KEPT)))
             self._queues.put(obj, to)
+            self._state.on_move(self._now, obj, self._queues, float(number))  # with state
             return to
+        self._state.on_evict(self._now, obj, self._queues, self._ghost)  # with state
         value = self._remove(obj)
         self._state.evictions += 1.0
         if to != _FORGET:
             self._ghost.remember(obj.id, obj.size, obj.count, remembered)
+        self._ghost.keep(obj)  # with state
         return obj.key, value
 
     def _forget(self, obj):

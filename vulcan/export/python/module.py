@@ -339,21 +339,22 @@ def python_module(
     is_kept = template.text or policy.plan.statistics or with_state
     handling = (policy.task, source) if with_state else None
     statistics = python_statistics(names, signature, template.annotations, state, handling) if is_kept else ""
-    needed = source.runtime | names.runtime
+    needed = source.runtime | names.runtime | ({"_Random", "_mix"} if state.draws else set())
     code = [
         *source.functions,
         *(inspect.getsource(_functions()[name]).rstrip() for name in _functions() if name in needed),
         *([statistics] if statistics else []),
         *(text.rstrip() for text in (template.text, behind) if text),
     ]
+    used = {node.id for part in code for node in ast.walk(ast.parse(part)) if isinstance(node, ast.Name)}
     constants = [
-        *([f"{_LARGEST} = {runtime._LARGEST!r}"] if any(_refers(part, _LARGEST) for part in code) else []),
+        *([f"{_LARGEST} = {runtime._LARGEST!r}"] if _LARGEST in used else []),
         *(_settings(template, provenance) if template.settings else []),
         *([_uses(policy)] if template.text else []),
     ]
     head = [
         docstring("\n".join(_documentation(policy, provenance, needs, state, names.state, bool(template.text)))),
-        *_imports([*imports, *(name for name in ("math", "struct") if any(_refers(part, name) for part in code))]),
+        *_imports([*imports, *({"math", "struct"} & used)]),
         f"{MARKER} = {FORMAT_VERSION}",
         *([source.parameters] if source.parameters else []),
         *(["\n".join(constants)] if constants else []),
@@ -430,7 +431,3 @@ def _read(policy: Policy) -> set[str]:
 
 def _literal(value: Json) -> str:
     return '"' + value + '"' if isinstance(value, str) and value.replace(".", "_").isidentifier() else repr(value)
-
-
-def _refers(code: str, name: str) -> bool:
-    return any(isinstance(node, ast.Name) and node.id == name for node in ast.walk(ast.parse(code)))
