@@ -16,7 +16,6 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from vulcan.anvil import Policy, ir, log_buckets
-from vulcan.anvil.policy import interface_of
 from vulcan.errors import UserError
 from vulcan.export.provenance import Provenance
 from vulcan.export.python import runtime
@@ -157,7 +156,7 @@ class _Writer:
         yield from self.events()
         if self.handling:
             task, source = self.handling
-            yield from event_methods(task, self.names.state, self.annotations, self.state, source.handlers)
+            yield from event_methods(task, self.names.state, self.annotations, source.handlers)
         for feature, method in self.names.percentiles.items():
             yield ""
             yield f"    def {method}(self, share: float) -> float:"
@@ -219,8 +218,7 @@ class _Writer:
     @property
     def arguments(self) -> list[str]:
         """The functions' arguments except the state and histories, which answer about entities that left."""
-        without = {self.names.state, *self.state.only_shown}
-        return [a.name for a in self.signature.arguments if not isinstance(a, History) and a.name not in without]
+        return [a.name for a in self.signature.arguments if not isinstance(a, History) and a.name != self.names.state]
 
     def of_entity(self, lines: _Lines) -> Iterator[str]:
         entity = self.signature.entity.name if self.signature.entity is not None else ""
@@ -267,8 +265,6 @@ class _Writer:
                     yield f"{indent}{target}.append({value})"
 
     def observed(self, feature: str) -> str:
-        if feature in self.state.latest:
-            return f"self.{self.state.latest[feature]}"
         owner, _, name = feature.partition(".")
         return f"self.{name}" if owner == self.names.state else feature
 
@@ -309,7 +305,7 @@ def python_module(
     """
     with_state = has_state(policy.program)
     template = template.written(with_state)
-    signature = interface_of(policy.task, policy.program)
+    signature = policy.task.whole_interface if with_state else policy.task.interface
     names = statistic_names(policy.plan, signature, policy.task.interface)
     own = {
         "math",
