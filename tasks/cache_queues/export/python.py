@@ -125,7 +125,7 @@ class _Object(_Entity):
         self.insertion = now
         self.newer = self.older = None  # its neighbours in the queue
 
-    def left(self):  # with state
+    def listed(self):  # with state
         """The object as it is in the ghost list: without statistics."""
         obj = _Object(None, self.id, self.size, self.insertion)
         obj.count, obj.hits, obj.last_access = self.count, self.hits, self.last_access
@@ -284,7 +284,7 @@ class _GhostLists(_Ghost):  # with state
         """The object has left as it is now, and is remembered or not."""
         left = self._known.get(obj.id)
         if left is not None:
-            left.obj = obj.left()
+            left.obj = obj.listed()
 
     def used(self, number: int) -> float:
         return self.used_1 if number == _FIRST_LIST else self.used_2

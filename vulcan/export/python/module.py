@@ -26,7 +26,9 @@ from vulcan.export.python.state import (
     described,
     event_methods,
     field_methods,
+    handled_features,
     has_state,
+    method_head,
     seed_method,
     state_names,
 )
@@ -41,7 +43,7 @@ from vulcan.export.python.statistic_names import (
 from vulcan.export.quoting import docstring, quoted
 from vulcan.export.source import MARKER, POLICY, source_text
 from vulcan.export.template import Template
-from vulcan.task import Feature, Global, History, Json, Scalar, Signature, Task
+from vulcan.task import Feature, Global, History, Json, Scalar, Signature
 
 _FROM_TWO = ("avg", "min", "max", "ewma")
 """Statistics that the first observation initialises and later ones update."""
@@ -54,11 +56,11 @@ def python_statistics(
     signature: Signature,
     annotations: Mapping[str, str],
     state: StateNames,
-    handling: tuple[Task, PythonSource] | None = None,
+    handling: tuple[Policy, PythonSource] | None = None,
 ) -> str:
     """Generate the source of the two classes. `annotations` are types of the task's arguments, by name.
 
-    `handling` is the task and the policy's functions, for a policy with state.
+    `handling` is the policy and the source of its functions, where it has state.
     """
     writer = _Writer(names, signature, annotations, dict(signature.features()), state, handling)
     classes = [writer.entity()] if signature.entity is not None else []
@@ -79,7 +81,7 @@ class _Writer:
     annotations: Mapping[str, str]
     declared: Mapping[str, Feature]
     state: StateNames
-    handling: tuple[Task, PythonSource] | None
+    handling: tuple[Policy, PythonSource] | None
 
     # State of an entity
 
@@ -133,7 +135,8 @@ class _Writer:
         yield "class _Statistics:"
         told = "every entity" if self.signature.entity is not None else "every event"
         yield f'    """What the policy knows from having watched; it is told of {told}."""'
-        seen = {k.feature for k in system if k.feature.partition(".")[0] == self.names.state}
+        read = {k.feature for k in system} | (handled_features(self.handling[0]) if self.handling else set())
+        seen = {feature for feature in read if feature.partition(".")[0] == self.names.state}
         if seen:
             yield ""
             yield from (f"    {name.partition('.')[2]}: float" for name in sorted(seen))
@@ -155,8 +158,8 @@ class _Writer:
             yield from seed_method(self.state)
         yield from self.events()
         if self.handling:
-            task, source = self.handling
-            yield from event_methods(task, self.names.state, self.annotations, source.handlers)
+            policy, source = self.handling
+            yield from event_methods(policy.task, self.names.state, self.annotations, source.handlers)
         for feature, method in self.names.percentiles.items():
             yield ""
             yield f"    def {method}(self, share: float) -> float:"
@@ -213,7 +216,12 @@ class _Writer:
     def method(self, name: str, event: str, arguments: Sequence[str]) -> Iterator[str]:
         types = {a.name: "float" for a in self.signature.arguments if isinstance(a, Scalar)} | dict(self.annotations)
         written = [f"{a}: {types[a]}" if a in types else a for a in arguments]
-        yield from ["", f"    def {name}({', '.join(('self', *written))}) -> None:", f'        """{event}"""']
+        yield ""
+        if self.handling:
+            yield from method_head(name, written)
+        else:
+            yield f"    def {name}({', '.join(('self', *written))}) -> None:"
+        yield f'        """{event}"""'
 
     @property
     def arguments(self) -> list[str]:
@@ -333,7 +341,7 @@ def python_module(
         state=state,
     )
     is_kept = template.text or policy.plan.statistics or with_state
-    handling = (policy.task, source) if with_state else None
+    handling = (policy, source) if with_state else None
     statistics = python_statistics(names, signature, template.annotations, state, handling) if is_kept else ""
     needed = source.runtime | names.runtime | ({"_Random", "_mix"} if state.draws else set())
     code = [

@@ -8,13 +8,13 @@ in which it is called `self`.
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from vulcan.anvil import Policy, ir
 from vulcan.export.python.line_breaking import WIDTH
 from vulcan.export.python.statistic_names import StatisticNames, free_name
-from vulcan.export.quoting import docstring
+from vulcan.export.quoting import MAX_LINE, docstring
 from vulcan.task import Argument, Entity, Scalar, Task
 
 _METHODS = ("enter", "update", "leave", "observe", "seed", "fields", "resume")
@@ -114,7 +114,7 @@ def event_methods(
     for event in task.events:
         taken = [_typed(argument, annotations) for argument in event.arguments if argument.name != owner]
         yield ""
-        yield from _signature(f"    def {event.function}", ["self", *taken])
+        yield from method_head(event.function, taken)
         paragraph = textwrap.wrap(event.meaning, WIDTH - 11)
         yield from docstring("\n".join(paragraph), "        ").split("\n")
         yield from bodies.get(event.function, ())
@@ -125,14 +125,21 @@ def _typed(argument: Argument, annotations: Mapping[str, str]) -> str:
     return f"{argument.name}: {written}" if written else argument.name
 
 
-def _signature(head: str, arguments: list[str]) -> Iterator[str]:
-    whole = f"{head}({', '.join(arguments)}) -> None:"
-    if len(whole) <= WIDTH + 20:
+def method_head(name: str, arguments: Sequence[str]) -> Iterator[str]:
+    """Yield the lines that define a method without a result."""
+    whole = f"    def {name}({', '.join(('self', *arguments))}) -> None:"
+    if len(whole) <= MAX_LINE:
         yield whole
     else:
-        yield f"{head}("
-        yield from (f"        {argument}," for argument in arguments)
+        yield f"    def {name}("
+        yield from (f"        {argument}," for argument in ("self", *arguments))
         yield "    ) -> None:"
+
+
+def handled_features(policy: Policy) -> set[str]:
+    """Return the features that handlers of events read."""
+    used = (e for handler in policy.program.handlers for e in ir.expressions(handler.body))
+    return {e.feature for e in used if isinstance(e, ir.Read)}
 
 
 def described(policy: Policy, state: StateNames, owner: str, is_used: bool) -> Iterator[str]:
