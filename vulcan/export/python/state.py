@@ -68,7 +68,8 @@ def state_names(policy: Policy, names: StatisticNames, avoided: Collection[str])
     taken = {name.rpartition(".")[2] for name, _ in task.whole_interface.features()}
     taken |= {spelling.attribute.rpartition(".")[2] for spelling in names.spellings.values()}
     taken |= {*avoided, *names.buckets.values(), names.observations, *_METHODS}
-    taken |= {declared.function for declared in task.events}
+    taken |= {event.function for event in task.events}
+    taken |= {f.name for event in task.events for control in event.controls for f in control.features}
     taken |= {f"observe_{occasion}" for occasion in task.whole_interface.occasions.values()}
     attributes = {}
     for variable in program.variables:
