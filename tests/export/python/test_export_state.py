@@ -213,7 +213,7 @@ def test_arithmetic_saturates_and_every_index_is_valid() -> None:
     assert state.vast == sys.float_info.max
     assert state.a == [-1.75, 1.5, 2.5]  # 1e300 is a multiple of 3, as -3 is, to which -2.75 is rounded down
     drawn, _ = total.draw(5)
-    assert state.calls == drawn + total.hash(1.0, 3.0) / 1e20
+    assert state.calls == drawn + total.hash(0.0, 3.0) / 1e20
     assert run.score("rate", 1.0, values) == 1.5 + 15.0 + sys.float_info.max / 1e308
     assert other.groups["world"].a == [1.5] * 3
     assert other.groups["world"]._random.next() == total.draw(2**64 - 1)[0]
