@@ -112,17 +112,17 @@ def _queued(kernel: Kernel, run: MechanismRun) -> tuple[int, int, int, int]:
         *common[1:],
         _shares_are_fixed(run.policy),
         _reads(run.policy, "tails.id_"),
-        _reads(run.policy, "tails.last_access_"),
+        _reads(run.policy, "tails.size_", "tails.last_access_"),
         np.zeros(queue_layout.QUEUES + 1),
         np.zeros(2 * (run.object_count + queue_layout.GHOST + queue_layout.GHOST_LISTS), np.uint32),
         np.zeros(run.object_count if "on_room" in native.events else 0, np.uint8),
     )
 
 
-def _reads(policy: Policy, prefix: str) -> bool:
-    """Whether the policy reads a feature whose name begins so, or a statistic of one."""
+def _reads(policy: Policy, *prefixes: str) -> bool:
+    """Whether the policy reads a feature whose name begins with any of these, or a statistic of one."""
     plan = policy.plan
-    return any(name.startswith(prefix) for name in (*plan.features, *(s.feature for s in plan.statistics)))
+    return any(name.startswith(prefixes) for name in (*plan.features, *(s.feature for s in plan.statistics)))
 
 
 def _shares_are_fixed(policy: Policy) -> bool:

@@ -17,9 +17,10 @@ NOW, USED, CAPACITY, OBJECTS, EVICTIONS, ASKED, LISTED = range(7)
 USED_IN = LISTED
 OBJECTS_IN = USED_IN + QUEUES
 SOURCE = OBJECTS_IN + QUEUES + 1  # the queue that an object has left
-# TAIL_ID, TAIL_ACCESS and GHOSTS_IN, plus the number of a queue or ghost list, are what handlers are shown of it.
+# TAIL_ID, TAIL_SIZE, TAIL_ACCESS and GHOSTS_IN, plus the number of a queue or ghost list, are what handlers are shown of it.
 TAIL_ID = SOURCE
-TAIL_ACCESS = TAIL_ID + QUEUES
+TAIL_SIZE = TAIL_ID + QUEUES
+TAIL_ACCESS = TAIL_SIZE + QUEUES
 GHOSTS_IN = TAIL_ACCESS + QUEUES
 ROOM_QUEUE = GHOSTS_IN + GHOST_LISTS + 1
 ROOM_LIST = ROOM_QUEUE + 1
@@ -47,6 +48,7 @@ LAYOUT = Layout(
         **{f"queues.used_{number}": Slot("globals", USED_IN + number) for number in range(1, QUEUES + 1)},
         **{f"queues.objects_{number}": Slot("globals", OBJECTS_IN + number) for number in range(1, QUEUES + 1)},
         **{f"tails.id_{number}": Slot("globals", TAIL_ID + number) for number in range(1, QUEUES + 1)},
+        **{f"tails.size_{number}": Slot("globals", TAIL_SIZE + number) for number in range(1, QUEUES + 1)},
         **{f"tails.last_access_{number}": Slot("globals", TAIL_ACCESS + number) for number in range(1, QUEUES + 1)},
         **{f"ghosts.used_{number}": Slot("globals", GHOSTS_IN + number) for number in range(1, GHOST_LISTS + 1)},
     },

@@ -111,6 +111,13 @@ TAILS = Global(
         ),
         *(
             Feature(
+                f"size_{number}", "int", "bytes", 0.0, float(2**32),
+                f"the size of the object at the tail of queue {number}, 0 if it is empty",
+            )
+            for number in NUMBERS
+        ),
+        *(
+            Feature(
                 f"last_access_{number}", "int", "requests", 0.0, MAX_REQUESTS,
                 f"the time of the latest request for the object at the tail of queue {number}, `now` if it is empty",
                 resolution=TIME_RESOLUTION,

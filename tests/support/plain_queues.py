@@ -79,9 +79,13 @@ class PlainQueues:
             **{f"queues.used_{number}": self.used_in(number) for number in NUMBERS},
             **{f"queues.objects_{number}": self.weight * len(self.queues[number]) for number in NUMBERS},
             **{f"tails.id_{number}": self.queues[number][0] if self.queues[number] else -1 for number in NUMBERS},
+            **{f"tails.size_{number}": self.tail_size(number) for number in NUMBERS},
             **{f"tails.last_access_{number}": self.tail_access(number) for number in NUMBERS},
             **{f"ghosts.used_{number}": self.listed(number) for number in (1, 2)},
         }
+
+    def tail_size(self, number: int) -> int:
+        return self.residents[self.queues[number][0]].size if self.queues[number] else 0
 
     def tail_access(self, number: int) -> int:
         return self.residents[self.queues[number][0]].last_access if self.queues[number] else self.now

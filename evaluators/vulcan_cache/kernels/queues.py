@@ -52,6 +52,7 @@ from vulcan_cache.queue_layout import (
     SOURCE,
     TAIL_ACCESS,
     TAIL_ID,
+    TAIL_SIZE,
     USED,
     USED_IN,
 )
@@ -155,6 +156,7 @@ def _list_of(lists, key):
 def _forget_oldest(globals_, records, statistics, width, links, objects, number, weight, on_forget):
     """Push the longest listed object off a ghost list that is not empty."""
     forgotten = U(links[_sentinel(objects, U(QUEUES) + number) << U(1)])
+    prefetch(records, U(links[forgotten << U(1)]) << U(3))  # of the one that will be forgotten next
     tell(on_forget, globals_, records, statistics, width, forgotten)
     _unlink(links, forgotten)
     records[(forgotten << U(3)) | U(QUEUE)] = 0.0
@@ -181,17 +183,18 @@ def _remember(
 
 
 @helper
-def _show_tails(globals_, records, links, objects, shows_ids, shows_accesses):
-    """Set what the policy reads of the objects at the tails: -1 and the time where there is none."""
+def _show_tails(globals_, records, links, objects, shows_ids, shows_records):
+    """Set what the policy reads of the objects at the tails; where there is none, -1, no bytes and the time."""
     queue = U(1)
     while queue <= U(QUEUES):
         oldest = U(links[_sentinel(objects, queue) << U(1)])
         is_empty = oldest >= objects
         if shows_ids:
             globals_[U(TAIL_ID) + queue] = -1.0 if is_empty else float(np.int64(oldest))
-        if shows_accesses:
-            access = globals_[NOW] if is_empty else records[(oldest << U(3)) | U(LAST_ACCESS)]
-            globals_[U(TAIL_ACCESS) + queue] = access
+        if shows_records:
+            record = oldest << U(3)
+            globals_[U(TAIL_SIZE) + queue] = 0.0 if is_empty else records[record | U(SIZE)]
+            globals_[U(TAIL_ACCESS) + queue] = globals_[NOW] if is_empty else records[record | U(LAST_ACCESS)]
         queue += U(1)
 
 
@@ -205,7 +208,7 @@ def _control(globals_, slot, low, high):
     18,  # share, insert, hit, tail, keep, enter, update, leave, the handlers of `mechanisms.QUEUE_EVENTS`, release
     types.boolean,  # whether shares stay as they are
     types.boolean,  # whether the policy reads the ids of the objects at the tails
-    types.boolean,  # whether it reads when they were last requested
+    types.boolean,  # whether it reads their sizes, or when they were last requested
     FLOATS,  # room for the share of the ghost list and of each queue, in bytes
     HALF_WORDS,  # links
     _BYTES,  # the ghost list that each object was put on; empty if there is only one
@@ -224,7 +227,7 @@ def queues(
     measure_from,
     is_fixed,
     shows_ids,
-    shows_accesses,
+    shows_records,
     shares,
     links,
     lists,
@@ -235,7 +238,7 @@ def queues(
     handles = (
         on_hit | on_ghost_hit | on_miss | on_refuse | on_evict | on_insert | on_move | on_forget | on_room | release
     )
-    shows = shows_ids or shows_accesses
+    shows = shows_ids or shows_records
     count = U(links.shape[0] // 2 - GHOST - GHOST_LISTS)
     room = float(capacity)
     globals_[CAPACITY] = room
@@ -271,15 +274,19 @@ def queues(
             records[at | U(HITS)] += 1.0
             records[at | U(LAST_ACCESS)] = now
             if shows:
-                _show_tails(globals_, records, links, count, shows_ids, shows_accesses)
+                _show_tails(globals_, records, links, count, shows_ids, shows_records)
             if update != 0:
                 call_event(update, globals_, records, at, statistics, key * width, float(np.int64(key)))
             if handles:
                 tell(on_hit, globals_, records, statistics, width, key)
             to = _answer(hit, globals_, records, statistics, width, key, 0.0)
             if to != _NOWHERE:
-                _take(globals_, records, links, key, holder, weight)
-                _put(globals_, records, links, count, key, U(to), weight)
+                if U(to) == holder:
+                    _unlink(links, key)
+                    _link(links, _sentinel(count, holder), key)
+                else:
+                    _take(globals_, records, links, key, holder, weight)
+                    _put(globals_, records, links, count, key, U(to), weight)
                 if handles:
                     globals_[SOURCE] = float(np.int64(holder))
                     tell(on_move, globals_, records, statistics, width, key)
@@ -328,7 +335,7 @@ def queues(
                 globals_[ROOM_QUEUE] = 0.0
                 globals_[ROOM_LIST] = float(_FIRST_LIST)
                 if shows:
-                    _show_tails(globals_, records, links, count, shows_ids, shows_accesses)
+                    _show_tails(globals_, records, links, count, shows_ids, shows_records)
                 tell(on_room, globals_, records, statistics, width, key)
                 chosen = _control(globals_, ROOM_QUEUE, float(_REFUSE), float(QUEUES + GHOST_LISTS))
                 number = _control(globals_, ROOM_LIST, float(_NO_LIST), float(GHOST_LISTS))
@@ -408,7 +415,7 @@ def queues(
             residents += 1
             _put(globals_, records, links, count, key, U(to), weight)
             if shows:
-                _show_tails(globals_, records, links, count, shows_ids, shows_accesses)
+                _show_tails(globals_, records, links, count, shows_ids, shows_records)
             if enter != 0:
                 call_event(enter, globals_, records, at, statistics, key * width, float(np.int64(key)))
             if handles:
