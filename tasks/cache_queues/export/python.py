@@ -334,6 +334,7 @@ class _Tails:  # with state
             oldest = ring.newer
             is_empty = oldest is ring
             setattr(self, f"id_{number}", -1.0 if is_empty else oldest.id)
+            setattr(self, f"size_{number}", 0.0 if is_empty else oldest.size)
             setattr(self, f"last_access_{number}", now if is_empty else oldest.last_access)
 
 

@@ -44,7 +44,11 @@ def protected(capacity):
 
 def frequency(key):
     h = hash(key, 1)
-    least = min(policy.one[h], policy.two[h / ROW], policy.three[h / ROW / ROW]) if policy.unit > 0 else max(policy.one[h], policy.two[h / ROW], policy.three[h / ROW / ROW])
+    least = (
+        min(policy.one[h], policy.two[h / ROW], policy.three[h / ROW / ROW])
+        if policy.unit > 0
+        else max(policy.one[h], policy.two[h / ROW], policy.three[h / ROW / ROW])
+    )
     return math.floor(max(0, least * policy.per)) + (DOORKEEPER and policy.door[h / ROW / ROW / STEP] == policy.period)
 
 

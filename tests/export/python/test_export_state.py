@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from anvil_state import STATEFUL
 from anvil_toy import FIXED
-from cache_formats import exported, text_of
+from cache_formats import exported, made, text_of
 from effort import ALL, examples
 from exported import provenance
 from exported_run import Exported, module_of
@@ -98,7 +98,7 @@ def admit(now, obj, cache, victim, ghost):
 @pytest.fixture(scope="module")
 def disk(cloud_physics: Path) -> tuple[np.ndarray, np.ndarray]:
     trace = load_trace(cloud_physics)
-    count = 20_000 if ALL else 4_000
+    count = 20_000 if ALL else 3_000
     return np.asarray(trace.objects)[:count], np.asarray(trace.sizes)[:count]
 
 
@@ -115,13 +115,13 @@ def shipped() -> Iterator[tuple[str, str, str]]:
 
 def test_generated_programs_give_the_same_bits_as_the_reference() -> None:
     random = Random(21)
-    assert sum(compare_lives(stateful(STATEFUL, random), random) for _ in range(examples(150))) > 1_000
+    assert sum(compare_lives(stateful(STATEFUL, random), random) for _ in range(examples(90))) > 1_000
 
 
 @pytest.mark.parametrize(("task", "mechanism"), MECHANISMS)
 def test_generated_policies_decide_as_the_mechanism_in_plain_python(task: str, mechanism: str) -> None:
     random = Random(f"{task} {mechanism}")
-    for seed in range(60 if ALL else 3):
+    for seed in range(60 if ALL else 2):
         policy = stateful(find_task(task), random)
         assert_replayed(policy, skewed(random, 60, 30, 20), random.randint(5, 200), mechanism, 4, seed)
 
@@ -144,6 +144,12 @@ def test_a_real_trace_has_the_evictions_of_the_simulator(
             gone.append(int(obj.key))
             return super()._remove(obj)
 
+        def _store(self, key: Any, value: Any, size: int) -> None:
+            refused = self.bypassed
+            super()._store(key, value, size)
+            if self.bypassed > refused and size <= self.maxsize:
+                gone.append(int(key))
+
     for capacity in (20_000_000, 2_000_000):
         gone.clear()
         options = {} if mechanism == "queues" else {"mechanism": mechanism}
@@ -152,7 +158,7 @@ def test_a_real_trace_has_the_evictions_of_the_simulator(
         for key, size in zip(objects.tolist(), sizes.tolist(), strict=True):
             cache.request(key, size)
         assert (cache.misses, cache.bypassed) == (expected.misses, expected.bypassed)
-        assert expected.bypassed or hash_of(gone) == expected.evictions
+        assert hash_of(gone) == expected.evictions
         assert len(objects) / 10 < cache.misses < len(objects)
     assert task != "cache_admission" or cache._state.refusals == cache.bypassed > 0
 
@@ -313,6 +319,19 @@ def test_instances_are_independent_and_seeded() -> None:
     second.seed(1)
     assert misses(again) == misses(module.Cache(5))
     assert first._state.sketch == again._state.sketch != second._state.sketch
+
+
+@pytest.mark.parametrize("mechanism", ["heap", "sample"])
+def test_a_class_of_cachetools_has_the_misses_of_the_simulator(mechanism: str) -> None:
+    pytest.importorskip("cachetools")
+    requests = skewed(Random(6), 400, 60, 20)
+    cache = made("cache_admission", SKETCH, "cachetools", 60, mechanism, getsizeof=lambda size: size)
+    for key, size in requests:
+        if cache.get(f"object {key}") is None:
+            cache[f"object {key}"] = size
+    objects, sizes = (np.array(column, np.uint32) for column in zip(*requests, strict=True))
+    policy = check(SKETCH, find_task("cache_admission"))
+    assert cache.misses == simulate(policy, objects, sizes, 60, mechanism=mechanism).misses < 400
 
 
 def test_a_cache_with_state_is_pickled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
