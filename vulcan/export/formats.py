@@ -57,6 +57,7 @@ class BpfExporter:
     format = "bpf"
     summary = "a program for the kernel of Linux"
     takes_programs = False
+    takes_state = False
 
     def export(self, policy: Policy, provenance: Provenance) -> dict[str, str]:
         """See `Exporter`: the program, `policy.h`, and the other files of the pack."""
@@ -121,6 +122,7 @@ class PackFormat:
     use: str
     modules: tuple[str, ...]
     takes_programs: bool = False
+    takes_state: bool = False
 
     def export(self, policy: Policy, provenance: Provenance) -> dict[str, str]:
         """See `Exporter`: one Python module, named after the task and the format."""
@@ -211,6 +213,10 @@ class Exporter(Protocol):
     def takes_programs(self) -> bool:
         """True if policies in free Python can be exported too."""
 
+    @property
+    def takes_state(self) -> bool:
+        """True if policies with state and handlers of events can be exported too."""
+
     def export(self, policy: Policy, provenance: Provenance) -> dict[str, str]:
         """Return the text of each file by name, the main one first. Raises UserError."""
 
@@ -224,6 +230,7 @@ class PythonExporter:
     format = "python"
     summary = "a Python module"
     takes_programs = True
+    takes_state = False
 
     def export(self, policy: AnyPolicy, provenance: Provenance) -> dict[str, str]:
         """See `Exporter`: one file, named after the task."""
@@ -242,6 +249,7 @@ class CExporter:
     format = "c"
     summary = "a C header in doubles"
     takes_programs = False
+    takes_state = True
 
     def export(self, policy: Policy, provenance: Provenance) -> dict[str, str]:
         """See `Exporter`: one file, `policy.h`."""
@@ -258,6 +266,7 @@ class FixedCExporter:
     format = "c-fixed"
     summary = "a C header in 64-bit integers"
     takes_programs = False
+    takes_state = True
 
     def export(self, policy: Policy, provenance: Provenance) -> dict[str, str]:
         """See `Exporter`: one file, `policy.h`."""
@@ -306,7 +315,7 @@ def export_policy(
     with state if the format does not support it.
     """
     exporter = find_exporter(format, policy.task, others)
-    if isinstance(policy, Policy) and policy.program.uses_state:
+    if isinstance(policy, Policy) and policy.program.uses_state and not exporter.takes_state:
         raise UserError(f"this policy uses state, which cannot be exported as {format} yet; `vulcan show` prints it")
     if isinstance(policy, ProgramPolicy) and not exporter.takes_programs:
         raise UserError(
