@@ -7,6 +7,7 @@ the properties to prove and the exported module's signature are all derived from
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -64,6 +65,8 @@ __all__ = [
     "Value",
     "event",
 ]
+
+_DECLARES_STATE = re.compile(r"^class \w+:", re.MULTILINE)
 
 Metrics = Mapping[str, float]
 """Metrics of one evaluation of one instance, by name."""
@@ -310,6 +313,15 @@ class Task:
         raise KeyError(name)
 
     def seed_policies(self) -> dict[str, str]:
-        """Return the source of each policy shipped with the task, by name, in alphabetical order."""
+        """Return the source of each policy shipped with the task, by name, in alphabetical order.
+
+        Those with state come last, so that the others have the same places in a search without state. A task without
+        events has none of them.
+        """
         folder = self.directory / "policies"
-        return {path.stem: path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.py"))}
+        found = {path.stem: path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.py"))}
+        if isinstance(self.signature, Program):
+            return found
+        stateful = {name: source for name, source in found.items() if _DECLARES_STATE.search(source)}
+        stateless = {name: source for name, source in found.items() if name not in stateful}
+        return stateless | stateful if self.events else stateless

@@ -60,6 +60,7 @@ from vulcan_link.kernels.scoreboard import in_flight
 from vulcan_link.kernels.sender import stop_waiting_for_reordering, take_acknowledgement, time_out
 from vulcan_link.kernels.timers import estimate
 from vulcan_link.kernels.transmission import send, window_rate
+from vulcan_link.policy_state import ADDRESSES
 
 # Measurements of a run: a histogram of queueing delays, counters, and time series.
 
@@ -157,7 +158,7 @@ _I3 = types.Array(types.int64, 3, "C")
 _F1 = types.Array(types.float64, 1, "C")
 _F2 = types.Array(types.float64, 2, "C")
 _SIGNATURE = types.int64(
-    types.UniTuple(types.int64, 3),  # addresses of the policy's score, update and end of a round trip; 0 for none
+    types.UniTuple(types.int64, ADDRESSES),  # of the policy's functions, as `policy_state` has them
     types.Array(types.int64, 1, "C", readonly=True),  # times of the link's trace
     types.Array(types.float64, 1, "C", readonly=True),  # its rates
     types.Array(types.int64, 1, "C", readonly=True),  # settings
@@ -306,7 +307,7 @@ def run(
         else:
             due[MAY_SEND] = NEVER
         if mine[m.ASK] >= 0 and int(flow[ALGORITHM]) == POLICY:
-            ask(mine, flow, policy, shown[f], spare, spare)
+            ask(mine, flow, policy, shown[f], spare, spare, source == ACK_ARRIVES)
         if (flow[PACED] == 1.0 and flow[CONTROLS] == 0.0) or (flow[PACED] == 1.0 and int(flow[ALGORITHM]) == POLICY):
             window_rate(flow)
 

@@ -17,6 +17,7 @@ from vulcan_link.flow_state import (
     CWND,
     IN_FLIGHT,
     LOST,
+    MARK,
     MARKED,
     MAX_RTT,
     MIN_RTT,
@@ -32,7 +33,20 @@ from vulcan_link.flow_state import (
     STARTED,
     TIMEOUT,
 )
-from vulcan_link.policy_state import SLOT
+from vulcan_link.policy_state import (
+    HANDLES,
+    ON_ACK,
+    ON_ECN,
+    ON_LOSS,
+    ON_TIMEOUT,
+    ON_TIMER,
+    ON_WINDOW,
+    ROUND_OVER,
+    SCORE,
+    SLOT,
+    TIMER_AFTER,
+    UPDATE,
+)
 from vulcan_link.scenario import MAX_PACKETS
 
 MIN_WINDOW = 2.0
@@ -50,6 +64,8 @@ ROUND_MIN = OWN + 38
 ROUND_MAX = OWN + 39
 ROUND_SUM = OWN + 40
 ROUND_SAMPLES = OWN + 41
+TIMER_DUE = OWN + 42  # us since the flow began, infinite while the policy's timer is off
+MAX_TIMER = float(1 << 40)
 
 _NOW = SLOT["state.now_us"]
 _CAUSE = SLOT["state.cause"]
@@ -85,13 +101,15 @@ _W_ECN = SLOT["window.ecn_packets"]
 _W_MIN = SLOT["window.min_rtt_us"]
 _W_AVG = SLOT["window.avg_rtt_us"]
 _W_MAX = SLOT["window.max_rtt_us"]
+_IN_SLOW_START = SLOT["flow.in_slow_start"]
+_TIMER = SLOT["flow.timer_us"]
 
 
 @function
 def begin(mine, flow, shown, ecn):
     """The flow begins."""
     flow[LAST_LOSS] = flow[ROUND_BEGAN] = flow[NOW]
-    flow[ROUND_MIN] = math.inf
+    flow[ROUND_MIN] = flow[TIMER_DUE] = math.inf
     mine[m.SLOW_START] = mine[m.SLOW_START_BY_MECHANISM]
     shown[_SSTHRESH] = MAX_WINDOW
     shown[_ECN] = ecn
@@ -181,10 +199,47 @@ def slow_start_continues(mine, flow):
     return True
 
 
+@function
+def handle(handler, flow, shown, records, statistics):
+    """Call a handler, if there is one, and set the timer if it says so."""
+    if handler == 0:
+        return
+    now = shown[_NOW]
+    due = flow[TIMER_DUE]
+    shown[_TIMER] = max(due - now, 0.0) if due < math.inf else 0.0
+    shown[TIMER_AFTER] = math.nan
+    call_event(handler, shown, records, 0, statistics, 0, 0.0)
+    after = shown[TIMER_AFTER]
+    if after >= 1.0:
+        flow[TIMER_DUE] = now + min(math.floor(after), MAX_TIMER)
+    elif after < 1.0:
+        flow[TIMER_DUE] = math.inf
+
+
+@function
+def handle_events(mine, flow, policy, shown, records, statistics, over, acknowledged):
+    """Call the policy's handlers of what has happened."""
+    cause = mine[m.ASK]
+    shown[_IN_SLOW_START] = 1.0 if cause == ACKNOWLEDGEMENT and mine[m.SLOW_START] == 1 else 0.0
+    if flow[TIMER_DUE] <= shown[_NOW]:
+        flow[TIMER_DUE] = math.inf
+        handle(policy[ON_TIMER], flow, shown, records, statistics)
+    if over:
+        handle(policy[ON_WINDOW], flow, shown, records, statistics)
+    if acknowledged:
+        handle(policy[ON_ACK], flow, shown, records, statistics)
+    if cause == CONGESTION:
+        handle(policy[ON_LOSS], flow, shown, records, statistics)
+    elif cause == MARK:
+        handle(policy[ON_ECN], flow, shown, records, statistics)
+    elif cause == TIMEOUT:
+        handle(policy[ON_TIMEOUT], flow, shown, records, statistics)
+
+
 @helper
-def ask(mine, flow, policy, shown, records, statistics):
+def ask(mine, flow, policy, shown, records, statistics, acknowledged):
     """Let the policy observe the event, and set the window to its answer if one is due."""
-    score, update, round_over = policy
+    score, update, round_over = policy[SCORE], policy[UPDATE], policy[ROUND_OVER]
     cause = mine[m.ASK]
     over = observe_round(mine, flow, shown) if cause != TIMEOUT else False
     show(mine, flow, shown)
@@ -192,6 +247,8 @@ def ask(mine, flow, policy, shown, records, statistics):
         call_event(round_over, shown, records, 0, statistics, 0, 0.0)
     if update != 0:
         call_event(update, shown, records, 0, statistics, 0, 0.0)
+    if policy[HANDLES] != 0:
+        handle_events(mine, flow, policy, shown, records, statistics, over, acknowledged)
     shown_before = shown[_CWND]
     if cause != ACKNOWLEDGEMENT:
         flow[LAST_LOSS] = flow[NOW]
