@@ -122,7 +122,7 @@ class PackFormat:
     use: str
     modules: tuple[str, ...]
     takes_programs: bool = False
-    takes_state: bool = False
+    takes_state: bool = True
 
     def export(self, policy: Policy, provenance: Provenance) -> dict[str, str]:
         """See `Exporter`: one Python module, named after the task and the format."""
@@ -230,7 +230,7 @@ class PythonExporter:
     format = "python"
     summary = "a Python module"
     takes_programs = True
-    takes_state = False
+    takes_state = True
 
     def export(self, policy: AnyPolicy, provenance: Provenance) -> dict[str, str]:
         """See `Exporter`: one file, named after the task."""
