@@ -225,7 +225,7 @@ class IntegerProgram(CProgram):
         return OwnState(self.policy, "policy_fixed", "policy_word")
 
     def text(self) -> str:
-        kinds = NumberFormats(self.policy.program, self.policy.task.signature)
+        kinds = NumberFormats(self.policy.program, self.interface)
         plan = self.policy.plan
         used = {*plan.features, *(s.feature for s in plan.statistics)}
         self.names = [name for name in self.names if name in used]
@@ -263,7 +263,7 @@ def program_of(programs: Sequence[CProgram]) -> str:
     """Return the text of a program of these policies, all of one kind."""
     cases = "\n".join(f"        case {p.number}: run_{p.number}(event, key, values); break;" for p in programs)
     main = _MAIN.replace("CASES", cases).replace("TYPE", programs[0].number_type).replace("SCAN", programs[0].scan)
-    return "#include <stdio.h>\n" + "".join(program.code for program in programs) + main
+    return "#include <stdio.h>\n#include <string.h>\n" + "".join(program.code for program in programs) + main
 
 
 def compile_program(text: str, compiler: Sequence[str], made: Path | None = None) -> None:

@@ -18,6 +18,7 @@ from vulcan.export.c.fixed_point import (
     MIN,
     NumberFormat,
     NumberFormats,
+    beyond,
     integer_bits,
     quantised,
     refusal,
@@ -283,8 +284,7 @@ class _Function(Statements):
                 text = f"policy_floor_divide({first.text}, {last.text}, {last.scale - first.scale})"
                 return Fixed(text, 0, kind)
             case "modulo":
-                rooms = (BITS - integer_bits(value.kind.bounds.magnitude) for value in values)
-                scale = min(max(first.scale, last.scale), *rooms)
+                scale = min(max(first.scale, last.scale), *map(_room, values))
                 text = f"policy_modulo({first.at(scale)}, {last.at(scale)})"
             case "min" | "max":
                 text = first.at(scale)
@@ -321,7 +321,7 @@ class _Function(Statements):
             case "tanh":
                 return Fixed(f"policy_tanh({shown})", _UNIT, kind)
             case "log1p":
-                held = min(first.scale, _UNIT, BITS - integer_bits(first.kind.bounds.magnitude + 1.0))
+                held = min(first.scale, _UNIT, _room(first, 1.0))
                 shifted = f"policy_add({first.at(held)}, {integer(quantised(1.0, held), 1.0)})"
                 text = f"policy_log({shifted}, {held}, {_FACTORS[operation]}LL, {scale})"
             case "log" | "log2" | "log10":
@@ -370,6 +370,12 @@ class _Function(Statements):
 def _finest(value: Fixed) -> int:
     """Return the finest scale at which a value does not saturate unless it already did."""
     return max(value.scale, BITS - integer_bits(value.kind.bounds.magnitude))
+
+
+def _room(value: Fixed, added: float = 0.0) -> int:
+    """Return the finest scale that holds a value, with what is added to it; its own where it is not bounded."""
+    bounds = value.kind.bounds
+    return value.scale if beyond(bounds) else BITS - integer_bits(bounds.magnitude + added)
 
 
 def _compared(a: Fixed, operator: str, b: Fixed) -> str:

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from vulcan.anvil import ir
-from vulcan.anvil.analysis.abstract_interpreter import follow, state_bounds
+from vulcan.anvil.analysis.abstract_interpreter import follow
 from vulcan.anvil.analysis.intervals import ANYTHING, SHARE, Interval, declared_bounds, point
 from vulcan.errors import UserError
 from vulcan.task import Feature, Signature
@@ -156,11 +156,12 @@ class NumberFormats:
 
     def __init__(self, program: ir.Module, signature: Signature) -> None:
         self.program = program
-        self.values: Mapping[int, Interval] = follow(program, signature, keep_values=True).values or {}
+        known = follow(program, signature, keep_values=True)
+        self.values: Mapping[int, Interval] = known.values or {}
         self.parameters = dict(program.parameters)
         self.declared = dict(signature.features())
         self.ranges = declared_bounds(program, signature)
-        self.state = state_bounds(program, signature) if program.variables else {}
+        self.state = known.state
         self.typical = {v.name: typical_of_number(v.value(self.parameters)) for v in program.variables}
         """Typical magnitudes of registers, fields and elements of arrays."""
         self.locals: dict[tuple[str, str], NumberFormat] = {}

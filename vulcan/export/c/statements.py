@@ -94,6 +94,8 @@ class Statements(ABC):
         yield opening
         yield "{"
         body = list(self.block(self.function.body, _INDENT))
+        if body and body[-1] == f"{_INDENT}return;":
+            del body[-1]
         text = "\n".join(body)
         if unread := [name for name in arguments if not re.search(rf"(?<![>.\w]){name}\b", text)]:
             yield _INDENT + " ".join(f"(void){name};" for name in unread)
@@ -103,7 +105,7 @@ class Statements(ABC):
             yield _INDENT + self.declaration(name)
         yield from body
         if not isinstance(self.function.body[-1], ir.Return):
-            yield f"{_INDENT}{self.nothing or 'return 0; /* is not reached */'}"
+            yield _INDENT + ("return 0; /* is not reached */" if self.nothing is None else self.nothing)
         yield "}"
 
     def block(self, body: tuple[ir.Statement, ...], indent: str) -> Iterator[str]:
