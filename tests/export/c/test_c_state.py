@@ -34,8 +34,9 @@ from vulcan.anvil.interpreter import Reference
 from vulcan.errors import UserError
 from vulcan.export.c.double_header import double_header
 from vulcan.export.c.fixed_header import fixed_header
+from vulcan.export.formats import export_policy
 from vulcan.registry import find_task
-from vulcan.task import Task
+from vulcan.task import StateLimits, Task
 
 SENDER = replace(find_task("congestion_control"), operations=20_000)
 SANITISED = ("-fsanitize=undefined,address", "-fno-sanitize-recover")
@@ -256,11 +257,11 @@ def test_the_state_and_its_functions_are_named_as_in_the_policy() -> None:
 
 def test_more_state_than_the_kernel_keeps_is_refused_with_the_reason() -> None:
     source = (
-        "class policy:\n    a = [0] * 4096\n"
+        "class policy:\n    a = [0] * 5120\n    n = 0\n"
         "def on_ack(state, window, flow):\n    policy.a[state.rtt_us] = 1\n"
-        "def cwnd(state, window):\n    return policy.a[3]\n"
+        "def cwnd(state, window):\n    return policy.a[3] + policy.n\n"
     )
-    policy = check(source, SENDER)
+    policy = check(source, replace(SENDER, state_limits=StateLimits()))
     assert "policy_at_a" in fixed_header(policy, provenance("congestion_control"))
-    with pytest.raises(UserError, match=r"statistics and state take 32,768 bytes, over the 4,096 .* windows or arrays"):
-        fixed_header(policy, provenance("congestion_control"), most_bytes=4_096)
+    with pytest.raises(UserError, match=r"state takes 40,968 bytes, over the 40,960 .*: declare shorter arrays"):
+        export_policy(policy, "bpf", provenance("congestion_control"))

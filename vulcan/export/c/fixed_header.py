@@ -74,13 +74,11 @@ def fixed_header(policy: Policy, provenance: Provenance, most_bytes: int | None 
     kinds = NumberFormats(policy.program, signature)
     statistics = FixedStatistics(policy.plan, signature, kinds)
     own_state = FixedState(policy, kinds)
-    kept = 8 * (statistics.slots + policy.plan.state.slots)
+    kept = 8 * statistics.slots
     if most_bytes is not None and kept > most_bytes:
-        what, advice = "statistics", "ask for shorter windows"
-        if policy.plan.state.slots:
-            what, advice = "statistics and state", "ask for shorter windows or arrays"
         raise UserError(
-            f"the policy's {what} take {kept:,} bytes, over the {most_bytes:,} that are kept of each: {advice}"
+            f"the policy's statistics take {kept:,} bytes, over the {most_bytes:,} that are kept of each: ask for "
+            "shorter windows"
         )
     return "\n\n".join(_parts(policy, signature, provenance, kinds, statistics, own_state)) + "\n"
 
@@ -144,6 +142,10 @@ def _parts(
     constants = [f"#define POLICY_SCALE {RESULT_SCALE} /* of what policy_score returns */"]
     constants += [f"#define POLICY_OBSERVES_{occasion}" for occasion in occasions(signature)]
     constants += [f"#define POLICY_HANDLES_{name}" for name in own_state.events]
+    if own_state.draws:
+        constants.append("#define POLICY_DRAWS")
+    if own_state.controls():
+        constants.append("#define POLICY_UNSET (-POLICY_MOST - 1) /* what no handler sets a control to */")
     yield "\n".join(constants)
     yield struct_of_features(signature, member, query)
     yield struct("policy_state", "What the policy remembers.", statistics.members() + own_state.state_members())
