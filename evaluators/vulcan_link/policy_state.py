@@ -79,13 +79,7 @@ LAYOUT = Layout(
     controls={"flow.timer_after_us": Slot("globals", TIMER_AFTER)},
 )
 
-# A policy's functions, whose addresses the kernel is given; 0 for those that it has not.
-
 EVENTS = ("on_timer", "on_window", "on_ack", "on_loss", "on_ecn", "on_timeout")
 """In the order in which they are called."""
 
-SCORE, UPDATE, ROUND_OVER, HANDLES = range(4)
-"""The decision, the statistics' updates at every event and at the end of a round trip, and whether it has a handler."""
-
-ON_TIMER, ON_WINDOW, ON_ACK, ON_LOSS, ON_ECN, ON_TIMEOUT = range(4, 10)
-ADDRESSES = 10
+ON_TIMER, ON_WINDOW, ON_ACK, ON_LOSS, ON_ECN, ON_TIMEOUT = range(6)

@@ -162,7 +162,7 @@ TIMER = Global(
     features=(
         _time(
             "timer_after_us",
-            "the timer expires after this time, rounded down, instead of whenever it would have; below 1 it is off",
+            "the time from now, rounded down, at which the timer expires, and not before; below 1 it is off",
         ),
     ),
 )

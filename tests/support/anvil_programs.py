@@ -123,7 +123,11 @@ class Writer:
         return lines
 
     def store(self, scope: _Scope) -> str:
-        target = self.pick((*self.cells(scope), *(f"{a}[{self.expression(scope, 2)}]" for a in self.arrays)))
+        controls = getattr(self.signature, "controls", ())
+        written = [f"{control.name}.{feature.name}" for control in controls for feature in control.features]
+        target = self.pick((*self.cells(scope), *(f"{a}[{self.expression(scope, 2)}]" for a in self.arrays), *written))
+        if target in written:
+            return f"{target} = {self.expression(scope, 3)}"
         sign = self.pick(("=", "=", *(f"{operator}=" for operator in BINARY)))
         return f"{target} {sign} {'random()' if self.chance(5) else self.expression(scope, 3)}"
 

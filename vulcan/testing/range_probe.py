@@ -122,6 +122,10 @@ class WatchedPolicy(Policy):
             occasion: watch(address, {n: declared[n] for n, o in occasions.items() if o == occasion}, "void", occasion)
             for occasion, address in native.occasions.items()
         }
+        made.events = {
+            name: watch(address, dict(self.task.event(name).features()), "void")
+            for name, address in native.events.items()
+        }
         return made
 
 

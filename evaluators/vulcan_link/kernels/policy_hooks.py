@@ -34,18 +34,14 @@ from vulcan_link.flow_state import (
     TIMEOUT,
 )
 from vulcan_link.policy_state import (
-    HANDLES,
     ON_ACK,
     ON_ECN,
     ON_LOSS,
     ON_TIMEOUT,
     ON_TIMER,
     ON_WINDOW,
-    ROUND_OVER,
-    SCORE,
     SLOT,
     TIMER_AFTER,
-    UPDATE,
 )
 from vulcan_link.scenario import MAX_PACKETS
 
@@ -161,7 +157,7 @@ def show(mine, flow, shown):
     """Write the features of `state`."""
     shown[_NOW] = math.floor((flow[NOW] - flow[STARTED]) / 1e3)
     shown[_CAUSE] = mine[m.ASK]
-    shown[_CWND] = math.floor(flow[CWND])
+    shown[_CWND] = max(math.floor(flow[CWND]), MIN_WINDOW)  # at a timeout it may be 1
     shown[_IN_FLIGHT] = flow[IN_FLIGHT]
     shown[_ACKED] = flow[ACKED]
     shown[_LOST] = flow[LOST]
@@ -200,62 +196,69 @@ def slow_start_continues(mine, flow):
 
 
 @function
-def handle(handler, flow, shown, records, statistics):
+def show_flow(mine, flow, shown):
+    """Write the features of `flow`."""
+    due = flow[TIMER_DUE]
+    shown[_TIMER] = max(due - shown[_NOW], 0.0) if due < math.inf else 0.0
+    shown[_IN_SLOW_START] = 1.0 if mine[m.ASK] == ACKNOWLEDGEMENT and mine[m.SLOW_START] == 1 else 0.0
+
+
+@function
+def handle(handler, mine, flow, shown, records, statistics):
     """Call a handler, if there is one, and set the timer if it says so."""
     if handler == 0:
         return
-    now = shown[_NOW]
-    due = flow[TIMER_DUE]
-    shown[_TIMER] = max(due - now, 0.0) if due < math.inf else 0.0
+    show_flow(mine, flow, shown)
     shown[TIMER_AFTER] = math.nan
     call_event(handler, shown, records, 0, statistics, 0, 0.0)
     after = shown[TIMER_AFTER]
     if after >= 1.0:
-        flow[TIMER_DUE] = now + min(math.floor(after), MAX_TIMER)
+        flow[TIMER_DUE] = shown[_NOW] + min(math.floor(after), MAX_TIMER)
     elif after < 1.0:
         flow[TIMER_DUE] = math.inf
 
 
 @function
-def handle_events(mine, flow, policy, shown, records, statistics, over, acknowledged):
+def handle_events(mine, flow, handlers, shown, records, statistics, over, acknowledged):
     """Call the policy's handlers of what has happened."""
     cause = mine[m.ASK]
-    shown[_IN_SLOW_START] = 1.0 if cause == ACKNOWLEDGEMENT and mine[m.SLOW_START] == 1 else 0.0
     if flow[TIMER_DUE] <= shown[_NOW]:
         flow[TIMER_DUE] = math.inf
-        handle(policy[ON_TIMER], flow, shown, records, statistics)
+        handle(handlers[ON_TIMER], mine, flow, shown, records, statistics)
     if over:
-        handle(policy[ON_WINDOW], flow, shown, records, statistics)
+        handle(handlers[ON_WINDOW], mine, flow, shown, records, statistics)
     if acknowledged:
-        handle(policy[ON_ACK], flow, shown, records, statistics)
+        handle(handlers[ON_ACK], mine, flow, shown, records, statistics)
     if cause == CONGESTION:
-        handle(policy[ON_LOSS], flow, shown, records, statistics)
+        handle(handlers[ON_LOSS], mine, flow, shown, records, statistics)
     elif cause == MARK:
-        handle(policy[ON_ECN], flow, shown, records, statistics)
+        handle(handlers[ON_ECN], mine, flow, shown, records, statistics)
     elif cause == TIMEOUT:
-        handle(policy[ON_TIMEOUT], flow, shown, records, statistics)
+        handle(handlers[ON_TIMEOUT], mine, flow, shown, records, statistics)
 
 
 @helper
-def ask(mine, flow, policy, shown, records, statistics, acknowledged):
+def ask(mine, flow, policy, handlers, shown, records, statistics, acknowledged):
     """Let the policy observe the event, and set the window to its answer if one is due."""
-    score, update, round_over = policy[SCORE], policy[UPDATE], policy[ROUND_OVER]
+    score, update, round_over, handles = policy
     cause = mine[m.ASK]
     over = observe_round(mine, flow, shown) if cause != TIMEOUT else False
     show(mine, flow, shown)
+    if handles:
+        show_flow(mine, flow, shown)
     if over and round_over != 0:
         call_event(round_over, shown, records, 0, statistics, 0, 0.0)
     if update != 0:
         call_event(update, shown, records, 0, statistics, 0, 0.0)
-    if policy[HANDLES] != 0:
-        handle_events(mine, flow, policy, shown, records, statistics, over, acknowledged)
-    shown_before = shown[_CWND]
+    if handles:
+        handle_events(mine, flow, handlers, shown, records, statistics, over, acknowledged)
+    before = math.floor(flow[CWND])
     if cause != ACKNOWLEDGEMENT:
         flow[LAST_LOSS] = flow[NOW]
         shown[_SSTHRESH] = max(math.floor(flow[IN_FLIGHT] / 2.0), MIN_WINDOW)
         mine[m.SLOW_START] = 0
     elif slow_start_continues(mine, flow) or (mine[m.CALLED] == 1 and not over):
-        note(mine, flow, shown, shown_before)
+        note(mine, flow, shown, before)
         return
     answer = clamped(call_score(score, shown, records, 0, statistics, 0, 0.0))
     mine[m.CALLS] += 1
@@ -268,7 +271,7 @@ def ask(mine, flow, policy, shown, records, statistics, acknowledged):
         flow[CWND] = answer
         if cause in (TIMEOUT, CONGESTION) or flow[SSTHRESH] == NO_THRESHOLD:
             flow[SSTHRESH] = answer
-    note(mine, flow, shown, shown_before)
+    note(mine, flow, shown, before)
 
 
 @function

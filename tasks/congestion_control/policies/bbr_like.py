@@ -117,6 +117,6 @@ def on_timeout(state, window, flow):
 
 def cwnd(state, window):
     wanted = min(max(policy.window, 2), 65535)
-    if state.cause == 1 or state.cause == 2:
+    if 1 <= state.cause <= 2:
         return min(wanted, state.cwnd_packets)
     return wanted
