@@ -24,9 +24,10 @@ A pack may have a file `export/python.py`: an ordinary Python module that has, a
                                          A policy with state has it there and in the attributes of _Entity. It has a
                                          method for each event of the task, to be called when that happens, with the
                                          event's arguments except the argument of this class: on_hit(now, obj, ghost);
-                                         and seed(number), which starts its random numbers. _Entity then has fields(),
-                                         to be kept as long as the entity is remembered, and resume(fields), to be
-                                         called with them when it comes back
+                                         and seed(number), which starts its random numbers. enter(...) and the others
+                                         take the arguments of events too, behind those of functions. _Entity has
+                                         fields(), to be kept as long as the entity is remembered, and resume(fields),
+                                         to be called with them when it comes back
     _USES                                a frozenset of the features that the policy reads as numbers and of its
                                          history queries: {"now", "obj.size", "ghost.contains"}; it includes an entity's
                                          key unless keys are only compared for equality
@@ -38,8 +39,8 @@ unchanged. Shared code is imported: every imported module except `math` is inlin
 further ones under the same rule. All numbers that the policy reads must be floats within the ranges that the task
 declares.
 
-A statement whose first line ends with the comment `# with state` is for policies with state or handlers of events, and
-left out of the exports of others.
+A statement whose first line ends with the comment `# with state` is left out of the exports of policies that have no
+state and handle no event, one with `# without state` out of those of the others. The file works as it is with both.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ from vulcan.errors import UserError
 from vulcan.task import Json, Task
 
 CUT = "# --- exported modules have the policy above this line ---"
-_MARK = "  # with state"
+_MARKS = {True: "  # with state", False: "  # without state"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,17 +96,16 @@ class Template:
 
     def written(self, with_state: bool) -> Template:
         """Return the template of the exports of policies with state, or of others."""
-        if with_state:
-            return replace(self, text=self.text.replace(f"{_MARK}\n", "\n"))
         lines = self.text.split("\n")
         left_out: set[int] = set()
         for node in ast.walk(ast.parse(self.text)):
-            if isinstance(node, ast.stmt) and lines[node.lineno - 1].endswith(_MARK):
+            if isinstance(node, ast.stmt) and lines[node.lineno - 1].endswith(_MARKS[not with_state]):
                 first = node.lineno - 1
                 while isinstance(node, ast.FunctionDef | ast.ClassDef) and not lines[first - 1]:
                     first -= 1
                 left_out |= {*range(first, node.end_lineno or node.lineno)}
-        return replace(self, text="\n".join(line for n, line in enumerate(lines) if n not in left_out))
+        written = (line.removesuffix(_MARKS[with_state]) for n, line in enumerate(lines) if n not in left_out)
+        return replace(self, text="\n".join(written))
 
 
 def load_template(task: Task) -> Template:

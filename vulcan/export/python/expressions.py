@@ -71,7 +71,6 @@ class Expressions:
             case ir.Element(name, index):
                 return self.variable(name, index)
             case ir.Draw():
-                self.runtime |= {"_Random", "_mix"}
                 return _call(f"{self.own}._random.next")
             case ir.Compare() | ir.Operate("not"):
                 return _call("float", self.truth(e))

@@ -16,7 +16,6 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from vulcan.anvil import Policy, ir, log_buckets
-from vulcan.anvil.policy import interface_of
 from vulcan.errors import UserError
 from vulcan.export.provenance import Provenance
 from vulcan.export.python import runtime
@@ -27,7 +26,9 @@ from vulcan.export.python.state import (
     described,
     event_methods,
     field_methods,
+    handled_features,
     has_state,
+    method_head,
     seed_method,
     state_names,
 )
@@ -42,7 +43,7 @@ from vulcan.export.python.statistic_names import (
 from vulcan.export.quoting import docstring, quoted
 from vulcan.export.source import MARKER, POLICY, source_text
 from vulcan.export.template import Template
-from vulcan.task import Feature, Global, History, Json, Scalar, Signature, Task
+from vulcan.task import Feature, Global, History, Json, Scalar, Signature
 
 _FROM_TWO = ("avg", "min", "max", "ewma")
 """Statistics that the first observation initialises and later ones update."""
@@ -55,11 +56,11 @@ def python_statistics(
     signature: Signature,
     annotations: Mapping[str, str],
     state: StateNames,
-    handling: tuple[Task, PythonSource] | None = None,
+    handling: tuple[Policy, PythonSource] | None = None,
 ) -> str:
     """Generate the source of the two classes. `annotations` are types of the task's arguments, by name.
 
-    `handling` is the task and the policy's functions, for a policy with state.
+    `handling` is the policy and the source of its functions, where it has state.
     """
     writer = _Writer(names, signature, annotations, dict(signature.features()), state, handling)
     classes = [writer.entity()] if signature.entity is not None else []
@@ -80,7 +81,7 @@ class _Writer:
     annotations: Mapping[str, str]
     declared: Mapping[str, Feature]
     state: StateNames
-    handling: tuple[Task, PythonSource] | None
+    handling: tuple[Policy, PythonSource] | None
 
     # State of an entity
 
@@ -134,7 +135,8 @@ class _Writer:
         yield "class _Statistics:"
         told = "every entity" if self.signature.entity is not None else "every event"
         yield f'    """What the policy knows from having watched; it is told of {told}."""'
-        seen = {k.feature for k in system if k.feature.partition(".")[0] == self.names.state}
+        read = {k.feature for k in system} | (handled_features(self.handling[0]) if self.handling else set())
+        seen = {feature for feature in read if feature.partition(".")[0] == self.names.state}
         if seen:
             yield ""
             yield from (f"    {name.partition('.')[2]}: float" for name in sorted(seen))
@@ -156,8 +158,8 @@ class _Writer:
             yield from seed_method(self.state)
         yield from self.events()
         if self.handling:
-            task, source = self.handling
-            yield from event_methods(task, self.names.state, self.annotations, self.state, source.handlers)
+            policy, source = self.handling
+            yield from event_methods(policy.task, self.names.state, self.annotations, source.handlers)
         for feature, method in self.names.percentiles.items():
             yield ""
             yield f"    def {method}(self, share: float) -> float:"
@@ -214,13 +216,17 @@ class _Writer:
     def method(self, name: str, event: str, arguments: Sequence[str]) -> Iterator[str]:
         types = {a.name: "float" for a in self.signature.arguments if isinstance(a, Scalar)} | dict(self.annotations)
         written = [f"{a}: {types[a]}" if a in types else a for a in arguments]
-        yield from ["", f"    def {name}({', '.join(('self', *written))}) -> None:", f'        """{event}"""']
+        yield ""
+        if self.handling:
+            yield from method_head(name, written)
+        else:
+            yield f"    def {name}({', '.join(('self', *written))}) -> None:"
+        yield f'        """{event}"""'
 
     @property
     def arguments(self) -> list[str]:
         """The functions' arguments except the state and histories, which answer about entities that left."""
-        without = {self.names.state, *self.state.only_shown}
-        return [a.name for a in self.signature.arguments if not isinstance(a, History) and a.name not in without]
+        return [a.name for a in self.signature.arguments if not isinstance(a, History) and a.name != self.names.state]
 
     def of_entity(self, lines: _Lines) -> Iterator[str]:
         entity = self.signature.entity.name if self.signature.entity is not None else ""
@@ -267,8 +273,6 @@ class _Writer:
                     yield f"{indent}{target}.append({value})"
 
     def observed(self, feature: str) -> str:
-        if feature in self.state.latest:
-            return f"self.{self.state.latest[feature]}"
         owner, _, name = feature.partition(".")
         return f"self.{name}" if owner == self.names.state else feature
 
@@ -309,7 +313,7 @@ def python_module(
     """
     with_state = has_state(policy.program)
     template = template.written(with_state)
-    signature = interface_of(policy.task, policy.program)
+    signature = policy.task.whole_interface if with_state else policy.task.interface
     names = statistic_names(policy.plan, signature, policy.task.interface)
     own = {
         "math",
@@ -337,23 +341,24 @@ def python_module(
         state=state,
     )
     is_kept = template.text or policy.plan.statistics or with_state
-    handling = (policy.task, source) if with_state else None
+    handling = (policy, source) if with_state else None
     statistics = python_statistics(names, signature, template.annotations, state, handling) if is_kept else ""
-    needed = source.runtime | names.runtime
+    needed = source.runtime | names.runtime | ({"_Random", "_mix"} if state.draws else set())
     code = [
         *source.functions,
         *(inspect.getsource(_functions()[name]).rstrip() for name in _functions() if name in needed),
         *([statistics] if statistics else []),
         *(text.rstrip() for text in (template.text, behind) if text),
     ]
+    used = {node.id for part in code for node in ast.walk(ast.parse(part)) if isinstance(node, ast.Name)}
     constants = [
-        *([f"{_LARGEST} = {runtime._LARGEST!r}"] if any(_refers(part, _LARGEST) for part in code) else []),
+        *([f"{_LARGEST} = {runtime._LARGEST!r}"] if _LARGEST in used else []),
         *(_settings(template, provenance) if template.settings else []),
         *([_uses(policy)] if template.text else []),
     ]
     head = [
         docstring("\n".join(_documentation(policy, provenance, needs, state, names.state, bool(template.text)))),
-        *_imports([*imports, *(name for name in ("math", "struct") if any(_refers(part, name) for part in code))]),
+        *_imports([*imports, *({"math", "struct"} & used)]),
         f"{MARKER} = {FORMAT_VERSION}",
         *([source.parameters] if source.parameters else []),
         *(["\n".join(constants)] if constants else []),
@@ -430,7 +435,3 @@ def _read(policy: Policy) -> set[str]:
 
 def _literal(value: Json) -> str:
     return '"' + value + '"' if isinstance(value, str) and value.replace(".", "_").isidentifier() else repr(value)
-
-
-def _refers(code: str, name: str) -> bool:
-    return any(isinstance(node, ast.Name) and node.id == name for node in ast.walk(ast.parse(code)))

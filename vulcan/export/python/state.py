@@ -8,14 +8,14 @@ in which it is called `self`.
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from vulcan.anvil import Policy, ir
 from vulcan.export.python.line_breaking import WIDTH
 from vulcan.export.python.statistic_names import StatisticNames, free_name
-from vulcan.export.quoting import docstring
-from vulcan.task import Argument, Entity, Global, Scalar, Task
+from vulcan.export.quoting import MAX_LINE, docstring
+from vulcan.task import Argument, Entity, Scalar, Task
 
 _METHODS = ("enter", "update", "leave", "observe", "seed", "fields", "resume")
 """Methods of the classes `_Statistics` and `_Entity`."""
@@ -25,16 +25,13 @@ _METHODS = ("enter", "update", "leave", "observe", "seed", "fields", "resume")
 class StateNames:
     """The attributes that hold a program's state, by the name that Anvil reads them by.
 
-    `reading` are the helpers that read registers or arrays, which take the state as another argument. `only_shown` are
-    the arguments that only events show; `latest` are the attributes for their features that statistics observe.
+    `reading` are the helpers that read registers or arrays, which take the state as another argument.
     """
 
     variables: tuple[ir.Variable, ...] = ()
     draws: bool = False
     attributes: Mapping[str, str] = field(default_factory=dict)
     reading: frozenset[str] = frozenset()
-    only_shown: frozenset[str] = frozenset()
-    latest: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def fields(self) -> tuple[str, ...]:
@@ -56,8 +53,6 @@ class StateNames:
                 yield f"        self.{self.attributes[v.name]} = {written}"
         if self.draws and not of_entity:
             yield "        self._random = _Random(0)"
-        if not of_entity:
-            yield from (f"        self.{name} = 0.0" for name in self.latest.values())
 
 
 def has_state(program: ir.Module) -> bool:
@@ -73,25 +68,18 @@ def state_names(policy: Policy, names: StatisticNames, avoided: Collection[str])
     taken = {name.rpartition(".")[2] for name, _ in task.whole_interface.features()}
     taken |= {spelling.attribute.rpartition(".")[2] for spelling in names.spellings.values()}
     taken |= {*avoided, *names.buckets.values(), names.observations, *_METHODS}
-    taken |= {declared.function for declared in task.events}
+    taken |= {event.function for event in task.events}
+    taken |= {f.name for event in task.events for control in event.controls for f in control.features}
     taken |= {f"observe_{occasion}" for occasion in task.whole_interface.occasions.values()}
     attributes = {}
     for variable in program.variables:
         name = variable.name.partition(".")[2]
         # Python gives names that start with an underscore another meaning, in classes even another name
         attributes[variable.name] = free_name(f"{name.strip('_')}_" if name.startswith("_") else name, taken)
-    decided = {argument.name for argument in task.interface.arguments}
-    only_shown = frozenset(
-        a.name for a in task.whole_interface.arguments
-        if a.name not in decided and isinstance(a, Scalar | Global) and a.name != names.state
-    ) if program.handlers else frozenset()  # fmt: skip
-    observed = dict.fromkeys(k.feature for k in names.state_features["system"])
-    latest = {f: f"_shown_{f.replace('.', '_')}" for f in observed if f.partition(".")[0] in only_shown}
-    state = StateNames(program.variables, program.draws, attributes, frozenset(), only_shown, latest)
+    state = StateNames(program.variables, program.draws, attributes)
     for helper in program.helpers:  # each behind those that it calls
         if state.reads(helper):
-            reading = state.reading | {helper.name}
-            state = StateNames(program.variables, program.draws, attributes, reading, only_shown, latest)
+            state = replace(state, reading=state.reading | {helper.name})
     return state
 
 
@@ -118,23 +106,18 @@ def field_methods(state: StateNames) -> Iterator[str]:
 
 
 def event_methods(
-    task: Task, owner: str, annotations: Mapping[str, str], state: StateNames, bodies: Mapping[str, tuple[str, ...]]
+    task: Task, owner: str, annotations: Mapping[str, str], bodies: Mapping[str, tuple[str, ...]]
 ) -> Iterator[str]:
     """Yield a method for each event, which takes what its handler sees except the `owner` of the methods.
 
-    `bodies` are the lines of the handlers, by event. An event that the policy does not handle does nothing, but
-    statistics may observe what it shows.
+    `bodies` are the lines of the handlers, by event; an event that the policy does not handle does nothing.
     """
     for event in task.events:
         taken = [_typed(argument, annotations) for argument in event.arguments if argument.name != owner]
         yield ""
-        yield from _signature(f"    def {event.function}", ["self", *taken])
+        yield from method_head(event.function, taken)
         paragraph = textwrap.wrap(event.meaning, WIDTH - 11)
         yield from docstring("\n".join(paragraph), "        ").split("\n")
-        shown = {argument.name for argument in event.arguments}
-        for feature, attribute in state.latest.items():
-            if feature.partition(".")[0] in shown:
-                yield f"        self.{attribute} = {feature}"
         yield from bodies.get(event.function, ())
 
 
@@ -143,14 +126,21 @@ def _typed(argument: Argument, annotations: Mapping[str, str]) -> str:
     return f"{argument.name}: {written}" if written else argument.name
 
 
-def _signature(head: str, arguments: list[str]) -> Iterator[str]:
-    whole = f"{head}({', '.join(arguments)}) -> None:"
-    if len(whole) <= WIDTH + 20:
+def method_head(name: str, arguments: Sequence[str]) -> Iterator[str]:
+    """Yield the lines that define a method without a result."""
+    whole = f"    def {name}({', '.join(('self', *arguments))}) -> None:"
+    if len(whole) <= MAX_LINE:
         yield whole
     else:
-        yield f"{head}("
-        yield from (f"        {argument}," for argument in arguments)
+        yield f"    def {name}("
+        yield from (f"        {argument}," for argument in ("self", *arguments))
         yield "    ) -> None:"
+
+
+def handled_features(policy: Policy) -> set[str]:
+    """Return the features that handlers of events read."""
+    used = (e for handler in policy.program.handlers for e in ir.expressions(handler.body))
+    return {e.feature for e in used if isinstance(e, ir.Read)}
 
 
 def described(policy: Policy, state: StateNames, owner: str, is_used: bool) -> Iterator[str]:
