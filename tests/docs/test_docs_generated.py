@@ -61,7 +61,7 @@ def test_a_task_has_its_features_settings_and_known_policies(name: str) -> None:
         assert f"`{known}`" in page
     for objective in task.objectives:
         assert f"| `{objective.name}` | `{objective.metric}` |" in page
-    for policy in task.seed_policies():
+    for policy in task.seed_policies(state=True):
         assert f"| `{policy}` |" in page
 
 

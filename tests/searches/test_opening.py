@@ -218,6 +218,6 @@ def test_a_policy_of_the_task_that_the_language_rejects_is_the_tasks_mistake(chi
     store = MemoryStore()
     bad = "import os\n\ndef decide(load, room):\n    return load\n"
     study = opened(store, config(), children)
-    with patch.object(type(TASK), "seed_policies", lambda _: {"mine": bad}):
+    with patch.object(type(TASK), "seed_policies", lambda *_, **__: {"mine": bad}):
         says = error(study.begin)
     assert says.startswith("task 'mood_task': its policy 'mine' is rejected: line 1, column 1: [import] `import os`")
