@@ -160,8 +160,9 @@ LINK_SLOTS = 24
     MANAGER_DEQUEUE,
     MANAGER_DROP,
     MANAGER_TIMER,
-) = range(26)
-SETTINGS = 26
+    MANAGER_DEPARTURE,  # observes the statistics of packets
+) = range(27)
+SETTINGS = 27
 
 FINE_BINS, COARSE_BINS = 100_000, 50_000
 FINE, COARSE = 10_000, 10_000_000

@@ -51,24 +51,27 @@ PACKET = Global(
         Feature("marked", "bool", "truth", 0.0, 1.0, "whether it carries a mark"),
         Feature("overflow", "bool", "truth", 0.0, 1.0, "whether it is dropped because the queue is full"),
     ),
+    observed="departure",
 )
 
 TIMER = Global(
     "queue",
     "the queue's timer",
-    (Feature("timer_ms", "float", "ms", 1.0, MAX_MS, "after how many ms `on_timer` is called, instead of any other time"),),
+    (
+        Feature(
+            "timer_ms", "float", "ms", 1.0, MAX_MS, "after how many ms `on_timer` is called, instead of any other time"
+        ),
+    ),
 )
 
 DROP = Global("packet", "its fate", (Feature("drop", "bool", "truth", 0.0, 1.0, "1 to drop or mark it after all"),))
 
 EVENTS = (
-    event(
-        "on_enqueue", (QUEUE, PACKET), "The packet has been let in; `queue` is as the packet found it.", (TIMER,)
-    ),
+    event("on_enqueue", (QUEUE, PACKET), "The packet has been let in; `queue` is as the packet found it.", (TIMER,)),
     event(
         "on_dequeue",
         (QUEUE, PACKET),
-        "The packet is about to be sent; `queue` is without it. If it is dropped, the next one follows at the same time.",
+        "The packet is about to be sent; `queue` is without it. If it is dropped, the next one follows at once.",
         (DROP, TIMER),
     ),
     event(
@@ -77,9 +80,7 @@ EVENTS = (
         "The packet is dropped; `queue` is as at the event that led to it. A packet that is marked is not dropped.",
         (TIMER,),
     ),
-    event(
-        "on_timer", (QUEUE,), "The time has come for which the timer was set; called first at time 0.", (TIMER,)
-    ),
+    event("on_timer", (QUEUE,), "The time has come for which the timer was set; called first at time 0.", (TIMER,)),
 )
 
 ARRIVAL = Mechanism(

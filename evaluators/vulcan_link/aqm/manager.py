@@ -62,6 +62,7 @@ class QueueManager:
             settings[m.MANAGER_SCORE], settings[m.MANAGER_UPDATE] = native.score, native.update
             for event, slot in _HANDLERS.items():
                 settings[slot] = native.events.get(event, 0)
+            settings[m.MANAGER_DEPARTURE] = native.occasions.get("departure", 0)
             state[q.TIMER] = 0.0 if settings[m.MANAGER_TIMER] else math.inf
         state[q.LIMIT] = min(limit_packets, MAX_SHOWN)
         state[q.RANDOM] = generator_state(self.seed, _STREAM)

@@ -174,6 +174,10 @@ def drops_departing(link, settings, state, now, sojourn, capable):
     """Check whether the policy drops, or marks, a packet that is about to depart."""
     look(link, state, now, 0, 0)
     show_packet(state, link[m.CURRENT + m.Q_BYTES], sojourn / 1e6, capable, link[m.CURRENT + m.Q_MARK], 0)
+    if settings[m.MANAGER_DEPARTURE] != 0:
+        call_event(settings[m.MANAGER_DEPARTURE], state, state, 0, state, 0, 0.0)
+    if settings[m.MANAGER_DEQUEUE] == 0:
+        return False
     handle(settings[m.MANAGER_DEQUEUE], state, now)
     if state[q.DROP_REQUEST] <= 0.0:
         return False
@@ -188,7 +192,8 @@ def drops_departing(link, settings, state, now, sojourn, capable):
 @helper
 def departs(link, settings, state, now, sojourn, capable):
     """A packet has left the queue. Returns what becomes of it."""
-    drop = settings[m.MANAGER_DEQUEUE] != 0 and drops_departing(link, settings, state, now, sojourn, capable)
+    asks = settings[m.MANAGER_DEQUEUE] | settings[m.MANAGER_DEPARTURE]
+    drop = asks != 0 and drops_departing(link, settings, state, now, sojourn, capable)
     dropped = drop and not capable
     waiting = link[m.TAIL] - link[m.HEAD]
     if not dropped:
