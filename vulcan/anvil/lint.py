@@ -28,6 +28,9 @@ def unused_names(tree: ast.Module, named: Sequence[str]) -> Iterator[tuple[ast.A
     names = {node.name: _names(node) for node in tree.body if isinstance(node, ast.FunctionDef)}
     called = _called(names, named)
     loaded = {name for function in called for name in _loaded(names[function])}
+    loaded |= {
+        n.id for node in tree.body if isinstance(node, ast.ClassDef) for n in within(node) if isinstance(n, ast.Name)
+    }
     for node in tree.body:
         match node:
             case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
