@@ -127,6 +127,58 @@ def test_no_more_is_evaluated_than_allowed_and_nothing_twice() -> None:
         assert len({check(source, TASK).fingerprint for source in evaluate.asked}) == len(evaluate.asked) <= allowed
 
 
+STATEFUL = """
+START = 0.5
+RATE = 0.1
+
+
+class policy:
+    level = START
+    clock = 0
+    seen = [0] * 64
+
+
+class obj:
+    mark = 3
+
+
+def on_hit(now, obj, cache, ghost):
+    policy.clock += 1
+    if obj.size > 100:
+        obj.mark = obj.mark + obj.count
+    policy.level += RATE * (1 - policy.level)
+    policy.seen[hash(obj.id, 0)] += obj.mark
+
+
+def on_evict(now, obj, cache, ghost):
+    policy.level *= 1 - RATE
+
+
+def priority(now, obj, cache, ghost):
+    return policy.level * obj.count + policy.seen[hash(obj.id, 0)]
+"""
+
+
+def test_handlers_their_statements_and_state_are_left_out() -> None:
+    def simplified(*words: str) -> str:
+        found = simplify(STATEFUL, TASK, 1.0, Needs(*words), evaluations=120, tolerance=0.0)
+        assert found is not None
+        return found.source
+
+    assert simplified("obj.count") == HEAD + "    return obj.count\n"
+    marked = simplified("obj.mark += obj.count", "policy.seen[")
+    assert "if" not in marked and "level" not in marked and "clock" not in marked and "on_evict" not in marked
+    learnt = simplified("policy.level *=", "return policy.level", "on_evict")
+    assert "on_hit" not in learnt and "obj" not in learnt.partition("def on_evict")[0]
+
+
+def test_state_that_only_itself_reads_is_cleaned_away() -> None:
+    evaluate = Needs("policy.level *=", "policy.level +=", "obj.mark", "policy.seen[hash", "obj.size")
+    found = simplify(STATEFUL, TASK, 1.0, evaluate, evaluations=1, tolerance=0.0)
+    assert found is not None and "clock" not in found.source
+    assert found.source.count("policy.level") == 4
+
+
 def test_nothing_to_leave_out_is_none() -> None:
     assert (
         simplify(HEAD + "    return obj.count\n", TASK, 1.0, Needs("obj.count"), evaluations=9, tolerance=0.0) is None
