@@ -21,20 +21,22 @@ from vulcan.generator.terms import ONE, UnitExpression, magnitude, multiplied, q
 from vulcan.generator.units import UNITLESS
 
 _Statements = tuple[ir.Statement, ...]
+_TRIES = 4
 
 
 def add_state(draft: PolicyDraft, e: ir.Expression) -> ir.Expression | None:
     """Add state by one of the recipes, and read it in the decision."""
     before, parameters = draft.state, dict(draft.parameters)
-    try:
-        reading = draft.pick(RECIPES)(draft)
-    except NotMerged:
-        reading = None
-    if reading is not None and not draft.state.exceeds(draft.words.task.state_limits):
-        return _read(draft, e, reading)
-    draft.state = before
-    draft.parameters.clear()
-    draft.parameters.update(parameters)
+    for _ in range(_TRIES):
+        try:
+            reading = draft.pick(RECIPES)(draft)
+        except NotMerged:
+            reading = None
+        if reading is not None and not draft.state.exceeds(draft.words.task.state_limits):
+            return _read(draft, e, reading)
+        draft.state = before
+        draft.parameters.clear()
+        draft.parameters.update(parameters)
     return None
 
 
