@@ -10,9 +10,9 @@ from __future__ import annotations
 import json
 import statistics
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -82,7 +82,10 @@ def main() -> None:
     parser.add_argument("--traces", nargs="+", default=list(TRACES), choices=TRACES)
     parser.add_argument("--seeds", type=int, nargs="+", default=SEEDS)
     parser.add_argument("--winners", type=Path, metavar="FILE", help="append a line of JSON for each search")
+    parser.add_argument("--read", type=Path, nargs="+", default=(), metavar="FILE", help="report these, search nothing")
     options = parser.parse_args()
+    if options.read:
+        finish(options, *report(dict(read(options.read)), options.candidates))
     traces = options.traces[: 2 if options.quick else None]
     seeds = options.seeds[: 2 if options.quick else None]
     found: dict[tuple[str, int, bool], Ended] = {}
@@ -104,20 +107,28 @@ def main() -> None:
             for state in (False, True):
                 ended = searched(evidence, replace(config, state=state), InThisProcess(evidence.everything))
                 found[trace, seed, state] = ended
-                line = {"trace": trace, "seed": seed, "state": state, **vars(ended)}
+                line = {"trace": trace, "seed": seed, "state": state, **asdict(ended)}
                 print(json.dumps({k: v for k, v in line.items() if k != "source"}), file=sys.stderr, flush=True)
                 if options.winners:
                     with options.winners.open("a", encoding="utf-8") as file:
                         file.write(json.dumps(line) + "\n")
-    table, document, goals = report(found, config.budget_candidates or 0)
-    finish(options, document, table, goals)
+    finish(options, *report(found, config.budget_candidates or 0))
+
+
+def read(paths: Iterable[Path]) -> Iterator[tuple[tuple[str, int, bool], Ended]]:
+    """Yield the searches of files that `--winners` wrote."""
+    for path in paths:
+        for text in path.read_text(encoding="utf-8").splitlines():
+            line = json.loads(text)
+            key = line.pop("trace"), line.pop("seed"), line.pop("state")
+            yield key, Ended(**line)
 
 
 def report(
     found: Mapping[tuple[str, int, bool], Ended], candidates: int
-) -> tuple[list[str], dict[str, Any], list[Goal]]:
+) -> tuple[dict[str, Any], list[str], list[Goal]]:
     traces = list(dict.fromkeys(trace for trace, _, _ in found))
-    seeds = list(dict.fromkeys(seed for _, seed, _ in found))
+    seeds = sorted({seed for _, seed, _ in found})
     head = ("trace", "without", "with", "difference", "better", "worse", "with state", "s without", "s with")
     table = [
         f"{candidates} candidates per search, medians of {len(seeds)} seeds of the winner's score on the last part", "",
@@ -142,8 +153,8 @@ def report(
         table.append("| " + " | ".join(cells) + " |")
     better, worse = sum(gain > 0 for gain in every), sum(gain < 0 for gain in every)
     table += ["", f"difference over all pairs: {interval(every)}; better in {better}, worse in {worse} of {len(every)}"]
-    document = {"/".join(map(str, key)): vars(ended) for key, ended in found.items()}
-    return table, document, [Goal("median difference that state makes", statistics.median(every), 0.0)]
+    document = {"/".join(map(str, key)): asdict(ended) for key, ended in found.items()}
+    return document, table, [Goal("median difference that state makes", statistics.median(every), 0.0)]
 
 
 if __name__ == "__main__":

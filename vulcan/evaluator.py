@@ -192,8 +192,15 @@ def rungs_of(evaluator: Evaluator, instances: Sequence[Instance]) -> tuple[Rung,
 
 
 def decisions_of(evaluator: Evaluator, policy: Policy) -> str | None:
-    """Return the digest of the policy's decisions; None from an evaluator that does not offer it."""
-    return evaluator.decisions(policy) if isinstance(evaluator, OffersDecisions) else None
+    """Return the digest of the policy's decisions; None from an evaluator that does not offer it.
+
+    What a policy learns may show only after the short probe: policies with other handlers never have the same digest.
+    """
+    if not isinstance(evaluator, OffersDecisions):
+        return None
+    digest = evaluator.decisions(policy)
+    learns = getattr(policy, "state_fingerprint", None)  # a policy in free Python has none
+    return digest if learns is None else f"{digest} {learns}"
 
 
 def load_evaluator(task: Task) -> Evaluator:
