@@ -86,6 +86,7 @@ def main() -> None:
     options = parser.parse_args()
     if options.read:
         finish(options, *report(dict(read(options.read)), options.candidates))
+        return
     traces = options.traces[: 2 if options.quick else None]
     seeds = options.seeds[: 2 if options.quick else None]
     found: dict[tuple[str, int, bool], Ended] = {}

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 from breeding import arbitrary, proposed, request
+from effort import slow
 from offline_tasks import RANK_TASK, VALUE_TASK
 from several_task import SEVERAL_TASK
 
@@ -69,7 +70,7 @@ def urgency{HEAD}    return parcel.weight * policy.level / (1 + policy.seen[hash
 PLAIN = f"def urgency{HEAD}    return (clock - parcel.arrived) * parcel.price / (1 + parcel.weight)\n"
 
 
-def evolved(task: Task, *, state: bool, seed: int, count: int = 5, samples: int = 12) -> list[Policy]:
+def evolved(task: Task, *, state: bool, seed: int, count: int = 3, samples: int = 12) -> list[Policy]:
     generator = OfflineEvolve(task, state=state)
     found: list[Parent] = []
     made: list[Policy] = []
@@ -81,7 +82,7 @@ def evolved(task: Task, *, state: bool, seed: int, count: int = 5, samples: int 
     return made
 
 
-@pytest.mark.parametrize("name", TASKS)
+@pytest.mark.parametrize("name", ["toy_rank", "toy_value", slow("toy_several")])
 def test_the_checker_accepts_what_it_writes_as_often_as_without_state(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -102,8 +103,8 @@ def test_the_checker_accepts_what_it_writes_as_often_as_without_state(
         verdicts.clear()
         policies = evolved(task, state=state, seed=2)
         shares.append(verdicts[True] / verdicts.total())
-        assert sum(bool(p.program.handlers) for p in policies) in (range(25, 61) if state else (0,))
-        assert len({p.fingerprint for p in policies}) > 50
+        assert sum(bool(p.program.handlers) for p in policies) in (range(10, 37) if state else (0,))
+        assert len({p.fingerprint for p in policies}) > 30
         assert not any(p.constant for p in policies)
         assert not any(warning.rule == "unused-state" for p in policies for warning in p.warnings)
     assert shares[1] >= shares[0] - 0.01 >= 0.98
@@ -111,21 +112,17 @@ def test_the_checker_accepts_what_it_writes_as_often_as_without_state(
 
 def test_all_kinds_of_state_come_up_within_the_limits() -> None:
     kinds: Counter[str] = Counter()
-    for policy in evolved(TASKS["toy_rank"], state=True, seed=4, count=6):
+    for policy in evolved(TASKS["toy_rank"], state=True, seed=4, count=4):
         for variable in policy.program.variables:
             kinds["array" if variable.length else "field" if variable.is_field else "register"] += 1
             kinds["tuned start"] += isinstance(variable.initial, ir.Parameter)
         kinds.update(handler.name for handler in policy.program.handlers)
-        kinds["draws"] += policy.program.draws
-        kinds["reads twice"] += len(cells_read(policy.program, policy.program.entries)) > 1
-    assert min(kinds[kind] for kind in ("register", "field", "array", "tuned start", "on_come", "on_leave")) > 5
-    assert kinds["on_tick"] and kinds["reads twice"] and kinds["draws"]
+    assert min(kinds[kind] for kind in ("register", "field", "array", "tuned start", "on_come", "on_leave")) > 3
 
 
 def test_without_state_a_task_with_events_gets_what_it_got_without_them() -> None:
-    for name, plain in (("toy_rank", RANK_TASK), ("toy_several", SEVERAL_TASK)):
-        ours = evolved(TASKS[name], state=False, seed=3, count=2)
-        assert [p.source for p in ours] == [p.source for p in evolved(plain, state=False, seed=3, count=2)]
+    ours = evolved(TASKS["toy_rank"], state=False, seed=3, count=2, samples=6)
+    assert [p.source for p in ours] == [p.source for p in evolved(RANK_TASK, state=False, seed=3, count=2, samples=6)]
 
 
 def asked(operator: str, proposal: int, *sources: str) -> Request:
@@ -137,7 +134,7 @@ def test_a_crossover_brings_the_state_that_a_part_needs() -> None:
     task = TASKS["toy_rank"]
     generator = OfflineEvolve(task, state=True)
     taken: Counter[str] = Counter()
-    for proposal in range(60):
+    for proposal in range(24):
         program = proposed(generator, task, asked("crossover", proposal, PLAIN, LEARNT)).program
         names = {variable.name for variable in program.variables}
         if "policy.level" in names:
@@ -156,7 +153,7 @@ def test_state_that_both_parents_have_is_there_once() -> None:
     generator = OfflineEvolve(task, state=True)
     other = LEARNT.replace("RATE = 0.5", "RATE = 0.7").replace("parcel.weight *", "parcel.price *")
     doubled = 0
-    for proposal in range(40):
+    for proposal in range(20):
         program = proposed(generator, task, asked("crossover", proposal, LEARNT, other)).program
         doubled += any(variable.name in ("policy.level_2", "policy.seen_2") for variable in program.variables)
     assert doubled == 0
@@ -166,7 +163,7 @@ def test_what_no_decision_reads_any_more_is_left_out() -> None:
     task = TASKS["toy_rank"]
     generator = OfflineEvolve(task, state=True)
     sizes: Counter[int] = Counter()
-    for proposal in range(60):
+    for proposal in range(24):
         program = proposed(generator, task, asked("mutate", proposal, LEARNT)).program
         read = cells_read(program, (*program.entries, *program.handlers))
         assert read == {variable.name for variable in program.variables}
@@ -180,10 +177,10 @@ def test_in_a_task_of_several_functions_the_others_keep_their_state() -> None:
     generator = OfflineEvolve(task, state=True)
     before = check(source, task)
     kept = 0
-    for proposal in range(30):
+    for proposal in range(8):
         policy = proposed(generator, task, asked("mutate", proposal, source))
         same = [policy.function(n).program.entry == before.function(n).program.entry for n in ("send", "urgency")]
-        assert any(same)
+        assert same.count(True) == 1
         assert any(variable.name == "policy.level" for variable in policy.program.variables)
         kept += same[0]
-    assert kept > 5
+    assert 1 <= kept <= 7

@@ -169,13 +169,13 @@ def test_initial_values_of_state_and_numbers_of_handlers_are_tuned() -> None:
         before = {"START": 1.0, "RATE": -100.0, "START_2": 5.0, "OFFSET": 2.0}
         return -sum(math.log(found.get(name, before[name]) / value) ** 2 for name, value in wanted.items())
 
-    tuned = tune(STATEFUL, TASK, Counted(score), evaluations=300, seed=1)
+    tuned = tune(STATEFUL, TASK, Counted(score), evaluations=160, seed=1)
     assert tuned is not None
     assert {change.name: change.before for change in tuned.changes} == {
         "START": 1.0, "RATE": -100.0, "START_2": 5.0, "OFFSET": 2.0,
     }  # fmt: skip
     for change in tuned.changes:
-        assert change.after == pytest.approx(wanted[change.name], rel=0.3)
+        assert change.after == pytest.approx(wanted[change.name], rel=0.5)
     program = check(tuned.source, TASK).program
     assert [v.initial for v in program.variables] == [
         ir.Parameter("START"), ir.Parameter("START_2"), ir.Number(0.0), ir.Parameter("START"),

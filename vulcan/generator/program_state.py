@@ -65,7 +65,7 @@ class ProgramState:
         whole = ir.Module((), (*self.helpers, *self.handlers, nothing), "", 1, len(self.handlers), self.variables)
         sliced = state_slice(whole, roots)
         handlers = (replace(f, body=_without_idle_draws(f.body)) for f in sliced.handlers)
-        kept = tuple(f for f in handlers if f.body)
+        kept = tuple(f for f in handlers if ir.stored_names(f.body))
         return ProgramState(sliced.variables, kept, _called(self.helpers, kept))
 
     def put_into(self, program: ir.Module, parameters: Mapping[str, float], events: Sequence[str]) -> ir.Module:

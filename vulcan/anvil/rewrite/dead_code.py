@@ -140,4 +140,5 @@ def state_slice(program: ir.Module, roots: Iterable[str]) -> ir.Module:
 
 
 def _does_nothing(body: _Statements) -> bool:
-    return not body or (len(body) == 1 and isinstance(body[0], ir.Return))
+    """Check whether a handler neither writes anything nor draws a random number."""
+    return not ir.stored_names(body) and not any(isinstance(e, ir.Draw) for e in ir.expressions(body))
