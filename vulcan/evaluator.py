@@ -19,6 +19,10 @@ Features of a group that is observed on an occasion (`Global.observed`, such as 
 events. When the occasion occurs, and its features are set, the evaluator calls `native.occasions["round_trip"]` as it
 calls `update` (the address is 0 where the policy uses no statistic of them), or
 `reference.observe_occasion("round_trip", features)`.
+
+Where the task declares events (`Task.events`), the evaluator reports each to the policies that handle it: it calls
+`native.events["on_hit"]`, if there is one, as it calls `update`, or `reference.handle("on_hit", features, key)`. When
+nothing is remembered of an entity any more, `native.release` or `reference.release(key)` drops its fields.
 """
 
 from __future__ import annotations
