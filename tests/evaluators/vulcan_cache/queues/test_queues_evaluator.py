@@ -12,7 +12,7 @@ import pytest
 
 from vulcan.anvil import check
 from vulcan.errors import UserError
-from vulcan.evaluator import load_evaluator, rungs_of
+from vulcan.evaluator import decisions_of, load_evaluator, rungs_of
 from vulcan.registry import find_task
 from vulcan.scoring import Job, LocalExecutor, Setup
 from vulcan.searches.config import complete_settings
@@ -102,7 +102,7 @@ def test_it_runs_in_the_jail():
             outcome = executor.submit(Job(number, source, (only,), 60.0, probe=True)).result()
             assert outcome.status == "scored", outcome.message
             assert dict(outcome.metrics) == {only.name: evaluator.evaluate(check(source, TASK), only)}
-            assert outcome.signature == evaluator.decisions(check(source, TASK))
+            assert outcome.signature == decisions_of(evaluator, check(source, TASK))
 
 
 def test_another_mechanism_is_refused():
