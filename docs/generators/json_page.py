@@ -80,6 +80,7 @@ SECTIONS: tuple[tuple[str, str, tuple[type, ...]], ...] = (
     ("`vulcan library select`", "", (policy.SelectDocument,)),
     ("`vulcan library export`", "", (policy.SelectorDocument,)),
     ("`vulcan doctor`", "", (host.DoctorDocument,)),
+    ("`vulcan cache`", "", (host.CacheDocument,)),
     (
         "`vulcan mcp`",
         _TOOLS,
