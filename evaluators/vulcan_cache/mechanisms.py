@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vulcan.anvil import Policy
+from vulcan.anvil import Policy, ir
 from vulcan.anvil.feature_layout import Layout
 from vulcan_cache import layout, queue_layout
 
@@ -22,7 +22,7 @@ FAST_COMPILE = 500_000
 """Requests below which optimised compilation costs more than it saves (docs/performance/details.md)."""
 
 RANKING_EVENTS = ("on_hit", "on_ghost_hit", "on_miss", "on_refuse", "on_evict", "on_insert")
-QUEUE_EVENTS = (*RANKING_EVENTS, "on_move", "on_forget")
+QUEUE_EVENTS = (*RANKING_EVENTS, "on_move", "on_forget", "on_room")
 """Events of the mechanisms, in the order in which kernels take their handlers."""
 
 _GOLDEN = 0x9E3779B97F4A7C15
@@ -111,15 +111,27 @@ def _queued(kernel: Kernel, run: MechanismRun) -> tuple[int, int, int, int]:
         (*decisions, *common[0], *_handlers(native, QUEUE_EVENTS)),
         *common[1:],
         _shares_are_fixed(run.policy),
+        _reads(run.policy, "tails.id_"),
+        _reads(run.policy, "tails.size_", "tails.last_access_"),
         np.zeros(queue_layout.QUEUES + 1),
-        np.zeros(2 * (run.object_count + queue_layout.GHOST + 1), np.uint32),
+        np.zeros(2 * (run.object_count + queue_layout.GHOST + queue_layout.GHOST_LISTS), np.uint32),
+        np.zeros(run.object_count if "on_room" in native.events else 0, np.uint8),
     )
+
+
+def _reads(policy: Policy, *prefixes: str) -> bool:
+    """Whether the policy reads a feature whose name begins with any of these, or a statistic of one."""
+    plan = policy.plan
+    return any(name.startswith(prefixes) for name in (*plan.features, *(s.feature for s in plan.statistics)))
 
 
 def _shares_are_fixed(policy: Policy) -> bool:
     """Whether `share` reads nothing that changes while a trace runs, so that it need not be asked again and again."""
-    plan = policy.function("share").plan
-    return set(plan.features) <= {"queue", "cache.capacity"} and not plan.statistics and not plan.variables
+    share = policy.program.alone("share")
+    read = [e for function in share.functions for e in ir.expressions(function.body)]
+    changing = (ir.Statistic, ir.Occurrences, ir.Cell, ir.Element)
+    features = {e.feature for e in read if isinstance(e, ir.Read)}
+    return features <= {"queue", "cache.capacity"} and not any(isinstance(e, changing) for e in read)
 
 
 def _handlers(native: Native, events: tuple[str, ...]) -> tuple[int, ...]:

@@ -50,6 +50,7 @@ class CardExporter:
     format: str = "json"
     summary: str = "the evidence card"
     takes_programs: bool = True
+    takes_state: bool = True
 
     def export(self, policy: AnyPolicy, provenance: Provenance) -> dict[str, str]:
         """See `vulcan.export.formats.Exporter`: one file, named after the task."""
