@@ -38,7 +38,7 @@ def on_ack(state, window, flow):
     if policy.window == 0 or flow.in_slow_start:
         policy.window = state.cwnd_packets
         policy.round_window = state.cwnd_packets
-    elif policy.in_slow_start == 2:  # the mechanism's, which is over
+    elif policy.in_slow_start == 2 and state.cause == 0:  # the mechanism's, which is over
         policy.window = state.cwnd_packets
         policy.round_window = state.cwnd_packets
         policy.in_slow_start = 0
@@ -105,6 +105,11 @@ def on_ack(state, window, flow):
 
 
 def on_loss(state, window, flow):
+    if policy.in_slow_start == 2:
+        policy.window = max(state.cwnd_packets / 2, 2)
+        policy.round_window = policy.window
+        policy.in_slow_start = 0
+        policy.empty_at = state.now_us + ROUNDS_TO_DRAIN * state.smoothed_rtt_us
     if policy.competitive > 0:
         policy.competitive = max(policy.competitive / 2, 1 / DELTA)
 

@@ -5,7 +5,6 @@ where the latter differs, for it defines something else, the difference is bound
 their native kernels only. The README of the task has the same, as tables.
 """
 
-
 import pytest
 from baseline_oracle import oracle_counts
 from baseline_traces import Columns, real_trace
