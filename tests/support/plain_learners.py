@@ -290,8 +290,9 @@ class LrbLike(PlainLearner):
         self.weights = self.weights + rate * error / (features @ features) * features
 
     def hit(self, key: int, gap: int) -> None:
-        waited = gap * self.random()
-        self.learn(self.features(key, waited, self.counts[key] - 1, self.sizes[key]), gap - waited)
+        waited = gap * self.random() ** 0.5
+        rate = 0.02 * min(gap / max(self.between * len(self.order), 1), 1)
+        self.learn(self.features(key, waited, self.counts[key] - 1, self.sizes[key]), gap - waited, rate)
         self.gaps[key] = gap
         self.moment[key] = self.now
 
@@ -309,7 +310,7 @@ class LrbLike(PlainLearner):
         self.between += (self.now - self.evicted_at - self.between) / 1000
         self.evicted_at = self.now
         features = self.features(key, self.now - self.last[key], self.counts[key], self.sizes[key])
-        self.learn(features, 2 * self.between * len(self.order), 0.02 * (1 - self.returning))
+        self.learn(features, 8 * self.between * len(self.order), 0.02 * (1 - self.returning))
 
     def insert(self, key: int) -> None:
         self.moment[key] = self.now

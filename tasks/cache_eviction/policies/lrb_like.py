@@ -4,10 +4,11 @@ LRB trains boosted trees on 32 gaps between requests and ten decayed counts of a
 regression of the logarithm of the time to the next request, by normalised least mean squares, on the logarithms of idle
 time, last gap, count and size. For the mechanism `sample`, which shows true idle times. It learns
 
-- from each hit, at a random moment since the request before, as LRB samples its training data,
+- from each hit, at a random moment since the request before, late ones being likelier; weighted by the time between the
+  two, as in LRB, which samples objects at random times,
 - from each ghost that comes back, at the moment of its eviction,
-- from each eviction, that the object comes back after twice the ghost list's memory (LRB: beyond the memory window),
-  weighted by the share of evicted objects that do not come back sooner.
+- from each eviction, that the object comes back after HORIZON times the ghost list's memory (LRB: beyond the memory
+  window), weighted by the share of evicted objects that do not come back sooner.
 
 Ranked by time and size together, as the baseline `belady-size-sampled` is, for the ratio of requests missed; with
 SIZE_WEIGHT 0 it is LRB's goal, the ratio of bytes missed.
@@ -17,6 +18,7 @@ import math
 
 LEARNING_RATE = 0.02
 SIZE_WEIGHT = 1.0
+HORIZON = 8.0
 SLOWNESS = 0.001  # of the averages
 
 
@@ -55,13 +57,14 @@ def step(rate, time, idle, gap, no_gap, count, size):
 
 def on_hit(now, obj, cache, ghost):
     elapsed = now - obj.requested
-    waited = elapsed * random()
+    waited = elapsed * math.sqrt(random())
     idle = log(1 + waited)
     gap = log(1 + obj.gap)
     no_gap = obj.gap == 0
     count = log(obj.count - 1)
     size = log(obj.size)
-    change = step(LEARNING_RATE, elapsed - waited, idle, gap, no_gap, count, size)
+    rate = LEARNING_RATE * min(elapsed / max(policy.between * cache.objects, 1), 1)
+    change = step(rate, elapsed - waited, idle, gap, no_gap, count, size)
     policy.base += change
     policy.idle += change * idle
     policy.gap += change * gap
@@ -100,7 +103,7 @@ def on_evict(now, obj, cache, ghost):
     count = log(obj.count)
     size = log(obj.size)
     rate = LEARNING_RATE * max(1 - policy.returning, 0)
-    change = step(rate, 2 * policy.between * cache.objects, idle, gap, no_gap, count, size)
+    change = step(rate, HORIZON * policy.between * cache.objects, idle, gap, no_gap, count, size)
     policy.base += change
     policy.idle += change * idle
     policy.gap += change * gap
