@@ -22,7 +22,7 @@ TASK = find_task("cache_queues")
 POLICIES = {name: check(source, TASK) for name, source in TASK.seed_policies().items()}
 SEEDS = tuple(replace(TASK, events=()).seed_policies())
 NATIVE = {"fifo": "fifo", "clock": "clock", "sieve": "sieve", "two_q": "2q", "slru": "slru", "s3_fifo": "s3-fifo"}
-ADAPTIVE = {"arc": ("arc", 0.0), "lirs": ("lirs", 0.0005), "w_tinylfu": ("w-tinylfu", 0.02)}
+ADAPTIVE = {"arc": ("arc", 0.0), "lirs": ("lirs", 0.0005), "w_tinylfu": ("w-tinylfu", 0.03)}
 """Policies with state: the native kernel, and how far their miss ratios may be apart."""
 
 SYNTHETIC = (
