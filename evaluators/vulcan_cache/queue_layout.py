@@ -17,7 +17,7 @@ NOW, USED, CAPACITY, OBJECTS, EVICTIONS, ASKED, LISTED = range(7)
 USED_IN = LISTED
 OBJECTS_IN = USED_IN + QUEUES
 SOURCE = OBJECTS_IN + QUEUES + 1  # the queue that an object has left
-# TAIL_ID, TAIL_SIZE, TAIL_ACCESS and GHOSTS_IN, plus the number of a queue or ghost list, are what handlers are shown of it.
+# TAIL_ID, TAIL_SIZE, TAIL_ACCESS and GHOSTS_IN, plus the number of a queue or ghost list, are what handlers see of it.
 TAIL_ID = SOURCE
 TAIL_SIZE = TAIL_ID + QUEUES
 TAIL_ACCESS = TAIL_SIZE + QUEUES

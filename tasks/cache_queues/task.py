@@ -262,7 +262,7 @@ TASK = Task(
             (*HERE, GHOST, TAILS, GHOSTS, ROOM),
             "`obj` was missed and is to be let in; it looks as in `on_miss`. Called before `tail` is asked about the "
             "object at the tail of the queue that has to shrink, and again after it has moved or left, until there is "
-            "room for `obj` and `room.queue` is left at 0.",
+            "room for `obj` and `room.queue` is left at 0; then `insert` is called once more.",
             controls=(ROOM,),
         ),
         event("on_forget", HERE, "`obj` is about to leave the ghost list for good, pushed out by others."),

@@ -72,8 +72,8 @@ class CProgram(ABC):
     number_type: str
     scan: str
     show: str
-    entity_is_told: bool
-    """Whether the functions take the entity, where there is one."""
+    observes_entities: bool
+    """Whether statistics of the entity are kept, where there is one."""
 
     def __init__(self, number: int, policy: Policy) -> None:
         self.number = number
@@ -82,10 +82,12 @@ class CProgram(ABC):
         self.expected: list[tuple[str, float, bool]] = []
         """The function of each score that the script asks for, what it should be, and whether it has to be."""
         interface = self.interface = interface_of(policy.task, policy.program)
-        self.has_entity = interface.entity is not None
         main = policy.task.signature.function
         self.functions = {f.function: "" if f.function == main else f"_{f.function}" for f in policy.task.functions}
         self.own_state = self.state()
+        self.has_fields = bool(self.own_state.fields)
+        self.observes = self.observes_entities and interface.entity is not None
+        self.has_entity = self.observes or self.has_fields
         self.handlers = {h.name: policy.task.event(h.name) for h in policy.program.handlers}
         self.events = ["observe", "enter", "leave", "release", *occasions(interface), *self.handlers]
         self.names = names_of(interface)
@@ -140,9 +142,10 @@ class CProgram(ABC):
 
     def _driver(self) -> str:
         one = "&entities[key], " if self.has_entity else ""
-        left = "policy_leave(&state, &entities[key])" if self.has_entity else "(void)key"
-        entered = f"policy_{'enter' if self.has_entity else 'observe'}(&state, {one}&features)"
-        calls = [f"policy_observe(&state, {one}&features)", entered, left]
+        observed = "&entities[key], " if self.observes else ""
+        left = "policy_leave(&state, &entities[key])" if self.observes else "(void)key"
+        entered = f"policy_{'enter' if self.observes else 'observe'}(&state, {observed}&features)"
+        calls = [f"policy_observe(&state, {observed}&features)", entered, left]
         calls.append("policy_entity_init(&entities[key])" if self.has_fields else "(void)key")
         calls += [f"policy_observe_{occasion}(&state, &features)" for occasion in occasions(self.interface)]
         calls += [self._handler(name) for name in self.handlers]
@@ -172,12 +175,8 @@ static void run_{self.number}(int event, int key, const {self.number_type} *valu
 }}
 """
 
-    @property
-    def has_fields(self) -> bool:
-        return self.has_entity and bool(self.own_state.fields)
-
     def _handler(self, name: str) -> str:
-        entity = "&entities[key], " if self.own_state.shows_entity(name) and self.entity_is_told else ""
+        entity = "&entities[key], " if self.own_state.shows_entity(name) and self.has_entity else ""
         controls = [f"{c.name}.{f.name}" for c in self.handlers[name].controls for f in c.features]
         if not controls:
             return f"policy_{name}(&state, {entity}&features)"
@@ -200,7 +199,7 @@ static void run_{self.number}(int event, int key, const {self.number_type} *valu
 
 class DoubleProgram(CProgram):
     name, number_type, scan, show = "C in doubles", "double", "%lf", "%a"
-    entity_is_told = True
+    observes_entities = True
 
     def state(self) -> OwnState:
         return OwnState(self.policy, "double", "uint64_t")
@@ -219,7 +218,7 @@ class IntegerProgram(CProgram):
     """Raises UserError where the policy has no form in integers."""
 
     name, number_type, scan, show = "C in integers", "long long", "%lld", "%lld"
-    entity_is_told = False
+    observes_entities = False
 
     def state(self) -> OwnState:
         return OwnState(self.policy, "policy_fixed", "policy_word")
@@ -227,7 +226,11 @@ class IntegerProgram(CProgram):
     def text(self) -> str:
         kinds = NumberFormats(self.policy.program, self.interface)
         plan = self.policy.plan
-        used = {*plan.features, *(s.feature for s in plan.statistics)}
+        used = {
+            *plan.features,
+            *(s.feature for s in plan.statistics),
+            *(f"{q.history}.{q.query}" for q in plan.queries),
+        }
         self.names = [name for name in self.names if name in used]
         self.scales = {name: kinds.feature(name).scale for name in self.names}
         return fixed_header(self.policy, provenance(self.policy.task.name))

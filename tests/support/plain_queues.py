@@ -121,10 +121,10 @@ class PlainQueues:
         if to < 1:
             self.refuse(key, obj, ghost, 1 if to == 0 else 0)
             return False
-        looked = self.make_room(key, obj, ghost)
-        if looked is None:
+        asks_again = self.make_room(key, obj, ghost)
+        if asks_again is None:
             return False
-        if looked:
+        if asks_again:
             to = max(1, self.whole("insert", -1, self.features(key, obj, ghost), key))
         obj.queue = to
         self.residents[key] = obj
@@ -166,9 +166,9 @@ class PlainQueues:
                 filled.add(moved)
 
     def make_room(self, key: int, obj: Resident, ghost: tuple[int, int, int] | None) -> bool | None:
-        """Whether any object at a tail was looked at; None where the new one is not let in after all."""
+        """Whether `insert` is asked again; None where the new object is not let in after all."""
         handles = any(handler.name == "on_room" for handler in self.run._program.handlers)
-        shrinking, looked, limits = 0, False, {0: 0.0}
+        shrinking, asks_again, limits = 0, handles, {0: 0.0}
         while handles or self.used + obj.size * self.weight > self.capacity:
             room = self.run.handle("on_room", self.features(key, obj, ghost), key)
             chosen = math.floor(min(max(room.get("room.queue", 0), -1), 6) + 0.5)
@@ -188,10 +188,10 @@ class PlainQueues:
                 limits = {number: self.share(number) for number in (0, *NUMBERS)}
                 overfull = [number for number in NUMBERS if self.used_in(number) > limits[number]]
                 shrinking = max(overfull) if overfull else min(n for n in NUMBERS if self.queues[n])
-            looked = True
+            asks_again = True
             if not self.look_at_tail(shrinking, limits[0], number):
                 shrinking = 0
-        return looked
+        return asks_again
 
     def look_at_tail(self, shrinking: int, remembered: float, number: int = 1) -> int:
         """Where its oldest object moves to, 0 where it leaves."""

@@ -328,7 +328,7 @@ def queues(
                 missed_bytes += sizes[r]
                 bypassed += needed == 0.0
         shrinking = U(0)
-        has_shrunk = False
+        asks_again = asks  # where the object goes: `on_room` may have changed the state, or the queues have changed
         number = np.int64(_FIRST_LIST)
         while asks or filled != U(0) or globals_[USED] + needed > room:
             if asks:
@@ -373,7 +373,7 @@ def queues(
                         break
                 else:
                     shrinking = _to_shrink(globals_, shares)
-            has_shrunk = True
+            asks_again = True
             victim = U(links[_sentinel(count, shrinking) << U(1)])
             place = victim << U(3)
             fetch_object(records, statistics, width, U(links[victim << U(1)]))
@@ -408,7 +408,7 @@ def queues(
                     )  # fmt: skip
                 shrinking = U(0)
         if needed > 0.0:
-            if has_shrunk:
+            if asks_again:
                 to = max(_answer(insert, globals_, records, statistics, width, key, -1.0), np.int64(1))
             globals_[USED] += needed
             globals_[OBJECTS] += weight

@@ -438,11 +438,9 @@ class Cache(_CacheMapping):
                 self._ghost.remember(obj.id, obj.size, known + 1.0, self._share(0))
             self._ghost.keep(obj)  # with state
             return False
-        looked = self._make_room(obj, known)  # with state
-        if looked is None:  # with state
+        if not self._make_room(obj, known):  # with state
             return False
-        if looked:  # with state
-            to = max(self._queue_for(obj), 1)
+        to = max(self._queue_for(obj), 1)  # with state
         if self._state.used + size > self._capacity:  # without state
             while self._state.used + size > self._capacity:
                 self._evict()
@@ -469,9 +467,9 @@ class Cache(_CacheMapping):
         return self._tails, self._source, self._ghost, self._room
 
     def _make_room(self, obj, known):  # with state
-        """Whether the policy was asked about objects at tails; None where the new one is not let in after all."""
+        """Have others leave or move until there is room: whether the object is still let in."""
         ghost = self._ghost
-        shrinking, looked, remembered = 0, False, 0.0
+        is_let_in, shrinking, remembered = True, 0, 0.0
         while True:
             chosen, ghost.number = self._asked_for_room(obj)
             if chosen == _REFUSE:
@@ -480,7 +478,7 @@ class Cache(_CacheMapping):
                 if ghost.number != _NO_LIST:
                     ghost.remember(obj.id, obj.size, known + 1.0, self._share(0))
                 ghost.keep(obj)
-                looked = None
+                is_let_in = False
                 break
             if chosen > _NUMBERS[-1] and ghost.used(chosen - _NUMBERS[-1]) > 0.0:
                 ghost.forget_oldest(chosen - _NUMBERS[-1])
@@ -493,11 +491,10 @@ class Cache(_CacheMapping):
                 overfull = [number for number in _NUMBERS if self._queues.used(number) > self._share(number)]
                 shrinking = max(overfull) if overfull else min(n for n in _NUMBERS if self._queues.objects(n))
                 remembered = self._share(0)
-            looked = True
             if not isinstance(self._look_at_tail(shrinking, remembered), int):
                 shrinking = 0
         ghost.number = _FIRST_LIST
-        return looked
+        return is_let_in
 
     def _asked_for_room(self, obj):  # with state
         """The queue or ghost list that the policy chooses, and the ghost list for what leaves."""

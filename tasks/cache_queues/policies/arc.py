@@ -2,7 +2,8 @@
 
 Queue 1 is T1, the objects requested once, and queue 2 is T2, in the order of requests; B1 and B2 are the ghost lists.
 As in the native kernel `arc`, bytes stand in place of pages: T1 and B1 stay within the capacity, and all four lists
-within twice the capacity.
+within twice the capacity. For objects of one size the decisions are the kernel's; else B2 may hold no more than the
+capacity here, and a little more there while large objects leave gaps in the cache.
 """
 
 

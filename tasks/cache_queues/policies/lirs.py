@@ -1,14 +1,16 @@
-"""LIRS (SIGMETRICS 2002): objects of low inter-reference recency (LIR) fill 99 % of the cache, others (HIR) pass through.
+"""LIRS (SIGMETRICS 2002): objects of low inter-reference recency (LIR) fill 99 % of the cache, others pass through.
 
-Queue 1 is Q, the resident HIR objects, and queue 2 holds the LIR objects by their latest requests; the ghost list has
-the HIR objects that left. Stack S needs no queue: pruned, it ends with the LIR object at the tail of queue 2, so an
-object is in S if it was last requested after that one. A HIR object that is requested while in S becomes LIR, and LIR
-objects from the tail become HIR until the LIR set fits.
+Queue 1 is Q, the resident objects of high recency (HIR), and queue 2 holds the LIR objects by their latest requests;
+the ghost list has the HIR objects that left. Stack S needs no queue: pruned, it ends with the LIR object at the tail of
+queue 2, so an object is in S if it was last requested after that one. A HIR object that is requested while in S becomes
+LIR, and LIR objects from the tail become HIR until the LIR set fits.
 
 As in the native kernel `lirs`, a missed object for which the LIR set has room becomes LIR, and one that is larger than
 the whole set never does. The kernel forgets objects that left when S exceeds twice the capacity; here the ghost list
 holds at most the capacity, and among these bytes are objects that have left S since.
 """
+
+import math
 
 HIR = 0.01
 

@@ -5,10 +5,15 @@ leaves the window is a candidate for the main part: it evicts main's next victim
 else it leaves the cache. Frequencies are those of a count-min sketch of three rows with 4-bit counters, behind a
 doorkeeper. They are halved, and the doorkeeper is emptied, after every ten requests per object that the cache has held.
 
-Nothing is walked for that: a request counts `unit`, which doubles in place of halving the counters, and the doorkeeper
-has the number of the period in which an object was seen. When `unit` has grown too large it starts again with the
-opposite sign, and counters of the other sign are 0.
+Ageing takes no time: a request counts `unit`, which doubles in place of halving the counters, and the doorkeeper has
+the number of the period in which an object was seen. When `unit` has grown too large it starts again with the opposite
+sign, and counters of the other sign are 0.
+
+The native kernel `w-tinylfu` counts each object exactly and has no doorkeeper. With `DOORKEEPER = 0` this policy
+decides as it does, as long as the sketch tells the objects apart.
 """
+
+import math
 
 WINDOW = 0.01
 PROTECTED = 0.8
@@ -16,7 +21,7 @@ MAX_COUNTED = 15
 REQUESTS_PER_OBJECT = 10
 MAX_UNIT = 1e300
 DOORKEEPER = 1
-ROW = 16384
+ROW = 16384  # each row takes other bits of one hash
 STEP = 2048
 
 
@@ -44,12 +49,11 @@ def protected(capacity):
 
 def frequency(key):
     h = hash(key, 1)
-    least = (
-        min(policy.one[h], policy.two[h / ROW], policy.three[h / ROW / ROW])
-        if policy.unit > 0
-        else max(policy.one[h], policy.two[h / ROW], policy.three[h / ROW / ROW])
-    )
-    return math.floor(max(0, least * policy.per)) + (DOORKEEPER and policy.door[h / ROW / ROW / STEP] == policy.period)
+    one = policy.one[h] * policy.per
+    two = policy.two[h / ROW] * policy.per
+    three = policy.three[h / ROW / ROW] * policy.per
+    is_known = DOORKEEPER and policy.door[h / ROW / ROW / STEP] == policy.period
+    return math.floor(max(0, min(one, two, three))) + is_known
 
 
 def on_hit(now, obj, cache, queues, ghost, tails):

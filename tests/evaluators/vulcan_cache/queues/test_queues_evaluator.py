@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
@@ -37,6 +38,12 @@ def test_the_functions_of_the_task_are_those_of_the_mechanism():
         mechanism = MECHANISMS[name]
         declared = {signature.function for signature in task.functions}
         assert set(mechanism.functions) <= declared <= {*mechanism.functions, *mechanism.others}
+
+
+def test_policies_with_state_are_shipped_last_and_not_for_searches_without_state():
+    stateless = ["clock", "fifo", "s3_fifo", "sieve", "slru", "two_q"]
+    assert list(SEEDS) == [*stateless, "arc", "lirs", "w_tinylfu"]
+    assert list(replace(TASK, events=()).seed_policies()) == stateless
 
 
 def test_it_is_evaluated_as_it_is_simulated():
