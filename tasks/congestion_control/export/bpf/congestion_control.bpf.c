@@ -213,12 +213,18 @@ static __always_inline int round_is_over(const struct tcp_sock *tp, struct flow 
 }
 
 #ifdef POLICY_EVENTS
-/* Show a handler how long the policy's timer has to go. */
-static __always_inline void before_handler(struct flow *flow, u64 now)
+/* Show how long the policy's timer has to go, and whether slow start is the mechanism's. */
+static __always_inline void show_flow(struct flow *flow, u32 cause, u64 now)
 {
 	u64 due __attribute__((unused)) = flow->timer_due;
 
 	policy_set_flow_timer_us(&flow->features, due == NO_TIMER || due < now ? 0 : due - now, 0);
+	policy_set_flow_in_slow_start(&flow->features, cause == ACKNOWLEDGEMENT && flow->slow_start, 0);
+}
+
+static __always_inline void before_handler(struct flow *flow, u32 cause, u64 now)
+{
+	show_flow(flow, cause, now);
 	flow->controls.flow.timer_after_us = POLICY_UNSET;
 }
 
@@ -233,7 +239,7 @@ static __always_inline void after_handler(struct flow *flow, u64 now)
 
 #define HANDLE(event)                                                                     \
 	do {                                                                              \
-		before_handler(flow, now);                                                \
+		before_handler(flow, cause, now);                                          \
 		policy_##event(&flow->remembered, &flow->features, &flow->controls);      \
 		after_handler(flow, now);                                                 \
 	} while (0)
@@ -242,7 +248,6 @@ static __always_inline void after_handler(struct flow *flow, u64 now)
  * is called at the first event that happens then or later. */
 static __always_inline void handle_events(struct flow *flow, u32 cause, int over, u64 now)
 {
-	policy_set_flow_in_slow_start(&flow->features, cause == ACKNOWLEDGEMENT && flow->slow_start, 0);
 	if (flow->timer_due <= now) {
 		flow->timer_due = NO_TIMER;
 #ifdef POLICY_HANDLES_on_timer
@@ -318,6 +323,9 @@ static __always_inline void ask(struct sock *sk, struct tcp_sock *tp, struct flo
 	policy_set_state_acked_since_change_packets(shown, flow->delivered - flow->changed, 0);
 	policy_set_state_round_trip_acked_packets(shown, flow->delivered - flow->round_delivered, 0);
 	policy_set_state_round_trips(shown, flow->rounds, 0);
+#ifdef POLICY_EVENTS
+	show_flow(flow, cause, now);
+#endif /* POLICY_EVENTS */
 #ifdef POLICY_OBSERVES_round_trip
 	if (over)
 		policy_observe_round_trip(&flow->remembered, shown);
