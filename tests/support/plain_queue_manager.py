@@ -45,7 +45,7 @@ class PlainQueueManager:
     def install(self, settings: NDArray[np.int64], rate_bps: float, limit: int) -> NDArray[np.float64]:
         """Stand in for `QueueManager.install`."""
         self.state = self.initial.install(settings, rate_bps, limit)
-        self.shown["queue.limit_packets"] = self.state[q.LIMIT]
+        self.shown |= {"queue.limit_packets": self.state[q.LIMIT], "queue.packet_bytes": self.state[q.PACKET]}
         settings[m.MANAGER] = ctypes.cast(self.called, ctypes.c_void_p).value
         settings[m.MANAGER_DROP] = 1
         return self.state

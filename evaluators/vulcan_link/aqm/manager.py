@@ -63,6 +63,7 @@ class QueueManager:
             for event, slot in _HANDLERS.items():
                 settings[slot] = native.events.get(event, 0)
             settings[m.MANAGER_DEPARTURE] = native.occasions.get("departure", 0)
+            state[q.PACKET] = PACKET_BYTES  # a timer may come before the first packet
             state[q.TIMER] = 0.0 if settings[m.MANAGER_TIMER] else math.inf
         state[q.LIMIT] = min(limit_packets, MAX_SHOWN)
         state[q.RANDOM] = generator_state(self.seed, _STREAM)
