@@ -66,7 +66,8 @@ __all__ = [
     "event",
 ]
 
-_DECLARES_STATE = re.compile(r"^class \w+:", re.MULTILINE)
+_KEEPS_STATE = re.compile(r"^(class|def on_)", re.MULTILINE)
+"""Source that declares state or handles an event; no other policy has a class."""
 
 Metrics = Mapping[str, float]
 """Metrics of one evaluation of one instance, by name."""
@@ -312,16 +313,16 @@ class Task:
                 return objective
         raise KeyError(name)
 
-    def seed_policies(self) -> dict[str, str]:
+    def seed_policies(self, state: bool = False) -> dict[str, str]:
         """Return the source of each policy shipped with the task, by name, in alphabetical order.
 
-        Those with state come last, so that the others have the same places in a search without state. A task without
-        events has none of them.
+        Those that keep state are among them only with `state`, and come last: a search without state begins as it
+        always did.
         """
         folder = self.directory / "policies"
-        found = {path.stem: path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.py"))}
+        sources = {path.stem: path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.py"))}
         if isinstance(self.signature, Program):
-            return found
-        stateful = {name: source for name, source in found.items() if _DECLARES_STATE.search(source)}
-        stateless = {name: source for name, source in found.items() if name not in stateful}
-        return stateless | stateful if self.events else stateless
+            return sources
+        stateful = {name: source for name, source in sources.items() if _KEEPS_STATE.search(source)}
+        stateless = {name: source for name, source in sources.items() if name not in stateful}
+        return stateless | stateful if state else stateless
