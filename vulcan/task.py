@@ -316,10 +316,13 @@ class Task:
     def seed_policies(self, state: bool = False) -> dict[str, str]:
         """Return the source of each policy shipped with the task, by name, in alphabetical order.
 
-        Those that keep state are among them only with `state`: a search without state begins as it always did.
+        Those that keep state are among them only with `state`, and come last: a search without state begins as it
+        always did.
         """
         folder = self.directory / "policies"
         sources = {path.stem: path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.py"))}
-        if state or isinstance(self.signature, Program):
+        if isinstance(self.signature, Program):
             return sources
-        return {name: source for name, source in sources.items() if not _KEEPS_STATE.search(source)}
+        stateful = {name: source for name, source in sources.items() if _KEEPS_STATE.search(source)}
+        stateless = {name: source for name, source in sources.items() if name not in stateful}
+        return stateless | stateful if state else stateless

@@ -111,18 +111,36 @@ def _queued(kernel: Kernel, run: MechanismRun) -> tuple[int, int, int, int]:
         (*decisions, *common[0], *_handlers(native, QUEUE_EVENTS)),
         *common[1:],
         _shares_are_fixed(run.policy),
-        _reads(run.policy, "tails.id_"),
-        _reads(run.policy, "tails.size_", "tails.last_access_"),
+        np.uint64(_tails_read(run.policy)),
+        _shows_at_hits(run.policy),
+        _moves_at_hits(run.policy),
         np.zeros(queue_layout.QUEUES + 1),
         np.zeros(2 * (run.object_count + queue_layout.GHOST + queue_layout.GHOST_LISTS), np.uint32),
         np.zeros(run.object_count if "on_room" in native.events else 0, np.uint8),
     )
 
 
-def _reads(policy: Policy, *prefixes: str) -> bool:
-    """Whether the policy reads a feature whose name begins with any of these, or a statistic of one."""
-    plan = policy.plan
-    return any(name.startswith(prefixes) for name in (*plan.features, *(s.feature for s in plan.statistics)))
+def _tails_read(policy: Policy) -> int:
+    """Return 1 if the policy reads a feature of `tails`, and the bit of each queue of whose record it reads one."""
+    plan, found = policy.plan, 0
+    for name in (*plan.features, *(statistic.feature for statistic in plan.statistics)):
+        group, _, feature = name.partition(".")
+        if group == "tails":
+            found |= 1 if feature.startswith("id") else 1 | 1 << int(feature[-1])
+    return found
+
+
+def _shows_at_hits(policy: Policy) -> bool:
+    """Whether a hit's handler reads `tails`, or a statistic observes it at each event."""
+    observed = [statistic.feature for statistic in policy.plan.statistics]
+    handlers = [function for function in policy.program.handlers if function.name == "on_hit"]
+    read = [e.feature for f in handlers for e in ir.expressions(f.body) if isinstance(e, ir.Read)]
+    return any(name.startswith("tails.") for name in (*observed, *read))
+
+
+def _moves_at_hits(policy: Policy) -> bool:
+    """Whether `hit` is anything but the number 0."""
+    return policy.program.alone("hit").entry.body != (ir.Return(ir.Number(0.0)),)
 
 
 def _shares_are_fixed(policy: Policy) -> bool:

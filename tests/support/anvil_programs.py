@@ -115,7 +115,8 @@ class Writer:
         lines = ["class policy:"]
         lines += [f"    r{i} = {initial()}" for i in range(len(self.registers))]
         lines += [f"    a{i} = [{initial()}] * {self.pick((1, 2, 3, 8, 1000))}" for i in range(len(self.arrays))]
-        entity = self.signature.entity
+        shown = (self.signature, *self.others, *self.events)
+        entity = next((s.entity for s in shown if s.entity is not None), None)
         if entity is not None and self.chance(2):
             self.fields = [f"{entity.name}.t{i}" for i in range(1 + self.below(2))]
             lines.append(f"class {entity.name}:")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cache
 from types import ModuleType
 from typing import Any
@@ -53,7 +52,7 @@ def share(queue, cache, queues):
 POLICIES = {
     "cache_eviction": EVICTION,
     "cache_admission": {**find_task("cache_admission").seed_policies(), "little": ADMITS_LITTLE},
-    "cache_queues": {**replace(find_task("cache_queues"), events=()).seed_policies(), "hits_evict": HITS_EVICT},
+    "cache_queues": {**find_task("cache_queues").seed_policies(), "hits_evict": HITS_EVICT},
 }
 
 BOTH = ("gdsf", "rich", "little")

@@ -185,6 +185,7 @@ CHECKS: tuple[Check, ...] = (
     ),
     Check("features", "features are within their declared ranges", measurement_checks.features, _MEASURED),
     Check("statistics", "statistics take in what happens", measurement_checks.statistics, _MEASURED),
+    Check("events", "the events that it declares are reported", measurement_checks.events, _MEASURED),
     Check("decides", "what a policy returns decides something", measurement_checks.decides, _MEASURED),
     Check("objective", "higher scores are better", measurement_checks.objective, (*_MEASURED, "baselines", "metrics")),
     Check(

@@ -60,6 +60,8 @@ from vulcan_cache.queue_layout import (
 MOVES_PER_REQUEST = 4
 """Moves of objects from tails that a request brings; as many for each object in the cache can be saved up."""
 
+NEARER = AHEAD // U(2)
+
 _GHOST = U(GHOST)
 _FORGET = -1
 _NOWHERE = 0
@@ -183,15 +185,14 @@ def _remember(
 
 
 @helper
-def _show_tails(globals_, records, links, objects, shows_ids, shows_records):
+def _show_tails(globals_, records, links, objects, tails):
     """Set what the policy reads of the objects at the tails; where there is none, -1, no bytes and the time."""
     queue = U(1)
     while queue <= U(QUEUES):
         oldest = U(links[_sentinel(objects, queue) << U(1)])
         is_empty = oldest >= objects
-        if shows_ids:
-            globals_[U(TAIL_ID) + queue] = -1.0 if is_empty else float(np.int64(oldest))
-        if shows_records:
+        globals_[U(TAIL_ID) + queue] = -1.0 if is_empty else float(np.int64(oldest))
+        if (tails >> queue) & U(1):
             record = oldest << U(3)
             globals_[U(TAIL_SIZE) + queue] = 0.0 if is_empty else records[record | U(SIZE)]
             globals_[U(TAIL_ACCESS) + queue] = globals_[NOW] if is_empty else records[record | U(LAST_ACCESS)]
@@ -207,8 +208,9 @@ def _control(globals_, slot, low, high):
 @policy_kernel(
     18,  # share, insert, hit, tail, keep, enter, update, leave, the handlers of `mechanisms.QUEUE_EVENTS`, release
     types.boolean,  # whether shares stay as they are
-    types.boolean,  # whether the policy reads the ids of the objects at the tails
-    types.boolean,  # whether it reads their sizes, or when they were last requested
+    types.uint64,  # 1 if the policy reads anything of the objects at the tails, with a bit for each queue whose records
+    types.boolean,  # whether it reads that at hits too
+    types.boolean,  # whether a hit may move an object
     FLOATS,  # room for the share of the ghost list and of each queue, in bytes
     HALF_WORDS,  # links
     _BYTES,  # the ghost list that each object was put on; empty if there is only one
@@ -226,8 +228,9 @@ def queues(
     capacity,
     measure_from,
     is_fixed,
-    shows_ids,
-    shows_records,
+    tails,
+    shows_at_hits,
+    moves_at_hits,
     shares,
     links,
     lists,
@@ -238,7 +241,6 @@ def queues(
     handles = (
         on_hit | on_ghost_hit | on_miss | on_refuse | on_evict | on_insert | on_move | on_forget | on_room | release
     )
-    shows = shows_ids or shows_records
     count = U(links.shape[0] // 2 - GHOST - GHOST_LISTS)
     room = float(capacity)
     globals_[CAPACITY] = room
@@ -259,6 +261,10 @@ def queues(
             ahead = U(objects[r + AHEAD])
             prefetch(links, ahead << U(1))
             fetch_object(records, statistics, width, ahead)
+            if moves_at_hits:  # its neighbours, by its links, which have been fetched
+                nearer = U(objects[r + NEARER]) << U(1)
+                prefetch(links, U(links[nearer]) << U(1))
+                prefetch(links, U(links[nearer | U(1)]) << U(1))
         key = U(objects[r])
         at = key << U(3)
         now = time_of(times, r)
@@ -273,8 +279,8 @@ def queues(
             records[at | U(COUNT)] += 1.0
             records[at | U(HITS)] += 1.0
             records[at | U(LAST_ACCESS)] = now
-            if shows:
-                _show_tails(globals_, records, links, count, shows_ids, shows_records)
+            if shows_at_hits:
+                _show_tails(globals_, records, links, count, tails)
             if update != 0:
                 call_event(update, globals_, records, at, statistics, key * width, float(np.int64(key)))
             if handles:
@@ -334,8 +340,8 @@ def queues(
             if asks:
                 globals_[ROOM_QUEUE] = 0.0
                 globals_[ROOM_LIST] = float(_FIRST_LIST)
-                if shows:
-                    _show_tails(globals_, records, links, count, shows_ids, shows_records)
+                if tails != U(0):
+                    _show_tails(globals_, records, links, count, tails)
                 tell(on_room, globals_, records, statistics, width, key)
                 chosen = _control(globals_, ROOM_QUEUE, float(_REFUSE), float(QUEUES + GHOST_LISTS))
                 number = _control(globals_, ROOM_LIST, float(_NO_LIST), float(GHOST_LISTS))
@@ -414,8 +420,8 @@ def queues(
             globals_[OBJECTS] += weight
             residents += 1
             _put(globals_, records, links, count, key, U(to), weight)
-            if shows:
-                _show_tails(globals_, records, links, count, shows_ids, shows_records)
+            if shows_at_hits:
+                _show_tails(globals_, records, links, count, tails)
             if enter != 0:
                 call_event(enter, globals_, records, at, statistics, key * width, float(np.int64(key)))
             if handles:

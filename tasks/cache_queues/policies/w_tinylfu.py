@@ -44,7 +44,7 @@ def window(capacity):
 
 
 def protected(capacity):
-    return math.floor((capacity - window(capacity)) * PROTECTED)
+    return min(max(0, math.floor((capacity - window(capacity)) * PROTECTED)), capacity)
 
 
 def frequency(key):

@@ -133,6 +133,8 @@ def test_handlers_and_state_are_written_where_there_are_any(tmp_path: Path) -> N
     assert "handle_events(flow, cause, over, now);" in files[MAIN]
     assert "#define POLICY_HANDLES_on_timer\n" in files["policy.h"]
     assert "random numbers" in files["README.md"].lower()
+    shown = set(re.findall(r"policy_set_(\w+)\(", files[MAIN]))
+    assert shown == {name.replace(".", "_") for name, _ in TASK.whole_interface.features()}
     without = exported(POLICIES["evolved"], tmp_path)
     assert "handle" not in without[MAIN].lower() + without["policy.h"].lower()
 

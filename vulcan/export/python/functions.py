@@ -25,7 +25,7 @@ from vulcan.export.python.expressions import Expressions
 from vulcan.export.python.line_breaking import fitted
 from vulcan.export.python.state import StateNames
 from vulcan.export.python.statistic_names import StatisticNames
-from vulcan.export.quoting import docstring
+from vulcan.export.quoting import MAX_LINE, docstring
 from vulcan.task import Scalar, Signature
 
 _EASILY_MISREAD = frozenset({"l", "O", "I"})  # E741 of pycodestyle
@@ -111,7 +111,7 @@ def python_source(
         if function not in program.entries:
             arguments = [f"{expressions.names[name]}: float" for name in function.arguments]
             if function.name in state.reading:
-                arguments.append(f"{owner}: {types[owner]}" if owner in types else owner)
+                arguments.append(f'{owner}: "_Statistics"')
         else:
             taking = taken_by(function, owner, function.name in with_state or state.reads(function))
             arguments = [f"{name}: {types[name]}" if name in types else name for name in taking]
@@ -147,7 +147,13 @@ class _FunctionWriter:
 
     def lines(self, arguments: list[str]) -> Iterator[str]:
         name = self.names.get(self.function.name, self.function.name)
-        yield f"def {name}({', '.join(arguments)}) -> float:"
+        head = f"def {name}({', '.join(arguments)}) -> float:"
+        if self.expressions.state.variables and len(head) > MAX_LINE:
+            yield f"def {name}("
+            yield from (f"{_INDENT}{argument}," for argument in arguments)
+            yield ") -> float:"
+        else:
+            yield head
         if self.function.documentation:
             yield from docstring(self.function.documentation, _INDENT).split("\n")
         yield from self.block(self.function.body, _INDENT)

@@ -65,17 +65,22 @@ def state_names(policy: Policy, names: StatisticNames, avoided: Collection[str])
     program, task = policy.program, policy.task
     if not has_state(program):
         return StateNames()
-    taken = {name.rpartition(".")[2] for name, _ in task.whole_interface.features()}
-    taken |= {spelling.attribute.rpartition(".")[2] for spelling in names.spellings.values()}
-    taken |= {*avoided, *names.buckets.values(), names.observations, *_METHODS}
-    taken |= {event.function for event in task.events}
-    taken |= {f.name for event in task.events for control in event.controls for f in control.features}
-    taken |= {f"observe_{occasion}" for occasion in task.whole_interface.occasions.values()}
+    controls = {f"{c.name}.{f.name}" for event in task.events for c in event.controls for f in c.features}
+    read = {name for name, _ in task.whole_interface.features()} | controls
+    read |= {spelling.attribute for spelling in names.spellings.values()}
+    methods = {*avoided, *_METHODS, *(event.function for event in task.events)}
+    methods |= {f"observe_{occasion}" for occasion in task.whole_interface.occasions.values()}
+    taken: dict[str, set[str]] = {}
     attributes = {}
     for variable in program.variables:
-        name = variable.name.partition(".")[2]
+        owner, _, name = variable.name.partition(".")
+        spelled = owner if variable.is_field else names.state
+        if spelled not in taken:
+            own = {attribute for of, _, attribute in (feature.partition(".") for feature in read) if of == spelled}
+            taken[spelled] = {*own, *methods, *names.buckets.values(), names.observations}
         # Python gives names that start with an underscore another meaning, in classes even another name
-        attributes[variable.name] = free_name(f"{name.strip('_')}_" if name.startswith("_") else name, taken)
+        name = f"{name.strip('_')}_" if name.startswith("_") else name
+        attributes[variable.name] = free_name(name, taken[spelled])
     state = StateNames(program.variables, program.draws, attributes)
     for helper in program.helpers:  # each behind those that it calls
         if state.reads(helper):
@@ -161,6 +166,9 @@ def described(policy: Policy, state: StateNames, owner: str, is_used: bool) -> I
             f"`{owner}`, and call its methods at the events."
         )
         text += " `seed` starts its random numbers." if state.draws else ""
+        written_to = {name for handler in policy.program.handlers for name in ir.stored_names(handler.body)}
+        controls = sorted(written_to - {v.name for v in state.variables})
+        text += f" Handlers also set {', '.join(controls)}." if controls else ""
         if state.fields:
             text += (
                 f" Derive the class of `{_entity(policy.task)}` from `_Entity`; what `fields` returns when it leaves, "
