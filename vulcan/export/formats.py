@@ -332,7 +332,7 @@ def export_policy(
     """
     exporter = find_exporter(format, policy.task, others)
     if isinstance(policy, Policy) and policy.program.uses_state and not exporter.takes_state:
-        raise UserError(f"this policy uses state, which cannot be exported as {format} yet; `vulcan show` prints it")
+        raise UserError(f"this policy uses state, which cannot be exported as {format}; try --format python")
     if isinstance(policy, ProgramPolicy) and not exporter.takes_programs:
         raise UserError(
             f"task {policy.task.name!r}: its policies are free Python, which cannot be exported as {format}; "
