@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from email.parser import Parser
 from importlib.metadata import packages_distributions
 
-OPTIONAL = {"cachetools", "libcachesim"}
-"""What exported modules are written for, and `vulcan bench` compares with where it is installed."""
+OPTIONAL = {"cachetools", "libcachesim", "mlflow", "tensorboardX", "wandb"}
+"""What exported modules are written for, `vulcan bench` compares with, and extras of `--log`."""
 
 
 def normalised(name: str) -> str:

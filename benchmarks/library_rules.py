@@ -14,12 +14,9 @@ policy of the other traces. `--side train` leaves out what `benchmarks.cache_ins
 from __future__ import annotations
 
 import argparse
-import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
-
-os.environ.setdefault("OMP_NUM_THREADS", "1")  # k-means of a few dozen points is slower with more
 
 import numpy as np
 

@@ -39,8 +39,8 @@ Tools of the Model Context Protocol, whose results are these documents: `list_ta
 
 _KINDS = (
     ("Opened", "`OpenedData`: the first line"),
-    ("Preparing", '`{"what"}`: a baseline that is measured'),
-    ("Waiting", '`{"what"}`: what the search has been waiting for, such as a reply'),
+    ("Preparing", '`{"what"}`: a baseline that is measured, or Ray'),
+    ("Waiting", '`{"what"}`: what the search has been waiting for, such as a reply, or a move to Ray'),
     ("Begun", '`{"completed", "total"}`: the search begins or resumes'),
 )
 _LAST_KINDS = (
@@ -80,6 +80,7 @@ SECTIONS: tuple[tuple[str, str, tuple[type, ...]], ...] = (
     ("`vulcan library select`", "", (policy.SelectDocument,)),
     ("`vulcan library export`", "", (policy.SelectorDocument,)),
     ("`vulcan doctor`", "", (host.DoctorDocument,)),
+    ("`vulcan cache`", "", (host.CacheDocument,)),
     (
         "`vulcan mcp`",
         _TOOLS,

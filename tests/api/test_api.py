@@ -216,7 +216,7 @@ def test_the_options_are_those_of_the_command_line(run: vulcan.Run) -> None:
     only_there = {"context", "dry_run", "quiet", "as_json"}  # of the terminal alone
     assert ours - {"settings"} == theirs - only_there
     assert {*OPTIONS, *EXECUTION_OPTIONS} <= ours
-    assert set(inspect.signature(vulcan.Run.resume).parameters) == {"self", *EXECUTION_OPTIONS, "progress"}
+    assert set(inspect.signature(vulcan.Run.resume).parameters) == {"self", *EXECUTION_OPTIONS, "progress", "log"}
 
 
 def test_a_configuration_file_counts_below_what_is_given(tmp_path: Path, runs: Path) -> None:

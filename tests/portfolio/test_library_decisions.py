@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from effort import examples
 from hypothesis import given, settings
@@ -13,7 +15,7 @@ from libraries import LOOPS, ZIPF, fingerprint, usual
 
 from vulcan.errors import UserError
 from vulcan.portfolio.build import earned, prune
-from vulcan.portfolio.features import clusters_of, standard
+from vulcan.portfolio.features import clusters_of, kmeans, mean_silhouette, standard
 from vulcan.portfolio.selector import choose_rule, reach_of, select, select_for
 
 NEW_ZIPF = "zipf:requests=6000,objects=900,alpha=0.95,seed=7,name=new zipf"
@@ -114,6 +116,25 @@ def test_the_number_of_clusters_is_that_of_the_highest_silhouette() -> None:
     assert clusters_of(np.zeros((4, 2)), None, 1) == ((0, 0, 0, 0), clusters_of(np.zeros((1, 2)), None, 1)[1])
     with pytest.raises(UserError, match="5 clusters of 2 different"):
         clusters_of(np.array([[0.0], [1.0], [1.0]]), 5, 1)
+
+
+def test_clusters_have_the_least_inertia_of_all_divisions() -> None:
+    points = np.random.default_rng(2).integers(0, 4, (6, 2)).astype(float)
+    for count in (2, 3):
+        divisions = (np.array(labels) for labels in product(range(count), repeat=len(points)))
+        least = min(_inertia(points, labels) for labels in divisions if len(set(labels.tolist())) == count)
+        assert _inertia(points, kmeans(points, count, 1)) == pytest.approx(least)
+
+
+def _inertia(points: npt.NDArray[np.float64], labels: npt.NDArray[np.int64]) -> float:
+    return sum(np.square(points[labels == n] - points[labels == n].mean(axis=0)).sum() for n in set(labels.tolist()))
+
+
+def test_silhouettes_are_those_of_the_definition() -> None:
+    points = np.array([[0.0], [2.0], [10.0], [30.0]])
+    expected = ((20 - 2) / 20 + (18 - 2) / 18 + (9 - 20) / 20 + (29 - 20) / 29) / 4
+    assert mean_silhouette(points, np.array([0, 0, 1, 1])) == pytest.approx(expected)
+    assert mean_silhouette(points, np.array([0, 0, 0, 1])) == pytest.approx((1 - 6 / 30 + 1 - 5 / 28 + 1 - 9 / 20) / 4)
 
 
 def test_reach_is_the_distance_between_workloads() -> None:

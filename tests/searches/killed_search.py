@@ -79,7 +79,7 @@ def repeat(run: Path, mortal: Mortal, worker: Callable[[Setup], Plain] | None) -
     chosen, recorded = rich(rounds=ROUNDS), run.parent / "recorded"
 
     @contextmanager
-    def given(_config: Any, found: Any, _machines: Any, meanwhile: Callable[[], None]) -> Iterator[Any]:
+    def given(_config: Any, found: Any, _machines: Any, meanwhile: Callable[[], None], _display: Any) -> Iterator[Any]:
         assert worker is not None
         meanwhile()
         yield worker(Setup(chosen.task, found.everything))

@@ -18,7 +18,7 @@ from search_parts import MOOD_TASK, SEEDS, TASK, Scripted, config, contents, evi
 
 from vulcan.errors import UserError
 from vulcan.models import Request
-from vulcan.scoring import Executor, WorkerLost
+from vulcan.scoring import Executor, WorkerLost, moving_executor
 from vulcan.searches.model_pool import OFFLINE as THE_OFFLINE_GENERATOR
 from vulcan.searches.session import ExecutionConfig, run_search
 from vulcan.store import MemoryStore, SQLiteStore, Store
@@ -133,6 +133,15 @@ def test_another_seed_gives_another_run(one_worker: tuple[Any, ...], tmp_path: P
 def test_ray_gives_the_same_run(one_worker: tuple[Any, ...], tmp_path: Path) -> None:
     """A Ray that the search finds and leaves as it is."""
     assert searched(tmp_path / "run.db", ExecutionConfig("ray", 2)) == one_worker
+
+
+@pytest.mark.ray
+@pytest.mark.usefixtures("ray_runtime")
+def test_a_search_that_moves_to_ray_gives_the_same_run(
+    one_worker: tuple[Any, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(moving_executor, "LOCAL_SECONDS", 0.0)
+    assert searched(tmp_path / "run.db", ExecutionConfig(workers=2)) == one_worker
 
 
 def test_where_ray_cannot_start_one_line_says_so_and_the_search_goes_on(

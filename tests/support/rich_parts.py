@@ -102,7 +102,9 @@ def search(
         return lineup(models[-1] if by is None else by)
 
     @contextmanager
-    def given(_config: Any, _evidence: Any, _machines: Any, meanwhile: Callable[[], None]) -> Iterator[Executor]:
+    def given(
+        _config: Any, _evidence: Any, _machines: Any, meanwhile: Callable[[], None], _display: Any
+    ) -> Iterator[Executor]:
         meanwhile()
         yield executor
 

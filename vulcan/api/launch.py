@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +16,7 @@ from typing import Any
 from vulcan.errors import UserError
 from vulcan.models import ModelRefused
 from vulcan.progress.display import Display, open_display
+from vulcan.progress.loggers import LoggedDisplay, Logger
 from vulcan.progress.run_opened import RunInfo
 from vulcan.registry import find_task
 from vulcan.results.run import START, run_document, start_document
@@ -196,7 +197,7 @@ class RunSession:
         if record.chosen is None or not instances or not seeds or (self.path / START).is_file():
             return
         best = seeds[0]
-        name = list(self.task.seed_policies())[best.proposal - 1]
+        name = list(study.task.seed_policies(state=bool(study.task.events)))[best.proposal - 1]
         confirmed = record.confirmed.get((best.candidate, "test"))
         metrics = confirmed.metrics if confirmed is not None else ()
         if confirmed is None:
@@ -219,10 +220,10 @@ class RunSession:
         return open_store(self.path, CONTROL) if there else create_store(self.path, CONTROL)
 
 
-def run_to_completion(session: RunSession, progress: str) -> Path:
+def run_to_completion(session: RunSession, progress: str, loggers: Sequence[Logger] = ()) -> Path:
     """Search to the end, and return the run's directory. Raises UserError or KeyboardInterrupt."""
     try:
-        session.search(open_display(progress))
+        session.search(LoggedDisplay(open_display(progress), loggers))
     except KeyboardInterrupt as interruption:
         interruption.add_note(f"nothing is lost: go on with vulcan.load({str(session.path)!r}).resume()")
         raise

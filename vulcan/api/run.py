@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from html import escape
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from vulcan.api.files import output_paths, write_text
 from vulcan.errors import UserError
+from vulcan.progress.loggers import Logger, make_loggers
 from vulcan.results.candidate import candidate_document
 from vulcan.results.evidence_card import export_candidate
 from vulcan.results.report.data import Report, RunData, difference
@@ -258,17 +259,19 @@ class Run:
         write_text(output, report_text(self._report, form_of(output, format), seconds))
         return output
 
-    def resume(self, *, progress: str = "auto", **execution: Any) -> Run:
+    def resume(self, *, progress: str = "auto", log: Sequence[str | Logger] = (), **execution: Any) -> Run:
         """Resume an interrupted search to its end; the result is the same as without the interruption.
 
-        The options are those of `vulcan resume`. Returns the run in its new state. Raises UserError.
+        The options are those of `vulcan resume`; `log` is a list, as in `vulcan.search`. Returns the run in its new
+        state. Raises UserError.
         """
         from vulcan.api.launch import RunSession, run_to_completion
         from vulcan.searches.session import ExecutionConfig
 
+        loggers = make_loggers(log)
         given = {name: value for name, value in execution.items() if value is not None}
         machines = ExecutionConfig(**parse_execution(given, "Run.resume"))
-        return Run.of(run_to_completion(RunSession.reopen(self.path, machines), progress))
+        return Run.of(run_to_completion(RunSession.reopen(self.path, machines), progress, loggers))
 
     # Display
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +12,14 @@ from vulcan.api.run import Run
 from vulcan.errors import UserError
 from vulcan.paths import is_table, table_file
 from vulcan.progress.display import check_form
+from vulcan.progress.loggers import Logger, make_loggers
 from vulcan.searches.config import sort_options
 from vulcan.searches.options import EXECUTION_OPTIONS, OPTIONS, parse_execution, take_options
 from vulcan.store.runs import find_run
 from vulcan.task import Task
 
 _WHERE = "vulcan.search"
-_HERE = ("config", "replay", "progress", "runs_dir", "task")
+_HERE = ("config", "replay", "progress", "log", "runs_dir", "task")
 
 
 def search(
@@ -28,6 +29,7 @@ def search(
     replay: str | Path | None = None,
     runs_dir: str | Path | None = None,
     progress: str = "auto",
+    log: str | Logger | Sequence[str | Logger] = (),
     **options: Any,
 ) -> Run:
     """Search for a policy, as `vulcan search` does, and return the run.
@@ -46,6 +48,8 @@ def search(
         runs_dir: Where the run's directory is created; default: `./runs`.
         progress: `"auto"`, `"rich"`, `"plain"`, `"json"` or `"none"`: the form of progress output, on standard error
             (JSON lines: on standard output).
+        log: Where to log the figures of the search: `"tensorboard:DIR"`, `"mlflow:URI"`, `"wandb:PROJECT"`, a
+            `vulcan.progress.loggers.Logger` of your own, or a list of them.
 
     Raises:
         UserError: for every error in the arguments, before anything is written; and where the search cannot continue,
@@ -57,6 +61,7 @@ def search(
         >>> run.best.export("best.py")
     """
     check_form(progress)
+    loggers = make_loggers(log if isinstance(log, Sequence) and not isinstance(log, str) else [log])
     given = {name: value for name, value in options.items() if value is not None}
     machines = parse_execution({name: given.pop(name) for name in EXECUTION_OPTIONS if name in given}, _WHERE)
     runs = runs_directory(runs_dir)
@@ -67,7 +72,7 @@ def search(
         request = SearchRequest.of_replay(find_run(str(replay), runs), machines)
     else:
         request = _search_request(task, config, {**_from_environment(), **given}, machines)
-    return Run.of(run_to_completion(RunSession.start(request, runs), progress))
+    return Run.of(run_to_completion(RunSession.start(request, runs), progress, loggers))
 
 
 take_options(

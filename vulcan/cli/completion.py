@@ -95,6 +95,13 @@ def choices_of_task(context: typer.Context, incomplete: str) -> Completions:
     return [value for value, _ in task_completions(context, incomplete)]
 
 
+def cached(incomplete: str) -> Completions:
+    """Complete the kinds of data in the cache."""
+    from vulcan.paths import cached_kinds
+
+    return _beginning(incomplete, [kind.name for kind in cached_kinds()])
+
+
 def formats(incomplete: str) -> Completions:
     """Complete the export formats of all tasks."""
     from vulcan.errors import UserError

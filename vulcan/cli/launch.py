@@ -6,6 +6,7 @@ The dry run of a search: `vulcan search --dry-run`.
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from vulcan.errors import UserError
 from vulcan.models import Message
 from vulcan.models.prices import expected_tokens, format_price
 from vulcan.progress.display import Display, check_form, open_display
+from vulcan.progress.loggers import LoggedDisplay, Logger
 from vulcan.searches.config import SearchConfig
 from vulcan.searches.evidence import EvaluationSet
 from vulcan.searches.interactive import messages_document
@@ -46,11 +48,11 @@ def progress_form(progress: str | None, *, quiet: bool, as_json: bool) -> str:
     return progress
 
 
-def search_in(session: RunSession, form: str, *, as_json: bool) -> None:
+def search_in(session: RunSession, form: str, loggers: Sequence[Logger], *, as_json: bool) -> None:
     """Run a search to the end. Raises UserError; an interrupted run can be resumed."""
     named = shlex.quote(str(session.path))
     try:
-        record, costs = session.search(open_display(form))
+        record, costs = session.search(LoggedDisplay(open_display(form), loggers))
     except KeyboardInterrupt:
         tell(f"interrupted; nothing is lost: go on with `vulcan resume {named}`")
         raise
@@ -72,7 +74,7 @@ def search_in(session: RunSession, form: str, *, as_json: bool) -> None:
     )
 
 
-_ALLOWED_WITH_REPLAY = {"replay", "runs_dir", "quiet", "progress", "as_json", *EXECUTION_OPTIONS}
+_ALLOWED_WITH_REPLAY = {"replay", "runs_dir", "quiet", "progress", "log", "as_json", *EXECUTION_OPTIONS}
 
 
 def configured(context: typer.Context, file: Path | None, replay: str | None, runs: Path) -> SearchRequest:

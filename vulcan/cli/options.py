@@ -44,6 +44,16 @@ ProgressForm = Annotated[
         autocompletion=completion.among(PROGRESS),
     ),
 ]
+LogTo = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--log",
+        metavar="KIND[:PLACE]",
+        help="Also log figures, such as the best score: tensorboard[:DIRECTORY], mlflow[:URI] or wandb[:PROJECT]; may "
+        "be repeated. Needs the extra of that name: pip install 'vulcan-policies[tensorboard]'.",
+        autocompletion=completion.among(("tensorboard", "mlflow", "wandb")),
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print a JSON document (see docs/json.md).")]
 RunsDirectory = Annotated[
     Path, typer.Option("--runs-dir", envvar="VULCAN_RUNS_DIR", help="Directory for runs.", show_default=True)

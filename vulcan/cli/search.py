@@ -12,6 +12,7 @@ from vulcan.cli.options import (
     RUNS,
     TASK_OPTIONS,
     AsJson,
+    LogTo,
     ProgressForm,
     Quiet,
     RunName,
@@ -47,6 +48,7 @@ def search(
     ] = False,
     runs_dir: RunsDirectory = RUNS,
     progress: ProgressForm = None,
+    log: LogTo = None,
     quiet: Quiet = False,
     as_json: AsJson = False,
     **options: Any,
@@ -65,13 +67,15 @@ def search(
       vulcan search --task cache_eviction --model ask
       vulcan search --config search.toml
       vulcan search --task cache_eviction --budget-minutes 10 --progress json
+      vulcan search --task cache_eviction --log tensorboard:logs
       vulcan search --replay runs/cache_eviction-20260101-120000-ab12
     """
     from vulcan.api.launch import RunSession
     from vulcan.cli.launch import configured, progress_form, search_in
+    from vulcan.progress.loggers import make_loggers
     from vulcan.searches.session import check_config
 
-    form = progress_form(progress, quiet=quiet, as_json=as_json)
+    form, loggers = progress_form(progress, quiet=quiet, as_json=as_json), make_loggers(log or ())
     wanted = configured(context, config, replay, runs_dir)
     evidence = check_config(wanted.task, wanted.search, models=wanted.replay is None and not dry_run)
     if dry_run:
@@ -79,7 +83,7 @@ def search(
 
         show_dry_run(wanted.task, wanted.search, evidence, form, as_json=as_json)
         return
-    search_in(RunSession.start(wanted, runs_dir, evidence), form, as_json=as_json)
+    search_in(RunSession.start(wanted, runs_dir, evidence), form, loggers, as_json=as_json)
 
 
 @takes_options(EXECUTION_OPTIONS.values(), after="run")
@@ -87,6 +91,7 @@ def resume(
     run: RunName,
     runs_dir: RunsDirectory = RUNS,
     progress: ProgressForm = None,
+    log: LogTo = None,
     quiet: Quiet = False,
     as_json: AsJson = False,
     **execution: Any,
@@ -100,8 +105,10 @@ def resume(
     """
     from vulcan.api.launch import RunSession
     from vulcan.cli.launch import progress_form, search_in
+    from vulcan.progress.loggers import make_loggers
     from vulcan.searches.session import ExecutionConfig
     from vulcan.store.runs import find_run
 
-    form = progress_form(progress, quiet=quiet, as_json=as_json)
-    search_in(RunSession.reopen(find_run(run, runs_dir), ExecutionConfig(**execution)), form, as_json=as_json)
+    form, loggers = progress_form(progress, quiet=quiet, as_json=as_json), make_loggers(log or ())
+    session = RunSession.reopen(find_run(run, runs_dir), ExecutionConfig(**execution))
+    search_in(session, form, loggers, as_json=as_json)

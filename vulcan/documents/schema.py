@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, NotRequired, Union, get_args, get_origin, get_type_hints, is_typeddict
 
-from vulcan.documents.host import DoctorDocument
+from vulcan.documents.host import CacheDocument, DoctorDocument
 from vulcan.documents.library import LibraryDocument
 from vulcan.documents.policy import (
     CheckDocument,
@@ -76,6 +76,7 @@ DOCUMENTS: tuple[type, ...] = (
     SelectDocument,
     SelectorDocument,
     DoctorDocument,
+    CacheDocument,
     QuestionDocument,
     AnswerDocument,
     InspectDocument,

@@ -7,7 +7,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +21,14 @@ from vulcan.task import Json, Task
 MAX_CLUSTERS = 8
 MIN_SILHOUETTE = 0.1
 """Minimum silhouette: below it clustering is hardly better than none, and there is one cluster."""
+
+STARTS = 200
+"""Random starts of k-means: so many that another seed seldom finds other clusters."""
+
+MAX_ITERATIONS = 300
+
+Labels = npt.NDArray[np.int64]
+"""The number of each point's cluster."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,28 +127,21 @@ def clusters_of(
 ) -> tuple[tuple[int, ...], Clustering]:
     """Cluster standardised fingerprints; numbers are in order of first appearance.
 
-    k-means, the best of ten starts. The number of clusters is the one from 2 to 8 with the highest mean silhouette
+    k-means, the best of `STARTS`. The number of clusters is the one from 2 to 8 with the highest mean silhouette
     (Rousseeuw, Journal of Computational and Applied Mathematics 20, 1987); 1 where that is below 0.1, or where there
     are fewer than three distinct fingerprints. `fixed_count` sets it instead. Raises UserError where that exceeds the
     number of distinct fingerprints.
     """
-    from sklearn.cluster import KMeans  # slow to load
-    from sklearn.metrics import silhouette_score
-
     different = len(np.unique(points, axis=0))
     if fixed_count is not None and fixed_count > different:
         raise UserError(f"{fixed_count} clusters of {different} different fingerprints: at most as many are possible")
-
-    def divided(count: int) -> Any:
-        return KMeans(count, n_init=10, random_state=seed).fit_predict(points)
-
     if fixed_count is not None:
-        return _numbered(divided(fixed_count)), Clustering(fixed_count)
+        return _numbered(kmeans(points, fixed_count, seed)), Clustering(fixed_count)
     tried: list[tuple[int, float]] = []
-    best: tuple[float, Any] = (MIN_SILHOUETTE, np.zeros(len(points), np.int64))
+    best: tuple[float, Labels] = (MIN_SILHOUETTE, np.zeros(len(points), np.int64))
     for count in range(2, min(MAX_CLUSTERS, different - 1) + 1):
-        labels = divided(count)
-        silhouette = round(float(silhouette_score(points, labels)), 6)
+        labels = kmeans(points, count, seed)
+        silhouette = round(mean_silhouette(points, labels), 6)
         tried.append((count, silhouette))
         if silhouette > best[0]:
             best = (silhouette, labels)
@@ -149,7 +149,69 @@ def clusters_of(
     return numbered, Clustering(max(numbered) + 1, tuple(tried))
 
 
-def _numbered(labels: Any) -> tuple[int, ...]:
+def kmeans(points: npt.NDArray[np.float64], count: int, seed: int) -> Labels:
+    """Return each point's cluster: Lloyd's algorithm from k-means++ centres, the start with the least inertia.
+
+    See Arthur and Vassilvitskii, k-means++, SODA 2007. `count` is at most the number of distinct points.
+    """
+    random = np.random.default_rng(seed)
+    found = [_lloyd(points, _spread_centres(points, count, random)) for _ in range(STARTS)]
+    return min(found, key=lambda each: each[0])[1]
+
+
+def _spread_centres(
+    points: npt.NDArray[np.float64], count: int, random: np.random.Generator
+) -> npt.NDArray[np.float64]:
+    """Draw centres by k-means++: of a few points, drawn in proportion to their squared distance, the best one."""
+    among = 2 + int(math.log(count))
+    chosen = [int(random.integers(len(points)))]
+    nearest = _squared_distances(points, points[chosen])[:, 0]
+    while len(chosen) < count:
+        drawn = random.choice(len(points), among, p=nearest / nearest.sum())
+        reduced = np.minimum(nearest[:, None], _squared_distances(points, points[drawn]))
+        best = reduced.sum(axis=0).argmin()
+        chosen.append(int(drawn[best]))
+        nearest = reduced[:, best]
+    return points[chosen]
+
+
+def _lloyd(points: npt.NDArray[np.float64], centres: npt.NDArray[np.float64]) -> tuple[float, Labels]:
+    """Return the inertia and the labels after Lloyd's iterations; a cluster that loses its points gets the farthest."""
+    labels: Labels = np.full(len(points), -1)
+    for _ in range(MAX_ITERATIONS):
+        distances = _squared_distances(points, centres)
+        before, labels = labels, distances.argmin(axis=1)
+        nearest = distances.min(axis=1)
+        for empty in set(range(len(centres))) - set(labels.tolist()):
+            labels[nearest.argmax()] = empty
+            nearest[nearest.argmax()] = 0
+        if np.array_equal(before, labels):
+            break
+        centres = np.array([points[labels == number].mean(axis=0) for number in range(len(centres))])
+    return float(nearest.sum()), labels
+
+
+def mean_silhouette(points: npt.NDArray[np.float64], labels: Labels) -> float:
+    """Return the mean silhouette of two or more clusters; a point alone in its cluster has 0."""
+    distances = np.array([np.sqrt(np.square(points - point).sum(axis=1)) for point in points])
+    sizes = np.bincount(labels)
+    sums = np.stack([distances[:, labels == number].sum(axis=1) for number in range(len(sizes))], axis=1)
+    own = np.arange(len(points)), labels
+    within = sums[own] / np.maximum(sizes[labels] - 1, 1)
+    others = sums / sizes
+    others[own] = np.inf
+    between = others.min(axis=1)
+    larger = np.maximum(within, between)
+    each = np.divide(between - within, larger, out=np.zeros(len(points)), where=(larger > 0) & (sizes[labels] > 1))
+    return float(each.mean())
+
+
+def _squared_distances(points: npt.NDArray[np.float64], centres: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    squared: npt.NDArray[np.float64] = np.square(points[:, None, :] - centres[None, :, :]).sum(axis=2)
+    return squared
+
+
+def _numbered(labels: Labels) -> tuple[int, ...]:
     order = {label: number for number, label in enumerate(dict.fromkeys(int(label) for label in labels))}
     return tuple(order[int(label)] for label in labels)
 

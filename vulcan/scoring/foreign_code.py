@@ -9,8 +9,8 @@ from typing import Self
 class ForeignCall:
     """A context manager that runs foreign code and captures any Exception it raises.
 
-    Only for a user's evaluator and the start of Ray, where an error of any type is a result to be reported, not a
-    state to handle.
+    Only for a user's evaluator or logger, and the start of Ray, where an error of any type is a result to be reported,
+    not a state to handle.
 
     >>> attempt = ForeignCall()
     >>> with attempt:

@@ -41,6 +41,9 @@ _LOOPBACK = "127.0.0.1"
 _BETWEEN_LOOKS = 1.0
 """Seconds between checks of Ray's head."""
 
+_BETWEEN_TRIES = 0.2
+"""Seconds between polls of a Ray that starts, or of an actor that is being restarted."""
+
 
 class RayUnavailable(Exception):
     """A failure to start or join Ray; the message gives the reason on one line."""
@@ -63,6 +66,8 @@ class RayRuntime(Closing):
         self._limit = limit
         self.lost = threading.Event()
         """Set once Ray's head is gone: then this process has left Ray, and nothing may be asked of it any more."""
+        self.abandoned = threading.Event()
+        """Set by another thread to make `wait`, and calls of actors in progress, end early."""
         self._connected = threading.Event()
         self._guard: ProcessGuard | None = None
         self._leave = threading.Event()
@@ -78,9 +83,11 @@ class RayRuntime(Closing):
 
     def wait(self) -> Any:
         """Wait until Ray is connected and return the `ray` module. Raises RayUnavailable."""
-        if not self._connected.wait(self._limit):
-            self._leave.set()
-            raise RayUnavailable(f"Ray was not up after {self._limit:g} s")
+        until = time.monotonic() + self._limit
+        while not self._connected.wait(_BETWEEN_TRIES):
+            if time.monotonic() > until or self.abandoned.is_set():
+                self._leave.set()
+                raise RayUnavailable(f"Ray was not up after {self._limit:g} s")
         if self._failure is not None:
             raise RayUnavailable(self._failure)
         import ray
@@ -301,9 +308,6 @@ class BatchSizer:
 _GRACE = 60.0
 """Seconds allowed for Ray to transport a request and its reply, and to restart an actor that died."""
 
-_BETWEEN_TRIES = 0.2
-"""Seconds between polls of an actor that is being restarted."""
-
 
 class RayExecutor(Pool):
     """An `Executor` on a `RayRuntime`, which it waits for and does not close.
@@ -413,10 +417,12 @@ class RemoteEvaluator:
         attempt = ForeignCall()  # where the connection is closed meanwhile, Ray raises errors of any type
         with attempt:
             result = getattr(self._actor, method).remote(*arguments)
-            while not self._runtime.lost.is_set():
+            while not (self._runtime.lost.is_set() or self._runtime.abandoned.is_set()):
                 ready, _ = self._ray.wait([result], timeout=_BETWEEN_LOOKS)
                 if ready or time.monotonic() > until:
                     return self._ray.get(result, timeout=0.0 if ready else _BETWEEN_TRIES)
+        if self._runtime.abandoned.is_set():
+            raise WorkerLost("Ray is abandoned")
         if self._runtime.lost.wait(_BETWEEN_LOOKS if attempt.error is not None else 0.0):
             further = "" if self._runtime.joined else "; scoring goes on in processes of this host"
             raise WorkerLost(f"Ray's head is gone{further}")

@@ -18,7 +18,7 @@ from vulcan.errors import UserError, did_you_mean
 StrategyName = Literal["evolve", "policysmith", "best-of-n"]
 DiffPolicy = Literal["auto", "never", "always"]
 SplitPolicy = Literal["task", "none"]
-ExecutorName = Literal["ray", "local"]
+ExecutorName = Literal["auto", "ray", "local"]
 
 PROGRESS = ("auto", "rich", "plain", "json", "none")
 """Forms of progress output; see `vulcan.progress`."""
@@ -255,7 +255,13 @@ class SearchOptions:
 class ExecutionOptions:
     """The options that decide where candidates are scored, and have no effect on results."""
 
-    executor: Annotated[ExecutorName, Option("Where to score candidates: `ray`, or `local` processes.")] = "ray"
+    executor: Annotated[
+        ExecutorName,
+        Option(
+            "Where to score candidates: `local` processes, `ray`, or `auto`: the cluster of --ray-address, else local "
+            "processes, and a local Ray for what is left after a minute."
+        ),
+    ] = "auto"
     workers: Annotated[int, Option("Candidates scored in parallel; 0: one per processor.", minimum=1, off=0)] = 0
     ray_address: Annotated[
         str | None, Option("Address of a Ray cluster to join. Default: RAY_ADDRESS, else a local Ray.")

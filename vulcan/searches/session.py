@@ -50,7 +50,7 @@ _MEASURED = (BaselineMeasured, ReferenceMeasured)
 
 @dataclass(frozen=True)
 class ExecutionConfig(ExecutionOptions):
-    """The scoring backend: `ray` (local, or the cluster at `ray_address`) or `local` child processes."""
+    """The scoring backend: `local` child processes, `ray` (local, or the cluster at `ray_address`), or `auto`."""
 
     @property
     def count(self) -> int:
@@ -115,7 +115,7 @@ def open_study(
     def prepare() -> None:
         open_run(task, config, store, evidence, display.preparing)
 
-    with executor_for(config, evidence, machines, prepare) as executor:
+    with executor_for(config, evidence, machines, prepare, display) as executor:
         record = RunRecord.of(store.events())
         scorer = make_scorer(find_objective(task, config.objective), record)
         offered = task if config.state else replace(task, events=())
@@ -248,9 +248,10 @@ def executor_for(
     config: SearchConfig,
     evidence: EvaluationSet,
     machines: ExecutionConfig,
-    meanwhile: Callable[[], None] = lambda: None,
+    meanwhile: Callable[[], None],
+    display: RunDisplay,
 ) -> Iterator[Executor]:
-    """Open an executor. Ray starts while `meanwhile` runs; if it fails to, a warning is logged."""
+    """Open an executor. Ray, where it is asked for, starts while `meanwhile` runs; a warning is logged if it fails."""
     check_address_space()
     setup = Setup(config.task, evidence.everything, allow_unsandboxed=machines.allow_unsandboxed)
     if machines.executor == "local":
@@ -258,10 +259,18 @@ def executor_for(
         with DeferredExecutor(lambda: LocalExecutor(setup, machines.count), machines.count) as executor:
             yield executor
         return
+    if machines.executor == "auto" and not (machines.ray_address or os.environ.get("RAY_ADDRESS")):
+        from vulcan.scoring.moving_executor import MovingExecutor
+
+        meanwhile()
+        with MovingExecutor(setup, machines.count, display.waiting) as moving:
+            yield moving
+        return
     from vulcan.scoring.ray_executor import RayExecutor, RayRuntime, RayUnavailable
 
     with RayRuntime(machines.count, machines.ray_address) as runtime:
         meanwhile()
+        display.preparing(f"Ray at {runtime.joined}" if runtime.joined else "a local Ray")
         chosen: Executor
         try:
             chosen = RayExecutor(setup, machines.count, runtime)

@@ -90,7 +90,7 @@ def seeds(subject: Subject) -> str:
             raise CheckFailed(
                 f"policies/{name}.py decides nothing: {policy.constant}", "have its result depend on a feature"
             )
-    return f"{len(task.seed_policies())} policies"
+    return f"{len(task.seed_policies(state=True))} policies"
 
 
 def properties(subject: Subject) -> str:

@@ -22,7 +22,7 @@ from vulcan_cache.mechanisms import MECHANISMS
 from vulcan_traces import load_trace
 
 TASK = find_task("cache_queues")
-SEEDS = TASK.seed_policies()
+SEEDS = TASK.seed_policies(state=True)
 SPEC = "scan-mix:requests=60000,objects=6000,alpha=0.9,scan_share=0.2,seed=5,sizes=lognormal"
 
 
@@ -37,6 +37,12 @@ def test_the_functions_of_the_task_are_those_of_the_mechanism():
         mechanism = MECHANISMS[name]
         declared = {signature.function for signature in task.functions}
         assert set(mechanism.functions) <= declared <= {*mechanism.functions, *mechanism.others}
+
+
+def test_policies_with_state_are_shipped_last_and_not_for_searches_without_state():
+    stateless = ["clock", "fifo", "s3_fifo", "sieve", "slru", "two_q"]
+    assert list(SEEDS) == [*stateless, "arc", "lirs", "w_tinylfu"]
+    assert list(TASK.seed_policies()) == stateless
 
 
 def test_it_is_evaluated_as_it_is_simulated():
