@@ -143,9 +143,6 @@ Generator = np.random.Generator
 
 _SPECIAL = (0.0, 1.0, -1.0, 2.0, 0.5, 3.0, 10.0, 100.0, 1000.0, 1e6, 1e9, 2.0**31, 2.0**53, 1e16, 1e100, 1e-5, 1e-300)
 
-_overflowing = np.errstate(over="ignore")
-"""State may be as large as a float64 can be, and `fitted` limits what leaves the range."""
-
 
 class Samples:
     """Random values within a range; `constants` are those of the program."""
@@ -154,7 +151,6 @@ class Samples:
         self._rng = rng
         self._constants = np.array([*constants, *_SPECIAL])
 
-    @_overflowing
     def column(self, within: Interval, size: int) -> Numbers:
         """Draw `size` values, one per input."""
         rng = self._rng
@@ -177,7 +173,6 @@ class Samples:
         signs = rng.choice(np.array([1.0, -1.0]), size)
         return np.asarray(np.power(10.0, exponents) * signs, dtype=np.float64)
 
-    @_overflowing
     def above(self, values: Numbers, within: Interval) -> Numbers:
         """Draw a larger value for each value, where the range has one."""
         rng = self._rng
@@ -190,7 +185,6 @@ class Samples:
         made = fitted(np.where(made > values, made, least), within)
         return made
 
-    @_overflowing
     def moved(self, values: Numbers, within: Interval) -> Numbers:
         """Mutate each value: a neighbour by some measure, or any other value."""
         rng = self._rng
